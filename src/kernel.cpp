@@ -1,0 +1,204 @@
+// The loops NumPy cannot express. Arguments are checked in Python; nothing is checked here.
+#include "binomial.hpp"
+#include "entries.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+
+namespace nb = nanobind;
+using namespace truecal;
+
+template <class T> using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Out = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+using Any = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T> Index length(const T &a) { return static_cast<Index>(a.shape(0)); }
+
+template <class T> Array<T> empty(std::size_t size) {
+    T *data = new T[size];
+    nb::capsule owner(data, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+    return Array<T>(data, {size}, owner);
+}
+
+template <class T> Array<T> to_array(const std::vector<T> &v) {
+    Array<T> a = empty<T>(v.size());
+    std::copy(v.begin(), v.end(), a.data());
+    return a;
+}
+
+template <class F> auto with_labels(const Any &label, F &&f) {
+    const auto type = label.dtype();
+    const void *data = label.data();
+    if (type == nb::dtype<bool>()) return f(static_cast<const std::uint8_t *>(data));
+    if (type == nb::dtype<std::uint8_t>()) return f(static_cast<const std::uint8_t *>(data));
+    if (type == nb::dtype<std::int8_t>()) return f(static_cast<const std::int8_t *>(data));
+    if (type == nb::dtype<std::int16_t>()) return f(static_cast<const std::int16_t *>(data));
+    if (type == nb::dtype<std::uint16_t>()) return f(static_cast<const std::uint16_t *>(data));
+    if (type == nb::dtype<std::int32_t>()) return f(static_cast<const std::int32_t *>(data));
+    if (type == nb::dtype<std::uint32_t>()) return f(static_cast<const std::uint32_t *>(data));
+    if (type == nb::dtype<std::int64_t>()) return f(static_cast<const std::int64_t *>(data));
+    if (type == nb::dtype<std::uint64_t>()) return f(static_cast<const std::uint64_t *>(data));
+    if (type == nb::dtype<float>()) return f(static_cast<const float *>(data));
+    if (type == nb::dtype<double>()) return f(static_cast<const double *>(data));
+    throw std::invalid_argument("labels of an unknown type");
+}
+
+template <class Int, class Float>
+std::tuple<bool, bool> pack_rows(In<Float> score, Any label, Out<Int> key) {
+    return with_labels(label, [&](auto *labels) {
+        nb::gil_scoped_release release;
+        const Packed ok = pack(score.data(), labels, key.data(), length(score));
+        return std::tuple(ok.scores_ok, ok.labels_ok);
+    });
+}
+
+template <class Float>
+auto fixed_bins(In<Float> score, Any label, In<double> edges, bool uniform) {
+    const Index n_bins = length(edges) - 1;
+    auto n = empty<Index>(static_cast<std::size_t>(n_bins));
+    auto k = empty<Index>(static_cast<std::size_t>(n_bins));
+    auto sums = empty<double>(static_cast<std::size_t>(n_bins));
+    const double *edge = edges.data(), scale = static_cast<double>(n_bins);
+    const auto guess = [=](double x) { return std::min(static_cast<Index>(x * scale), n_bins - 1); };
+    const auto search = [=](double x) {
+        return std::max<Index>(std::upper_bound(edge, edge + n_bins, x) - edge - 1, 0);
+    };
+    const Packed ok = with_labels(label, [&](auto *labels) {
+        nb::gil_scoped_release release;
+        const auto run = [&](auto cell) {
+            return histogram(score.data(), labels, length(score), edge, n_bins, cell, n.data(), k.data(),
+                             sums.data());
+        };
+        return uniform ? run(guess) : run(search);
+    });
+    return std::tuple(n, k, sums, ok.scores_ok, ok.labels_ok);
+}
+
+template <class Int> Index count_row_groups(In<Int> key) {
+    nb::gil_scoped_release release;
+    return count_groups(Keys<Int>{key.data(), length(key)});
+}
+
+template <class Int>
+void collapse_rows(In<Int> key, std::optional<In<Index>> weight, Out<double> score, Out<Index> n, Out<Index> pos) {
+    nb::gil_scoped_release release;
+    collapse(Keys<Int>{key.data(), length(key)}, weight ? weight->data() : nullptr, score.data(), n.data(),
+             pos.data());
+}
+
+// Each function of sorted entries, once for every layout; `make` turns its columns into entries.
+template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make make) {
+    m.def("pava_bc", [=](std::tuple<Columns...> columns, Index n_min, Index n_max) {
+        const auto e = std::apply(make, columns);
+        std::vector<Block> blocks;
+        {
+            nb::gil_scoped_release release;
+            blocks = e.total() <= 3'000'000'000 ? pava_bc<Index>(e, n_min, n_max) : pava_bc<Wide>(e, n_min, n_max);
+        }
+        auto starts = empty<Index>(blocks.size() + 1);
+        auto n = empty<Index>(blocks.size()), k = empty<Index>(blocks.size());
+        for (std::size_t b = 0; b < blocks.size(); ++b) {
+            starts.data()[b] = blocks[b].start;
+            n.data()[b] = blocks[b].n;
+            k.data()[b] = blocks[b].k;
+        }
+        starts.data()[blocks.size()] = e.size;
+        return std::tuple(starts, n, k);
+    });
+    m.def("quantile_starts", [=](std::tuple<Columns...> columns, Index n_bins) {
+        return to_array(quantile_starts(std::apply(make, columns), n_bins));
+    });
+    m.def("count", [=](std::tuple<Columns...> columns, In<Index> starts) {
+        auto n = empty<Index>(starts.shape(0) - 1), k = empty<Index>(starts.shape(0) - 1);
+        nb::gil_scoped_release release;
+        count(std::apply(make, columns), starts.data(), length(starts) - 1, n.data(), k.data());
+        return std::tuple(n, k);
+    });
+    m.def("score_sums", [=](std::tuple<Columns...> columns, In<Index> starts) {
+        auto sums = empty<double>(starts.shape(0) - 1);
+        nb::gil_scoped_release release;
+        score_sums(std::apply(make, columns), starts.data(), length(starts) - 1, sums.data());
+        return sums;
+    });
+    m.def("locate", [=](std::tuple<Columns...> columns, In<double> x, bool after) {
+        const auto e = std::apply(make, columns);
+        auto found = empty<Index>(x.shape(0));
+        for (std::size_t i = 0; i < x.shape(0); ++i)
+            found.data()[i] = locate(e, x.data()[i], after, 0, e.size);
+        return found;
+    });
+    m.def("place", [=](std::tuple<Columns...> columns, In<double> cuts, In<double> reach, In<Index> begin, In<Index> end) {
+        const auto e = std::apply(make, columns);
+        auto places = empty<Index>(cuts.shape(0));
+        auto close = empty<bool>(begin.shape(0));
+        for (std::size_t b = 0; b < begin.shape(0); ++b)
+            close.data()[b] = place(e, cuts.data() + 6 * b, reach.data() + 6 * b, begin.data()[b], end.data()[b],
+                                    places.data() + 6 * b);
+        return std::tuple(places, close);
+    });
+    m.def("rows_before", [=](std::tuple<Columns...> columns, In<Index> position) {
+        auto rows = empty<Index>(position.shape(0));
+        rows_before(std::apply(make, columns), position.data(), length(position), rows.data());
+        return rows;
+    });
+    m.def("scores_at", [=](std::tuple<Columns...> columns, In<Index> position) {
+        const auto e = std::apply(make, columns);
+        auto score = empty<double>(position.shape(0));
+        for (std::size_t i = 0; i < position.shape(0); ++i) score.data()[i] = e.score(position.data()[i]);
+        return score;
+    });
+}
+
+auto accepted(In<Index> k, In<Index> n, double significance, double log_factor, bool generous) {
+    auto cuts = empty<double>(6 * k.shape(0)), reach = empty<double>(6 * k.shape(0));
+    auto fragile = empty<bool>(k.shape(0));
+    nb::gil_scoped_release release;
+    for (std::size_t b = 0; b < k.shape(0); ++b)
+        fragile.data()[b] = binomial_accepted(static_cast<double>(k.data()[b]), static_cast<double>(n.data()[b]),
+                                              significance, log_factor, generous, cuts.data() + 6 * b,
+                                              reach.data() + 6 * b);
+    return std::tuple(cuts, reach, fragile);
+}
+
+auto p_values(In<Index> k, In<Index> n, In<double> p) {
+    auto out = empty<double>(k.shape(0));
+    nb::gil_scoped_release release;
+    for (std::size_t b = 0; b < k.shape(0); ++b)
+        out.data()[b] = binomial_p_value(static_cast<double>(k.data()[b]), static_cast<double>(n.data()[b]),
+                                         p.data()[b]);
+    return out;
+}
+
+NB_MODULE(_kernel, m) {
+    m.def("pack", &pack_rows<std::int64_t, double>);
+    m.def("pack", &pack_rows<std::int32_t, float>);
+    m.def("pack", &pack_rows<std::int32_t, double>);
+    m.def("fits_float", [](In<double> score) { return fits_float(score.data(), length(score)); });
+    m.def("fixed_bins", &fixed_bins<double>);
+    m.def("fixed_bins", &fixed_bins<float>);
+    m.def("count_groups", &count_row_groups<std::int64_t>);
+    m.def("count_groups", &count_row_groups<std::int32_t>);
+    m.def("collapse", &collapse_rows<std::int64_t>, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
+    m.def("collapse", &collapse_rows<std::int32_t>, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
+
+    using Key64 = In<std::int64_t>;
+    using Key32 = In<std::int32_t>;
+    const auto rows64 = [](const Key64 &key) { return Keys<std::int64_t>{key.data(), length(key)}; };
+    const auto rows32 = [](const Key32 &key) { return Keys<std::int32_t>{key.data(), length(key)}; };
+    const auto groups = [](const In<double> &score, const In<Index> &n, const In<Index> &pos) {
+        return Groups{score.data(), n.data(), pos.data(), length(score)};
+    };
+    bind_entries<decltype(rows64), Key64>(m, rows64);
+    bind_entries<decltype(rows32), Key32>(m, rows32);
+    bind_entries<decltype(groups), In<double>, In<Index>, In<Index>>(m, groups);
+
+    m.def("binomial_accepted", &accepted);
+    m.def("binomial_p_values", &p_values);
+}

@@ -1,0 +1,83 @@
+"""truecal: how far a probabilistic classifier's predictions can be trusted.
+
+The names below are imported when first used, so that `import truecal` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from truecal.api import ace as ace
+    from truecal.api import compute as compute
+    from truecal.api import ece as ece
+    from truecal.api import evaluate as evaluate
+    from truecal.api import evaluate_tally as evaluate_tally
+    from truecal.api import mce as mce
+    from truecal.api import rmsce as rmsce
+    from truecal.api import tce as tce
+    from truecal.binning import BinQuality as BinQuality
+    from truecal.binning import BoundedIsotonic as BoundedIsotonic
+    from truecal.binning import Edges as Edges
+    from truecal.binning import Isotonic as Isotonic
+    from truecal.binning import Partition as Partition
+    from truecal.binning import Quantile as Quantile
+    from truecal.binning import Uniform as Uniform
+    from truecal.binning import measure_bins as measure_bins
+    from truecal.hypotheses import Absolute as Absolute
+    from truecal.hypotheses import BayesFactor as BayesFactor
+    from truecal.hypotheses import Binomial as Binomial
+    from truecal.hypotheses import BinomialMidP as BinomialMidP
+    from truecal.hypotheses import LikelihoodRatio as LikelihoodRatio
+    from truecal.hypotheses import Relative as Relative
+    from truecal.hypotheses import Score as Score
+    from truecal.hypotheses import StudentT as StudentT
+    from truecal.metrics import NAMED_METRICS as NAMED_METRICS
+    from truecal.metrics import Gap as Gap
+    from truecal.metrics import Max as Max
+    from truecal.metrics import Mean as Mean
+    from truecal.metrics import Metric as Metric
+    from truecal.metrics import Power as Power
+    from truecal.metrics import Rejection as Rejection
+    from truecal.result import MulticlassResult as MulticlassResult
+    from truecal.result import Result as Result
+    from truecal.scoring import CalibrationScorer as CalibrationScorer
+    from truecal.scoring import ace_scorer as ace_scorer
+    from truecal.scoring import ece_scorer as ece_scorer
+    from truecal.scoring import mce_scorer as mce_scorer
+    from truecal.scoring import rmsce_scorer as rmsce_scorer
+    from truecal.scoring import tce_scorer as tce_scorer
+    from truecal.table import BinTable as BinTable
+    from truecal.tally import Tally as Tally
+
+_WHERE = {
+    "api": "ace compute ece evaluate evaluate_tally mce rmsce tce",
+    "binning": "BinQuality BoundedIsotonic Edges Isotonic Partition Quantile Uniform measure_bins",
+    "hypotheses": "Absolute BayesFactor Binomial BinomialMidP LikelihoodRatio Relative Score StudentT",
+    "metrics": "Gap Max Mean Metric NAMED_METRICS Power Rejection",
+    "result": "MulticlassResult Result",
+    "scoring": "CalibrationScorer ace_scorer ece_scorer mce_scorer rmsce_scorer tce_scorer",
+    "table": "BinTable",
+    "tally": "Tally",
+}
+_HOME = {name: module for module, names in _WHERE.items() for name in names.split()}
+
+__all__ = sorted(_HOME)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("truecal")
+    if name not in _HOME:
+        raise AttributeError(f"module 'truecal' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"truecal.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,321 @@
+"""Results: the values, their bins and everything that made them; as text, HTML, JSON and dataframes."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from truecal import binning, hypotheses, metrics
+from truecal.binning import BoundedIsotonic, Isotonic, Quantile, Uniform
+from truecal.hypotheses import Relative, Test, Tolerance
+from truecal.metrics import Metric, Rejection
+from truecal.table import BinTable
+
+FORMAT = 1
+PARTS = {
+    part.__name__: part
+    for module, names in (
+        (binning, ("Uniform", "Quantile", "Isotonic", "BoundedIsotonic", "Edges")),
+        (
+            hypotheses,
+            ("Binomial", "BinomialMidP", "Score", "LikelihoodRatio", "StudentT", "BayesFactor", "Absolute", "Relative"),
+        ),
+        (metrics, ("Gap", "Rejection", "Mean", "Power", "Max", "Metric")),
+    )
+    for part in (getattr(module, name) for name in names)
+}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Result:
+    """Metrics of one model on one data set.
+
+    Attributes
+    ----------
+    n, positives : int
+        Observations and positives; `prevalence` is their ratio.
+    values : dict
+        Metric name to value: TCE in percent, gap metrics as probabilities.
+    metrics : dict
+        Metric name to what was computed.
+    tables : dict
+        Metric name to its bins; metrics of the same binning share one table.
+    test, significance, tolerance
+        The test behind every table.
+    notes : tuple of str
+        What a reader should know: bounds broken by ties, bins that coincide.
+    """
+
+    n: int
+    positives: int
+    values: dict[str, float]
+    metrics: dict[str, Metric]
+    tables: dict[str, BinTable]
+    test: Test
+    significance: float
+    tolerance: Tolerance | None
+    notes: tuple[str, ...]
+    version: str
+    library: str = "pandas"
+
+    @property
+    def prevalence(self) -> float:
+        """The share of positives."""
+        return self.positives / self.n
+
+    @property
+    def bins(self) -> BinTable:
+        """The bins of the first metric."""
+        return next(iter(self.tables.values()))
+
+    def __getitem__(self, name: str) -> float:
+        return self.values[name]
+
+    def to_frame(self, metric: str | None = None, library: str | None = None) -> Any:
+        """The bins of a metric as a dataframe, in the library the data came in unless another is named."""
+        table = self.bins if metric is None else self.tables[metric]
+        return table.to_frame(library or self.library)
+
+    def to_json(self) -> str:
+        """Everything, as JSON that `Result.from_json` reads back to an equal result."""
+        names = list(self.tables)
+        first = {id(table): names[list(self.tables.values()).index(table)] for table in self.tables.values()}
+        return json.dumps(
+            {
+                "truecal": FORMAT,
+                "version": self.version,
+                "n": self.n,
+                "positives": self.positives,
+                "prevalence": self.prevalence,
+                "significance": self.significance,
+                "test": _encode(self.test),
+                "tolerance": _encode(self.tolerance),
+                "notes": list(self.notes),
+                "library": self.library,
+                "metrics": {
+                    name: {
+                        "value": self.values[name],
+                        "definition": _encode(metric),
+                        "bins": first[id(self.tables[name])],
+                    }
+                    for name, metric in self.metrics.items()
+                },
+                "bins": {name: _encode_table(self.tables[name]) for name in dict.fromkeys(first.values())},
+            },
+            allow_nan=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Result:
+        """Read what `to_json` wrote."""
+        try:
+            raw = json.loads(text)
+            known = raw["truecal"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError("`text` must be the JSON of a truecal result; it is not.") from error
+        if known != FORMAT:
+            raise ValueError(
+                f"`text` must be a truecal result of format {FORMAT}; it is of format {known!r}.\n\n"
+                "Hint: it was written by another version; update truecal."
+            )
+        tables = {name: _decode_table(columns) for name, columns in raw["bins"].items()}
+        return cls(
+            n=raw["n"],
+            positives=raw["positives"],
+            values={name: entry["value"] for name, entry in raw["metrics"].items()},
+            metrics={name: _decode(entry["definition"]) for name, entry in raw["metrics"].items()},
+            tables={name: tables[entry["bins"]] for name, entry in raw["metrics"].items()},
+            test=_decode(raw["test"]),
+            significance=raw["significance"],
+            tolerance=_decode(raw["tolerance"]),
+            notes=tuple(raw["notes"]),
+            version=raw["version"],
+            library=raw["library"],
+        )
+
+    def __repr__(self) -> str:
+        title, lines = self._headline(), [_value_line(name, self) for name in self.values]
+        table = [_TEXT_HEAD, *(_bin_line(i, self.bins) for i in _shown(len(self.bins)))]
+        notes = [f"Note: {note}." for note in self.notes]
+        return "\n".join([title, *lines, "", f"Bins of {next(iter(self.tables))}", *table, *notes])
+
+    def _repr_html_(self) -> str:
+        values = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{_format(name, self)}</td>"
+            f"<td>{html.escape(_describe(metric))}</td></tr>"
+            for name, metric in self.metrics.items()
+        )
+        columns = {name: column.tolist() for name, column in self.bins.columns().items()}
+        head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in columns)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{_cell(columns[name][i])}</td>" for name in columns) + "</tr>"
+            for i in range(len(self.bins))
+        )
+        notes = "".join(f"<p>Note: {html.escape(note)}.</p>" for note in self.notes)
+        return (
+            f"<div><p><b>{html.escape(self._headline())}</b></p><table>{values}</table>"
+            f"<details><summary>{len(self.bins)} bins of {html.escape(next(iter(self.tables)))}</summary>"
+            f"<table><tr>{head}</tr>{rows}</table></details>{notes}</div>"
+        )
+
+    def _headline(self) -> str:
+        tolerance = ""
+        if self.tolerance is not None:
+            kind = "relative" if isinstance(self.tolerance, Relative) else "absolute"
+            tolerance = f", {kind} tolerance {self.tolerance.value:g}"
+        return (
+            f"{self.n:,} predictions, {100 * self.prevalence:.4g} % positive; "
+            f"{type(self.test).__name__} test at {self.significance:g}{tolerance}"
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MulticlassResult:
+    """Metrics of one model with several classes: a `Result` for each class against the rest, and their averages."""
+
+    per_class: dict[str, Result]
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Metric name to the average over the classes."""
+        results = list(self.per_class.values())
+        return {name: float(np.mean([result.values[name] for result in results])) for name in results[0].values}
+
+    def __getitem__(self, name: str) -> float:
+        return self.values[name]
+
+    def to_json(self) -> str:
+        """Every class's result, as JSON that `MulticlassResult.from_json` reads back."""
+        return json.dumps({"truecal_classes": {name: json.loads(r.to_json()) for name, r in self.per_class.items()}})
+
+    @classmethod
+    def from_json(cls, text: str) -> MulticlassResult:
+        """Read what `to_json` wrote."""
+        try:
+            classes = json.loads(text)["truecal_classes"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError("`text` must be the JSON of a truecal multiclass result; it is not.") from error
+        return cls({name: Result.from_json(json.dumps(raw)) for name, raw in classes.items()})
+
+    def _rows(self) -> list[list[str]]:
+        first = next(iter(self.per_class.values()))
+        rows = [["", *self.per_class, "average"]]
+        for name, average in self.values.items():
+            cells = [_format(name, result) for result in self.per_class.values()]
+            rows.append([name, *cells, _number(average, first.metrics[name])])
+        return rows
+
+    def __repr__(self) -> str:
+        first = next(iter(self.per_class.values()))
+        rows = self._rows()
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        title = f"{first.n:,} predictions, {len(self.per_class)} classes, each against the rest"
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+        return "\n".join([title, *lines])
+
+    def _repr_html_(self) -> str:
+        rows = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in self._rows())
+        return f"<table>{rows}</table>"
+
+
+_TEXT_HEAD = "  bin  scores                    n         k     rate     mean  accepted             rejected"
+
+
+def _bin_line(i: int, table: BinTable) -> str:
+    if i < 0:
+        return "  ..."
+    n, k = int(table.n[i]), int(table.k[i])
+    close = "]" if i == len(table) - 1 else ")"
+    scores = f"[{table.left[i]:.4g}, {table.right[i]:.4g}{close}"
+    if n == 0:
+        return f"  {i + 1:>3}  {scores:<20} {n:>7,}  (empty)"
+    accepted = f"{table.accepted_low[i]:.4g} .. {table.accepted_high[i]:.4g}"
+    return (
+        f"  {i + 1:>3}  {scores:<20} {n:>7,} {k:>9,} {table.rate[i]:>8.4g} {table.mean[i]:>8.4g}  {accepted:<20} "
+        f"{100 * table.rejected_share[i]:>6.1f} %"
+    )
+
+
+def _shown(count: int, most: int = 20) -> list[int]:
+    if count <= most:
+        return list(range(count))
+    return [*range(most // 2), -1, *range(count - most // 2, count)]
+
+
+def _value_line(name: str, result: Result) -> str:
+    return f"  {name:<12} {_format(name, result):>9}  {_describe(result.metrics[name])}"
+
+
+def _format(name: str, result: Result) -> str:
+    return _number(result.values[name], result.metrics[name])
+
+
+def _number(value: float, metric: Metric) -> str:
+    return f"{value:.2f} %" if isinstance(metric.loss, Rejection) else f"{value:.5f}"
+
+
+def _describe(metric: Metric) -> str:
+    loss = "rejected predictions" if isinstance(metric.loss, Rejection) else "gap between rate and prediction"
+    kinds = {"Mean": "", "Max": ", largest", "Power": ", root mean square"}
+    scheme = metric.binning
+    if isinstance(scheme, (Uniform, Quantile)):
+        bins = f"{scheme.n_bins} {'equal-width' if isinstance(scheme, Uniform) else 'equal-size'} bins"
+    elif isinstance(scheme, Isotonic):
+        bins = "PAVA bins"
+    elif isinstance(scheme, BoundedIsotonic):
+        bins = "PAVA-BC bins"
+    else:
+        bins = f"{type(scheme).__name__} bins"
+    return f"{loss}{kinds.get(type(metric.norm).__name__, '')}; {bins}"
+
+
+def _cell(value: float) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "" if math.isnan(value) else f"{value:.5g}"
+
+
+def _encode(part: Any) -> Any:
+    """A frozen part as {"type": name, field: value, ...}."""
+    if is_dataclass(part):
+        name = type(part).__name__
+        if PARTS.get(name) is not type(part):
+            raise TypeError(f"A result with a part of your own ({name}) cannot be written as JSON.")
+        return {"type": name, **{entry.name: _encode(getattr(part, entry.name)) for entry in fields(part)}}
+    if isinstance(part, np.ndarray):
+        return part.tolist()
+    return part.item() if isinstance(part, np.generic) else part
+
+
+def _decode(raw: Any) -> Any:
+    if not isinstance(raw, dict):
+        return raw
+    given = {name: _decode(value) for name, value in raw.items() if name != "type"}
+    if raw.get("type") not in PARTS:
+        raise ValueError(f"A truecal result knows no part named {raw.get('type')!r}.")
+    return PARTS[raw["type"]](**given)
+
+
+def _encode_table(table: BinTable) -> dict[str, list[Any]]:
+    def plain(value: float) -> float | str | None:
+        if isinstance(value, float) and not math.isfinite(value):
+            return None if math.isnan(value) else "inf"
+        return value
+
+    return {name: [plain(value) for value in column.tolist()] for name, column in table.columns().items()}
+
+
+def _decode_table(raw: dict[str, list[Any]]) -> BinTable:
+    columns: dict[str, Any] = {}
+    for entry in fields(BinTable):
+        if entry.name in ("n", "k", "rejected"):
+            columns[entry.name] = np.array(raw[entry.name], dtype=np.int64)
+        else:
+            values = [math.nan if value is None else float(value) for value in raw[entry.name]]
+            columns[entry.name] = np.array(values, dtype=np.float64)
+    return BinTable(**columns)

@@ -1,0 +1,53 @@
+"""Scorers for scikit-learn's `cross_val_score`, `GridSearchCV` and friends; scikit-learn itself is not imported.
+
+A scorer returns the negated error, since scikit-learn maximises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from truecal import api
+from truecal.metrics import NAMED_METRICS, Metric
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationScorer:
+    """The negated value of a metric for a fitted classifier's `predict_proba`.
+
+    With two classes the second of `classes_` is the positive one unless `pos_label` names another; with more, the
+    average over each class against the rest.
+
+    Examples
+    --------
+    >>> from truecal import CalibrationScorer, Gap, Metric, Uniform
+    >>> scorer = CalibrationScorer(Metric(Uniform(15), Gap()))
+    """
+
+    metric: Metric
+    pos_label: Any = None
+
+    def __call__(self, estimator: Any, X: Any, y_true: Any, sample_weight: Any = None) -> float:
+        if not hasattr(estimator, "predict_proba"):
+            raise TypeError(
+                f"A calibration scorer needs probabilities; {type(estimator).__name__} has no `predict_proba`."
+            )
+        probabilities = np.asarray(estimator.predict_proba(X))
+        classes = list(estimator.classes_)
+        if len(classes) != 2:
+            return -api.compute_any(self.metric, y_true, probabilities, sample_weight, None, "classwise", classes)
+        positive = classes[1] if self.pos_label is None else self.pos_label
+        if positive not in classes:
+            raise ValueError(f"`pos_label` must be one of the classes {classes!r}; it is {positive!r}.")
+        score = probabilities[:, classes.index(positive)]
+        return -api.compute(self.metric, y_true, score, pos_label=positive, sample_weight=sample_weight)
+
+
+tce_scorer = CalibrationScorer(NAMED_METRICS["tce"])
+ece_scorer = CalibrationScorer(NAMED_METRICS["ece"])
+ace_scorer = CalibrationScorer(NAMED_METRICS["ace"])
+mce_scorer = CalibrationScorer(NAMED_METRICS["mce"])
+rmsce_scorer = CalibrationScorer(NAMED_METRICS["rmsce"])

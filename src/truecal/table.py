@@ -1,0 +1,120 @@
+"""The bins of a partition with everything that is said of them, as plain arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from truecal.hypotheses import Test, Tolerance
+from truecal.metrics import Binned
+from truecal.tally import Floats, Ints
+
+FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinTable:
+    """One row a bin. Empty bins stay, with n = 0, nothing rejected and NaN where there is nothing to say.
+
+    left, right
+        The interval [left, right) of scores; the last one is closed.
+    n, k, rate, mean
+        Observations, positives, k / n, mean prediction.
+    accepted_low, accepted_high
+        The smallest and largest prediction that the test accepts, given k of n.
+    rejected, rejected_share
+        Observations whose prediction is rejected, and their share of n.
+    p_value
+        Of the test, for the bin's mean prediction.
+    ratio, ratio_low, ratio_high
+        Observed over expected positives, k / (n mean), with the exact (Clopper-Pearson) interval of level 1 -
+        significance. Where nothing was expected: 1 if nothing was observed, else infinite.
+    """
+
+    left: Floats
+    right: Floats
+    n: Ints
+    k: Ints
+    rate: Floats
+    mean: Floats
+    accepted_low: Floats
+    accepted_high: Floats
+    rejected: Ints
+    rejected_share: Floats
+    p_value: Floats
+    ratio: Floats
+    ratio_low: Floats
+    ratio_high: Floats
+
+    @classmethod
+    def of(cls, bins: Binned, test: Test, significance: float, tolerance: Tolerance | None) -> BinTable:
+        partition = bins.partition
+        held = partition.n > 0
+        n, k = partition.n[held], partition.k[held]
+        mean = np.clip(bins.score_sums[held] / n, 0, 1)
+        low, high = test.accepted(k, n, significance, tolerance)
+        rejected = bins.rejected(test, significance, tolerance)
+        ratio, ratio_low, ratio_high = _ratios(k, n, mean, significance)
+
+        def spread(values: Floats) -> Floats:
+            column = np.full(len(partition), np.nan)
+            column[held] = values
+            return column
+
+        return cls(
+            left=partition.edges[:-1],
+            right=partition.edges[1:],
+            n=partition.n,
+            k=partition.k,
+            rate=spread(k / n),
+            mean=spread(mean),
+            accepted_low=spread(low),
+            accepted_high=spread(high),
+            rejected=rejected,
+            rejected_share=spread(rejected[held] / n),
+            p_value=spread(test.p_value(k, n, mean)),
+            ratio=spread(ratio),
+            ratio_low=spread(ratio_low),
+            ratio_high=spread(ratio_high),
+        )
+
+    def columns(self) -> dict[str, Floats | Ints]:
+        """The columns by name."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """The table as a dataframe of "pandas", "polars" or "pyarrow", which must be installed."""
+        if library not in FRAMES:
+            raise ValueError(f"`library` must be one of {', '.join(FRAMES)}; it is {library!r}.")
+        try:
+            module = import_module(library)
+        except ImportError as error:
+            raise ImportError(f"A {library} dataframe needs {library}: pip install {library}") from error
+        return getattr(module, FRAMES[library])(self.columns())
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BinTable):
+            return NotImplemented
+        mine, theirs = self.columns(), other.columns()
+        return all(np.array_equal(mine[name], theirs[name], equal_nan=mine[name].dtype.kind == "f") for name in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _ratios(k: Ints, n: Ints, mean: Floats, significance: float) -> tuple[Floats, Floats, Floats]:
+    from scipy.special import betaincinv
+
+    tail = significance / 2
+    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail), 0.0)
+    high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail), 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.stack([k / n, low, high]) / mean
+    nothing = mean == 0
+    ratios[:, nothing] = np.where(k[nothing] > 0, np.inf, np.array([[1.0], [0.0], [np.inf]]))
+    return ratios[0], ratios[1], ratios[2]

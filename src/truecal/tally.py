@@ -1,0 +1,204 @@
+"""Observations sorted by score: the one structure that every binning, test and metric reads.
+
+A `Tally` groups equal scores, so it has no row order and two of them add. `Rows` are the same observations just
+after the sort, before the grouping; a single number such as `tce(...)` is computed on them at half the memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecal import _kernel, arrays
+from truecal.arrays import AnyArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Entries = tuple[AnyArray] | tuple[Floats, Ints, Ints]  # keys, or score, n and pos
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tally:
+    """Distinct scores in increasing order, with the observations and the positives at each.
+
+    Parameters
+    ----------
+    score : array of float64
+        Strictly increasing, in [0, 1].
+    n, pos : arrays of int64
+        Observations (at least 1) and positives (0 to n) at each score.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> Tally.from_arrays([0, 1, 1, 0], [0.2, 0.2, 0.9, 0.1])
+    Tally(3 scores in [0.1, 0.9], 4 observations, 2 positive)
+    """
+
+    score: Floats
+    n: Ints
+    pos: Ints
+
+    def __post_init__(self) -> None:
+        score = np.ascontiguousarray(self.score, dtype=np.float64) + 0.0
+        n, pos = (_whole(values, name) for name, values in (("n", self.n), ("pos", self.pos)))
+        if not score.ndim == n.ndim == pos.ndim == 1 or not len(score) == len(n) == len(pos):
+            raise ValueError(
+                f"`score`, `n` and `pos` must be columns of one length; their shapes are {score.shape}, {n.shape}, "
+                f"{pos.shape}."
+            )
+        _refuse("score", "lie in [0, 1]", score, ~((score >= 0) & (score <= 1)))
+        _refuse("score", "increase strictly", score, np.diff(score, prepend=-1.0) <= 0)
+        _refuse("n", "be 1 or more", n, n < 1)
+        _refuse("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
+        self._hold(score, n, pos)
+
+    def _hold(self, score: Floats, n: Ints, pos: Ints) -> None:
+        for name, values in (("score", score), ("n", n), ("pos", pos)):
+            values.flags.writeable = False
+            object.__setattr__(self, name, values)
+
+    @classmethod
+    def from_arrays(cls, y_true: Any, y_prob: Any, sample_weight: Any = None, pos_label: Any = None) -> Tally:
+        """Group rows by score.
+
+        `y_true` holds 0 and 1 (bool, integers, floats), or any two values with `pos_label`; `y_prob` float64,
+        float32 or float16 in [0, 1]; `sample_weight` whole numbers that say how often each row was seen.
+        """
+        if sample_weight is None:
+            return _group(Rows.from_arrays(y_true, y_prob, pos_label).key, None)
+        score, label = arrays.scores(y_prob), arrays.labels(y_true, pos_label)
+        key = _pack(score, label)
+        weight = arrays.weights(sample_weight, len(key))
+        seen = weight > 0
+        if not seen.any():
+            raise ValueError("`sample_weight` must hold a weight above 0; all are 0.")
+        key, weight = key[seen], weight[seen]
+        order = np.argsort(key)
+        return _group(key[order], weight[order])
+
+    def __add__(self, other: object) -> Tally:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        score = np.concatenate([self.score, other.score])
+        order = np.argsort(score, kind="stable")
+        score = score[order]
+        first = np.flatnonzero(np.diff(score, prepend=-1.0))
+        n, pos = (
+            np.add.reduceat(np.concatenate([mine, theirs])[order], first) if len(first) else mine.copy()
+            for mine, theirs in ((self.n, other.n), (self.pos, other.pos))
+        )
+        return _trusted(score[first], n, pos)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        return all(np.array_equal(a, b) for a, b in zip(self.entries, other.entries, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "Tally(empty)"
+        low, high = self.score[[0, -1]].tolist()
+        return (
+            f"Tally({len(self):,} score{'s' * (len(self) > 1)} in [{low:.6g}, {high:.6g}], "
+            f"{self.total:,} observations, {self.positives:,} positive)"
+        )
+
+    @property
+    def entries(self) -> tuple[Floats, Ints, Ints]:
+        """The columns, as the kernel takes them."""
+        return self.score, self.n, self.pos
+
+    @property
+    def total(self) -> int:
+        """Observations."""
+        return int(self.n.sum())
+
+    @property
+    def positives(self) -> int:
+        """Positive observations."""
+        return int(self.pos.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Single observations sorted by score, each packed into an integer: the score's bits, then the label."""
+
+    key: AnyArray
+
+    @classmethod
+    def from_arrays(cls, y_true: Any, y_prob: Any, pos_label: Any = None) -> Rows:
+        key = _pack(arrays.scores(y_prob), arrays.labels(y_true, pos_label))
+        _sort(key)
+        return cls(key)
+
+    @property
+    def entries(self) -> tuple[AnyArray]:
+        """The column, as the kernel takes it."""
+        return (self.key,)
+
+    @property
+    def total(self) -> int:
+        return len(self.key)
+
+
+Sorted = Tally | Rows
+
+
+def _pack(score: AnyArray, label: AnyArray) -> AnyArray:
+    arrays.check_lengths(y_true=len(label), y_prob=len(score))
+    arrays.refuse_empty(len(score))
+    narrow = score.dtype == np.float32 or _kernel.fits_float(score)
+    key = np.empty(len(score), dtype=np.int32 if narrow else np.int64)
+    scores_ok, labels_ok = _kernel.pack(score, label, key)
+    if not labels_ok:
+        arrays.refuse_labels(label, score)
+    if not scores_ok:
+        arrays.refuse_scores(score)
+    return key
+
+
+def _sort(key: AnyArray) -> None:
+    """Sort in place. Wide keys are sorted as the floats of the same bits, which processors compare faster.
+
+    That order is the same as long as tiny numbers are not taken for zero, a mode some libraries switch on.
+    """
+    tiny = 5e-324
+    (key.view(np.float64) if key.dtype == np.int64 and tiny * 1.0 > 0 else key).sort()
+
+
+def _group(key: AnyArray, weight: Ints | None) -> Tally:
+    groups = _kernel.count_groups(key)
+    score, n, pos = np.empty(groups), np.empty(groups, np.int64), np.empty(groups, np.int64)
+    _kernel.collapse(key, weight, score, n, pos)
+    return _trusted(score, n, pos)
+
+
+def _trusted(score: Floats, n: Ints, pos: Ints) -> Tally:
+    tally = object.__new__(Tally)
+    tally._hold(score, n, pos)
+    return tally
+
+
+def _whole(values: Any, name: str) -> Ints:
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" and array.size:
+        raise TypeError(f"`{name}` must hold integers; it holds {array.dtype}.")
+    return np.ascontiguousarray(array, dtype=np.int64).copy()
+
+
+def _refuse(name: str, rule: str, values: AnyArray, bad: AnyArray) -> None:
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise ValueError(
+            f"`{name}` must {rule}; the first that does not is {values[first].item()!r} at position {first}."
+        )
