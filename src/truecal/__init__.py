@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from truecal.api import compute as compute
     from truecal.api import ece as ece
     from truecal.api import evaluate as evaluate
+    from truecal.api import evaluate_classes as evaluate_classes
     from truecal.api import evaluate_tally as evaluate_tally
     from truecal.api import mce as mce
     from truecal.api import rmsce as rmsce
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
     from truecal.binning import Quantile as Quantile
     from truecal.binning import Uniform as Uniform
     from truecal.binning import measure_bins as measure_bins
-    from truecal.hypotheses import Absolute as Absolute
+    from truecal.decisions import Absolute as Absolute
+    from truecal.decisions import Relative as Relative
     from truecal.hypotheses import BayesFactor as BayesFactor
     from truecal.hypotheses import Binomial as Binomial
     from truecal.hypotheses import BinomialMidP as BinomialMidP
     from truecal.hypotheses import LikelihoodRatio as LikelihoodRatio
-    from truecal.hypotheses import Relative as Relative
     from truecal.hypotheses import Score as Score
     from truecal.hypotheses import StudentT as StudentT
     from truecal.metrics import NAMED_METRICS as NAMED_METRICS
@@ -51,9 +52,10 @@ if TYPE_CHECKING:
     from truecal.tally import Tally as Tally
 
 _WHERE = {
-    "api": "ace compute ece evaluate evaluate_tally mce rmsce tce",
+    "api": "ace compute ece evaluate evaluate_classes evaluate_tally mce rmsce tce",
     "binning": "BinQuality BoundedIsotonic Edges Isotonic Partition Quantile Uniform measure_bins",
-    "hypotheses": "Absolute BayesFactor Binomial BinomialMidP LikelihoodRatio Relative Score StudentT",
+    "decisions": "Absolute Relative",
+    "hypotheses": "BayesFactor Binomial BinomialMidP LikelihoodRatio Score StudentT",
     "metrics": "Gap Max Mean Metric NAMED_METRICS Power Rejection",
     "result": "MulticlassResult Result",
     "scoring": "CalibrationScorer ace_scorer ece_scorer mce_scorer rmsce_scorer tce_scorer",

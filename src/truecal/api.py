@@ -10,16 +10,16 @@ from typing import Any, Literal
 import numpy as np
 
 from truecal import _kernel, arrays, binning, metrics
-from truecal.arrays import AnyArray
 from truecal.binning import Binning, BoundedIsotonic, Edges, Quantile, Uniform
-from truecal.hypotheses import Binomial, Test, Tolerance, as_tolerance, check_significance
+from truecal.classes import Multiclass, as_matrix, one_vs_rest, refuse_class_options
+from truecal.decisions import Test, Tolerance, as_tolerance, check_significance
+from truecal.hypotheses import Binomial
 from truecal.metrics import Binned, Gap, Metric, Rejection
 from truecal.result import MulticlassResult, Result
 from truecal.table import FRAMES, BinTable
 from truecal.tally import Rows, Sorted, Tally
 
 BinningLike = Binning | str | int | None
-Multiclass = Literal["classwise", "top-label"] | None
 
 
 def tce(
@@ -161,24 +161,23 @@ def evaluate(
     tolerance: Tolerance | float | None = None,
     sample_weight: Any = None,
     pos_label: Any = None,
-    multiclass: Multiclass = None,
+    multiclass: Literal["top-label"] | None = None,
     labels: Sequence[Any] | None = None,
-) -> Result | MulticlassResult:
+) -> Result:
     """All metrics at once, with the bins behind them.
 
     Parameters
     ----------
     metrics : names or mapping, optional
-        Names of `truecal.NAMED_METRICS` (all of them by default), or your own as a mapping of names to `Metric`.
-        The first one's bins are the result's `bins`.
+        Names of `truecal.NAMED_METRICS` (all of them by default), or your own as a mapping of names to `Metric`. The
+        first one's bins are the result's `bins`.
     binning : optional
         Takes the place of PAVA-BC in the named metrics.
     test, significance, tolerance
         As in `tce`; they also make the tables of bins.
-
-    Returns
-    -------
-    Result, or MulticlassResult for several classes with `multiclass="classwise"`.
+    multiclass : "top-label", optional
+        With probabilities of shape (rows, classes): judge the most probable class. For each class against the rest see
+        `evaluate_classes`.
 
     Examples
     --------
@@ -187,23 +186,64 @@ def evaluate(
     >>> result["ece"], result.n, result.prevalence
     (0.25, 4, 0.75)
     """
-    chosen = _choose(metrics, _binning(binning, BoundedIsotonic(), Quantile), test, significance, tolerance)
-    library = type(y_prob).__module__.partition(".")[0]
-
-    def result(y: Any, p: Any, label: Any) -> Result:
-        tally = Tally.from_arrays(y, p, sample_weight, label)
-        found = evaluate_tally(tally, chosen, test=test, significance=significance, tolerance=tolerance)
-        return replace(found, library=library) if library in FRAMES else found
-
-    probabilities = _matrix(y_prob)
+    probabilities = as_matrix(y_prob)
+    column = y_prob
     if probabilities is None:
-        _refuse_class_options(multiclass, labels)
-        return result(y_true, y_prob, pos_label)
-    columns = _one_vs_rest(y_true, probabilities, multiclass, labels, pos_label)
-    if multiclass == "top-label":
-        (y, p) = columns["top-label"]
-        return result(y, p, None)
-    return MulticlassResult({name: result(y, p, None) for name, (y, p) in columns.items()})
+        refuse_class_options(multiclass, labels)
+    elif multiclass == "top-label":
+        ((y_true, column),) = one_vs_rest(y_true, probabilities, multiclass, labels, pos_label).values()
+    else:
+        raise ValueError(
+            f"`y_prob` must be one column; its shape is {probabilities.shape}.\n\nHint: for two classes pass "
+            "`y_prob[:, 1]`; for more, `evaluate_classes` judges each class against the rest and "
+            '`multiclass="top-label"` the most probable one.'
+        )
+    tally = Tally.from_arrays(y_true, column, sample_weight, pos_label)
+    result = evaluate_tally(tally, metrics, binning=binning, test=test, significance=significance, tolerance=tolerance)
+    library = type(y_prob).__module__.partition(".")[0]
+    return replace(result, library=library) if library in FRAMES else result
+
+
+def evaluate_classes(
+    y_true: Any,
+    y_prob: Any,
+    metrics: Iterable[str] | Mapping[str, Metric] | None = None,
+    *,
+    labels: Sequence[Any] | None = None,
+    binning: BinningLike = None,
+    test: Test | None = None,
+    significance: float = 0.05,
+    tolerance: Tolerance | float | None = None,
+    sample_weight: Any = None,
+) -> MulticlassResult:
+    """`evaluate` for each class against the rest, from probabilities of shape (rows, classes), and the averages.
+
+    `labels` names the classes in the order of the columns; 0, 1, ... by default.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> result = truecal.evaluate_classes([0, 1, 2], [[0.5, 0.25, 0.25], [0, 1, 0], [0.5, 0, 0.5]], metrics=["ece"])
+    >>> result["ece"] == truecal.ece([0, 1, 2], [[0.5, 0.25, 0.25], [0, 1, 0], [0.5, 0, 0.5]])
+    True
+    """
+    probabilities = as_matrix(y_prob)
+    if probabilities is None:
+        raise ValueError("`y_prob` must be of shape (rows, classes); it has a single column.\n\nHint: use `evaluate`.")
+    columns = one_vs_rest(y_true, probabilities, "classwise", labels, None)
+    return MulticlassResult(
+        {
+            name: evaluate_tally(
+                Tally.from_arrays(label, score, sample_weight),
+                metrics,
+                binning=binning,
+                test=test,
+                significance=significance,
+                tolerance=tolerance,
+            )
+            for name, (label, score) in columns.items()
+        }
+    )
 
 
 def evaluate_tally(
@@ -268,11 +308,11 @@ def compute_any(  # noqa: PLR0917
     labels: Sequence[Any] | None,
 ) -> float:
     """`compute` for one column of probabilities or several."""
-    probabilities = _matrix(y_prob)
+    probabilities = as_matrix(y_prob)
     if probabilities is None:
-        _refuse_class_options(multiclass, labels)
+        refuse_class_options(multiclass, labels)
         return compute(metric, y_true, y_prob, pos_label=pos_label, sample_weight=sample_weight)
-    columns = _one_vs_rest(y_true, probabilities, multiclass, labels, pos_label)
+    columns = one_vs_rest(y_true, probabilities, multiclass, labels, pos_label)
     return float(np.mean([compute(metric, y, p, sample_weight=sample_weight) for y, p in columns.values()]))
 
 
@@ -313,60 +353,3 @@ def _choose(
             metric = replace(metric, loss=loss)
         chosen[name] = metric
     return chosen
-
-
-def _matrix(y_prob: Any) -> AnyArray | None:
-    """Probabilities of several classes, or None for a single column."""
-    shape = getattr(y_prob, "shape", None)
-    if shape is not None and len(shape) != 2:
-        return None
-    if shape is None and not (isinstance(y_prob, (list, tuple)) and y_prob and np.ndim(y_prob[0]) == 1):
-        return None
-    matrix = arrays.to_numpy(y_prob, "y_prob")
-    return matrix if matrix.ndim == 2 and matrix.shape[1] > 1 else None
-
-
-def _refuse_class_options(multiclass: Multiclass, labels: Sequence[Any] | None) -> None:
-    for name, value in (("multiclass", multiclass), ("labels", labels)):
-        if value is not None:
-            raise ValueError(f"`{name}` needs `y_prob` of shape (rows, classes); it has a single column.")
-
-
-def _one_vs_rest(
-    y_true: Any, probabilities: AnyArray, multiclass: Multiclass, labels: Sequence[Any] | None, pos_label: Any
-) -> dict[str, tuple[AnyArray, AnyArray]]:
-    """Labels and scores of each class against the rest, or of the most probable class."""
-    if multiclass not in (None, "classwise", "top-label"):
-        raise ValueError(f'`multiclass` must be "classwise" or "top-label"; it is {multiclass!r}.')
-    if pos_label is not None:
-        raise ValueError("`pos_label` is for two classes; name the columns' classes with `labels`.")
-    size, classes = probabilities.shape
-    if classes == 2 and multiclass is None:
-        raise ValueError(
-            "`y_prob` must be one column for two classes; its shape is "
-            f'{probabilities.shape}.\n\nHint: pass `y_prob[:, 1]`, or say `multiclass="classwise"`.'
-        )
-    names = list(range(classes)) if labels is None else list(labels)
-    if len(names) != classes or len(set(names)) != classes:
-        raise ValueError(f"`labels` must name the {classes} columns of `y_prob` once each; it is {names!r}.")
-    target = arrays.to_numpy(y_true, "y_true")
-    if target.ndim != 1:
-        raise ValueError(f"`y_true` must have one dimension; its shape is {target.shape}.")
-    arrays.check_lengths(y_true=len(target), y_prob=size)
-    column = np.full(size, -1)
-    for index, name in enumerate(names):
-        column[np.asarray(target == name)] = index
-    if (column < 0).any():
-        first = int(np.argmax(column < 0))
-        raise ValueError(
-            f"`y_true` must hold the classes {names!r}; at position {first} is {target[first]!r}.\n\n"
-            "Hint: `labels` names the classes in the order of the columns."
-        )
-    if multiclass == "top-label":
-        # a row with NaN or a value out of range must not hide behind a larger one
-        flat = arrays.scores(probabilities.ravel())
-        if not ((flat >= 0) & (flat <= 1)).all():
-            arrays.refuse_scores(flat)
-        top = probabilities.argmax(axis=1)
-        return {"top-label": (column == top, probabilities[np.arange(size), top])}
-    return {str(name): (column == index, probabilities[:, index]) for index, name in enumerate(names)}

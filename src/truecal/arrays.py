@@ -172,11 +172,7 @@ def to_numpy(values: Any, name: str) -> AnyArray:
 def _numbers_of_objects(array: AnyArray, name: str) -> AnyArray:
     _refuse_missing(array, name)
     for position, value in enumerate(array):
-        try:
-            ok = not isinstance(value, (str, bytes)) and np.ndim(value) == 0 and float(value) == value
-        except (TypeError, ValueError):
-            ok = False
-        if not ok:
+        if isinstance(value, (str, bytes)) or np.ndim(value) != 0 or not hasattr(value, "__float__"):
             raise TypeError(
                 f"`{name}` must hold numbers; at position {position} is {value!r} ({type(value).__name__})."
             )

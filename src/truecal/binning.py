@@ -111,8 +111,9 @@ class BoundedIsotonic:
 
     Notes
     -----
-    If n_max >= 2 n_min and no score is tied more than n_max - n_min times, every bin holds n_min to n_max
-    observations. Where a tie is larger, n_min wins, and the partition's notes say so.
+    If n_max >= 2 n_min and no score is tied more than n_max - 2 n_min + 2 times, every bin holds n_min to n_max
+    observations. With larger ties no binning may be able to (9 single scores, one tied 10 times, 9 single ones: no cut
+    gives bins of 10 to 20); then n_min comes first, and the partition's notes say which bound was broken.
 
     References
     ----------
@@ -149,8 +150,8 @@ class BoundedIsotonic:
             raise ValueError(f"`n_min` must not exceed `n_max`; they are {n_min} and {n_max}.")
         if n_max < 2 * n_min:
             warnings.warn(
-                f"`n_max` = {n_max} is below twice `n_min` = {n_min}: two small neighbours may fit neither one bin nor two, "
-                "so bins can be left below n_min or go beyond n_max.",
+                f"`n_max` = {n_max} is below twice `n_min` = {n_min}: two small neighbours may fit neither one bin nor "
+                "two, so bins can be left below n_min or go beyond n_max.",
                 stacklevel=2,
             )
         return n_min, n_max

@@ -1,118 +1,21 @@
-"""Hypothesis tests of one bin: are k positives in n observations compatible with the probability p?
-
-Each test has `p_value(k, n, p)`; rejects where that is at most the significance; and knows which p it accepts. The
-accepted p form an interval, with at most a narrow hole near either end for the exact binomial test, so a bin's
-predictions are decided by their place among six cuts:
-
-    rejected | accepted | hole | accepted ... accepted | hole | accepted | rejected
-           cut 0     cut 1  cut 2                 cut 3   cut 4      cut 5
-"""
+"""Hypothesis tests of one bin: are k positives in n observations compatible with the probability p?"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from truecal import _kernel
-from truecal.binning import Partition
-from truecal.tally import Bools, Floats, Ints, Sorted
+from truecal.decisions import Continuous, Decisions, check_counts, check_probabilities
+from truecal.tally import Bools, Floats, Ints
 
 # SciPy's binomtest counts outcomes up to this much likelier than the observed one as equally likely.
 LOG_FACTOR = math.log1p(1e-7)
 # Relative error granted to any computed tail probability, SciPy's and ours; measured below 2e-11 up to n = 1e9.
 DOUBT = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Absolute:
-    """A probability may be off by this much: the hypothesis becomes "P(Y = 1) lies within p - t .. p + t"."""
-
-    value: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.value < 1:
-            raise ValueError(f"An absolute tolerance must lie in [0, 1); it is {self.value!r}.")
-
-
-@dataclass(frozen=True, slots=True)
-class Relative:
-    """A probability may be off by this share of itself: "P(Y = 1) lies within p (1 - t) .. p (1 + t)"."""
-
-    value: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.value < 1:
-            raise ValueError(f"A relative tolerance must lie in [0, 1); it is {self.value!r}.")
-
-
-Tolerance = Absolute | Relative
-
-
-class Test(Protocol):
-    """A test of "the probability is p", given k positives in n."""
-
-    def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats: ...
-
-    def cuts(self, k: Ints, n: Ints, significance: float) -> Floats:
-        """The six cuts of each bin, shape (bins, 6)."""
-
-    def safe_cuts(self, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
-        """Cuts within which p is certainly accepted, and outside which it is certainly rejected."""
-
-    def rejects(
-        self,
-        k: ArrayLike,
-        n: ArrayLike,
-        p: ArrayLike,
-        significance: float = 0.05,
-        tolerance: Tolerance | float | None = None,
-    ) -> Bools: ...
-
-    def accepted(
-        self, k: ArrayLike, n: ArrayLike, significance: float = 0.05, tolerance: Tolerance | float | None = None
-    ) -> tuple[Floats, Floats]: ...
-
-
-class Decisions:
-    """What every test offers on top of its p-values and cuts."""
-
-    __slots__ = ()
-
-    def rejects(
-        self: Any,
-        k: ArrayLike,
-        n: ArrayLike,
-        p: ArrayLike,
-        significance: float = 0.05,
-        tolerance: Tolerance | float | None = None,
-    ) -> Bools:
-        """Whether each p is rejected; k, n and p broadcast."""
-        k_, n_, p_ = np.broadcast_arrays(*_check_counts(k, n), _check_probabilities(p))
-        shape = p_.shape
-        k_, n_, p_ = (np.ascontiguousarray(part).ravel() for part in (k_, n_, p_))
-        pairs, bin_of = np.unique(np.stack([k_, n_], axis=1), axis=0, return_inverse=True)
-        bin_of = bin_of.ravel()
-        sure, perhaps = _decisive_cuts(self, pairs[:, 0].copy(), pairs[:, 1].copy(), significance, tolerance)
-        accepted, doubtful = _inside(sure[bin_of], p_), _inside(perhaps[bin_of], p_)
-        for i in np.flatnonzero(accepted != doubtful):
-            accepted[i] = not binomtest_rejects(int(k_[i]), int(n_[i]), float(p_[i]), significance)
-        return np.asarray(~accepted.reshape(shape))
-
-    def accepted(
-        self: Any, k: ArrayLike, n: ArrayLike, significance: float = 0.05, tolerance: Tolerance | float | None = None
-    ) -> tuple[Floats, Floats]:
-        """The smallest and the largest probability that is not rejected."""
-        k_, n_ = np.broadcast_arrays(*_check_counts(k, n))
-        check_significance(significance)
-        flat = np.ascontiguousarray(k_).ravel(), np.ascontiguousarray(n_).ravel()
-        cuts = widen(self.cuts(*flat, significance), as_tolerance(tolerance))
-        return np.clip(cuts[:, 0], 0, 1).reshape(k_.shape), np.clip(cuts[:, 5], 0, 1).reshape(k_.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +28,11 @@ class Binomial(Decisions):
     """
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
-        k_, n_, p_ = np.broadcast_arrays(*_check_counts(k, n), _check_probabilities(p))
+        k_, n_, p_ = np.broadcast_arrays(*check_counts(k, n), check_probabilities(p))
         flat = (np.ascontiguousarray(part).ravel() for part in (k_, n_, p_))
         return _kernel.binomial_p_values(*flat).reshape(p_.shape)
 
-    def cuts(self, k: Ints, n: Ints, significance: float) -> Floats:
-        return self.rough_cuts(k, n, significance)[0]
-
-    def rough_cuts(self, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
-        """Cuts, how far rounding may move each, and where it may do more than that."""
+    def cuts(self, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
         cuts, reach, fragile = _kernel.binomial_accepted(k, n, significance, LOG_FACTOR, True)
         return cuts.reshape(-1, 6), reach.reshape(-1, 6), fragile
 
@@ -141,26 +40,6 @@ class Binomial(Decisions):
         sure = _kernel.binomial_accepted(k, n, significance * (1 + DOUBT), LOG_FACTOR - DOUBT, False)
         perhaps = _kernel.binomial_accepted(k, n, significance * (1 - DOUBT), LOG_FACTOR + DOUBT, True)
         return sure[0].reshape(-1, 6), perhaps[0].reshape(-1, 6)
-
-
-class Continuous(Decisions):
-    """A test whose p-value falls without a jump on both sides of k / n, so that the accepted p are an interval."""
-
-    __slots__ = ()
-
-    def cuts(self: Any, k: Ints, n: Ints, significance: float) -> Floats:
-        def keep(p: Floats) -> Bools:
-            return np.asarray(self.p_value(k, n, p) > self.level(significance))
-
-        low, high = _accepted_floats(keep, k / n)
-        return np.stack([low, low, low, high, high, high], axis=1)
-
-    def safe_cuts(self: Any, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
-        cuts = self.cuts(k, n, significance)
-        return cuts, cuts
-
-    def level(self, significance: float) -> float:
-        return significance
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +50,8 @@ class BinomialMidP(Continuous):
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         from scipy.special import betainc, betaincc
 
-        k_, n_ = _check_counts(k, n)
-        p_ = _check_probabilities(p)
+        k_, n_ = check_counts(k, n)
+        p_ = check_probabilities(p)
         first, last = np.maximum(k_, 1), np.minimum(k_, n_ - 1)
         at_least = np.where(k_ > 0, betainc(first, n_ - first + 1, p_), 1.0)
         above = np.where(k_ < n_, betainc(last + 1, n_ - last, p_), 0.0)
@@ -188,8 +67,8 @@ class Score(Continuous):
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         from scipy.special import erfc
 
-        k_, n_ = _check_counts(k, n)
-        p_ = _check_probabilities(p)
+        k_, n_ = check_counts(k, n)
+        p_ = check_probabilities(p)
         variance = n_ * p_ * (1 - p_)
         with np.errstate(divide="ignore", invalid="ignore"):
             z = np.abs(k_ - n_ * p_) / np.sqrt(variance)
@@ -203,8 +82,8 @@ class LikelihoodRatio(Continuous):
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         from scipy.special import erfc, rel_entr
 
-        k_, n_ = _check_counts(k, n)
-        p_ = _check_probabilities(p)
+        k_, n_ = check_counts(k, n)
+        p_ = check_probabilities(p)
         g = 2 * (rel_entr(k_, n_ * p_) + rel_entr(n_ - k_, n_ * (1 - p_)))
         return np.asarray(erfc(np.sqrt(np.maximum(g, 0) / 2)))
 
@@ -220,8 +99,8 @@ class StudentT(Continuous):
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         from scipy.special import stdtr
 
-        k_, n_ = _check_counts(k, n)
-        p_ = _check_probabilities(p)
+        k_, n_ = check_counts(k, n)
+        p_ = check_probabilities(p)
         rate = k_ / n_
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.abs(rate - p_) / np.sqrt(rate * (1 - rate) / (n_ - 1))
@@ -253,176 +132,11 @@ class BayesFactor(Continuous):
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         from scipy.special import betaln, xlog1py, xlogy
 
-        k_, n_ = _check_counts(k, n)
-        p_ = _check_probabilities(p)
+        k_, n_ = check_counts(k, n)
+        p_ = check_probabilities(p)
         likelihood = xlogy(k_, p_) + xlog1py(n_ - k_, -p_)
         log_factor = betaln(k_ + self.a, n_ - k_ + self.b) - betaln(self.a, self.b) - likelihood
         return np.asarray(np.exp(-np.maximum(log_factor, 0.0)))
 
     def level(self, significance: float) -> float:
         return significance if self.threshold is None else 1 / self.threshold
-
-
-def count_rejected(
-    test: Test, data: Sorted, partition: Partition, significance: float, tolerance: Tolerance | None
-) -> Ints:
-    """How many observations of each bin the test rejects."""
-    check_significance(significance)
-    bins = np.flatnonzero(partition.n > 0)
-    begin, end = partition.starts[bins], partition.starts[bins + 1]
-    k, n = partition.k[bins], partition.n[bins]
-    rejected = np.zeros(len(partition), np.int64)
-    if not isinstance(test, Binomial) or tolerance is not None:
-        cuts = widen(test.cuts(k, n, significance), tolerance)
-        rejected[bins] = n - _accepted_rows(data, _place(data, cuts, np.zeros_like(cuts), begin, end)[0])
-        return rejected
-    cuts, reach, fragile = test.rough_cuts(k, n, significance)
-    places, close = _place(data, cuts, reach, begin, end)
-    rejected[bins] = n - _accepted_rows(data, places)
-    for b in np.flatnonzero(close | fragile):
-        one = slice(b, b + 1)
-        inside, outside = (
-            _place(data, cuts, np.zeros_like(cuts), begin[one], end[one])[0]
-            for cuts in test.safe_cuts(k[one], n[one], significance)
-        )
-        accepted = int(_accepted_rows(data, inside)[0])
-        for entry in _between(inside[0], outside[0]):
-            p = float(_kernel.scores_at(data.entries, np.array([entry]))[0])
-            if not binomtest_rejects(int(k[b]), int(n[b]), p, significance):
-                rows = _kernel.rows_before(data.entries, np.array([entry, entry + 1]))
-                accepted += int(rows[1] - rows[0])
-        rejected[bins[b]] = n[b] - accepted
-    return rejected
-
-
-def binomtest_rejects(k: int, n: int, p: float, significance: float) -> bool:
-    """SciPy's own decision, where rounding decides; its slow import is paid only then."""
-    from scipy.stats import binomtest
-
-    return bool(binomtest(k, n, p).pvalue <= significance)
-
-
-def widen(cuts: Floats, tolerance: Tolerance | None) -> Floats:
-    """Accept every p that has an accepted probability within the tolerance; holes close as the sides meet."""
-    if tolerance is None or tolerance.value == 0:
-        return cuts
-    t = tolerance.value
-    absolute = isinstance(tolerance, Absolute)
-
-    def down(cut: Floats) -> Floats:
-        return cut - t if absolute else cut / (1 + t)
-
-    def up(cut: Floats) -> Floats:
-        return cut + t if absolute else cut / (1 - t)
-
-    first, hole, last, upper_last, upper_hole, upper_first = cuts.T
-    last, upper_last = down(last), up(upper_last)
-    return np.stack(
-        [
-            down(first),
-            np.minimum(up(hole), last),
-            last,
-            upper_last,
-            np.maximum(down(upper_hole), upper_last),
-            up(upper_first),
-        ],
-        axis=1,
-    )
-
-
-def as_tolerance(tolerance: Tolerance | float | None) -> Tolerance | None:
-    """A plain number is an absolute tolerance."""
-    if tolerance is None or isinstance(tolerance, (Absolute, Relative)):
-        return tolerance
-    return Absolute(float(tolerance))
-
-
-def check_significance(significance: float) -> None:
-    """Refuse a significance that no p-value can be held against."""
-    if not 0 < significance < 1:
-        raise ValueError(f"`significance` must lie between 0 and 1; it is {significance!r}.")
-
-
-def _decisive_cuts(
-    test: Test, k: Ints, n: Ints, significance: float, tolerance: Tolerance | float | None
-) -> tuple[Floats, Floats]:
-    check_significance(significance)
-    tolerance = as_tolerance(tolerance)
-    if tolerance is None or tolerance.value == 0:
-        return test.safe_cuts(k, n, significance)
-    cuts = widen(test.cuts(k, n, significance), tolerance)
-    return cuts, cuts
-
-
-def _inside(cuts: Floats, p: Floats) -> Bools:
-    first, hole, last, upper_last, upper_hole, upper_first = cuts.T
-    below = (p >= last) | ((p >= first) & (p < hole))
-    above = (p <= upper_last) | ((p <= upper_first) & (p > upper_hole))
-    return np.asarray(below & above)
-
-
-def _place(data: Sorted, cuts: Floats, reach: Floats, begin: Ints, end: Ints) -> tuple[Ints, Bools]:
-    """Where the cuts fall among each bin's entries, and whether a score lies within reach of one."""
-    flat = np.ascontiguousarray(cuts).ravel(), np.ascontiguousarray(reach).ravel()
-    places, close = _kernel.place(data.entries, *flat, begin, end)
-    return places.reshape(-1, 6), close
-
-
-def _accepted_rows(data: Sorted, places: Ints) -> Ints:
-    before = _kernel.rows_before(data.entries, places.ravel()).reshape(-1, 3, 2)
-    return np.asarray((before[:, :, 1] - before[:, :, 0]).sum(axis=1))
-
-
-def _between(inside: Ints, outside: Ints) -> list[int]:
-    """Entries accepted by the outer places of a bin and not by the inner ones."""
-
-    def holds(places: Ints, entry: int) -> bool:
-        return any(places[i] <= entry < places[i + 1] for i in (0, 2, 4))
-
-    turns = np.unique(np.concatenate([inside, outside])).tolist()
-    return [
-        entry
-        for first, last in pairwise(turns)
-        if holds(outside, first) and not holds(inside, first)
-        for entry in range(first, last)
-    ]
-
-
-def _accepted_floats(keep: Callable[[Floats], Bools], rate: Floats) -> tuple[Floats, Floats]:
-    """The smallest and the largest float that is kept, by bisection on the bit patterns: exact in 62 steps."""
-
-    def bits(p: Floats) -> Ints:
-        return np.asarray(p, dtype=np.float64).view(np.int64).copy()
-
-    def floats(pattern: Ints) -> Floats:
-        return pattern.view(np.float64)
-
-    low, high = np.zeros(len(rate), np.int64), bits(rate)
-    for _ in range(62):
-        middle = (low + high) >> 1
-        kept = keep(floats(middle))
-        low, high = np.where(kept, low, np.minimum(middle + 1, high)), np.where(kept, middle, high)
-    smallest = floats(high)
-    low, high = bits(rate), np.full(len(rate), bits(np.ones(1))[0])
-    for _ in range(62):
-        middle = (low + high + 1) >> 1
-        kept = keep(floats(middle))
-        low, high = np.where(kept, middle, low), np.where(kept, high, np.maximum(middle - 1, low))
-    return smallest, floats(low)
-
-
-def _check_counts(k: ArrayLike, n: ArrayLike) -> tuple[Ints, Ints]:
-    k_, n_ = np.asarray(k), np.asarray(n)
-    for name, values in (("k", k_), ("n", n_)):
-        if values.dtype.kind not in "iu":
-            raise TypeError(f"`{name}` must be whole numbers; it holds {values.dtype}.")
-    if (n_ < 1).any() or (k_ < 0).any() or (k_ > n_).any():
-        raise ValueError("`n` must be 1 or more and `k` must lie in 0..n.")
-    return k_.astype(np.int64), n_.astype(np.int64)
-
-
-def _check_probabilities(p: ArrayLike) -> Floats:
-    p_ = np.asarray(p, dtype=np.float64)
-    if not ((p_ >= 0) & (p_ <= 1)).all():
-        raise ValueError("`p` must lie in [0, 1].")
-    return p_

@@ -13,14 +13,8 @@ import numpy as np
 
 from truecal import _kernel
 from truecal.binning import Binning, BoundedIsotonic, Isotonic, Partition, Quantile, Uniform
-from truecal.hypotheses import (
-    Binomial,
-    Test,
-    Tolerance,
-    as_tolerance,
-    check_significance,
-    count_rejected,
-)
+from truecal.decisions import Test, Tolerance, as_tolerance, check_significance, count_rejected
+from truecal.hypotheses import Binomial
 from truecal.tally import Floats, Ints, Sorted
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from truecal import binning, hypotheses, metrics
+from truecal import binning, decisions, hypotheses, metrics
 from truecal.binning import BoundedIsotonic, Isotonic, Quantile, Uniform
-from truecal.hypotheses import Relative, Test, Tolerance
+from truecal.decisions import Relative, Test, Tolerance
 from truecal.metrics import Metric, Rejection
 from truecal.table import BinTable
 
@@ -23,8 +23,9 @@ PARTS = {
         (binning, ("Uniform", "Quantile", "Isotonic", "BoundedIsotonic", "Edges")),
         (
             hypotheses,
-            ("Binomial", "BinomialMidP", "Score", "LikelihoodRatio", "StudentT", "BayesFactor", "Absolute", "Relative"),
+            ("Binomial", "BinomialMidP", "Score", "LikelihoodRatio", "StudentT", "BayesFactor"),
         ),
+        (decisions, ("Absolute", "Relative")),
         (metrics, ("Gap", "Rejection", "Mean", "Power", "Max", "Metric")),
     )
     for part in (getattr(module, name) for name in names)
@@ -75,6 +76,10 @@ class Result:
 
     def __getitem__(self, name: str) -> float:
         return self.values[name]
+
+    def format(self, name: str) -> str:
+        """A value as it is printed: percent for TCE, five decimals for a gap."""
+        return _number(self.values[name], self.metrics[name])
 
     def to_frame(self, metric: str | None = None, library: str | None = None) -> Any:
         """The bins of a metric as a dataframe, in the library the data came in unless another is named."""
@@ -146,7 +151,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         values = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{_format(name, self)}</td>"
+            f"<tr><th>{html.escape(name)}</th><td>{self.format(name)}</td>"
             f"<td>{html.escape(_describe(metric))}</td></tr>"
             for name, metric in self.metrics.items()
         )
@@ -206,7 +211,7 @@ class MulticlassResult:
         first = next(iter(self.per_class.values()))
         rows = [["", *self.per_class, "average"]]
         for name, average in self.values.items():
-            cells = [_format(name, result) for result in self.per_class.values()]
+            cells = [result.format(name) for result in self.per_class.values()]
             rows.append([name, *cells, _number(average, first.metrics[name])])
         return rows
 
@@ -223,7 +228,12 @@ class MulticlassResult:
         return f"<table>{rows}</table>"
 
 
-_TEXT_HEAD = "  bin  scores                    n         k     rate     mean  accepted             rejected"
+def _row(cells: tuple[str, ...]) -> str:
+    number, scores, n, k, rate, mean, accepted, rejected = cells
+    return f"{number:>5}  {scores:<21} {n:>9} {k:>8} {rate:>9} {mean:>9}  {accepted:<21} {rejected:>8}".rstrip()
+
+
+_TEXT_HEAD = _row(("bin", "scores", "n", "k", "rate", "mean", "accepted", "rejected"))
 
 
 def _bin_line(i: int, table: BinTable) -> str:
@@ -233,11 +243,11 @@ def _bin_line(i: int, table: BinTable) -> str:
     close = "]" if i == len(table) - 1 else ")"
     scores = f"[{table.left[i]:.4g}, {table.right[i]:.4g}{close}"
     if n == 0:
-        return f"  {i + 1:>3}  {scores:<20} {n:>7,}  (empty)"
+        return _row((str(i + 1), scores, "0", "", "", "", "(empty)", ""))
     accepted = f"{table.accepted_low[i]:.4g} .. {table.accepted_high[i]:.4g}"
-    return (
-        f"  {i + 1:>3}  {scores:<20} {n:>7,} {k:>9,} {table.rate[i]:>8.4g} {table.mean[i]:>8.4g}  {accepted:<20} "
-        f"{100 * table.rejected_share[i]:>6.1f} %"
+    share = f"{100 * table.rejected_share[i]:.1f} %"
+    return _row(
+        (str(i + 1), scores, f"{n:,}", f"{k:,}", f"{table.rate[i]:.4g}", f"{table.mean[i]:.4g}", accepted, share)
     )
 
 
@@ -248,11 +258,7 @@ def _shown(count: int, most: int = 20) -> list[int]:
 
 
 def _value_line(name: str, result: Result) -> str:
-    return f"  {name:<12} {_format(name, result):>9}  {_describe(result.metrics[name])}"
-
-
-def _format(name: str, result: Result) -> str:
-    return _number(result.values[name], result.metrics[name])
+    return f"  {name:<12} {result.format(name):>9}  {_describe(result.metrics[name])}"
 
 
 def _number(value: float, metric: Metric) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from truecal.hypotheses import Test, Tolerance
+from truecal.decisions import Test, Tolerance
 from truecal.metrics import Binned
 from truecal.tally import Floats, Ints
 

@@ -1,0 +1,38 @@
+# Everything happens in .venv; nothing else on the machine is changed.
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/*.?pp src/truecal/*.py src/truecal/*.pyi)
+
+.PHONY: demo test lint bench bench-growth clean
+
+demo: .venv/.installed
+	$(BIN)/python -m truecal.demo
+
+test: .venv/.test lint
+	$(BIN)/python -m pytest
+
+lint: .venv/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/.test
+	$(BIN)/python benches/run.py
+
+bench-growth: .venv/.test
+	$(BIN)/python benches/growth.py
+
+clean:
+	rm -rf .venv build dist
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+# The built wheel is what gets used and tested, not the source folder.
+.venv/.installed: $(SOURCES) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
+	touch $@
+
+.venv/.test: .venv/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[test]"
+	touch $@

@@ -1,0 +1,39 @@
+"""The public API as a type checker sees it: this file must pass `mypy --strict`. It is not run."""
+
+from typing import assert_type
+
+import numpy as np
+
+import truecal
+from truecal import (
+    Absolute,
+    BoundedIsotonic,
+    Gap,
+    Max,
+    Metric,
+    MulticlassResult,
+    Quantile,
+    Rejection,
+    Relative,
+    Result,
+    Score,
+    StudentT,
+    Tally,
+)
+
+y, p = np.array([0, 1]), np.array([0.2, 0.7])
+
+assert_type(truecal.tce(y, p), float)
+assert_type(truecal.tce(y, p, binning="pava-bc", test=StudentT(), tolerance=Relative(0.1)), float)
+assert_type(truecal.tce([0, 1], [0.2, 0.7], binning=5, tolerance=0.01, sample_weight=[1, 2]), float)
+assert_type(truecal.ece(y, p, binning=15), float)
+assert_type(truecal.evaluate(y, p), Result)
+assert_type(truecal.evaluate_classes(y, np.ones((2, 3)) / 3), MulticlassResult)
+assert_type(truecal.evaluate_tally(Tally.from_arrays(y, p)), Result)
+assert_type(
+    Metric(BoundedIsotonic(sizes="paper"), Rejection(Score(), 0.01, Absolute(0.02)))(Tally.from_arrays(y, p)), float
+)
+assert_type(truecal.compute(Metric(Quantile(5), Gap(), Max()), y, p), float)
+assert_type(Tally.from_arrays(y, p) + Tally.from_arrays(y, p), Tally)
+assert_type(truecal.evaluate(y, p)["tce"], float)
+assert_type(len(truecal.evaluate(y, p).bins), int)
