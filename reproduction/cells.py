@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 
-from reproduction.places import RESULTS, write_whole
+from reproduction.places import RESULTS, say, write_whole
 from reproduction.published import is_printed
 
 EQUAL, UNEXPLAINED, MISSING = "equal", "unexplained", "missing"
@@ -66,12 +66,20 @@ def write_cells(name: str, cells: Iterable[Cell]) -> Path:
     """Store an experiment's cells as `results/<name>.csv`."""
     lines = [{**asdict(cell), "difference": cell.difference} for cell in cells]
     order = ("table", "row", "column", "published", "truecal", "difference", "cause", "reproduced")
-    return write_rows(name, [{key: line[key] for key in order} for line in lines])
+    return write_rows(name, [{key: line[key] for key in order} for line in lines], "truecal")
 
 
-def write_rows(name: str, rows: Sequence[dict[str, object]]) -> Path:
-    """Store any table as `results/<name>.csv`; numbers with six significant decimals."""
+def write_rows(name: str, rows: Sequence[dict[str, object]], filled: str | None = None) -> Path:
+    """Store any table as `results/<name>.csv`, numbers with six decimals.
+
+    A stored file that has more rows (more values in the column `filled`) is kept: this run lacked data that it had.
+    """
     path = RESULTS / f"{name}.csv"
+    now = [row for row in rows if filled is None or row[filled] is not None]
+    before = [row for row in read_rows(name) if filled is None or row.get(filled)] if path.exists() else []
+    if len(now) < len(before):
+        say(f"    {path.name} is kept: it has {len(before)} values, this run only {len(now)}; delete it to start anew")
+        return path
 
     def write(part: Path) -> None:
         with part.open("w", newline="") as file:

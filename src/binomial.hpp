@@ -109,7 +109,7 @@ class Trials {
             below = below_new;
             const double before = f;
             f = above / below;
-            if (std::abs(f - before) <= 1e-15 * f) break;
+            if (std::abs(f - before) <= 1e-13 * f) break;
             if (below > 1e200) {
                 above_old *= 1e-200;
                 below_old *= 1e-200;

@@ -336,25 +336,30 @@ void score_sums(const Entries &e, const Index *starts, Index n_bins, double *sum
     }
 }
 
-// Rows in the upper half of `counts`, positives in the lower one; both stay below 2^31 within a chunk.
+// Sums of the halves of scores below bit 52, above it a count: of rows beside `low`, of positives beside `high`.
 struct Moments {
-    std::int64_t counts = 0, high = 0, low = 0;
+    std::int64_t low = 0, high = 0;
 };
 
 // Bins whose edges are known beforehand need no sort: one pass over the rows. `cell` guesses a bin, the edges
-// decide.
+// decide. Four lanes, taken in turn, keep one sum from waiting for the next; a lane holds 2^10 rows at most, since 2^10
+// halves of 40 bits stay below bit 52.
 template <class Float, class Label, class Cell>
 Packed histogram(const Float *score, const Label *label, Index size, const double *edges, Index n_bins,
                  Cell cell, Index *n, Index *k, double *sums) {
-    constexpr Index lanes = 4, chunk = Index(1) << 20; // 2^20 scores of 2^40 each fit 64 bits
-    std::vector<Moments> part(static_cast<std::size_t>(lanes * n_bins));
-    std::vector<Wide> total(static_cast<std::size_t>(n_bins), 0);
+    constexpr Index lanes = 4, chunk = lanes << 10;
+    constexpr std::int64_t one = std::int64_t(1) << 52, mask = one - 1;
+    const std::size_t bins = static_cast<std::size_t>(n_bins);
+    std::vector<Moments> part[lanes];
+    for (auto &lane : part) lane.resize(bins);
+    std::vector<Wide> total(bins, 0);
     std::fill(n, n + n_bins, Index(0));
     std::fill(k, k + n_bins, Index(0));
     bool scores_ok = true;
     std::uint64_t bad_label = 0;
     for (Index begin = 0; begin < size && scores_ok; begin += chunk) {
         const Index end = std::min(size, begin + chunk);
+        Moments *const lane[lanes] = {part[0].data(), part[1].data(), part[2].data(), part[3].data()};
         for (Index i = begin; i < end; ++i) {
             const double x = static_cast<double>(score[i]);
             const Label y = label[i];
@@ -366,22 +371,20 @@ Packed histogram(const Float *score, const Label *label, Index size, const doubl
             Index b = cell(x);
             b -= x < edges[b];
             b += (x >= edges[b + 1]) & (b + 1 < n_bins);
-            Moments &m = part[static_cast<std::size_t>((i % lanes) * n_bins + b)];
             const Fixed f(x);
-            m.counts += (std::int64_t(1) << 32) | (y != Label(0));
-            m.high += f.high;
-            m.low += f.low;
+            Moments &m = lane[i % lanes][b];
+            m.low += f.low + one;
+            m.high += f.high + (y != Label(0) ? one : 0);
         }
-        for (Index lane = 0; lane < lanes; ++lane)
-            for (Index b = 0; b < n_bins; ++b) {
-                Moments &m = part[static_cast<std::size_t>(lane * n_bins + b)];
-                n[b] += m.counts >> 32;
-                k[b] += m.counts & 0xffffffff;
-                total[static_cast<std::size_t>(b)] += join(m.high, m.low);
-                m = Moments{};
+        for (std::size_t b = 0; b < bins; ++b)
+            for (auto &moments : part) {
+                n[b] += moments[b].low >> 52;
+                k[b] += moments[b].high >> 52;
+                total[b] += join(moments[b].high & mask, moments[b].low & mask);
+                moments[b] = Moments{};
             }
     }
-    for (Index b = 0; b < n_bins; ++b) sums[b] = from_fixed(total[static_cast<std::size_t>(b)]);
+    for (std::size_t b = 0; b < bins; ++b) sums[b] = from_fixed(total[b]);
     return {scores_ok, bad_label == 0};
 }
 

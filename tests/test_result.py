@@ -138,9 +138,9 @@ def test_repr_is_for_a_terminal():
         "  ece            0.18333  gap between rate and prediction; 10 equal-width bins\n"
         "\n"
         "Bins of tce\n"
-        "  bin  scores                        n        k      rate      mean  accepted              rejected\n"
-        "    1  [0, 0.45)                     3        1    0.3333       0.1  0.01695 .. 0.8646        0.0 %\n"
-        "    2  [0.45, 1]                     3        2    0.6667       0.8  0.1354 .. 0.983          0.0 %"
+        "  bin  scores                         n        k      rate      mean  accepted              rejected\n"
+        "    1  [0, 0.45)                      3        1    0.3333       0.1  0.01695 .. 0.8646        0.0 %\n"
+        "    2  [0.45, 1]                      3        2    0.6667       0.8  0.1354 .. 0.983          0.0 %"
     )
 
 

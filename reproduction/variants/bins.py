@@ -22,7 +22,9 @@ class TruncatedQuantile:
     n_bins: int = 10
 
     def partition(self, data: Sorted) -> Partition:
-        tally = _distinct(data)
+        tally = _tally(data)
+        if tally.total != len(tally):
+            raise ValueError("Rows can be cut at any place only where scores are distinct; move ties apart first.")
         cuts = (np.linspace(0, 1, self.n_bins + 1) * tally.total).astype(np.int64)
         return _partition(tally, np.unique(cuts))
 
@@ -31,18 +33,20 @@ class TruncatedQuantile:
 class TailJoined:
     """PAVA-BC whose last n_min rows are joined to the last block whenever 2 n_min <= n_max, however large it is.
 
-    The paper's line 10 joins them only while the sum stays within n_max. Distinct scores only.
+    The paper's line 10 joins them only while the sum stays within n_max.
     """
 
     n_min: int | float | None = None
     n_max: int | float | None = None
 
     def partition(self, data: Sorted) -> Partition:
-        tally = _distinct(data)
+        tally = _tally(data)
         paper = BoundedIsotonic(self.n_min, self.n_max, sizes="paper")
         n_min, n_max = paper.bounds(tally.total)
         found = paper.partition(tally)
-        kept_apart = len(found) > 1 and found.n[-1] == n_min and found.n[-2] + n_min > n_max
+        from_the_end = np.cumsum(tally.n[::-1])
+        tail = len(tally) - 1 - int(np.searchsorted(from_the_end, n_min))
+        kept_apart = len(found) > 1 and found.starts[-2] == tail and found.n[-2:].sum() > n_max
         if kept_apart and 2 * n_min <= n_max:
             return _partition(tally, np.delete(found.starts, -2))
         return found
@@ -56,20 +60,21 @@ class EqualRatesMerged:
     n_max: int | float | None = None
 
     def partition(self, data: Sorted) -> Partition:
-        tally = _distinct(data)
+        tally = _tally(data)
         found = BoundedIsotonic(self.n_min, self.n_max, sizes="paper").partition(tally)
         n, k = found.n, found.k
         differ = k[:-1] * n[1:] != k[1:] * n[:-1]
         return _partition(tally, found.starts[np.concatenate([[True], differ, [True]])])
 
 
-def _distinct(data: Sorted) -> Tally:
-    if not isinstance(data, Tally) or data.total != len(data):
-        raise ValueError("This variant takes a Tally of distinct scores; move ties apart first.")
+def _tally(data: Sorted) -> Tally:
+    if not isinstance(data, Tally):
+        raise TypeError("This variant takes a Tally.")
     return data
 
 
 def _partition(tally: Tally, starts: NDArray[np.int64]) -> Partition:
     inner = starts[1:-1]
     edges = np.concatenate([[0.0], (tally.score[inner - 1] + tally.score[inner]) / 2, [1.0]])
-    return Partition(starts, np.diff(starts), np.add.reduceat(tally.pos, starts[:-1]), edges)
+    n, k = (np.add.reduceat(counts, starts[:-1]) for counts in (tally.n, tally.pos))
+    return Partition(starts, n, k, edges)

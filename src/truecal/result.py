@@ -230,7 +230,7 @@ class MulticlassResult:
 
 def _row(cells: tuple[str, ...]) -> str:
     number, scores, n, k, rate, mean, accepted, rejected = cells
-    return f"{number:>5}  {scores:<21} {n:>9} {k:>8} {rate:>9} {mean:>9}  {accepted:<21} {rejected:>8}".rstrip()
+    return f"{number:>5}  {scores:<22} {n:>9} {k:>8} {rate:>9} {mean:>9}  {accepted:<21} {rejected:>8}".rstrip()
 
 
 _TEXT_HEAD = _row(("bin", "scores", "n", "k", "rate", "mean", "accepted", "rejected"))

@@ -1,0 +1,123 @@
+"""Speed and memory as ratios measured side by side, one table; each answer is asserted. Run by `make bench`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from measure import EXTRA_MEMORY, IMPORT, fresh, seconds, simulate
+from scipy.stats import binomtest
+from sklearn.calibration import calibration_curve
+
+import truecal
+from truecal import BoundedIsotonic, Quantile, Tally, Uniform
+
+
+@dataclass(frozen=True)
+class Line:
+    work: str
+    value: float
+    must: float
+    aim: float
+    more_is_better: bool = False
+    unit: str = "x"
+
+    def verdict(self) -> str:
+        for word, bound in (("aim", self.aim), ("must", self.must)):
+            if self.value >= bound if self.more_is_better else self.value <= bound:
+                return word
+        return "MISSED"
+
+    def __str__(self) -> str:
+        sign = ">=" if self.more_is_better else "<="
+        return (
+            f"{self.work:<58} {self.value:>10,.2f} {self.unit:<2}  must {sign} {self.must:<8,g} "
+            f"aim {sign} {self.aim:<8,g} {self.verdict()}"
+        )
+
+
+def against_sort(rows: int) -> Iterator[Line]:
+    y, p = simulate(rows)
+    assert truecal.tce(y, p) == truecal.NAMED_METRICS["tce"](Tally.from_arrays(y, p)), "rows and tally disagree"
+    narrow = p.astype(np.float32)
+    assert truecal.tce(y, narrow) == truecal.tce(y, narrow.astype(np.float64))
+    sort, wide, single = seconds(lambda: np.sort(p), lambda: truecal.tce(y, p), lambda: truecal.tce(y, narrow))
+    yield Line(f"tce, float64, N = {rows:.0e}, over np.sort", wide / sort, 1.6, 1.2)
+    yield Line(f"tce, float32, N = {rows:.0e}, over np.sort of float64", single / sort, 1.1, 0.7)
+
+
+def against_curves(rows: int, strategy: str, metric: str, aim: float) -> Iterator[Line]:
+    y, p = simulate(rows)
+    y = y.astype(int)  # NumPy's integers; with bytes for labels scikit-learn takes half the time
+    rate, _ = calibration_curve(y, p, n_bins=10, strategy=strategy)
+    tally = Tally.from_arrays(y, p)
+    bins = (Uniform(10) if strategy == "uniform" else Quantile(10)).partition(tally)
+    np.testing.assert_allclose(rate, (bins.k / np.maximum(bins.n, 1))[bins.n > 0], atol=1e-3)
+    function = getattr(truecal, metric)
+    assert function(y, p) == truecal.NAMED_METRICS[metric](tally)
+    theirs, ours = seconds(
+        lambda: calibration_curve(y, p, n_bins=10, strategy=strategy), lambda: function(y, p), repeats=4
+    )
+    yield Line(f"scikit-learn {strategy} curve over {metric}, N = {rows:.0e}", theirs / ours, 4, aim, True)
+
+
+def against_one_test_per_prediction() -> Iterator[Line]:
+    rows, sample = 50_000, 400
+    y, p = simulate(rows)
+    part = BoundedIsotonic().partition(Tally.from_arrays(y, p))
+    chosen = np.random.default_rng(1).choice(rows, sample, replace=False)
+    bin_of = np.searchsorted(part.edges[1:-1], p[chosen], side="right")
+    trials = [(int(part.k[b]), int(part.n[b]), float(q)) for b, q in zip(bin_of, p[chosen], strict=True)]
+
+    def oracle() -> list[bool]:
+        return [bool(binomtest(k, n, q).pvalue <= 0.05) for k, n, q in trials]
+
+    ours = [bool(truecal.Binomial().rejects(k, n, q)) for k, n, q in trials]
+    assert oracle() == ours, "a decision differs from SciPy's"
+    theirs, mine = seconds(oracle, lambda: truecal.tce(y, p), repeats=3)
+    ratio = theirs / sample * rows / mine
+    yield Line("one binomtest per prediction over tce, N = 5e4", ratio, 20_000, 80_000, True)
+
+
+def small() -> Iterator[Line]:
+    y, p = simulate(1000)
+    y = y.astype(int)
+    assert truecal.tce(y, p) == truecal.NAMED_METRICS["tce"](Tally.from_arrays(y, p))
+    theirs, ours = seconds(
+        lambda: calibration_curve(y, p, n_bins=10, strategy="quantile"), lambda: truecal.tce(y, p), repeats=300
+    )
+    yield Line("tce, N = 1,000, over scikit-learn's quantile curve", ours / theirs, 1.5, 0.6)
+
+
+def memory() -> Iterator[Line]:
+    code = EXTRA_MEMORY.format(rows=10**7, kind="float64")
+    yield Line("tce, N = 1e7: extra peak memory over the input's bytes", fresh(code, 3), 2.0, 0.9)
+
+
+def imports() -> Iterator[Line]:
+    yield Line("import truecal after numpy, new process", 1000 * fresh(IMPORT, 9), 30, 5, unit="ms")
+
+
+def lines() -> Iterator[Line]:
+    for rows in (10**6, 10**7):
+        yield from against_sort(rows)
+        yield from against_curves(rows, "quantile", "tce", 6.5)
+        yield from against_curves(rows, "uniform", "ece", 12)
+    yield from against_one_test_per_prediction()
+    yield from small()
+    yield from memory()
+    yield from imports()
+
+
+def main() -> None:
+    missed = 0
+    for line in lines():
+        print(line, flush=True)
+        missed += line.verdict() == "MISSED"
+    sys.exit(f"{missed} of the bounds above were missed" if missed else 0)
+
+
+if __name__ == "__main__":
+    main()
