@@ -11,9 +11,10 @@ import sys
 import numpy as np
 
 from reproduction.cells import Cell, Variants, explain, missing, write_cells, write_rows
+from reproduction.places import say
 from reproduction.published import Table, read_table
 from reproduction.settings import TIES
-from reproduction.sources import STORED_PREDICTIONS, Array, Missing, Sources
+from reproduction.sources import Array, Missing, Sources
 from reproduction.variants.ties import introsort_order, tally_in_order, tie_orders
 from truecal import BoundedIsotonic, Isotonic, Quantile, Tally, measure_bins
 from truecal.binning import Binning
@@ -52,7 +53,7 @@ def forest(sources: Sources, name: str) -> tuple[Array, Array]:
         from reproduction.uci_protocol import fit, split
 
         parts = split(name, *sources.uci(name))
-        sources.missing.pop(STORED_PREDICTIONS, None)
+        say(f"    {name} RF: no stored predictions, fitted here")
         return parts.y_test, fit(name, "RF", parts, sources.cache).score
 
 

@@ -132,12 +132,12 @@ of the very same rows (stable, labels ascending, labels descending, a hundred ra
 paper's time, an introsort, leaves ties in an order of its own; following it step by step reproduces every
 published cell that ties touch, mammography's random forest together with the last-bin rule below."""
 
-T_TEST = """The published t-test divides by the variance of the labels where the standard deviation belongs. A variance is
-at most 1/4 and its root at least twice as large, so every t is at least twice too large. With the variance, all
-30 cells of the -T columns come out; with the root the t-test rejects {proper_low:.1f} to {proper_high:.1f} % of
-the calibrated model's predictions instead of {wrong_low:.1f} to {wrong_high:.1f} %, and TCE(P) with it stays
-within {apart:.1f} points of the binomial one in every row. The paper's conclusion that the t-test is the worse
-choice is an artefact of the missing root."""
+T_TEST = """The published t-test divides by the variance of the labels where the standard deviation belongs. A
+variance is at most 1/4 and its root at least twice as large, so every t is at least twice too large. With
+the variance, all 30 cells of the -T columns come out; with the root the t-test rejects {proper_low:.1f}
+to {proper_high:.1f} % of the calibrated model's predictions instead of {wrong_low:.1f} to
+{wrong_high:.1f} %, and TCE(P) with it stays within {apart:.1f} points of the binomial one in every row.
+The paper's conclusion that the t-test is the worse choice is an artefact of the missing root."""
 
 TIME = """The paper gives 71.78 s for TCE. Here truecal's TCE of {model} (50,000 rows, sort included, median of seven
 runs) takes {tce:.2f} ms: {ratio:,} times less. Much of that factor is the machine and the language; what the

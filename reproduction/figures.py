@@ -62,6 +62,7 @@ def uci_predictions(sources: Sources, name: str, model: str) -> tuple[Array, Arr
         from reproduction.uci_protocol import fit, split
 
         parts = split(name, *sources.uci(name))
+        say(f"    {name} {model}: no stored predictions, fitted here")
         return parts.y_test, fit(name, model, parts, sources.cache).score
 
 

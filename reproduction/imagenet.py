@@ -92,6 +92,7 @@ def one_test_per_prediction(y: Array, p: Array) -> float:
     partition = PAPER.partition(Tally.from_arrays(y, p))
     sample = np.sort(p)[::EVERY]
     at = np.searchsorted(partition.edges[1:-1], sample, side="right")
+    binomtest(1, 2, 0.5)  # whatever SciPy does once is not part of it
     begin = time.perf_counter()
     rejected = [
         binomtest(int(k), int(n), float(q)).pvalue <= 0.05

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tarfile
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -120,7 +121,11 @@ class Sources:
             say(f"    downloading {name}")
             try:
                 return fetch()
-            except (OSError, ImportError) as error:  # URLError, timeouts and a wrong checksum are OSErrors
+            except (
+                OSError,
+                ImportError,
+                tarfile.TarError,
+            ) as error:  # URLError, timeouts, a wrong checksum are OSErrors
                 self.missing[name] = f"download failed: {type(error).__name__}: {error}"
         raise Missing(name, self.missing[name])
 

@@ -23,15 +23,19 @@ def test_imagenet_table(imagenet, model):
     y, p = imagenet[model]
     found = truecal.evaluate(y, p, binning=PAPER)
     names = ("tce", "ece", "ace", "mce", "mce_q")
-    rounded = tuple(round(found[name], 2 if name == "tce" else 4) for name in names)
+    # Res152's MCE(Q) is 0.010145 and printed as 0.0102, so it was rounded twice; all other digits come either way
+    digits = [2 if name == "tce" else 4 for name in names]
+    rounded = tuple(round(round(found[name], d + 1), d) for name, d in zip(names, digits, strict=True))
     assert rounded == pytest.approx(IMAGENET[model], abs=1e-12)
+    off = [name for name, d, r in zip(names, digits, rounded, strict=True) if round(found[name], d) != r]
+    assert off == (["mce_q"] if model == "Res152" else [])
     assert (round(found["tce"], 4), round(found["tce_q"], 4)) == FOUR_DECIMALS[model]
 
 
 def test_imagenet_has_the_papers_prevalence(imagenet):
     y, _ = imagenet["AlexNet"]
     assert len(y) == 50_000
-    assert y.mean() == pytest.approx(0.125, abs=0.0015)  # "12.5 %": 118 dog breeds of 1000 classes and like ones
+    assert y.mean() == 0.125  # the paper's 12.5 % of dogs
 
 
 def test_blocks_without_a_positive_stay_apart():
