@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/*.?pp src/truecal/*.py src/truecal/*.pyi)
 
-.PHONY: demo test lint bench bench-growth clean
+.PHONY: demo test lint bench bench-growth reproduce clean
 
 demo: .venv/.installed
 	$(BIN)/python -m truecal.demo
@@ -21,6 +21,11 @@ bench: .venv/.test
 
 bench-growth: .venv/.test
 	$(BIN)/python benches/growth.py
+
+# The paper's tables and figures; DATA=folder or TRUECAL_DATA names the data at hand, the rest is downloaded.
+reproduce: .venv/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[reproduce]"
+	$(BIN)/python -m reproduction $(if $(DATA),--data $(DATA))
 
 clean:
 	rm -rf .venv build dist

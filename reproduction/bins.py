@@ -38,7 +38,7 @@ def run(sources: Sources) -> None:
         except Missing as error:
             sources.missing[error.name] = error.reason
             rows = [(row, column) for row in table.rows for column in table.columns]
-            cells += [missing((table.name, *row, column), table[row, column], error.name) for row, column in rows]
+            cells += [missing((table.name, row[0], column), table[row, column], error.name) for row, column in rows]
     write_cells("bins", cells)
     if any(cell.truecal is not None and cell.table == "bins_satimage_rf" for cell in cells):
         write_rows("bins_quantile", [ten_quantiles(*forest(sources, "satimage"))])

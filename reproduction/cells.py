@@ -95,7 +95,10 @@ def read_cells(name: str) -> list[Cell]:
     """The stored cells of an experiment."""
     return [
         Cell(
-            *(line[key] for key in ("table", "row", "column", "published")),
+            table=line["table"],
+            row=line["row"],
+            column=line["column"],
+            published=line["published"],
             truecal=float(line["truecal"]) if line["truecal"] else None,
             reproduced=float(line["reproduced"]) if line["reproduced"] else None,
             cause=line["cause"],

@@ -147,9 +147,10 @@ algorithm itself saves is measured here, on one machine, against one `scipy.stat
 and gaps as ECE and MCE(Q) those of ACE, yet they are given as a hundred times faster. Here they cost the same."""
 
 VERSION = """Gradient boosting of the installed scikit-learn no longer grows the trees of 1.2.1: on pen_digits the
-predictions are the same to 3e-16, on the other sets some differ, by up to {distance}. On the stored predictions
-every cell comes out. Support vector machines, random forests and multilayer perceptrons need no such help:
-fitted here, they give the published numbers."""
+predictions are the same to 3e-16, on the other sets some differ, by up to {distance}. Which change of the
+library does it was not worked out. On the stored predictions every cell comes out. Support vector
+machines, random forests and multilayer perceptrons need no such help: fitted here, they give the
+published numbers."""
 
 DIGITS = """Two cells at hand remain whose last digit no computation tried here gives.
 

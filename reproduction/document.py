@@ -6,6 +6,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from textwrap import fill
+from typing import Any
 
 from reproduction import disagreements as said
 from reproduction.cells import EQUAL, MISSING, UNEXPLAINED, Cell, read_cells, read_rows
@@ -13,8 +15,17 @@ from reproduction.places import DOCUMENT, FIGURES, RESULTS, write_whole
 from reproduction.published import is_printed, titles
 from reproduction.sources import Sources
 
-GDA = ("gda_main", "gda_min_size", "gda_max_size", "gda_size_range", "gda_noise", "gda_significance", "gda_tests")
-GDA = (*GDA, "gda_sample_size", "gda_prevalence")
+GDA = (
+    "gda_main",
+    "gda_min_size",
+    "gda_max_size",
+    "gda_size_range",
+    "gda_noise",
+    "gda_significance",
+    "gda_tests",
+    "gda_sample_size",
+    "gda_prevalence",
+)
 TABLES = dict.fromkeys(GDA, "") | {
     "imagenet": "",
     "uci_stored": "UCI, predictions of scikit-learn 1.2.1: LR, RF, GB",
@@ -44,7 +55,7 @@ def run(_: Sources) -> None:
         parts.append(f"Not run yet, and so not on this page: {', '.join(absent)}.\n")
     parts += [_missing(held), _disagreements(), _figures(), "## Every cell\n", *map(_cells_of, held, held.values())]
     text = "\n".join(part for part in parts if part)
-    write_whole(DOCUMENT, lambda part: part.write_text(text) and None)
+    write_whole(DOCUMENT, lambda part: part.write_text(text))
 
 
 def table_title(name: str) -> str:
@@ -59,7 +70,7 @@ def is_close(cell: Cell) -> bool:
 
 
 def _summary(held: dict[str, list[Cell]]) -> str:
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for name, cells in held.items():
         at_hand = [cell for cell in cells if cell.truecal is not None]
         equal = sum(cell.cause == EQUAL for cell in at_hand)
@@ -83,7 +94,7 @@ def _missing(held: dict[str, list[Cell]]) -> str:
     names = {cell.cause.partition(": ")[2] for cells in held.values() for cell in cells if cell.truecal is None}
     if not names:
         return ""
-    return f"Data that was not at hand, named and never replaced: {', '.join(sorted(names))}.\n"
+    return fill(f"Data that was not at hand, named and never replaced: {', '.join(sorted(names))}.", 118) + "\n"
 
 
 def _disagreements() -> str:
@@ -95,7 +106,7 @@ def _disagreements() -> str:
         rows = [row for name in topic.topics for row in found.get(name, [])]
         lines = [(row["cell"], row["published"], *(_digits(row, key) for key in READINGS)) for row in rows]
         head = ("cell", "published", topic.tables, topic.other)
-        sections.append(f"### {topic.title}\n\n{topic.text}\n\n{_matches(rows, topic)}{_table(head, lines)}")
+        sections.append(f"### {topic.title}\n\n{fill(topic.text, 118)}\n\n{_matches(rows, topic)}{_table(head, lines)}")
     return "\n".join(part for part in (*sections, _version(), _last_digits(), _time()) if part)
 
 
@@ -119,7 +130,8 @@ def _digits(row: dict[str, str], key: str) -> str:
 def _ties() -> str:
     if not (RESULTS / "uci_ties.csv").exists():
         return ""
-    lines, last = [], []
+    lines: list[tuple[str, ...]] = []
+    last: list[str] = []
     for row in read_rows("uci_ties"):
         numbers = [f"{float(row[key]):.2f}" for key in ("grouped", "low", "high", "NumPy's sort")]
         told = row["last bin"] == "joined" and numbers == last  # the rule for the last bin changes nothing here

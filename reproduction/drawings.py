@@ -29,7 +29,7 @@ def draw_test_based(figure: SubFigure, title: str, table: BinTable, score: Float
         edges = [place - 0.45, place + 0.45]
         band = height(table.accepted_low[i]), height(table.accepted_high[i])
         main.fill_between(edges, *band, color=PALE, lw=0, zorder=0)
-        _draw_violin(main, place, height(score[inside == i]))
+        _draw_violin(main, int(place), height(score[inside == i]))
         main.plot(edges, [height(table.rate[i])] * 2, color=RED, lw=2, zorder=3)
     main.set(ylabel="prediction", xlim=(0.3, len(table) + 0.7))
     if logits:
@@ -76,7 +76,7 @@ def draw_binnings(sizes: Mapping[str, Axes], rates: Mapping[str, Axes], tables: 
 
 def _axes(figure: SubFigure, title: str) -> tuple[Axes, Axes, Axes]:
     grid: Any = figure.add_gridspec(
-        2, 2, height_ratios=(3, 1), width_ratios=(5, 1), hspace=0.12, wspace=0.06, left=0.15, right=0.92
+        2, 2, height_ratios=(3, 1), width_ratios=(5, 1), hspace=0.12, wspace=0.06, left=0.19, right=0.92
     )
     main = figure.add_subplot(grid[0, 0])
     below = figure.add_subplot(grid[1, 0], sharex=main)

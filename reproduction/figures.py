@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -70,7 +71,7 @@ def draw_diagrams(label: str, y: Array, score: Array) -> Path:
     """Three panels: test-based, equal widths, quantiles."""
     tally = Tally.from_arrays(y, score)
     figure = Figure(figsize=(15, 4.2))
-    panels = figure.subfigures(1, 3, wspace=0.02)
+    panels: Any = figure.subfigures(1, 3, wspace=0.02)
     table, tce = table_of(tally, BoundedIsotonic(sizes="paper"))
     draw_test_based(panels[0], f"{label}: TCE = {tce:.2f} %", table, score, logits=label.startswith("ImageNet"))
     draw_standard(panels[1], "standard, 10 equal widths", table_of(tally, Uniform(10))[0], score)

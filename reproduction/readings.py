@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from truecal import BoundedIsotonic, Metric, Rejection, Tally
 
 OLD = frozenset([SOLVER])
 PUBLISHED_CODE = frozenset([SOLVER, CUTS])
-Reading = tuple[str, str, float, float]  # cell, published, as the tables, the other way
+Reading = tuple[Any, ...]  # cell, published, as the tables, the other way
 
 
 def class_means() -> Iterator[Reading]:

@@ -14,13 +14,14 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reproduction.places import cache_folder, say, write_whole
 
-Array = NDArray[np.generic]
+Array = NDArray[Any]
 
 # Test rows and their positives under the paper's split, which every set must show whatever its origin.
 UCI_TEST_ROWS = {
@@ -137,7 +138,7 @@ def _download(url: str, path: Path, sha256: str | None) -> None:
     found = hashlib.sha256(body).hexdigest()
     if sha256 is not None and found != sha256:
         raise OSError(f"{url} has sha256 {found}, not {sha256}")
-    write_whole(path, lambda part: part.write_bytes(body) and None)
+    write_whole(path, lambda part: part.write_bytes(body))
     _record(path)
 
 
@@ -169,7 +170,7 @@ def _digest(path: Path) -> str:
 
 def _record(path: Path) -> None:
     text = _digest(path) + "\n"
-    write_whole(path.with_name(path.name + ".sha256"), lambda part: part.write_text(text) and None)
+    write_whole(path.with_name(path.name + ".sha256"), lambda part: part.write_text(text))
 
 
 def _recorded(path: Path) -> str | None:

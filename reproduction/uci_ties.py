@@ -40,14 +40,21 @@ def run(sources: Sources) -> None:
                 values = {order: metric(tally) for order, tally in tallies.items()}
                 low, high, printed = min(values.values()), max(values.values()), cells[column][1]
                 slack = half_digit(printed)
-                rows.append(
-                    {"set": name, "model": model, "column": column, "last bin": rule, "published": printed}
-                    | {"grouped": metric(grouped), "low": low, "high": high}
-                    | {"contains": low - slack <= float(printed) <= high + slack}
-                    | {order: values[order] for order in ("stable", "labels ascending", "labels descending")}
-                    | {"distinct values": len({round(value, 6) for value in values.values()})}
-                    | {"NumPy's sort": metric(sort)}
-                )
+                found: dict[str, object] = {
+                    "set": name,
+                    "model": model,
+                    "column": column,
+                    "last bin": rule,
+                    "published": printed,
+                    "grouped": metric(grouped),
+                    "low": low,
+                    "high": high,
+                    "contains": low - slack <= float(printed) <= high + slack,
+                    **{order: values[order] for order in ("stable", "labels ascending", "labels descending")},
+                    "distinct values": len({round(value, 6) for value in values.values()}),
+                    "NumPy's sort": metric(sort),
+                }
+                rows.append(found)
     write_rows("uci_ties", rows)
 
 

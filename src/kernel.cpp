@@ -1,6 +1,7 @@
 // The loops NumPy cannot express. Arguments are checked in Python; nothing is checked here.
 #include "binomial.hpp"
 #include "entries.hpp"
+#include "random.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -199,6 +200,10 @@ NB_MODULE(_kernel, m) {
     bind_entries<decltype(rows32), Key32>(m, rows32);
     bind_entries<decltype(groups), In<double>, In<Index>, In<Index>>(m, groups);
 
+    m.def("draw_positives", [](In<double> probability, In<Index> n, std::uint64_t seed, Out<Index> pos) {
+        nb::gil_scoped_release release;
+        draw_positives(probability.data(), n.data(), length(n), seed, pos.data());
+    });
     m.def("binomial_accepted", &accepted);
     m.def("binomial_p_values", &p_values);
 }

@@ -6,7 +6,6 @@ Tests that need the data read it from the folder `TRUECAL_DATA` and are skipped 
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -14,24 +13,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from conftest import missing
 from scipy import stats
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 
-def absent(what: str) -> None:
-    """Skip for want of something, or fail where everything is required."""
-    if os.environ.get("TRUECAL_REQUIRE_ALL") == "1":
-        pytest.fail(f"{what}, and TRUECAL_REQUIRE_ALL is set")
-    pytest.skip(what, allow_module_level=True)
-
-
 for _needed in ("sklearn", "matplotlib"):
     try:
         import_module(_needed)
     except ImportError:
-        absent(f"{_needed} is not installed")
+        missing(f"{_needed} is not installed")
 
 from reproduction import __main__, cells, document, gda_noise, imagenet, sources  # noqa: E402
 from reproduction.bins import SCHEMES, TRUNCATED, compare_bins  # noqa: E402
@@ -55,11 +48,8 @@ STORED = tuple((name, model) for name in SEVEN for model in ("LR", "RF", "GB"))
 
 
 @pytest.fixture(scope="session")
-def data() -> Sources:
-    folder = os.environ.get("TRUECAL_DATA")
-    if not folder:
-        absent("TRUECAL_DATA does not name a folder with the paper's data")
-    return Sources(Path(folder), cache=Path(folder), download=False)
+def data(data_dir: Path) -> Sources:
+    return Sources(data_dir, cache=data_dir, download=False)
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +57,7 @@ def stored(data: Sources) -> dict[str, np.ndarray]:
     try:
         return data.stored_predictions()
     except Missing as error:
-        absent(str(error))
+        missing(str(error))
         raise
 
 

@@ -29,7 +29,7 @@ def move_apart(score: Floats) -> Floats:
     bits = np.ascontiguousarray(score, dtype=np.float64).view(np.int64)
     upward = np.maximum.accumulate(bits - place) + place
     ceiling = np.float64(1.0).view(np.int64) - place[::-1]
-    return np.minimum(upward, ceiling).view(np.float64)
+    return np.asarray(np.minimum(upward, ceiling).view(np.float64))
 
 
 def is_tied(score: Floats) -> bool:

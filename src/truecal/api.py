@@ -14,7 +14,7 @@ from truecal.binning import Binning, BoundedIsotonic, Edges, Quantile, Uniform
 from truecal.classes import Multiclass, as_matrix, one_vs_rest, refuse_class_options
 from truecal.decisions import Test, Tolerance, as_tolerance, check_significance
 from truecal.hypotheses import Binomial
-from truecal.metrics import Binned, Gap, Metric, Rejection
+from truecal.metrics import Gap, Metric, Rejection, bin_once
 from truecal.result import MulticlassResult, Result
 from truecal.table import FRAMES, BinTable
 from truecal.tally import Rows, Sorted, Tally
@@ -259,10 +259,7 @@ def evaluate_tally(
     check_significance(significance)
     test, tolerance = test or Binomial(), as_tolerance(tolerance)
     chosen = _choose(metrics, _binning(binning, BoundedIsotonic(), Quantile), test, significance, tolerance)
-    bins: dict[Any, Binned] = {}
-    for metric in chosen.values():
-        if metric.binning not in bins:
-            bins[metric.binning] = Binned(tally, metric.binning.partition(tally))
+    bins = bin_once(tally, chosen)
     tables = {scheme: BinTable.of(binned, test, significance, tolerance) for scheme, binned in bins.items()}
     notes = dict.fromkeys(note for binned in bins.values() for note in binned.partition.notes)
     return Result(

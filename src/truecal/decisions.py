@@ -131,32 +131,32 @@ class Continuous(Decisions):
 
 def count_rejected(
     test: Test, data: Sorted, partition: Partition, significance: float, tolerance: Tolerance | None
-) -> Ints:
-    """How many observations of each bin the test rejects."""
+) -> tuple[Ints, Ints]:
+    """How many observations of each bin the test rejects, as too low and as too high."""
     check_significance(significance)
     bins = np.flatnonzero(partition.n > 0)
     begin, end = partition.starts[bins], partition.starts[bins + 1]
     k, n = partition.k[bins], partition.n[bins]
-    rejected = np.zeros(len(partition), np.int64)
     cuts, reach, fragile = test.cuts(k, n, significance)
     places, close = _place(data, widen(cuts, tolerance), reach, begin, end)
-    rejected[bins] = n - _accepted_rows(data, places)
-    if tolerance is not None:
-        return rejected
-    for b in np.flatnonzero(close | fragile):
-        one = slice(b, b + 1)
-        inside, outside = (
-            _place(data, cuts, np.zeros_like(cuts), begin[one], end[one])[0]
-            for cuts in test.safe_cuts(k[one], n[one], significance)
-        )
-        accepted = int(_accepted_rows(data, inside)[0])
-        for entry in _between(inside[0], outside[0]):
-            p = float(_kernel.scores_at(data.entries, np.array([entry]))[0])
-            if not binomtest_rejects(int(k[b]), int(n[b]), p, significance):
-                rows = _kernel.rows_before(data.entries, np.array([entry, entry + 1]))
-                accepted += int(rows[1] - rows[0])
-        rejected[bins[b]] = n[b] - accepted
-    return rejected
+    low, high = _rejected_rows(data, places, begin, end)
+    if tolerance is None:
+        for b in np.flatnonzero(close | fragile):
+            one = slice(b, b + 1)
+            inside, outside = (
+                _place(data, cuts, np.zeros_like(cuts), begin[one], end[one])[0]
+                for cuts in test.safe_cuts(k[one], n[one], significance)
+            )
+            (low[b],), (high[b],) = _rejected_rows(data, inside, begin[one], end[one])
+            for entry in _between(inside[0], outside[0]):
+                p = float(_kernel.scores_at(data.entries, np.array([entry]))[0])
+                if not binomtest_rejects(int(k[b]), int(n[b]), p, significance):
+                    rows = _kernel.rows_before(data.entries, np.array([entry, entry + 1]))
+                    side = low if p * n[b] < k[b] else high
+                    side[b] -= rows[1] - rows[0]
+    too_low, too_high = np.zeros((2, len(partition)), np.int64)
+    too_low[bins], too_high[bins] = low, high
+    return too_low, too_high
 
 
 def binomtest_rejects(k: int, n: int, p: float, significance: float) -> bool:
@@ -232,9 +232,12 @@ def _place(data: Sorted, cuts: Floats, reach: Floats, begin: Ints, end: Ints) ->
     return places.reshape(-1, 6), close
 
 
-def _accepted_rows(data: Sorted, places: Ints) -> Ints:
-    before = _kernel.rows_before(data.entries, places.ravel()).reshape(-1, 3, 2)
-    return np.asarray((before[:, :, 1] - before[:, :, 0]).sum(axis=1))
+def _rejected_rows(data: Sorted, places: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Observations outside the accepted places of each bin, below and above."""
+    positions = np.concatenate([begin[:, None], places, end[:, None]], axis=1)
+    before = _kernel.rows_before(data.entries, positions.ravel()).reshape(-1, 8)
+    outside = np.diff(before, axis=1)[:, ::2]  # before, lower hole, upper hole, after
+    return outside[:, 0] + outside[:, 1], outside[:, 2] + outside[:, 3]
 
 
 def _between(inside: Ints, outside: Ints) -> list[int]:

@@ -6,6 +6,7 @@ by a norm weighted with the bins' sizes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -26,7 +27,7 @@ class Binned:
     def __init__(self, data: Sorted, partition: Partition) -> None:
         self.data, self.partition = data, partition
         self._sums: Floats | None = None
-        self._rejected: dict[tuple[Test, float, Tolerance | None], Ints] = {}
+        self._rejected: dict[tuple[Test, float, Tolerance | None], tuple[Ints, Ints]] = {}
 
     @property
     def score_sums(self) -> Floats:
@@ -35,8 +36,8 @@ class Binned:
             self._sums = _kernel.score_sums(self.data.entries, self.partition.starts)
         return self._sums
 
-    def rejected(self, test: Test, significance: float, tolerance: Tolerance | None) -> Ints:
-        """How many of each bin's predictions the test rejects."""
+    def rejected(self, test: Test, significance: float, tolerance: Tolerance | None) -> tuple[Ints, Ints]:
+        """How many of each bin's predictions the test rejects, as too low and as too high."""
         key = test, significance, tolerance
         if key not in self._rejected:
             self._rejected[key] = count_rejected(test, self.data, self.partition, significance, tolerance)
@@ -77,8 +78,8 @@ class Rejection:
         object.__setattr__(self, "tolerance", as_tolerance(self.tolerance))
 
     def __call__(self, bins: Binned) -> Floats:
-        rejected = bins.rejected(self.test, self.significance, self.tolerance)
-        return np.asarray(100 * rejected / np.maximum(bins.partition.n, 1))
+        too_low, too_high = bins.rejected(self.test, self.significance, self.tolerance)
+        return np.asarray(100 * (too_low + too_high) / np.maximum(bins.partition.n, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,13 @@ MCE_Q = Metric(Quantile(), Gap(), Max())
 RMSCE = Metric(Uniform(), Gap(), Power(2))
 RMSCE_Q = Metric(Quantile(), Gap(), Power(2))
 ECE_PAVA_BC = Metric(BoundedIsotonic(), Gap())
+
+
+def bin_once(data: Sorted, metrics: Mapping[str, Metric]) -> dict[Binning, Binned]:
+    """The bins of every binning that the metrics use."""
+    schemes = dict.fromkeys(metric.binning for metric in metrics.values())
+    return {scheme: Binned(data, scheme.partition(data)) for scheme in schemes}
+
 
 NAMED_METRICS: dict[str, Metric] = {
     "tce": TCE,

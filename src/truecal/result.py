@@ -319,7 +319,7 @@ def _encode_table(table: BinTable) -> dict[str, list[Any]]:
 def _decode_table(raw: dict[str, list[Any]]) -> BinTable:
     columns: dict[str, Any] = {}
     for entry in fields(BinTable):
-        if entry.name in ("n", "k", "rejected"):
+        if entry.name in ("n", "k", "rejected", "too_low", "too_high"):
             columns[entry.name] = np.array(raw[entry.name], dtype=np.int64)
         else:
             values = [math.nan if value is None else float(value) for value in raw[entry.name]]

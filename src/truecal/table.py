@@ -25,8 +25,8 @@ class BinTable:
         Observations, positives, k / n, mean prediction.
     accepted_low, accepted_high
         The smallest and largest prediction that the test accepts, given k of n.
-    rejected, rejected_share
-        Observations whose prediction is rejected, and their share of n.
+    rejected, too_low, too_high, rejected_share
+        Observations whose prediction is rejected, those of them below and above the accepted ones, and the share of n.
     p_value
         Of the test, for the bin's mean prediction.
     ratio, ratio_low, ratio_high
@@ -43,6 +43,8 @@ class BinTable:
     accepted_low: Floats
     accepted_high: Floats
     rejected: Ints
+    too_low: Ints
+    too_high: Ints
     rejected_share: Floats
     p_value: Floats
     ratio: Floats
@@ -56,7 +58,8 @@ class BinTable:
         n, k = partition.n[held], partition.k[held]
         mean = np.clip(bins.score_sums[held] / n, 0, 1)
         low, high = test.accepted(k, n, significance, tolerance)
-        rejected = bins.rejected(test, significance, tolerance)
+        too_low, too_high = bins.rejected(test, significance, tolerance)
+        rejected = too_low + too_high
         ratio, ratio_low, ratio_high = _ratios(k, n, mean, significance)
 
         def spread(values: Floats) -> Floats:
@@ -74,6 +77,8 @@ class BinTable:
             accepted_low=spread(low),
             accepted_high=spread(high),
             rejected=rejected,
+            too_low=too_low,
+            too_high=too_high,
             rejected_share=spread(rejected[held] / n),
             p_value=spread(test.p_value(k, n, mean)),
             ratio=spread(ratio),

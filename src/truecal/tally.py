@@ -92,7 +92,7 @@ class Tally:
             np.add.reduceat(np.concatenate([mine, theirs])[order], first) if len(first) else mine.copy()
             for mine, theirs in ((self.n, other.n), (self.pos, other.pos))
         )
-        return _trusted(score[first], n, pos)
+        return trusted(score[first], n, pos)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
@@ -180,10 +180,11 @@ def _group(key: AnyArray, weight: Ints | None) -> Tally:
     groups = _kernel.count_groups(key)
     score, n, pos = np.empty(groups), np.empty(groups, np.int64), np.empty(groups, np.int64)
     _kernel.collapse(key, weight, score, n, pos)
-    return _trusted(score, n, pos)
+    return trusted(score, n, pos)
 
 
-def _trusted(score: Floats, n: Ints, pos: Ints) -> Tally:
+def trusted(score: Floats, n: Ints, pos: Ints) -> Tally:
+    """A tally of columns that are known to be right; they are not copied."""
     tally = object.__new__(Tally)
     tally._hold(score, n, pos)
     return tally
