@@ -35,7 +35,11 @@ CASES = {
         ValueError,
         r"the arguments look swapped; the labels come first: `\(y_true, y_prob\)`",
     ),
-    "strings": ((["no", "yes", "no", "yes"], GOOD), ValueError, "Hint: name the positive class.*pos_label='yes'"),
+    "strings": (
+        (["no", "yes", "no", "yes"], GOOD),
+        ValueError,
+        "Hint: name the positive class: `pos_label='no'` or `pos_label='yes'`",
+    ),
     "column labels": (
         (np.ones((4, 1)), GOOD),
         ValueError,
@@ -54,6 +58,8 @@ CASES = {
     "complex": (([0, 1], [0.1j, 0.2]), TypeError, "it holds complex128"),
     "scalar": ((1, 0.5), TypeError, "`y_prob` must be a column of values; it is float"),
     "none": ((None, GOOD), TypeError, "`y_true` must be a column of values; it is NoneType"),
+    "huge label": (([0, 10**400], [0.1, 0.2]), TypeError, "`y_true` must hold one plain label for each row"),
+    "huge score": (([0, 1], [10**400, 0]), ValueError, "`y_prob` must hold numbers that a float can hold"),
     "dictionary": (([0, 1], {"a": 0.1}), TypeError, "it is dict"),
     "dates": (
         (np.array(["2020-01-01"] * 4, dtype="M8[D]"), GOOD),
@@ -96,7 +102,7 @@ def test_hard_zero_one_scores_are_probabilities():
     assert truecal.ece([0, 1], np.array([False, True])) == 0
 
 
-@pytest.mark.parametrize("value", [0.5, -1, np.nan, np.inf])
+@pytest.mark.parametrize("value", [0.5, -1, np.nan, np.inf, 2**47])
 def test_weights_other_than_counts_are_refused(value):
     with pytest.raises(ValueError, match=r"an exact test counts trials(?s:.*)at position 1"):
         truecal.tce([0, 1, 1], [0.1, 0.2, 0.3], sample_weight=[1, value, 2])

@@ -91,7 +91,7 @@ def test_sizes_are_kept_unless_ties_forbid(rows, n_min, more):
     elif largest_tie <= n_max - n_min:
         assert found.n[:-1].max(initial=0) <= n_max
     if found.n.max() > n_max:
-        assert f"exceed n_max = {n_max}" in found.notes[0]
+        assert f"more than n_max = {n_max} observations" in found.notes[0]
 
 
 def test_no_cut_keeps_the_sizes_where_the_docstring_says_so():
@@ -100,9 +100,19 @@ def test_no_cut_keeps_the_sizes_where_the_docstring_says_so():
     assert not any(10 <= left <= 20 and 10 <= 28 - left <= 20 for left in cuts.tolist())
     found = BoundedIsotonic(10, 20).partition(tally)
     assert found.n.tolist() == [28]
+    assert found.crowded
     assert found.notes == (
-        "1 of 1 bins exceed n_max = 20, the largest with 28: tied scores are never separated and n_min comes first",
+        "1 of 1 bins holds more than n_max = 20 observations, the largest 28: tied scores are never separated and n_min "
+        "comes first; 1 of them joins a large tie with other scores, which a test of their common rate may reject "
+        "however right they are (a smaller n_min keeps them apart)",
     )
+
+
+def test_a_large_tie_alone_is_not_crowded():
+    found = BoundedIsotonic(1, 5).partition(Tally.from_arrays([0] * 20 + [1], [0.2] * 20 + [0.8]))
+    assert found.n.tolist() == [20, 1]
+    assert found.notes
+    assert not found.crowded
 
 
 @pytest.mark.parametrize(
@@ -148,11 +158,11 @@ def test_impossible_sizes_are_refused():
 
 
 def test_sums_beyond_64_bits_are_compared_exactly():
-    # Rates 1/3 and (1e17 + 1) / (3e17 + 3) are equal: one block. One positive more on the right: two.
-    n = np.array([3 * 10**17, 3 * 10**17 + 3])
-    equal = Tally(np.array([0.1, 0.2]), n, np.array([10**17, 10**17 + 1]))
-    assert blocks(Isotonic().partition(equal)) == [(2 * 10**17 + 1, 6 * 10**17 + 3)]
-    rising = Tally(np.array([0.1, 0.2]), n, np.array([10**17, 10**17 + 2]))
+    # Rates 1/3 and (1e13 + 1) / (3e13 + 3) are equal: one block. One positive more on the right: two.
+    n = np.array([3 * 10**13, 3 * 10**13 + 3])
+    equal = Tally(np.array([0.1, 0.2]), n, np.array([10**13, 10**13 + 1]))
+    assert blocks(Isotonic().partition(equal)) == [(2 * 10**13 + 1, 6 * 10**13 + 3)]
+    rising = Tally(np.array([0.1, 0.2]), n, np.array([10**13, 10**13 + 2]))
     assert len(Isotonic().partition(rising)) == 2
 
 

@@ -17,16 +17,22 @@ ORDER = [
     "binning",
     "decisions",
     "hypotheses",
+    "power",
     "metrics",
+    "recalibration",
+    "replicates",
+    "inference",
+    "comparators",
     "table",
     "result",
     "classes",
     "api",
+    "evaluation",
     "scoring",
     "demo",
 ]
 # who may import which third party, and whether at the top of the module
-ALLOWED = {"numpy": None, "scipy": {"decisions", "hypotheses", "table"}}
+ALLOWED = {"numpy": None, "scipy": {"decisions", "hypotheses", "table", "power", "comparators", "inference"}}
 
 
 def imports(module):

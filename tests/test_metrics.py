@@ -143,14 +143,49 @@ def test_misspelt_options_are_refused():
         ValueError, match="`binning` must be one of 'uniform', 'quantile', 'pava', 'pava-bc'; it is 'pavabc'"
     ):
         truecal.tce([0, 1], [0.1, 0.2], binning="pavabc")
-    with pytest.raises(TypeError, match="`binning` must be a binning, its name or a number of bins"):
-        truecal.tce([0, 1], [0.1, 0.2], binning=2.5)
+    for bad in (2.5, True, Uniform, np.array([0, 0.5, 1.0])):
+        with pytest.raises(TypeError, match="`binning` must be a binning such as"):
+            truecal.tce([0, 1], [0.1, 0.2], binning=bad)
+    for bad in (truecal.Score, "binomial"):
+        with pytest.raises(TypeError, match=r"`test` must be a test such as `(Score|Binomial)\(\)`"):
+            truecal.tce([0, 1], [0.1, 0.2], test=bad)
+    for bad in ("0.05", None, 5, True):
+        with pytest.raises(ValueError, match="`significance` must lie between 0 and 1"):
+            truecal.tce([0, 1], [0.1, 0.2], significance=bad)
+    with pytest.raises(ValueError, match=r"An absolute tolerance must lie in \[0, 1\); it is '0.05'"):
+        truecal.tce([0, 1], [0.1, 0.2], tolerance="0.05")
+    for make in (
+        lambda: Metric("uniform", Gap()),
+        lambda: Metric(Uniform, Gap()),
+        lambda: Metric(Uniform(), Gap, Mean()),
+    ):
+        with pytest.raises(TypeError, match=r"must be a (binning|loss) such as"):
+            make()
+    with pytest.raises(TypeError, match=r"A metric must be a `Metric\(binning, loss, norm\)`; it is 'ece'"):
+        truecal.compute("ece", [0, 1], [0.1, 0.2])
     with pytest.raises(TypeError, match="unexpected keyword argument 'alpha'"):
         truecal.tce([0, 1], [0.1, 0.2], alpha=0.05)
-    with pytest.raises(ValueError, match="`p` of a norm must be 1 or more"):
-        Power(0.5)
-    with pytest.raises(ValueError, match="`significance` must lie between 0 and 1"):
-        truecal.tce([0, 1], [0.1, 0.2], significance=5)
+    for bad in (0.5, np.inf, "2", True):
+        with pytest.raises(ValueError, match="`p` of a norm must be a finite number, 1 or more"):
+            Power(bad)
+
+
+def test_large_powers_approach_the_maximum(rng):
+    p = rng.random(500)
+    tally = Tally.from_arrays(rng.random(500) < p, p)
+    for loss in (Gap(), Rejection(significance=0.4)):
+        largest = Metric(Quantile(5), loss, Max())(tally)
+        # a fifth of the rows in the worst bin: (1/5)^(1/p) of it at least
+        assert 0.2 ** (1 / 500) * largest <= Metric(Quantile(5), loss, Power(500))(tally) <= largest
+
+
+def test_a_number_that_may_mislead_comes_with_a_warning():
+    """A perfect model whose few ones lie above a large tie: no bin of n_min can hold them apart."""
+    y = np.repeat([0, 1], [990, 10])
+    with pytest.warns(UserWarning, match=r"joins a large tie with other scores(?s:.*)a smaller n_min keeps them apart"):
+        assert truecal.tce(y, y.astype(float)) == 100
+    assert truecal.tce(y, y.astype(float), binning=BoundedIsotonic(10, 200)) == 0
+    assert truecal.tce(y, y.astype(float), binning="pava") == 0
 
 
 class TestSmallAndOneSided:

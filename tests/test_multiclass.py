@@ -30,8 +30,8 @@ def test_top_label_judges_the_most_probable_class(function, data):
 def test_evaluate_keeps_the_classes(data):
     y, q = data
     result = truecal.evaluate_classes(y, q, labels=[0, 1, 2])
-    assert list(result.per_class) == ["0", "1", "2"]
-    assert result.per_class["1"] == truecal.evaluate(y == 1, q[:, 1])
+    assert list(result.per_class) == [0, 1, 2]
+    assert result.per_class[1] == truecal.evaluate(y == 1, q[:, 1])
     assert result["tce"] == truecal.tce(y, q)
     assert MulticlassResult.from_json(result.to_json()) == result
     assert "3 classes, each against the rest" in repr(result)
@@ -69,6 +69,10 @@ def test_bad_input_is_refused(data):
         (dict(y_true=y == 1, y_prob=q[:, 1], multiclass="classwise"), "`multiclass` needs `y_prob` of shape"),
         (dict(y_true=y == 1, y_prob=q[:, 1], labels=[0, 1]), "`labels` needs `y_prob` of shape"),
         (dict(y_true=y, y_prob=q * 2), r"`y_prob` must lie in \[0, 1\]"),
+        (
+            dict(y_true=y, y_prob=q / 2),
+            r"The rows of `y_prob` must sum to 1; 3000 of 3000 do not, the first to 0.5 at position 0",
+        ),
         (
             dict(y_true=y, y_prob=np.where(q == q[5, 0], np.nan, q), multiclass="top-label"),
             "`y_prob` must not be missing",

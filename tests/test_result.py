@@ -102,6 +102,12 @@ def test_json_both_ways(data, options):
     assert raw["significance"] == options.get("significance", 0.05)
 
 
+def test_a_strange_test_in_json_is_refused(result):
+    raw = json.loads(result.to_json())
+    with pytest.raises(TypeError, match="`test` must be a test"):
+        Result.from_json(json.dumps({**raw, "test": "evil"}))
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", "nonsense", '{"n": 3}'])
 def test_other_text_is_refused(text):
     with pytest.raises(ValueError, match="must be the JSON of a truecal result"):
@@ -198,6 +204,46 @@ def test_evaluating_a_tally_is_evaluating_its_rows(data):
 def test_unknown_metrics_are_refused(data):
     with pytest.raises(ValueError, match="`metrics` must be among tce, .*; one is 'tec'"):
         truecal.evaluate(*data, metrics=["tec"])
-    with pytest.raises(ValueError, match="`metrics` must name at least one metric"):
-        truecal.evaluate(*data, metrics={})
+    for nothing in ({}, []):
+        with pytest.raises(ValueError, match="`metrics` must name at least one metric"):
+            truecal.evaluate(*data, metrics=nothing)
+    with pytest.raises(TypeError, match="A metric must be a `Metric"):
+        truecal.evaluate(*data, metrics={"a": "tce"})
+    with pytest.raises(TypeError, match="it is a single metric"):
+        truecal.evaluate(*data, metrics=Metric(Uniform(3), Gap()))
+    with pytest.raises(ValueError, match="`binning` takes the place of PAVA-BC, which none of the metrics"):
+        truecal.evaluate(*data, metrics=["ece"], binning=5)
+    with pytest.raises(ValueError, match="`binning` must be left out where `metrics` are your own"):
+        truecal.evaluate(*data, metrics={"a": Metric(Uniform(3), Gap())}, binning=5)
+    with pytest.raises(TypeError, match="(?s)`tally` must be a `Tally`; it is list.*arrays go to `evaluate`"):
+        truecal.evaluate_tally([0, 1])
+
+
+def test_a_metrics_table_is_of_its_own_test(data):
+    own = Metric(Quantile(5), truecal.Rejection(truecal.Score(), 0.3))
+    result = truecal.evaluate(*data, metrics={"own": own, "gap": Metric(Quantile(5), Gap())})
+    table = result.tables["own"]
+    assert result["own"] == pytest.approx(100 * table.rejected.sum() / 2000)
+    assert "rejected predictions (Score test at 0.3)" in repr(result)
+    assert result.tables["gap"].rejected.sum() < table.rejected.sum()
+    assert Result.from_json(result.to_json()) == result
+
+
+def test_results_do_not_depend_on_the_library(need, data):
+    pl = need("polars")
+    assert truecal.evaluate(pl.Series(data[0]), pl.Series(data[1])) == truecal.evaluate(*data)
+
+
+def test_direction_adds_up(data):
+    y, p = data
+    for shift, side in ((0.5, "too_low"), (1.6, "too_high")):
+        bins = truecal.evaluate(y, np.minimum(p * shift, 1)).bins
+        np.testing.assert_array_equal(bins.too_low + bins.too_high, bins.rejected)
+        assert getattr(bins, side).sum() > 0.9 * bins.rejected.sum() > 0
+        scores = np.minimum(p * shift, 1)
+        for i in range(len(bins)):
+            rows = scores[(scores >= bins.left[i]) & ((scores < bins.right[i]) | (bins.right[i] == 1))]
+            rejected = np.array([stats.binomtest(int(bins.k[i]), int(bins.n[i]), s).pvalue <= 0.05 for s in rows])
+            assert bins.too_low[i] == np.sum(rejected & (rows < bins.rate[i]))
+            assert bins.too_high[i] == np.sum(rejected & (rows > bins.rate[i]))
     assert list(truecal.evaluate(*data, metrics="ece").values) == ["ece"]

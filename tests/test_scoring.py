@@ -71,5 +71,17 @@ def test_a_model_without_probabilities_is_refused():
         truecal.tce_scorer(object(), [[0]], [0])
 
 
+def test_a_model_of_one_class_is_named(need):
+    dummy = need("sklearn.dummy")
+    model = dummy.DummyClassifier().fit([[0], [1]], ["ok", "ok"])
+    with pytest.raises(ValueError, match="must know two classes or more; it was fitted on 'ok' alone"):
+        truecal.tce_scorer(model, [[0], [1]], ["ok", "ok"])
+
+
+def test_other_things_are_no_scorers():
+    with pytest.raises(TypeError, match="A metric must be a `Metric"):
+        CalibrationScorer(truecal.tce)
+
+
 def test_scorers_travel_to_other_processes():
     assert pickle.loads(pickle.dumps(truecal.tce_scorer)) == truecal.tce_scorer

@@ -123,17 +123,56 @@ def test_empty_tallies_add():
 @pytest.mark.parametrize(
     ("score", "n", "pos", "error"),
     [
-        ([0.2, 0.2], [1, 1], [0, 1], "`score` must increase strictly; the first that does not is 0.2 at position 1"),
-        ([0.2, 1.2], [1, 1], [0, 1], r"`score` must lie in \[0, 1\]; the first that does not is 1.2 at position 1"),
+        ([0.2, 0.2], [1, 1], [0, 1], "`score` must increase strictly; the first that breaks this is 0.2 at position 1"),
+        ([0.2, 1.2], [1, 1], [0, 1], r"`score` must lie in \[0, 1\]; the first that breaks this is 1.2 at position 1"),
         ([0.2, np.nan], [1, 1], [0, 1], r"`score` must lie in \[0, 1\]"),
-        ([0.2], [0], [0], "`n` must be 1 or more; the first that does not is 0 at position 0"),
-        ([0.2], [2], [3], r"`pos` must lie in 0..n; the first that does not is 3 at position 0"),
+        ([0.2], [0], [0], "`n` must be 1 or more; the first that breaks this is 0 at position 0"),
+        ([0.2], [2], [3], r"`pos` must lie in 0..n; the first that breaks this is 3 at position 0"),
         ([0.2], [2, 3], [1], "must be columns of one length"),
     ],
 )
 def test_impossible_tallies_are_refused(score, n, pos, error):
     with pytest.raises(ValueError, match=error):
         Tally(np.array(score), np.array(n), np.array(pos))
+
+
+def test_too_many_observations_are_refused():
+    many = Tally(np.array([0.5]), np.array([2**46]), np.array([3]))
+    with pytest.raises(ValueError, match=r"at most 2\^46 observations"):
+        many + many
+    with pytest.raises(ValueError, match=r"at most 2\^46 observations"):
+        Tally.from_arrays([0, 1], [0.1, 0.2], [2**46, 1])
+    # the sum of 2^46 halves is exact: the mean is the score
+    assert Tally(np.array([0.25]), np.array([2**46]), np.array([0])).total == 2**46
+
+
+def test_tallies_can_be_summed():
+    parts = [Tally.from_arrays([0, 1], [0.2, s]) for s in (0.3, 0.4, 0.2)]
+    assert sum(parts) == parts[0] + parts[1] + parts[2]
+
+
+class TestRegions:
+    tally = Tally(np.array([0.1, 0.2, 0.5, 0.9]), np.array([5, 3, 4, 2]), np.array([0, 1, 2, 2]))
+
+    def test_above_keeps_scores_from_the_threshold_on(self):
+        assert self.tally.above(0.2).score.tolist() == [0.2, 0.5, 0.9]
+        assert self.tally.above(0.21).total == 6
+        assert self.tally.above(0) == self.tally
+
+    def test_top_keeps_ties_of_the_last(self):
+        assert self.tally.top(2).total == 2
+        assert self.tally.top(3).total == 6  # the third is tied with three others
+        assert self.tally.top(0.5).total == 9  # 7 of 14, the seventh tied with two
+        assert self.tally.top(1.0) == self.tally == self.tally.top(14)
+
+    def test_empty_regions_are_refused(self):
+        with pytest.raises(ValueError, match="must leave some observations; the largest score is below 0.95"):
+            self.tally.above(0.95)
+        for bad in (0, 15, 0.0, 1.1, -1, True):
+            with pytest.raises(ValueError, match="`top` must be a count from 1 to 14 or a share"):
+                self.tally.top(bad)
+        with pytest.raises(ValueError, match=r"`above` must lie in \[0, 1\]"):
+            self.tally.above(2)
 
 
 def test_counts_must_be_integers():

@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from truecal.api import ace as ace
     from truecal.api import compute as compute
     from truecal.api import ece as ece
-    from truecal.api import evaluate as evaluate
-    from truecal.api import evaluate_classes as evaluate_classes
-    from truecal.api import evaluate_tally as evaluate_tally
     from truecal.api import mce as mce
     from truecal.api import rmsce as rmsce
     from truecal.api import tce as tce
@@ -25,14 +22,25 @@ if TYPE_CHECKING:
     from truecal.binning import Quantile as Quantile
     from truecal.binning import Uniform as Uniform
     from truecal.binning import measure_bins as measure_bins
+    from truecal.comparators import Comparators as Comparators
+    from truecal.comparators import compare_with as compare_with
     from truecal.decisions import Absolute as Absolute
     from truecal.decisions import Relative as Relative
+    from truecal.evaluation import compare as compare
+    from truecal.evaluation import evaluate as evaluate
+    from truecal.evaluation import evaluate_classes as evaluate_classes
+    from truecal.evaluation import evaluate_tally as evaluate_tally
     from truecal.hypotheses import BayesFactor as BayesFactor
     from truecal.hypotheses import Binomial as Binomial
     from truecal.hypotheses import BinomialMidP as BinomialMidP
     from truecal.hypotheses import LikelihoodRatio as LikelihoodRatio
     from truecal.hypotheses import Score as Score
     from truecal.hypotheses import StudentT as StudentT
+    from truecal.inference import Difference as Difference
+    from truecal.inference import Interval as Interval
+    from truecal.inference import Reference as Reference
+    from truecal.inference import find_intervals as find_intervals
+    from truecal.inference import refer as refer
     from truecal.metrics import NAMED_METRICS as NAMED_METRICS
     from truecal.metrics import Gap as Gap
     from truecal.metrics import Max as Max
@@ -40,6 +48,9 @@ if TYPE_CHECKING:
     from truecal.metrics import Metric as Metric
     from truecal.metrics import Power as Power
     from truecal.metrics import Rejection as Rejection
+    from truecal.power import Plan as Plan
+    from truecal.power import detect as detect
+    from truecal.power import plan as plan
     from truecal.result import MulticlassResult as MulticlassResult
     from truecal.result import Result as Result
     from truecal.scoring import CalibrationScorer as CalibrationScorer
@@ -52,11 +63,15 @@ if TYPE_CHECKING:
     from truecal.tally import Tally as Tally
 
 _WHERE = {
-    "api": "ace compute ece evaluate evaluate_classes evaluate_tally mce rmsce tce",
+    "api": "ace compute ece mce rmsce tce",
     "binning": "BinQuality BoundedIsotonic Edges Isotonic Partition Quantile Uniform measure_bins",
+    "comparators": "Comparators compare_with",
     "decisions": "Absolute Relative",
+    "evaluation": "compare evaluate evaluate_classes evaluate_tally",
     "hypotheses": "BayesFactor Binomial BinomialMidP LikelihoodRatio Score StudentT",
+    "inference": "Difference Interval Reference find_intervals refer",
     "metrics": "Gap Max Mean Metric NAMED_METRICS Power Rejection",
+    "power": "Plan detect plan",
     "result": "MulticlassResult Result",
     "scoring": "CalibrationScorer ace_scorer ece_scorer mce_scorer rmsce_scorer tce_scorer",
     "table": "BinTable",

@@ -36,16 +36,15 @@ def labels(y_true: Any, pos_label: Any = None) -> AnyArray:
     if array.dtype == object:
         _refuse_missing(array, "y_true")
         array = np.array(array.tolist()) if array.size else array.astype(np.float64)
-        if array.ndim != 1:
-            raise TypeError("`y_true` must hold one plain label for each row; it holds nested values.")
+        if array.ndim != 1 or array.dtype == object:
+            raise TypeError("`y_true` must hold one plain label for each row: a number, a truth value or a string.")
     if pos_label is not None:
         return _matches(array, pos_label)
     if array.dtype.kind not in "biuf":
         classes = _classes(array)
         raise ValueError(
             f"`y_true` must hold 0 and 1; it holds {array.dtype.name} values such as {classes}.\n\n"
-            "Hint: name the positive class, for example `pos_label="
-            f"{np.unique(array)[-1].item()!r}`."
+            f"Hint: name the positive class: {_choices(array)}."
         )
     if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
         array = array.astype(np.float64)
@@ -61,11 +60,11 @@ def weights(sample_weight: Any, size: int) -> NDArray[np.int64]:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"`sample_weight` must hold whole numbers; it holds {array.dtype}.")
     with np.errstate(invalid="ignore"):
-        bad = ~((array >= 0) & (array == np.floor(array)) & (array < 2**53))
+        bad = ~((array >= 0) & (array == np.floor(array)) & (array <= 2**46))
     if bad.any():
         first = int(np.argmax(bad))
         raise ValueError(
-            "`sample_weight` must hold whole numbers, 0 or more: the weight of a row is how often it was seen, "
+            "`sample_weight` must hold whole numbers from 0 to 2^46: the weight of a row is how often it was seen, "
             "and an exact test counts trials, so half a trial or an importance weight has no meaning in it; "
             f"{_count(bad)} not, the first is {_show(array, first)} at position {first}.\n\n"
             "Hint: repeat or count rows instead of weighting them."
@@ -119,7 +118,7 @@ def refuse_labels(label: AnyArray, score: AnyArray) -> NoReturn:
     if label.dtype.kind == "f" and values[0] >= 0 and values[-1] <= 1 and np.isin(score, (0, 1)).all():
         hint = "the arguments look swapped; the labels come first: `(y_true, y_prob)`"
     elif len(values) <= 2:
-        hint = f"name the positive class, for example `pos_label={values[-1].item()!r}`"
+        hint = f"name the positive class: {_choices(values)}"
     elif len(values) <= 100 and label.dtype.kind in "iu":
         hint = "for several classes pass probabilities of shape (rows, classes)"
     else:
@@ -144,6 +143,8 @@ def _column(values: Any, name: str) -> AnyArray:
         hint = ""
         if array.ndim == 2 and array.shape[1] == 1:
             hint = f"\n\nHint: flatten it with `{name}.ravel()`."
+        if hasattr(values, "columns"):
+            hint = f"\n\nHint: pass one column of the frame, `{name}[...]`."
         raise ValueError(f"`{name}` must have one dimension; its shape is {array.shape}.{hint}")
     return array
 
@@ -176,7 +177,10 @@ def _numbers_of_objects(array: AnyArray, name: str) -> AnyArray:
             raise TypeError(
                 f"`{name}` must hold numbers; at position {position} is {value!r} ({type(value).__name__})."
             )
-    return array.astype(np.float64)
+    try:
+        return array.astype(np.float64)
+    except OverflowError as error:
+        raise ValueError(f"`{name}` must hold numbers that a float can hold; one is too large.") from error
 
 
 def _refuse_missing(array: AnyArray, name: str) -> None:
@@ -207,6 +211,10 @@ def _matches(array: AnyArray, pos_label: Any) -> AnyArray:
     if found.ndim == 0 or (len(values) == 2 and not found.any()):
         raise ValueError(f"`pos_label` must be one of the labels {_classes(array)}; it is {pos_label!r}.")
     return found
+
+
+def _choices(array: AnyArray) -> str:
+    return " or ".join(f"`pos_label={value.item()!r}`" for value in np.unique(array)[:2])
 
 
 def _classes(array: AnyArray) -> str:

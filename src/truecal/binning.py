@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
@@ -19,14 +19,17 @@ from truecal.tally import Floats, Ints, Sorted
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
-    """Bins of sorted observations: entries `starts[b]` to `starts[b + 1]`, observations `n`, positives `k`,
-    `edges`."""
+    """Bins of sorted observations: entries `starts[b]` to `starts[b + 1]`, observations `n`, positives `k`, `edges`.
+
+    `notes` say what a reader should know; `crowded` that a bin had to join a large tie with other scores.
+    """
 
     starts: Ints
     n: Ints
     k: Ints
     edges: Floats
     notes: tuple[str, ...] = ()
+    crowded: bool = False
 
     def __len__(self) -> int:
         return len(self.n)
@@ -80,7 +83,9 @@ class Quantile:
         n, k = _kernel.count(data.entries, starts)
         notes: tuple[str, ...] = ()
         if len(n) < self.n_bins:
-            notes = (f"{len(n)} of {self.n_bins} quantile bins: the others' cuts fall on the same tied scores",)
+            few = data.total < self.n_bins
+            why = "there are fewer observations" if few else "the others' cuts fall on the same tied scores"
+            notes = (f"{len(n)} of {self.n_bins} quantile bins: {why}",)
         return Partition(starts, n, k, _edges_between(data, starts), notes)
 
 
@@ -112,8 +117,8 @@ class BoundedIsotonic:
     Notes
     -----
     If n_max >= 2 n_min and no score is tied more than n_max - 2 n_min + 2 times, every bin holds n_min to n_max
-    observations. With larger ties no binning may be able to (9 single scores, one tied 10 times, 9 single ones: no cut
-    gives bins of 10 to 20); then n_min comes first, and the partition's notes say which bound was broken.
+    observations. With larger ties no binning may be able to (9 single scores, one tied 10 times, 9 single ones: no
+    cut gives bins of 10 to 20); then n_min comes first, and the partition's notes say which bound was broken.
 
     References
     ----------
@@ -162,12 +167,22 @@ class BoundedIsotonic:
         starts, n, k = _kernel.pava_bc(data.entries, n_min, n_max)
         over = np.flatnonzero(n > n_max)
         notes: tuple[str, ...] = ()
+        crowded = False
         if len(over):
-            notes = (
-                f"{len(over)} of {len(n)} bins exceed n_max = {n_max}, the largest with {int(n.max())}: "
-                "tied scores are never separated and n_min comes first",
+            ends = _kernel.scores_at(data.entries, np.concatenate([starts[over], starts[over + 1] - 1]))
+            mixed = int(np.count_nonzero(np.diff(ends.reshape(2, -1), axis=0)))
+            crowded = mixed > 0
+            note = (
+                f"{len(over)} of {len(n)} bins {'holds' if len(over) == 1 else 'hold'} more than n_max = {n_max} "
+                f"observations, the largest {int(n.max())}: tied scores are never separated and n_min comes first"
             )
-        return Partition(starts, n, k, _edges_between(data, starts), notes)
+            if crowded:
+                note += (
+                    f"; {mixed} of them {'joins' if mixed == 1 else 'join'} a large tie with other scores, which a "
+                    "test of their common rate may reject however right they are (a smaller n_min keeps them apart)"
+                )
+            notes = (note,)
+        return Partition(starts, n, k, _edges_between(data, starts), notes, crowded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +196,13 @@ class Edges:
     [1, 1, 1]
     """
 
-    edges: Floats = field(default_factory=lambda: np.array([0.0, 1.0]))
+    edges: Floats
 
     def __post_init__(self) -> None:
-        edges = np.array(self.edges, dtype=np.float64)
+        try:
+            edges = np.array(self.edges, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"`edges` must be at least two increasing numbers; they are {self.edges!r}.") from error
         if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
             raise ValueError(f"`edges` must be at least two increasing numbers; they are {edges.tolist()}.")
         if edges[0] != 0 or edges[-1] != 1:
@@ -205,6 +223,7 @@ class Edges:
         return _cut_at(data, self.edges)
 
 
+BinningLike = Binning | str | int | None
 NAMED: dict[str, type[Uniform] | type[Quantile] | type[Isotonic] | type[BoundedIsotonic]] = {
     "uniform": Uniform,
     "quantile": Quantile,
@@ -248,6 +267,29 @@ def measure_bins(partition: Partition) -> BinQuality:
         violations=int(np.count_nonzero(fall >= 0)),
         largest_violation=float(fall.max(initial=0.0)),
     )
+
+
+def as_binning(given: BinningLike, default: Binning, numbered: type[Uniform] | type[Quantile]) -> Binning:
+    """A binning, one by name, or a number of bins of some kind."""
+    if given is None:
+        return default
+    if isinstance(given, str):
+        if given not in NAMED:
+            raise ValueError(f"`binning` must be one of {', '.join(map(repr, NAMED))}; it is {given!r}.")
+        return NAMED[given]()
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+        return numbered(int(given))
+    check_binning(given)
+    assert not isinstance(given, int)  # a bool, refused above
+    return given
+
+
+def check_binning(scheme: object) -> None:
+    """Refuse what is no binning, a binning's class and NumPy arrays (which have a `partition` too) among it."""
+    if isinstance(scheme, (type, str, np.ndarray)) or not hasattr(scheme, "partition"):
+        name = scheme.__name__ if isinstance(scheme, type) else "Quantile"
+        hint = "\n\nHint: wrap edges of your own in `Edges(...)`." if isinstance(scheme, np.ndarray) else ""
+        raise TypeError(f"`binning` must be a binning such as `{name}()`; it is {scheme!r}.{hint}")
 
 
 def _cut_at(data: Sorted, edges: Floats) -> Partition:

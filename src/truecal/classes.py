@@ -33,7 +33,7 @@ def refuse_class_options(multiclass: Multiclass, labels: Sequence[Any] | None) -
 
 def one_vs_rest(
     y_true: Any, probabilities: AnyArray, multiclass: Multiclass, labels: Sequence[Any] | None, pos_label: Any
-) -> dict[str, tuple[AnyArray, AnyArray]]:
+) -> dict[Any, tuple[AnyArray, AnyArray]]:
     """Labels and scores of each class against the rest, or of the most probable class."""
     if multiclass not in (None, "classwise", "top-label"):
         raise ValueError(f'`multiclass` must be "classwise" or "top-label"; it is {multiclass!r}.')
@@ -61,11 +61,18 @@ def one_vs_rest(
             f"`y_true` must hold the classes {names!r}; at position {first} is {target[first]!r}.\n\n"
             "Hint: `labels` names the classes in the order of the columns."
         )
+    flat = arrays.scores(probabilities.ravel())
+    if not ((flat >= 0) & (flat <= 1)).all():
+        arrays.refuse_scores(flat)
+    sums = flat.reshape(size, classes).sum(axis=1, dtype=np.float64)
+    off = np.abs(sums - 1) > 0.01
+    if off.any():
+        first = int(np.argmax(off))
+        raise ValueError(
+            f"The rows of `y_prob` must sum to 1; {int(off.sum())} of {size} do not, the first to "
+            f"{sums[first].item():.4g} at position {first}.\n\nHint: apply a softmax, or judge single columns."
+        )
     if multiclass == "top-label":
-        # a row with NaN or a value out of range must not hide behind a larger one
-        flat = arrays.scores(probabilities.ravel())
-        if not ((flat >= 0) & (flat <= 1)).all():
-            arrays.refuse_scores(flat)
         top = probabilities.argmax(axis=1)
         return {"top-label": (column == top, probabilities[np.arange(size), top])}
-    return {str(name): (column == index, probabilities[:, index]) for index, name in enumerate(names)}
+    return {name: (column == index, probabilities[:, index]) for index, name in enumerate(names)}

@@ -29,7 +29,7 @@ class Absolute:
     value: float
 
     def __post_init__(self) -> None:
-        if not 0 <= self.value < 1:
+        if not is_number(self.value) or not 0 <= self.value < 1:
             raise ValueError(f"An absolute tolerance must lie in [0, 1); it is {self.value!r}.")
 
 
@@ -40,7 +40,7 @@ class Relative:
     value: float
 
     def __post_init__(self) -> None:
-        if not 0 <= self.value < 1:
+        if not is_number(self.value) or not 0 <= self.value < 1:
             raise ValueError(f"A relative tolerance must lie in [0, 1); it is {self.value!r}.")
 
 
@@ -198,12 +198,24 @@ def as_tolerance(tolerance: Tolerance | float | None) -> Tolerance | None:
     """A plain number is an absolute tolerance."""
     if tolerance is None or isinstance(tolerance, (Absolute, Relative)):
         return tolerance
-    return Absolute(float(tolerance))
+    return Absolute(tolerance)
+
+
+def is_number(value: object) -> bool:
+    """Whether something is a plain number."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def check_test(test: object) -> None:
+    """Refuse what is no test, a test's class among it."""
+    if isinstance(test, type) or not (hasattr(test, "p_value") and hasattr(test, "cuts")):
+        name = test.__name__ if isinstance(test, type) else "Binomial"
+        raise TypeError(f"`test` must be a test such as `{name}()`; it is {test!r}.")
 
 
 def check_significance(significance: float) -> None:
     """Refuse a significance that no p-value can be held against."""
-    if not 0 < significance < 1:
+    if not is_number(significance) or not 0 < significance < 1:
         raise ValueError(f"`significance` must lie between 0 and 1; it is {significance!r}.")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from truecal import api
+from truecal import evaluation
 from truecal.result import Result
 from truecal.tally import Floats, Ints
 
@@ -14,9 +14,9 @@ ROWS = 50_000
 def simulate(rows: int = ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
     """Labels with about 1 % positives, and three models' probabilities for them.
 
-    The calibrated model knows the probabilities that the labels were drawn from. The over-confident one stretches their
-    log-odds by half around the average; the prior-shifted one learned at twice the prevalence it meets, as after a
-    change of season or an uncorrected sampling of negatives.
+    The calibrated model knows the probabilities that the labels were drawn from. The over-confident one stretches
+    their log-odds by half around the average; the prior-shifted one learned at twice the prevalence it meets, as
+    after a change of season or an uncorrected sampling of negatives.
     """
     rng = np.random.default_rng(seed)
     log_odds = rng.normal(-5.4, 1.3, rows)
@@ -31,7 +31,7 @@ def simulate(rows: int = ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
 
 def evaluate_models(label: Ints, models: dict[str, Floats]) -> dict[str, Result]:
     """Every model's result on the same rows."""
-    return {name: api.evaluate(label, probability) for name, probability in models.items()}
+    return {name: evaluation.evaluate(label, probability) for name, probability in models.items()}
 
 
 def compare(results: dict[str, Result]) -> str:

@@ -6,15 +6,33 @@ by a norm weighted with the bins' sizes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
 from truecal import _kernel
-from truecal.binning import Binning, BoundedIsotonic, Isotonic, Partition, Quantile, Uniform
-from truecal.decisions import Test, Tolerance, as_tolerance, check_significance, count_rejected
+from truecal.binning import (
+    Binning,
+    BinningLike,
+    BoundedIsotonic,
+    Isotonic,
+    Partition,
+    Quantile,
+    Uniform,
+    as_binning,
+    check_binning,
+)
+from truecal.decisions import (
+    Test,
+    Tolerance,
+    as_tolerance,
+    check_significance,
+    check_test,
+    count_rejected,
+    is_number,
+)
 from truecal.hypotheses import Binomial
 from truecal.tally import Floats, Ints, Sorted
 
@@ -74,6 +92,7 @@ class Rejection:
     tolerance: Tolerance | None = None
 
     def __post_init__(self) -> None:
+        check_test(self.test)
         check_significance(self.significance)
         object.__setattr__(self, "tolerance", as_tolerance(self.tolerance))
 
@@ -97,11 +116,12 @@ class Power:
     p: float = 2.0
 
     def __post_init__(self) -> None:
-        if not self.p >= 1:
-            raise ValueError(f"`p` of a norm must be 1 or more; it is {self.p!r}.")
+        if not is_number(self.p) or not 1 <= self.p < np.inf:
+            raise ValueError(f"`p` of a norm must be a finite number, 1 or more; it is {self.p!r}.")
 
     def __call__(self, n: Ints, loss: Floats) -> float:
-        return float((np.sum(n * loss**self.p) / n.sum()) ** (1 / self.p))
+        top = float(loss[n > 0].max())
+        return top * float(np.sum(n * (loss / top) ** self.p) / n.sum()) ** (1 / self.p) if top else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +146,12 @@ class Metric:
     binning: Binning
     loss: Loss
     norm: Norm = field(default_factory=Mean)
+
+    def __post_init__(self) -> None:
+        check_binning(self.binning)
+        for name, part, example in (("loss", self.loss, "Gap()"), ("norm", self.norm, "Mean()")):
+            if isinstance(part, type) or not callable(part):
+                raise TypeError(f"`{name}` must be a {name} such as `{example}`; it is {part!r}.")
 
     def __call__(self, data: Sorted) -> float:
         return self.on(Binned(data, self.binning.partition(data)))
@@ -171,3 +197,46 @@ def gaps(n: Ints, k: Ints, sums: Floats) -> Floats:
     """|rate - mean prediction| of each bin, 0 for empty ones."""
     held = np.maximum(n, 1)
     return np.asarray(np.abs(k / held - sums / held))
+
+
+def check_metric(metric: object) -> None:
+    """Refuse what is no metric."""
+    if not isinstance(metric, Metric):
+        raise TypeError(f"A metric must be a `Metric(binning, loss, norm)`; it is {metric!r}.")
+
+
+def choose(
+    names: Iterable[str] | Mapping[str, Metric] | None,
+    binning: BinningLike,
+    loss: Rejection,
+) -> dict[str, Metric]:
+    """Metrics by name, with PAVA-BC and the test replaced by the user's; or the user's own as they are."""
+    if isinstance(names, Mapping):
+        if binning is not None:
+            raise ValueError("`binning` must be left out where `metrics` are your own: each has its own.")
+        for metric in names.values():
+            check_metric(metric)
+        chosen = dict(names)
+    else:
+        if isinstance(names, Metric):
+            raise TypeError("`metrics` must be names, or a mapping of names to metrics; it is a single metric.")
+        chosen = {}
+        listed = [names] if isinstance(names, str) else NAMED_METRICS if names is None else names
+        scheme = as_binning(binning, BoundedIsotonic(), Quantile)
+        for name in listed:
+            if name not in NAMED_METRICS:
+                raise ValueError(f"`metrics` must be among {', '.join(NAMED_METRICS)}; one is {name!r}.")
+            metric = NAMED_METRICS[name]
+            if isinstance(metric.binning, BoundedIsotonic):
+                metric = replace(metric, binning=scheme)
+            if isinstance(metric.loss, Rejection):
+                metric = replace(metric, loss=loss)
+            chosen[name] = metric
+        if binning is not None and not any(metric.binning == scheme for metric in chosen.values()):
+            raise ValueError(
+                "`binning` takes the place of PAVA-BC, which none of the metrics asked for uses.\n\n"
+                "Hint: for another number of bins give metrics of your own, such as `Metric(Uniform(15), Gap())`."
+            )
+    if not chosen:
+        raise ValueError("`metrics` must name at least one metric; it is empty.")
+    return chosen

@@ -88,7 +88,7 @@ def check_counts(replicates: int, threads: int) -> None:
 
 
 class Progress:
-    """A line on standard error that counts replicates, if that is a terminal and the work takes longer than a second."""
+    """A line on standard error that counts replicates, on a terminal, once the work takes longer than a second."""
 
     def __init__(self, total: int) -> None:
         self.total, self.done = total, 0

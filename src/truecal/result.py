@@ -5,16 +5,18 @@ from __future__ import annotations
 import html
 import json
 import math
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
-from truecal import binning, decisions, hypotheses, metrics
+from truecal import binning, decisions, hypotheses, inference, metrics
 from truecal.binning import BoundedIsotonic, Isotonic, Quantile, Uniform
-from truecal.decisions import Relative, Test, Tolerance
+from truecal.decisions import Relative, Test, Tolerance, check_test
+from truecal.hypotheses import BayesFactor
+from truecal.inference import Interval, Reference
 from truecal.metrics import Metric, Rejection
-from truecal.table import BinTable
+from truecal.table import Adjustment, BinTable
 
 FORMAT = 1
 PARTS = {
@@ -26,6 +28,7 @@ PARTS = {
             ("Binomial", "BinomialMidP", "Score", "LikelihoodRatio", "StudentT", "BayesFactor"),
         ),
         (decisions, ("Absolute", "Relative")),
+        (inference, ("Reference", "Interval")),
         (metrics, ("Gap", "Rejection", "Mean", "Power", "Max", "Metric")),
     )
     for part in (getattr(module, name) for name in names)
@@ -48,6 +51,11 @@ class Result:
         Metric name to its bins; metrics of the same binning share one table.
     test, significance, tolerance
         The test behind every table.
+    adjust, region
+        How the bins' p-values were adjusted for their number, and which predictions were judged; None for not and
+        all.
+    references, intervals : dict
+        Metric name to its `Reference` and its `Interval`, where they were asked for.
     notes : tuple of str
         What a reader should know: bounds broken by ties, bins that coincide.
     """
@@ -62,7 +70,11 @@ class Result:
     tolerance: Tolerance | None
     notes: tuple[str, ...]
     version: str
-    library: str = "pandas"
+    adjust: Adjustment = None
+    region: str | None = None
+    references: dict[str, Reference] = field(default_factory=dict)
+    intervals: dict[str, Interval] = field(default_factory=dict)
+    library: str = field(default="pandas", compare=False)
 
     @property
     def prevalence(self) -> float:
@@ -100,6 +112,10 @@ class Result:
                 "significance": self.significance,
                 "test": _encode(self.test),
                 "tolerance": _encode(self.tolerance),
+                "adjust": self.adjust,
+                "region": self.region,
+                "references": {name: _encode(found) for name, found in self.references.items()},
+                "intervals": {name: _encode(found) for name, found in self.intervals.items()},
                 "notes": list(self.notes),
                 "library": self.library,
                 "metrics": {
@@ -129,6 +145,7 @@ class Result:
                 "Hint: it was written by another version; update truecal."
             )
         tables = {name: _decode_table(columns) for name, columns in raw["bins"].items()}
+        check_test(_decode(raw["test"]))
         return cls(
             n=raw["n"],
             positives=raw["positives"],
@@ -140,6 +157,10 @@ class Result:
             tolerance=_decode(raw["tolerance"]),
             notes=tuple(raw["notes"]),
             version=raw["version"],
+            adjust=raw["adjust"],
+            region=raw["region"],
+            references=_decode(raw["references"]),
+            intervals=_decode(raw["intervals"]),
             library=raw["library"],
         )
 
@@ -147,12 +168,14 @@ class Result:
         title, lines = self._headline(), [_value_line(name, self) for name in self.values]
         table = [_TEXT_HEAD, *(_bin_line(i, self.bins) for i in _shown(len(self.bins)))]
         notes = [f"Note: {note}." for note in self.notes]
+        if self.adjust:
+            notes.append(f"Note: p-values of bins are adjusted for their number ({self.adjust}).")
         return "\n".join([title, *lines, "", f"Bins of {next(iter(self.tables))}", *table, *notes])
 
     def _repr_html_(self) -> str:
         values = "".join(
             f"<tr><th>{html.escape(name)}</th><td>{self.format(name)}</td>"
-            f"<td>{html.escape(_describe(metric))}</td></tr>"
+            f"<td>{html.escape('; '.join([_describe(metric, self), *_inferences(name, self)]))}</td></tr>"
             for name, metric in self.metrics.items()
         )
         columns = {name: column.tolist() for name, column in self.bins.columns().items()}
@@ -173,9 +196,10 @@ class Result:
         if self.tolerance is not None:
             kind = "relative" if isinstance(self.tolerance, Relative) else "absolute"
             tolerance = f", {kind} tolerance {self.tolerance.value:g}"
+        region = f" ({self.region})" if self.region else ""
         return (
-            f"{self.n:,} predictions, {100 * self.prevalence:.4g} % positive; "
-            f"{type(self.test).__name__} test at {self.significance:g}{tolerance}"
+            f"{self.n:,} prediction{'s' * (self.n != 1)}{region}, {100 * self.prevalence:.4g} % positive; "
+            f"{_test_name(self.test, self.significance)}{tolerance}"
         )
 
 
@@ -183,7 +207,7 @@ class Result:
 class MulticlassResult:
     """Metrics of one model with several classes: a `Result` for each class against the rest, and their averages."""
 
-    per_class: dict[str, Result]
+    per_class: dict[Any, Result]
 
     @property
     def values(self) -> dict[str, float]:
@@ -196,7 +220,9 @@ class MulticlassResult:
 
     def to_json(self) -> str:
         """Every class's result, as JSON that `MulticlassResult.from_json` reads back."""
-        return json.dumps({"truecal_classes": {name: json.loads(r.to_json()) for name, r in self.per_class.items()}})
+        pairs = self.per_class.items()
+        classes = [{"label": _encode(label), "result": json.loads(result.to_json())} for label, result in pairs]
+        return json.dumps({"truecal_classes": classes})
 
     @classmethod
     def from_json(cls, text: str) -> MulticlassResult:
@@ -205,11 +231,11 @@ class MulticlassResult:
             classes = json.loads(text)["truecal_classes"]
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError("`text` must be the JSON of a truecal multiclass result; it is not.") from error
-        return cls({name: Result.from_json(json.dumps(raw)) for name, raw in classes.items()})
+        return cls({entry["label"]: Result.from_json(json.dumps(entry["result"])) for entry in classes})
 
     def _rows(self) -> list[list[str]]:
         first = next(iter(self.per_class.values()))
-        rows = [["", *self.per_class, "average"]]
+        rows = [["", *map(str, self.per_class), "average"]]
         for name, average in self.values.items():
             cells = [result.format(name) for result in self.per_class.values()]
             rows.append([name, *cells, _number(average, first.metrics[name])])
@@ -258,15 +284,43 @@ def _shown(count: int, most: int = 20) -> list[int]:
 
 
 def _value_line(name: str, result: Result) -> str:
-    return f"  {name:<12} {result.format(name):>9}  {_describe(result.metrics[name])}"
+    line = f"  {name:<12} {result.format(name):>9}  {_describe(result.metrics[name], result)}"
+    return "\n".join([line, *(f"{'':>26}{more}" for more in _inferences(name, result))])
+
+
+def _inferences(name: str, result: Result) -> list[str]:
+    """What the reference and the interval say, in words."""
+    metric, lines = result.metrics[name], []
+    if name in result.references:
+        found = result.references[name]
+        lines.append(
+            f"by chance {_number(found.mean, metric)} (5 to 95 %: {_number(found.low, metric)} to "
+            f"{_number(found.high, metric)}); excess {_number(found.excess, metric)}, p = {found.p_value:.4g}"
+        )
+    if name in result.intervals:
+        span = result.intervals[name]
+        lines.append(
+            f"{100 * span.confidence:g} % interval {_number(span.low, metric)} to {_number(span.high, metric)}"
+        )
+    return lines
+
+
+def _test_name(test: Test, significance: float) -> str:
+    if isinstance(test, BayesFactor) and test.threshold is not None:
+        return f"BayesFactor test at factor {test.threshold:g}"
+    return f"{type(test).__name__} test at {significance:g}"
 
 
 def _number(value: float, metric: Metric) -> str:
     return f"{value:.2f} %" if isinstance(metric.loss, Rejection) else f"{value:.5f}"
 
 
-def _describe(metric: Metric) -> str:
-    loss = "rejected predictions" if isinstance(metric.loss, Rejection) else "gap between rate and prediction"
+def _describe(metric: Metric, result: Result) -> str:
+    loss = "gap between rate and prediction"
+    if isinstance(metric.loss, Rejection):
+        loss = "rejected predictions"
+        if metric.loss != Rejection(result.test, result.significance, result.tolerance):
+            loss += f" ({_test_name(metric.loss.test, metric.loss.significance)})"
     kinds = {"Mean": "", "Max": ", largest", "Power": ", root mean square"}
     scheme = metric.binning
     if isinstance(scheme, (Uniform, Quantile)):
@@ -295,15 +349,20 @@ def _encode(part: Any) -> Any:
         return {"type": name, **{entry.name: _encode(getattr(part, entry.name)) for entry in fields(part)}}
     if isinstance(part, np.ndarray):
         return part.tolist()
-    return part.item() if isinstance(part, np.generic) else part
+    plain = part.item() if isinstance(part, np.generic) else part
+    if plain is not None and not isinstance(plain, (bool, int, float, str)):
+        raise TypeError(f"A result with a part of your own ({type(part).__name__}) cannot be written as JSON.")
+    return plain
 
 
 def _decode(raw: Any) -> Any:
     if not isinstance(raw, dict):
         return raw
+    if "type" not in raw:
+        return {name: _decode(value) for name, value in raw.items()}
     given = {name: _decode(value) for name, value in raw.items() if name != "type"}
-    if raw.get("type") not in PARTS:
-        raise ValueError(f"A truecal result knows no part named {raw.get('type')!r}.")
+    if raw["type"] not in PARTS:
+        raise ValueError(f"A truecal result knows no part named {raw['type']!r}.")
     return PARTS[raw["type"]](**given)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from truecal import api
-from truecal.metrics import NAMED_METRICS, Metric
+from truecal.metrics import NAMED_METRICS, Metric, check_metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class CalibrationScorer:
     """The negated value of a metric for a fitted classifier's `predict_proba`.
 
     With two classes the second of `classes_` is the positive one unless `pos_label` names another; with more, the
-    average over each class against the rest.
+    average over each class against the rest. To route weights through scikit-learn's metadata, wrap the function:
+    `make_scorer(truecal.tce, response_method="predict_proba", greater_is_better=False)`.
 
     Examples
     --------
@@ -30,20 +31,25 @@ class CalibrationScorer:
     metric: Metric
     pos_label: Any = None
 
+    def __post_init__(self) -> None:
+        check_metric(self.metric)
+
     def __call__(self, estimator: Any, X: Any, y_true: Any, sample_weight: Any = None) -> float:
         if not hasattr(estimator, "predict_proba"):
             raise TypeError(
                 f"A calibration scorer needs probabilities; {type(estimator).__name__} has no `predict_proba`."
             )
         probabilities = np.asarray(estimator.predict_proba(X))
-        classes = list(estimator.classes_)
+        classes = np.asarray(estimator.classes_).tolist()
+        if len(classes) == 1:
+            raise ValueError(f"The classifier must know two classes or more; it was fitted on {classes[0]!r} alone.")
         if len(classes) != 2:
-            return -api.compute_any(self.metric, y_true, probabilities, sample_weight, None, "classwise", classes)
+            return 0.0 - api.compute_any(self.metric, y_true, probabilities, sample_weight, None, "classwise", classes)
         positive = classes[1] if self.pos_label is None else self.pos_label
         if positive not in classes:
             raise ValueError(f"`pos_label` must be one of the classes {classes!r}; it is {positive!r}.")
         score = probabilities[:, classes.index(positive)]
-        return -api.compute(self.metric, y_true, score, pos_label=positive, sample_weight=sample_weight)
+        return 0.0 - api.compute(self.metric, y_true, score, pos_label=positive, sample_weight=sample_weight)
 
 
 tce_scorer = CalibrationScorer(NAMED_METRICS["tce"])

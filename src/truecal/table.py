@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from truecal.decisions import Test, Tolerance
-from truecal.metrics import Binned
+from truecal.metrics import Binned, Rejection
+from truecal.power import detect
 from truecal.tally import Floats, Ints
 
+Adjustment = Literal["holm", "bh"] | None
 FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 
 
@@ -26,9 +27,15 @@ class BinTable:
     accepted_low, accepted_high
         The smallest and largest prediction that the test accepts, given k of n.
     rejected, too_low, too_high, rejected_share
-        Observations whose prediction is rejected, those of them below and above the accepted ones, and the share of n.
+        Observations whose prediction is rejected, those of them below and above the accepted ones, and the share
+        of n.
     p_value
         Of the test, for the bin's mean prediction.
+    p_adjusted
+        The same, adjusted for the number of bins where that was asked for.
+    seen_below, seen_above
+        What the bin could have seen: the nearest true rates below and above its mean prediction that the exact
+        binomial test would find in four of five data sets; NaN where there is none.
     ratio, ratio_low, ratio_high
         Observed over expected positives, k / (n mean), with the exact (Clopper-Pearson) interval of level 1 -
         significance. Where nothing was expected: 1 if nothing was observed, else infinite.
@@ -47,12 +54,17 @@ class BinTable:
     too_high: Ints
     rejected_share: Floats
     p_value: Floats
+    p_adjusted: Floats
+    seen_below: Floats
+    seen_above: Floats
     ratio: Floats
     ratio_low: Floats
     ratio_high: Floats
 
     @classmethod
-    def of(cls, bins: Binned, test: Test, significance: float, tolerance: Tolerance | None) -> BinTable:
+    def of(cls, bins: Binned, rejection: Rejection, adjust: Adjustment = None) -> BinTable:
+        """The table of bins under a test; `adjust` says how p-values are adjusted for the number of bins."""
+        test, significance, tolerance = rejection.test, rejection.significance, rejection.tolerance
         partition = bins.partition
         held = partition.n > 0
         n, k = partition.n[held], partition.k[held]
@@ -60,6 +72,8 @@ class BinTable:
         low, high = test.accepted(k, n, significance, tolerance)
         too_low, too_high = bins.rejected(test, significance, tolerance)
         rejected = too_low + too_high
+        p_value = test.p_value(k, n, mean)
+        below, above = detect(n, mean, significance=significance)
         ratio, ratio_low, ratio_high = _ratios(k, n, mean, significance)
 
         def spread(values: Floats) -> Floats:
@@ -80,7 +94,10 @@ class BinTable:
             too_low=too_low,
             too_high=too_high,
             rejected_share=spread(rejected[held] / n),
-            p_value=spread(test.p_value(k, n, mean)),
+            p_value=spread(p_value),
+            p_adjusted=spread(adjusted(p_value, adjust)),
+            seen_below=spread(below),
+            seen_above=spread(above),
             ratio=spread(ratio),
             ratio_low=spread(ratio_low),
             ratio_high=spread(ratio_high),
@@ -123,3 +140,27 @@ def _ratios(k: Ints, n: Ints, mean: Floats, significance: float) -> tuple[Floats
     nothing = mean == 0
     ratios[:, nothing] = np.where(k[nothing] > 0, np.inf, np.array([[1.0], [0.0], [np.inf]]))
     return ratios[0], ratios[1], ratios[2]
+
+
+def adjusted(p_value: Floats, method: Adjustment) -> Floats:
+    """p-values adjusted for their number: Holm's step-down, or Benjamini and Hochberg's step-up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> adjusted(np.array([0.01, 0.04, 0.03]), "holm").tolist()
+    [0.03, 0.06, 0.06]
+    """
+    if method is None:
+        return p_value
+    size, order = len(p_value), np.argsort(p_value)
+    ranked = p_value[order]
+    if method == "holm":
+        steps = np.maximum.accumulate(ranked * np.arange(size, 0, -1))
+    elif method == "bh":
+        steps = np.minimum.accumulate((ranked * size / np.arange(1, size + 1))[::-1])[::-1]
+    else:
+        raise ValueError(f'`adjust` must be "holm", "bh" or None; it is {method!r}.')
+    result = np.empty_like(p_value)
+    result[order] = np.minimum(steps, 1.0)
+    return result

@@ -55,6 +55,7 @@ class Tally:
         _refuse("score", "increase strictly", score, np.diff(score, prepend=-1.0) <= 0)
         _refuse("n", "be 1 or more", n, n < 1)
         _refuse("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
+        _check_total(n)
         self._hold(score, n, pos)
 
     def _hold(self, score: Floats, n: Ints, pos: Ints) -> None:
@@ -78,12 +79,14 @@ class Tally:
         if not seen.any():
             raise ValueError("`sample_weight` must hold a weight above 0; all are 0.")
         key, weight = key[seen], weight[seen]
+        _check_total(weight)
         order = np.argsort(key)
         return _group(key[order], weight[order])
 
     def __add__(self, other: object) -> Tally:
         if not isinstance(other, Tally):
             return NotImplemented
+        _check_total(np.array([self.total, other.total]))
         score = np.concatenate([self.score, other.score])
         order = np.argsort(score, kind="stable")
         score = score[order]
@@ -93,6 +96,33 @@ class Tally:
             for mine, theirs in ((self.n, other.n), (self.pos, other.pos))
         )
         return trusted(score[first], n, pos)
+
+    def __radd__(self, other: object) -> Tally:
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
+
+    def _from(self, first: int) -> Tally:
+        return trusted(self.score[first:], self.n[first:], self.pos[first:])
+
+    def above(self, threshold: float) -> Tally:
+        """The observations whose score is at least the threshold: the region that raises alerts."""
+        if not 0 <= threshold <= 1:
+            raise ValueError(f"`above` must lie in [0, 1]; it is {threshold!r}.")
+        first = int(np.searchsorted(self.score, threshold))
+        if first == len(self):
+            raise ValueError(f"`above` must leave some observations; the largest score is below {threshold!r}.")
+        return self._from(first)
+
+    def top(self, count: int | float) -> Tally:
+        """The observations with the highest scores: a number (int) or a share (float) of them, and those tied with
+        the last."""
+        wanted = count * self.total if isinstance(count, (float, np.floating)) else count
+        if isinstance(count, bool) or not 0 < wanted <= self.total:
+            raise ValueError(
+                f"`top` must be a count from 1 to {self.total} or a share above 0 and at most 1.0; it is {count!r}."
+            )
+        from_top = np.cumsum(self.n[::-1])
+        kept = int(np.searchsorted(from_top, wanted)) + 1
+        return self._from(len(self) - kept)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
@@ -152,6 +182,7 @@ class Rows:
 
 
 Sorted = Tally | Rows
+MOST = 2**46
 
 
 def _pack(score: AnyArray, label: AnyArray) -> AnyArray:
@@ -190,6 +221,12 @@ def trusted(score: Floats, n: Ints, pos: Ints) -> Tally:
     return tally
 
 
+def _check_total(n: Ints) -> None:
+    total = float(n.sum(dtype=np.float64))
+    if total > MOST:
+        raise ValueError(f"A tally holds at most 2^46 observations, so that sums stay exact; these are {total:.4g}.")
+
+
 def _whole(values: Any, name: str) -> Ints:
     array = np.asarray(values)
     if array.dtype.kind not in "iu" and array.size:
@@ -201,5 +238,5 @@ def _refuse(name: str, rule: str, values: AnyArray, bad: AnyArray) -> None:
     if bad.any():
         first = int(np.argmax(bad))
         raise ValueError(
-            f"`{name}` must {rule}; the first that does not is {values[first].item()!r} at position {first}."
+            f"`{name}` must {rule}; the first that breaks this is {values[first].item()!r} at position {first}."
         )

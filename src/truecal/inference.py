@@ -1,0 +1,200 @@
+"""What a number means: what it would be by chance, how sure it is, whether two models differ.
+
+All three redraw labels on the tally, without sorting again. The null reference draws them from the predictions
+themselves; intervals from the predictions after logistic recalibration, which is as close to the truth as two
+fitted numbers come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from truecal import _kernel
+from truecal.metrics import Metric, Rejection, bin_once
+from truecal.recalibration import fit_logistic, log_odds, recalibrated
+from truecal.replicates import RandomState, map_seeds, redraw
+from truecal.tally import Floats, Ints, Tally, trusted
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a metric would be were the model perfect, and how the observed value compares.
+
+    mean, low, median, high are the mean and the 5, 50 and 95 % quantiles over redrawn labels; excess is the value
+    minus the mean; p_value is (1 + number of redrawn values at or above the observed one) / (replicates + 1).
+    """
+
+    mean: float
+    low: float
+    median: float
+    high: float
+    p_value: float
+    excess: float
+    replicates: int
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where the expected value of a metric lies: its mean over data sets of this size from the same source."""
+
+    low: float
+    high: float
+    confidence: float
+    replicates: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first model's value minus the second's on the same rows, with an interval for its expectation."""
+
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    confidence: float
+    replicates: int
+
+
+def refer(
+    tally: Tally,
+    metrics: Mapping[str, Metric],
+    *,
+    replicates: int = 1000,
+    random_state: RandomState = None,
+    threads: int = 1,
+) -> dict[str, Reference]:
+    """The null reference of every metric.
+
+    Examples
+    --------
+    >>> import numpy as np, truecal
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(0.5, 5, size=5000)
+    >>> tally = truecal.Tally.from_arrays(rng.random(5000) < p, p)
+    >>> found = truecal.refer(tally, {"tce": truecal.NAMED_METRICS["tce"]}, replicates=200, random_state=0)
+    >>> found["tce"].p_value > 0.05
+    True
+    """
+    observed = _values(tally, metrics)
+    drawn = redraw(tally, tally.score, metrics, replicates=replicates, random_state=random_state, threads=threads)
+    references = {}
+    for name, values in drawn.items():
+        low, median, high = np.quantile(values, [0.05, 0.5, 0.95]).tolist()
+        # equal values can differ by rounding where a norm takes a root
+        as_large = int(np.count_nonzero(values >= observed[name] * (1 - 1e-12)))
+        mean = float(values.mean())
+        references[name] = Reference(
+            mean, low, median, high, (1 + as_large) / (replicates + 1), observed[name] - mean, replicates
+        )
+    return references
+
+
+def find_intervals(
+    tally: Tally,
+    metrics: Mapping[str, Metric],
+    *,
+    confidence: float = 0.95,
+    replicates: int = 1000,
+    random_state: RandomState = None,
+    threads: int = 1,
+) -> dict[str, Interval]:
+    """An interval for the expectation of every metric.
+
+    Labels are redrawn from the logistically recalibrated predictions; the spread of the redrawn values on both
+    sides of their mean, half by its quantiles and half by its standard deviation, is laid around the observed
+    value. The percentile interval of an ordinary bootstrap is not offered: resampled rows are noisier than the
+    data, so it lies off centre and covers as little as 40 %.
+    """
+    check_confidence(confidence)
+    observed = _values(tally, metrics)
+    drawn = redraw(
+        tally,
+        recalibrated(tally),
+        metrics,
+        replicates=replicates,
+        random_state=random_state,
+        threads=threads,
+    )
+    intervals = {}
+    for name, values in drawn.items():
+        below, above = _spread(values, confidence)
+        low, high = _clip(metrics[name], observed[name] - below, observed[name] + above)
+        intervals[name] = Interval(low, high, confidence, replicates)
+    return intervals
+
+
+def find_differences(
+    labels: Ints,
+    scores: tuple[Floats, Floats],
+    metrics: Mapping[str, Metric],
+    *,
+    confidence: float = 0.95,
+    replicates: int = 1000,
+    random_state: RandomState = None,
+    threads: int = 1,
+) -> dict[str, Difference]:
+    """Two models on the same rows: each metric's difference with an interval, from labels redrawn for both at once.
+
+    Labels are redrawn from a logistic regression on both models' log-odds.
+    """
+    check_confidence(confidence)
+    x = np.stack([np.ones(len(labels)), *(log_odds(score) for score in scores)], axis=1)
+    ones = np.ones(len(labels), np.int64)
+    beta = fit_logistic(x, ones, labels, np.array([0.0, 0.5, 0.5]), ridge=0.01)
+    probability = np.asarray(1 / (1 + np.exp(-np.clip(x @ beta, -700, 700))))
+    groups = [np.unique(score, return_inverse=True, return_counts=True) for score in scores]
+
+    def values(drawn: Ints) -> Floats:
+        found = []
+        for distinct, group, n in groups:
+            pos = np.bincount(group, weights=drawn, minlength=len(n)).astype(np.int64)
+            found.append(list(_values(trusted(distinct, n, pos), metrics).values()))
+        return np.array(found)
+
+    def one(seed: int) -> Floats:
+        drawn = np.empty_like(ones)
+        _kernel.draw_positives(probability, ones, seed, drawn)
+        first, second = values(drawn)
+        return np.asarray(first - second)
+
+    first, second = values(labels)
+    redrawn = np.array(map_seeds(one, replicates, random_state, threads))
+    differences = {}
+    for i, name in enumerate(metrics):
+        below, above = _spread(redrawn[:, i], confidence)
+        gap = float(first[i] - second[i])
+        differences[name] = Difference(
+            float(first[i]), float(second[i]), gap, gap - below, gap + above, confidence, replicates
+        )
+    return differences
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence that is no probability."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"`confidence` must lie between 0 and 1; it is {confidence!r}.")
+
+
+def _values(tally: Tally, metrics: Mapping[str, Metric]) -> dict[str, float]:
+    bins = bin_once(tally, metrics)
+    return {name: metric.on(bins[metric.binning]) for name, metric in metrics.items()}
+
+
+def _spread(values: Floats, confidence: float) -> tuple[float, float]:
+    """How far values lie below and above their mean: the mean of what quantiles and a normal distribution say."""
+    from scipy.special import ndtri
+
+    tail = (1 - confidence) / 2
+    mean = float(values.mean())
+    low, high = np.quantile(values, [tail, 1 - tail]).tolist()
+    width = float(-ndtri(tail)) * float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    return (mean - low + width) / 2, (high - mean + width) / 2
+
+
+def _clip(metric: Metric, low: float, high: float) -> tuple[float, float]:
+    top = 100.0 if isinstance(metric.loss, Rejection) else 1.0
+    return max(low, 0.0), min(high, top)
