@@ -6,8 +6,32 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+
+
+@dataclass(frozen=True)
+class Line:
+    work: str
+    value: float
+    must: float
+    aim: float
+    more_is_better: bool = False
+    unit: str = "x"
+
+    def verdict(self) -> str:
+        for word, bound in (("aim", self.aim), ("must", self.must)):
+            if self.value >= bound if self.more_is_better else self.value <= bound:
+                return word
+        return "MISSED"
+
+    def __str__(self) -> str:
+        sign = ">=" if self.more_is_better else "<="
+        return (
+            f"{self.work:<58} {self.value:>10,.2f} {self.unit:<2}  must {sign} {self.must:<8,g} "
+            f"aim {sign} {self.aim:<8,g} {self.verdict()}"
+        )
 
 
 def seconds(*functions: Callable[[], object], repeats: int = 7) -> list[float]:

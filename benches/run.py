@@ -4,38 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
-from measure import EXTRA_MEMORY, IMPORT, fresh, seconds, simulate
+import replicates
+from measure import EXTRA_MEMORY, IMPORT, Line, fresh, seconds, simulate
 from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve
 
 import truecal
 from truecal import BoundedIsotonic, Quantile, Tally, Uniform
-
-
-@dataclass(frozen=True)
-class Line:
-    work: str
-    value: float
-    must: float
-    aim: float
-    more_is_better: bool = False
-    unit: str = "x"
-
-    def verdict(self) -> str:
-        for word, bound in (("aim", self.aim), ("must", self.must)):
-            if self.value >= bound if self.more_is_better else self.value <= bound:
-                return word
-        return "MISSED"
-
-    def __str__(self) -> str:
-        sign = ">=" if self.more_is_better else "<="
-        return (
-            f"{self.work:<58} {self.value:>10,.2f} {self.unit:<2}  must {sign} {self.must:<8,g} "
-            f"aim {sign} {self.aim:<8,g} {self.verdict()}"
-        )
 
 
 def against_sort(rows: int) -> Iterator[Line]:
@@ -109,6 +86,7 @@ def lines() -> Iterator[Line]:
     yield from small()
     yield from memory()
     yield from imports()
+    yield from replicates.lines()
 
 
 def main() -> None:

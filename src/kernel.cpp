@@ -114,7 +114,12 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
         return std::tuple(starts, n, k);
     });
     m.def("quantile_starts", [=](std::tuple<Columns...> columns, Index n_bins) {
-        return to_array(quantile_starts(std::apply(make, columns), n_bins));
+        std::vector<Index> starts;
+        {
+            nb::gil_scoped_release release;
+            starts = quantile_starts(std::apply(make, columns), n_bins);
+        }
+        return to_array(starts);
     });
     m.def("count", [=](std::tuple<Columns...> columns, In<Index> starts) {
         auto n = empty<Index>(starts.shape(0) - 1), k = empty<Index>(starts.shape(0) - 1);
@@ -146,6 +151,7 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
     });
     m.def("rows_before", [=](std::tuple<Columns...> columns, In<Index> position) {
         auto rows = empty<Index>(position.shape(0));
+        nb::gil_scoped_release release;
         rows_before(std::apply(make, columns), position.data(), length(position), rows.data());
         return rows;
     });

@@ -118,7 +118,7 @@ def _spiegelhalter(tally: Tally) -> tuple[float, float]:
 
 
 def _hosmer_lemeshow(tally: Tally) -> tuple[float, float]:
-    """On ten quantile bins against chi-squared with two degrees of freedom fewer than bins."""
+    """On ten quantile bins against chi-squared with as many degrees of freedom: nothing was fitted to these labels."""
     from scipy.special import chdtrc
 
     part = Quantile(10).partition(tally)
@@ -128,8 +128,7 @@ def _hosmer_lemeshow(tally: Tally) -> tuple[float, float]:
     if ((spread <= 0) & (gap > 0)).any():
         return math.inf, 0.0
     statistic = float(np.sum(gap / np.where(spread > 0, spread, 1)))
-    freedom = max(len(part) - 2, 1)
-    return statistic, float(chdtrc(freedom, statistic))
+    return statistic, float(chdtrc(len(part), statistic))
 
 
 def _cox(tally: Tally) -> tuple[float, float, float]:

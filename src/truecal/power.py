@@ -92,15 +92,15 @@ def detect(
 
 
 def critical(n: Ints, p: Floats, significance: float) -> tuple[Ints, Ints]:
-    """The largest rejected count below the expected one and the smallest above: -1 and n + 1 where there is none."""
-    centre = np.floor(n * p).astype(np.int64)
+    """The largest rejected count below the likeliest one and the smallest above: -1 and n + 1 where there is none."""
+    centre = np.minimum(np.floor((n + 1) * p).astype(np.int64), n)  # the likeliest count, never rejected
 
     def rejected(k: Ints) -> np.ndarray:
         inside = (k >= 0) & (k <= n)
         value = _kernel.binomial_p_values(np.clip(k, 0, n), n, p)
         return np.asarray(~inside | (value <= significance))
 
-    def search(toward: int, limit: Ints) -> Ints:
+    def search(limit: Ints) -> Ints:
         # p-values fall with the distance from the centre on either side
         near, far = centre.copy(), limit.copy()
         while True:
@@ -112,7 +112,7 @@ def critical(n: Ints, p: Floats, significance: float) -> tuple[Ints, Ints]:
             far = np.where(open_ & hit, middle, far)
             near = np.where(open_ & ~hit, middle, near)
 
-    return search(-1, np.full_like(n, -1)), search(1, n + 1)
+    return search(np.full_like(n, -1)), search(n + 1)
 
 
 def exact_power(n: Ints, p: Floats, actual: Floats, significance: float) -> Floats:

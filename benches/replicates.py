@@ -1,0 +1,40 @@
+"""A replicate of the reference and of an interval against one `tce` call, and two threads against one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from measure import Line, seconds, simulate
+
+import truecal
+from truecal import NAMED_METRICS, Tally
+from truecal.recalibration import recalibrated
+from truecal.replicates import redraw
+
+TCE = {"tce": NAMED_METRICS["tce"]}
+COUNT = 40
+
+
+def lines() -> Iterator[Line]:
+    y, p = simulate(100_000)
+    tally = Tally.from_arrays(y, p)
+    fitted = recalibrated(tally)
+
+    def run(probability: object, threads: int) -> list[float]:
+        found = redraw(tally, probability, TCE, replicates=COUNT, random_state=0, threads=threads)["tce"]
+        return found.tolist()
+
+    assert run(tally.score, 1) == run(tally.score, 2), "threads changed the numbers"
+    assert abs(sum(run(tally.score, 1)) / COUNT - truecal.tce(y, p)) < 10, (
+        "a perfect model's value is far from its null mean"
+    )
+    once, null, interval, two = seconds(
+        lambda: truecal.tce(y, p),
+        lambda: run(tally.score, 1),
+        lambda: run(fitted, 1),
+        lambda: run(tally.score, 2),
+        repeats=7,
+    )
+    yield Line("a reference replicate over tce, N = 1e5", null / COUNT / once, 1.5, 1.5)
+    yield Line("an interval's replicate over tce, N = 1e5", interval / COUNT / once, 1.5, 1.5)
+    yield Line("two threads over one, 40 replicates, N = 1e5", two / null, 0.7, 0.7)

@@ -1,0 +1,53 @@
+"""Who finds what: rejection rates of global tests and values of metrics, for perfect and for wrong predictions."""
+
+from __future__ import annotations
+
+import numpy as np
+from results import write_rows
+from worlds import MODELS, truth
+
+from truecal import NAMED_METRICS, Tally, compare_with
+from truecal.inference import refer
+
+SETS = {500: 100, 5000: 60, 50_000: 30, 1_000_000: 4}
+PREVALENCES = (0.5, 0.1, 0.01, 0.001)
+CHOSEN = {name: NAMED_METRICS[name] for name in ("tce", "ece", "ace")}
+TESTS = {
+    "Spiegelhalter": "spiegelhalter_p",
+    "Hosmer-Lemeshow": "hosmer_lemeshow_p",
+    "Cox": "cox_p",
+    "ECCE-MAD": "ecce_mad_p",
+    "ECCE-R": "ecce_r_p",
+}
+
+
+def cell(model: str, prevalence: float, rows: int) -> dict[str, object]:
+    rng = np.random.default_rng([rows, int(1 / prevalence), list(MODELS).index(model)])
+    found: dict[str, list[float]] = {}
+    for _ in range(SETS[rows]):
+        q = truth(rng, rows, prevalence)
+        tally = Tally.from_arrays(rng.random(rows) < q, MODELS[model](q, prevalence))
+        others = compare_with(tally)
+        for name, attribute in TESTS.items():
+            found.setdefault(name, []).append(getattr(others, attribute) < 0.05)
+        for name, reference in refer(tally, CHOSEN, replicates=39, random_state=rng, threads=1).items():
+            found.setdefault(name.upper(), []).append(reference.p_value < 0.05)
+            found.setdefault(f"{name} value", []).append(reference.mean + reference.excess)
+            found.setdefault(f"{name} by chance", []).append(reference.mean)
+        found.setdefault("slope", []).append(others.slope)
+    means = {name: float(np.mean(values)) for name, values in found.items()}
+    return {"model": model, "prevalence": prevalence, "rows": rows, "sets": SETS[rows], **means}
+
+
+def main() -> None:
+    lines = []
+    for rows in SETS:
+        for prevalence in PREVALENCES:
+            for model in MODELS:
+                lines.append(cell(model, prevalence, rows))
+            print(rows, prevalence, {line["model"]: line["TCE"] for line in lines[-len(MODELS) :]}, flush=True)
+    write_rows("landscape", lines)
+
+
+if __name__ == "__main__":
+    main()

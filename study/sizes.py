@@ -1,0 +1,56 @@
+"""Which minimum size: TCE of perfect predictions, and of ones a fifth too low, for n_min = min(N/20, c N^(2/3))."""
+
+from __future__ import annotations
+
+import numpy as np
+from results import write_rows
+from worlds import PERFECT
+
+from truecal import BoundedIsotonic, Metric, Rejection, Tally
+from truecal.inference import refer
+from truecal.replicates import redraw
+
+FACTORS = (0.25, 0.5, 0.7, 1.0)
+REPLICATES = {10**3: 200, 10**4: 100, 10**5: 40, 10**6: 12, 10**7: 4}
+
+
+def metrics(rows: int) -> dict[str, Metric]:
+    found = {"paper": Metric(BoundedIsotonic(sizes="paper"), Rejection())}
+    for c in FACTORS:
+        n_min = int(max(1, min(rows / 20, c * rows ** (2 / 3))))
+        found[f"c = {c:g}"] = Metric(BoundedIsotonic(n_min, 4 * n_min), Rejection())
+    return found
+
+
+def cell(name: str, rows: int, replicates: int) -> list[dict[str, object]]:
+    rng = np.random.default_rng(rows)
+    p = PERFECT[name](rng, rows)
+    tally = Tally.from_arrays(rng.random(rows) < p, p)
+    null = refer(tally, metrics(rows), replicates=replicates, random_state=1)
+    low = Tally.from_arrays(np.zeros(len(tally)), 0.8 * tally.score, tally.n)
+    if len(low) < len(tally):
+        raise ValueError("two scores became one")
+    wrong = redraw(low, tally.score, metrics(rows), replicates=max(3, replicates // 2), random_state=2, threads=1)
+    return [
+        {
+            "predictions": name,
+            "rows": rows,
+            "rule": rule,
+            "perfect": found.mean,
+            "a fifth too low": float(wrong[rule].mean()),
+        }
+        for rule, found in null.items()
+    ]
+
+
+def main() -> None:
+    lines: list[dict[str, object]] = []
+    for name in PERFECT:
+        for rows, replicates in REPLICATES.items():
+            lines += cell(name, rows, replicates)
+            print(lines[-1], flush=True)
+    write_rows("sizes", lines)
+
+
+if __name__ == "__main__":
+    main()
