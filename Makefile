@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/*.?pp src/truecal/*.py src/truecal/*.pyi)
 
-.PHONY: demo test lint bench bench-growth reproduce clean
+.PHONY: demo test lint bench bench-growth reproduce study clean
 
 demo: .venv/.installed
 	$(BIN)/python -m truecal.demo
@@ -26,6 +26,10 @@ bench-growth: .venv/.test
 reproduce: .venv/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[reproduce]"
 	$(BIN)/python -m reproduction $(if $(DATA),--data $(DATA))
+
+# How far references, intervals and tests can be trusted; about half an hour on one core.
+study: .venv/.test
+	cd study && for part in sizes level coverage landscape alert document; do ../$(BIN)/python $$part.py || exit 1; done
 
 clean:
 	rm -rf .venv build dist

@@ -1,0 +1,50 @@
+"""What is installed is what was meant: the wheel's files, metadata and version."""
+
+import re
+from importlib.metadata import distribution, files
+from pathlib import Path
+
+import pytest
+
+import truecal
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_versions_agree():
+    declared = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), flags=re.MULTILINE)[1]
+    assert truecal.__version__ == declared == distribution("truecal").version
+    assert f"## {declared}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"version: {declared}" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_core_dependencies_are_few():
+    required = [entry for entry in distribution("truecal").requires or [] if "extra ==" not in entry]
+    assert sorted(re.match(r"[\w-]+", entry)[0] for entry in required) == ["numpy", "scipy"]
+
+
+def test_the_package_is_typed_and_has_one_kernel():
+    folder = Path(truecal.__file__).parent
+    if folder.parent.name == "src":  # an editable install keeps the kernel elsewhere
+        names = {path.name for path in files("truecal") or []} | {path.name for path in folder.iterdir()}
+    else:
+        names = {path.name for path in folder.iterdir()}
+    assert {"py.typed", "_kernel.pyi"} <= names
+    assert sum(bool(re.fullmatch(r"_kernel\..*(so|pyd)", name)) for name in names) == 1
+
+
+def test_nothing_but_the_package_is_installed():
+    top = {path.parts[0] for path in files("truecal") or []}
+    assert {name for name in top if not name.startswith(("truecal", "_editable", "__pycache__", ".."))} == set()
+
+
+def test_every_public_name_is_there_for_type_checkers_too():
+    stub = (Path(truecal.__file__).parent / "__init__.py").read_text()
+    checked = set(re.findall(r"import \w+ as (\w+)$", stub, flags=re.MULTILINE))
+    assert checked == set(truecal.__all__)
+    assert sorted(dir(truecal)) == sorted([*truecal.__all__, "__version__"])
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(AttributeError, match="module 'truecal' has no attribute 'tec'"):
+        _ = truecal.tec
