@@ -144,9 +144,11 @@ class BinomialTest {
             const Cut everything{-std::numeric_limits<double>::infinity(), 0};
             return {everything, everything, everything, false};
         }
-        const double j = first_lifting_jump();
+        double lifted = 1; // f at that jump; before it, f was lower by the probability of j
+        const double j = first_lifting_jump(lifted);
         const double t = jump(j);
-        const Cut start = accepts(value(j - 1, t)) ? rising_root(j - 1, t) : jump_cut(j);
+        const bool before = accepts(lifted - trials_.pmf(j, Odds(t)));
+        const Cut start = before ? rising_root(j - 1, t) : jump_cut(j);
         LowerSide side{start, start, start, false};
         int holes = 0;
         for (double i = j; i < k_ - 1; ++i) {
@@ -194,7 +196,7 @@ class BinomialTest {
 
     // The smallest j whose jump leaves f above the significance. f at the jumps grows with j, nearly as
     // exp(-j^2): a few secant steps on its logarithm inside a shrinking bracket find it.
-    double first_lifting_jump() {
+    double first_lifting_jump(double &lifted) {
         double below = -1, above = k_ - 1; // f is 0 before every jump and 1 at the last one
         double guess = std::floor(starting_guess()), step = 1;
         double log_below = 0, log_above = 0;
@@ -202,9 +204,10 @@ class BinomialTest {
         const double goal = std::log(significance_);
         while (above - below > 1) {
             guess = std::min(std::max(guess, below + 1), above - 1);
-            const double lifted = value(guess, jump(guess)), found = std::log(lifted);
-            if (accepts(lifted)) {
+            const double there = value(guess, jump(guess)), found = std::log(there);
+            if (accepts(there)) {
                 above = guess;
+                lifted = there;
                 log_above = found;
                 know_above = true;
             } else {
