@@ -113,9 +113,9 @@ class Tally:
         return self._from(first)
 
     def top(self, count: int | float) -> Tally:
-        """The observations with the highest scores: a number (int) or a share (float) of them, and those tied with
-        the last."""
-        wanted = count * self.total if isinstance(count, (float, np.floating)) else count
+        """The observations with the highest scores, a number (int) or a share (float) of them, and ties of the last."""
+        # 0.07 of 100 is 7, whatever binary fractions say
+        wanted = round(count * self.total, 6) if isinstance(count, (float, np.floating)) else count
         if isinstance(count, bool) or not 0 < wanted <= self.total:
             raise ValueError(
                 f"`top` must be a count from 1 to {self.total} or a share above 0 and at most 1.0; it is {count!r}."
