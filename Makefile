@@ -39,7 +39,7 @@ $(BIN)/python:
 
 # The built wheel is what gets used and tested, not the source folder.
 .venv/.installed: $(SOURCES) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[plot,report]"
 	touch $@
 
 .venv/.test: .venv/.installed

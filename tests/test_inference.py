@@ -153,15 +153,15 @@ def test_intervals_keep_to_their_range_and_widen_with_confidence(rng):
 
 def test_difference_finds_the_better_model_and_admits_ties(rng):
     y, p = calibrated(rng, 5000, 2, 2)
-    options = {"metrics": ["tce", "ece"], "replicates": 150, "random_state": 0}
+    options = {"metrics": ["tce", "tce_q"], "replicates": 150, "random_state": 0}
     worse = truecal.compare(y, p, p**1.5, **options)
     assert worse["tce"].high < 0
-    assert worse["ece"].difference == pytest.approx(truecal.ece(y, p) - truecal.ece(y, p**1.5))
+    assert worse["tce"].difference == pytest.approx(truecal.tce(y, p) - truecal.tce(y, p**1.5))
     same = truecal.compare(y, p, p, **options)
     assert same["tce"].low == same["tce"].difference == same["tce"].high == 0
     other = np.clip(p + rng.normal(0, 1e-4, 5000), 0, 1)
     close = truecal.compare(y, p, other, **options)
-    assert close["ece"].low <= 0 <= close["ece"].high
+    assert close["tce_q"].low <= 0 <= close["tce_q"].high
     swapped = truecal.compare(y, p**1.5, p, **options)
     assert swapped["tce"].difference == -worse["tce"].difference
     assert swapped["tce"].first == worse["tce"].second
@@ -169,10 +169,15 @@ def test_difference_finds_the_better_model_and_admits_ties(rng):
 
 def test_difference_reads_what_other_functions_read():
     y, p, q = ["no", "yes"] * 50, np.linspace(0.1, 0.9, 100), np.linspace(0.2, 0.7, 100).astype(np.float32)
-    found = truecal.compare(y, p, q, metrics=["ece"], replicates=5, pos_label="yes")["ece"]
-    assert found.second == truecal.ece(y, q, pos_label="yes")
+    found = truecal.compare(y, p, q, replicates=5, pos_label="yes")["tce"]
+    assert found.second == truecal.tce(y, q, pos_label="yes")
     with pytest.raises(ValueError, match=r"`y_prob` must lie in \[0, 1\]"):
         truecal.compare([0, 1], [0.1, 0.2], [0.1, 2.0])
+
+
+def test_differences_whose_intervals_do_not_cover_are_not_offered():
+    with pytest.raises(ValueError, match="`metrics` must be test-based to be compared, such as 'tce'; 'ece' is not"):
+        truecal.compare([0, 1], [0.1, 0.2], [0.1, 0.3], metrics=["tce", "ece"])
 
 
 def test_logistic_fit_is_statsmodels_like():

@@ -24,12 +24,17 @@ if TYPE_CHECKING:
     from truecal.binning import measure_bins as measure_bins
     from truecal.comparators import Comparators as Comparators
     from truecal.comparators import compare_with as compare_with
+    from truecal.comparisons import draw_binnings as draw_binnings
+    from truecal.comparisons import draw_metrics as draw_metrics
+    from truecal.comparisons import draw_models as draw_models
     from truecal.decisions import Absolute as Absolute
     from truecal.decisions import Relative as Relative
+    from truecal.display import TestBasedReliabilityDisplay as TestBasedReliabilityDisplay
     from truecal.evaluation import compare as compare
     from truecal.evaluation import evaluate as evaluate
     from truecal.evaluation import evaluate_classes as evaluate_classes
     from truecal.evaluation import evaluate_tally as evaluate_tally
+    from truecal.figures import draw_interactive as draw_interactive
     from truecal.hypotheses import BayesFactor as BayesFactor
     from truecal.hypotheses import Binomial as Binomial
     from truecal.hypotheses import BinomialMidP as BinomialMidP
@@ -41,6 +46,8 @@ if TYPE_CHECKING:
     from truecal.inference import Reference as Reference
     from truecal.inference import find_intervals as find_intervals
     from truecal.inference import refer as refer
+    from truecal.ingest import tally_frame as tally_frame
+    from truecal.ingest import tally_segments as tally_segments
     from truecal.metrics import NAMED_METRICS as NAMED_METRICS
     from truecal.metrics import Gap as Gap
     from truecal.metrics import Max as Max
@@ -48,9 +55,13 @@ if TYPE_CHECKING:
     from truecal.metrics import Metric as Metric
     from truecal.metrics import Power as Power
     from truecal.metrics import Rejection as Rejection
+    from truecal.plots import draw_errors as draw_errors
+    from truecal.plots import draw_reliability as draw_reliability
+    from truecal.plots import draw_test_based as draw_test_based
     from truecal.power import Plan as Plan
     from truecal.power import detect as detect
     from truecal.power import plan as plan
+    from truecal.reports import report as report
     from truecal.result import MulticlassResult as MulticlassResult
     from truecal.result import Result as Result
     from truecal.scoring import CalibrationScorer as CalibrationScorer
@@ -59,6 +70,8 @@ if TYPE_CHECKING:
     from truecal.scoring import mce_scorer as mce_scorer
     from truecal.scoring import rmsce_scorer as rmsce_scorer
     from truecal.scoring import tce_scorer as tce_scorer
+    from truecal.segments import SegmentTable as SegmentTable
+    from truecal.segments import judge_segments as judge_segments
     from truecal.table import BinTable as BinTable
     from truecal.tally import Tally as Tally
 
@@ -66,14 +79,21 @@ _WHERE = {
     "api": "ace compute ece mce rmsce tce",
     "binning": "BinQuality BoundedIsotonic Edges Isotonic Partition Quantile Uniform measure_bins",
     "comparators": "Comparators compare_with",
+    "comparisons": "draw_binnings draw_metrics draw_models",
     "decisions": "Absolute Relative",
+    "display": "TestBasedReliabilityDisplay",
     "evaluation": "compare evaluate evaluate_classes evaluate_tally",
+    "figures": "draw_interactive",
     "hypotheses": "BayesFactor Binomial BinomialMidP LikelihoodRatio Score StudentT",
     "inference": "Difference Interval Reference find_intervals refer",
+    "ingest": "tally_frame tally_segments",
     "metrics": "Gap Max Mean Metric NAMED_METRICS Power Rejection",
+    "plots": "draw_errors draw_reliability draw_test_based",
     "power": "Plan detect plan",
+    "reports": "report",
     "result": "MulticlassResult Result",
     "scoring": "CalibrationScorer ace_scorer ece_scorer mce_scorer rmsce_scorer tce_scorer",
+    "segments": "SegmentTable judge_segments",
     "table": "BinTable",
     "tally": "Tally",
 }

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 
-from truecal import evaluation
+from truecal import comparisons, evaluation, plots, reports
 from truecal.result import Result
 from truecal.tally import Floats, Ints
 
@@ -30,8 +34,45 @@ def simulate(rows: int = ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
 
 
 def evaluate_models(label: Ints, models: dict[str, Floats]) -> dict[str, Result]:
-    """Every model's result on the same rows."""
-    return {name: evaluation.evaluate(label, probability) for name, probability in models.items()}
+    """Every model's result on the same rows, with what chance would give."""
+    return {
+        name: evaluation.evaluate(label, probability, reference=200, intervals=200, random_state=0)
+        for name, probability in models.items()
+    }
+
+
+def write_pictures(results: dict[str, Result], folder: Path) -> list[Path]:
+    """The report and the diagrams as PNGs; returns where they are."""
+    folder.mkdir(parents=True, exist_ok=True)
+    title = "Three models of a rare event"
+    written = [reports.report(results, folder / "report.html", title=title)]
+    figures = plots.need_matplotlib("matplotlib.figure")
+
+    def figure(width: float, height: float) -> Any:
+        return figures.Figure(figsize=(width, height), layout="constrained")
+
+    def save(drawn: Any, name: str) -> None:
+        written.append(folder / f"{name}.png")
+        drawn.savefig(written[-1], dpi=110)
+
+    for name, result in results.items():
+        one, two, three = figure(8, 6), figure(8, 6), figure(8, 3.6)
+        plots.draw_test_based(result, title=name, ax=one.subplots())
+        plots.draw_reliability(result, "ace", title=name, ax=two.subplots())
+        plots.draw_errors(result, title=name, ax=three.subplots())
+        save(one, f"{name}-test-based")
+        save(two, f"{name}-reliability")
+        save(three, f"{name}-errors")
+    side, binnings, metrics = figure(16, 5.4), figure(8, 7.5), figure(8, 9)
+    comparisons.draw_models(results, axes=side.subplots(1, len(results)))
+    last = results["prior-shifted"]
+    rows = len(comparisons.binnings_of(last))
+    comparisons.draw_binnings(last, title="prior-shifted", axes=binnings.subplots(rows, 1))
+    comparisons.draw_metrics(results, axes=metrics.subplots(3, 1, height_ratios=[3, 5, 2]))
+    save(side, "models")
+    save(binnings, "binnings")
+    save(metrics, "metrics")
+    return written
 
 
 def compare(results: dict[str, Result]) -> str:
@@ -48,8 +89,8 @@ def _sigmoid(x: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
-def main() -> None:
-    """Print the comparison and one model's bins."""
+def main(folder: str = "demo") -> None:
+    """Print the comparison and one model's bins; write the report and the diagrams."""
     label, models = simulate()
     results = evaluate_models(label, models)
     print(f"{len(label):,} transactions, {100 * label.mean():.2f} % fraud, three models\n")
@@ -60,7 +101,15 @@ def main() -> None:
         "\n\nThe prior-shifted model in full:\n"
     )
     print(results["prior-shifted"])
+    try:
+        written = write_pictures(results, Path(folder))
+    except ImportError as error:
+        print(f"\nNo pictures. {error}")
+        return
+    print("\nWritten, the report first:")
+    for path in written:
+        print(f"  {path}")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:2])

@@ -5,34 +5,22 @@ from __future__ import annotations
 import html
 import json
 import math
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from truecal import binning, decisions, hypotheses, inference, metrics
 from truecal.binning import BoundedIsotonic, Isotonic, Quantile, Uniform
 from truecal.decisions import Relative, Test, Tolerance, check_test
+from truecal.encoding import decode, decode_table, encode, encode_table
 from truecal.hypotheses import BayesFactor
 from truecal.inference import Interval, Reference
-from truecal.metrics import Metric, Rejection
+from truecal.metrics import NAMED_METRICS, Metric, Rejection
+from truecal.shapes import Scores, Shape
 from truecal.table import Adjustment, BinTable
 
 FORMAT = 1
-PARTS = {
-    part.__name__: part
-    for module, names in (
-        (binning, ("Uniform", "Quantile", "Isotonic", "BoundedIsotonic", "Edges")),
-        (
-            hypotheses,
-            ("Binomial", "BinomialMidP", "Score", "LikelihoodRatio", "StudentT", "BayesFactor"),
-        ),
-        (decisions, ("Absolute", "Relative")),
-        (inference, ("Reference", "Interval")),
-        (metrics, ("Gap", "Rejection", "Mean", "Power", "Max", "Metric")),
-    )
-    for part in (getattr(module, name) for name in names)
-}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,6 +44,8 @@ class Result:
         all.
     references, intervals : dict
         Metric name to its `Reference` and its `Interval`, where they were asked for.
+    scores, shapes
+        What pictures need: all predictions, and for each metric name the outlines of its table's bins.
     notes : tuple of str
         What a reader should know: bounds broken by ties, bins that coincide.
     """
@@ -74,6 +64,8 @@ class Result:
     region: str | None = None
     references: dict[str, Reference] = field(default_factory=dict)
     intervals: dict[str, Interval] = field(default_factory=dict)
+    scores: Scores | None = None
+    shapes: dict[str, Shape] = field(default_factory=dict)
     library: str = field(default="pandas", compare=False)
 
     @property
@@ -91,7 +83,7 @@ class Result:
 
     def format(self, name: str) -> str:
         """A value as it is printed: percent for TCE, five decimals for a gap."""
-        return _number(self.values[name], self.metrics[name])
+        return format_value(self.values[name], self.metrics[name])
 
     def to_frame(self, metric: str | None = None, library: str | None = None) -> Any:
         """The bins of a metric as a dataframe, in the library the data came in unless another is named."""
@@ -110,23 +102,25 @@ class Result:
                 "positives": self.positives,
                 "prevalence": self.prevalence,
                 "significance": self.significance,
-                "test": _encode(self.test),
-                "tolerance": _encode(self.tolerance),
+                "test": encode(self.test),
+                "tolerance": encode(self.tolerance),
                 "adjust": self.adjust,
                 "region": self.region,
-                "references": {name: _encode(found) for name, found in self.references.items()},
-                "intervals": {name: _encode(found) for name, found in self.intervals.items()},
+                "references": {name: encode(found) for name, found in self.references.items()},
+                "intervals": {name: encode(found) for name, found in self.intervals.items()},
                 "notes": list(self.notes),
                 "library": self.library,
                 "metrics": {
                     name: {
                         "value": self.values[name],
-                        "definition": _encode(metric),
+                        "definition": encode(metric),
                         "bins": first[id(self.tables[name])],
                     }
                     for name, metric in self.metrics.items()
                 },
-                "bins": {name: _encode_table(self.tables[name]) for name in dict.fromkeys(first.values())},
+                "bins": {name: encode_table(self.tables[name]) for name in dict.fromkeys(first.values())},
+                "scores": encode(self.scores),
+                "shapes": {name: encode(self.shapes[name]) for name in dict.fromkeys(first.values()) if self.shapes},
             },
             allow_nan=False,
         )
@@ -144,23 +138,26 @@ class Result:
                 f"`text` must be a truecal result of format {FORMAT}; it is of format {known!r}.\n\n"
                 "Hint: it was written by another version; update truecal."
             )
-        tables = {name: _decode_table(columns) for name, columns in raw["bins"].items()}
-        check_test(_decode(raw["test"]))
+        tables = {name: decode_table(columns) for name, columns in raw["bins"].items()}
+        check_test(decode(raw["test"]))
+        shapes = decode(raw.get("shapes", {}))
         return cls(
             n=raw["n"],
             positives=raw["positives"],
             values={name: entry["value"] for name, entry in raw["metrics"].items()},
-            metrics={name: _decode(entry["definition"]) for name, entry in raw["metrics"].items()},
+            metrics={name: decode(entry["definition"]) for name, entry in raw["metrics"].items()},
             tables={name: tables[entry["bins"]] for name, entry in raw["metrics"].items()},
-            test=_decode(raw["test"]),
+            test=decode(raw["test"]),
             significance=raw["significance"],
-            tolerance=_decode(raw["tolerance"]),
+            tolerance=decode(raw["tolerance"]),
             notes=tuple(raw["notes"]),
             version=raw["version"],
             adjust=raw["adjust"],
             region=raw["region"],
-            references=_decode(raw["references"]),
-            intervals=_decode(raw["intervals"]),
+            references=decode(raw["references"]),
+            intervals=decode(raw["intervals"]),
+            scores=decode(raw.get("scores")),
+            shapes={name: shapes[entry["bins"]] for name, entry in raw["metrics"].items() if shapes},
             library=raw["library"],
         )
 
@@ -175,7 +172,7 @@ class Result:
     def _repr_html_(self) -> str:
         values = "".join(
             f"<tr><th>{html.escape(name)}</th><td>{self.format(name)}</td>"
-            f"<td>{html.escape('; '.join([_describe(metric, self), *_inferences(name, self)]))}</td></tr>"
+            f"<td>{html.escape('; '.join([describe_metric(metric, self), *_inferences(name, self)]))}</td></tr>"
             for name, metric in self.metrics.items()
         )
         columns = {name: column.tolist() for name, column in self.bins.columns().items()}
@@ -185,8 +182,9 @@ class Result:
             for i in range(len(self.bins))
         )
         notes = "".join(f"<p>Note: {html.escape(note)}.</p>" for note in self.notes)
+        picture = import_module("truecal.plots").inline_diagram(self)  # the one look upwards, for display alone
         return (
-            f"<div><p><b>{html.escape(self._headline())}</b></p><table>{values}</table>"
+            f"<div><p><b>{html.escape(self._headline())}</b></p><table>{values}</table>{picture}"
             f"<details><summary>{len(self.bins)} bins of {html.escape(next(iter(self.tables)))}</summary>"
             f"<table><tr>{head}</tr>{rows}</table></details>{notes}</div>"
         )
@@ -199,7 +197,7 @@ class Result:
         region = f" ({self.region})" if self.region else ""
         return (
             f"{self.n:,} prediction{'s' * (self.n != 1)}{region}, {100 * self.prevalence:.4g} % positive; "
-            f"{_test_name(self.test, self.significance)}{tolerance}"
+            f"{name_test(self.test, self.significance)}{tolerance}"
         )
 
 
@@ -221,7 +219,7 @@ class MulticlassResult:
     def to_json(self) -> str:
         """Every class's result, as JSON that `MulticlassResult.from_json` reads back."""
         pairs = self.per_class.items()
-        classes = [{"label": _encode(label), "result": json.loads(result.to_json())} for label, result in pairs]
+        classes = [{"label": encode(label), "result": json.loads(result.to_json())} for label, result in pairs]
         return json.dumps({"truecal_classes": classes})
 
     @classmethod
@@ -238,7 +236,7 @@ class MulticlassResult:
         rows = [["", *map(str, self.per_class), "average"]]
         for name, average in self.values.items():
             cells = [result.format(name) for result in self.per_class.values()]
-            rows.append([name, *cells, _number(average, first.metrics[name])])
+            rows.append([name, *cells, format_value(average, first.metrics[name])])
         return rows
 
     def __repr__(self) -> str:
@@ -284,7 +282,7 @@ def _shown(count: int, most: int = 20) -> list[int]:
 
 
 def _value_line(name: str, result: Result) -> str:
-    line = f"  {name:<12} {result.format(name):>9}  {_describe(result.metrics[name], result)}"
+    line = f"  {name:<12} {result.format(name):>9}  {describe_metric(result.metrics[name], result)}"
     return "\n".join([line, *(f"{'':>26}{more}" for more in _inferences(name, result))])
 
 
@@ -293,94 +291,62 @@ def _inferences(name: str, result: Result) -> list[str]:
     metric, lines = result.metrics[name], []
     if name in result.references:
         found = result.references[name]
-        lines.append(
-            f"by chance {_number(found.mean, metric)} (5 to 95 %: {_number(found.low, metric)} to "
-            f"{_number(found.high, metric)}); excess {_number(found.excess, metric)}, p = {found.p_value:.4g}"
+        mean, low, high, excess = (
+            format_value(value, metric) for value in (found.mean, found.low, found.high, found.excess)
         )
+        lines.append(f"by chance {mean} (5 to 95 %: {low} to {high}); excess {excess}, p = {found.p_value:.4g}")
     if name in result.intervals:
         span = result.intervals[name]
-        lines.append(
-            f"{100 * span.confidence:g} % interval {_number(span.low, metric)} to {_number(span.high, metric)}"
-        )
+        ends = f"{format_value(span.low, metric)} to {format_value(span.high, metric)}"
+        lines.append(f"{100 * span.confidence:g} % interval {ends}")
     return lines
 
 
-def _test_name(test: Test, significance: float) -> str:
+def name_test(test: Test, significance: float) -> str:
+    """A test in words."""
     if isinstance(test, BayesFactor) and test.threshold is not None:
         return f"BayesFactor test at factor {test.threshold:g}"
     return f"{type(test).__name__} test at {significance:g}"
 
 
-def _number(value: float, metric: Metric) -> str:
+def format_value(value: float, metric: Metric) -> str:
+    """A value of a metric as it is printed."""
     return f"{value:.2f} %" if isinstance(metric.loss, Rejection) else f"{value:.5f}"
 
 
-def _describe(metric: Metric, result: Result) -> str:
+def describe_metric(metric: Metric, result: Result) -> str:
+    """What a metric measures, in words."""
     loss = "gap between rate and prediction"
     if isinstance(metric.loss, Rejection):
         loss = "rejected predictions"
         if metric.loss != Rejection(result.test, result.significance, result.tolerance):
-            loss += f" ({_test_name(metric.loss.test, metric.loss.significance)})"
+            loss += f" ({name_test(metric.loss.test, metric.loss.significance)})"
     kinds = {"Mean": "", "Max": ", largest", "Power": ", root mean square"}
+    return f"{loss}{kinds.get(type(metric.norm).__name__, '')}; {describe_bins(metric)}"
+
+
+def describe_bins(metric: Metric) -> str:
+    """The bins of a metric in words."""
     scheme = metric.binning
     if isinstance(scheme, (Uniform, Quantile)):
-        bins = f"{scheme.n_bins} {'equal-width' if isinstance(scheme, Uniform) else 'equal-size'} bins"
-    elif isinstance(scheme, Isotonic):
-        bins = "PAVA bins"
-    elif isinstance(scheme, BoundedIsotonic):
-        bins = "PAVA-BC bins"
-    else:
-        bins = f"{type(scheme).__name__} bins"
-    return f"{loss}{kinds.get(type(metric.norm).__name__, '')}; {bins}"
+        return f"{scheme.n_bins} {'equal-width' if isinstance(scheme, Uniform) else 'equal-size'} bins"
+    if isinstance(scheme, Isotonic):
+        return "PAVA bins"
+    return "PAVA-BC bins" if isinstance(scheme, BoundedIsotonic) else f"{type(scheme).__name__} bins"
+
+
+_TITLES = {"ece_pava_bc": "ECE (PAVA-BC)"}
+
+
+def name_metric(name: str) -> str:
+    """A metric's name in a picture or report: TCE(Q) for the named metric tce_q; the user's own as they are."""
+    if name not in NAMED_METRICS:
+        return name
+    stem, _, kind = name.upper().partition("_")
+    return _TITLES.get(name, f"{stem}({kind})" if kind else stem)
 
 
 def _cell(value: float) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return "" if math.isnan(value) else f"{value:.5g}"
-
-
-def _encode(part: Any) -> Any:
-    """A frozen part as {"type": name, field: value, ...}."""
-    if is_dataclass(part):
-        name = type(part).__name__
-        if PARTS.get(name) is not type(part):
-            raise TypeError(f"A result with a part of your own ({name}) cannot be written as JSON.")
-        return {"type": name, **{entry.name: _encode(getattr(part, entry.name)) for entry in fields(part)}}
-    if isinstance(part, np.ndarray):
-        return part.tolist()
-    plain = part.item() if isinstance(part, np.generic) else part
-    if plain is not None and not isinstance(plain, (bool, int, float, str)):
-        raise TypeError(f"A result with a part of your own ({type(part).__name__}) cannot be written as JSON.")
-    return plain
-
-
-def _decode(raw: Any) -> Any:
-    if not isinstance(raw, dict):
-        return raw
-    if "type" not in raw:
-        return {name: _decode(value) for name, value in raw.items()}
-    given = {name: _decode(value) for name, value in raw.items() if name != "type"}
-    if raw["type"] not in PARTS:
-        raise ValueError(f"A truecal result knows no part named {raw['type']!r}.")
-    return PARTS[raw["type"]](**given)
-
-
-def _encode_table(table: BinTable) -> dict[str, list[Any]]:
-    def plain(value: float) -> float | str | None:
-        if isinstance(value, float) and not math.isfinite(value):
-            return None if math.isnan(value) else "inf"
-        return value
-
-    return {name: [plain(value) for value in column.tolist()] for name, column in table.columns().items()}
-
-
-def _decode_table(raw: dict[str, list[Any]]) -> BinTable:
-    columns: dict[str, Any] = {}
-    for entry in fields(BinTable):
-        if entry.name in ("n", "k", "rejected", "too_low", "too_high"):
-            columns[entry.name] = np.array(raw[entry.name], dtype=np.int64)
-        else:
-            values = [math.nan if value is None else float(value) for value in raw[entry.name]]
-            columns[entry.name] = np.array(values, dtype=np.float64)
-    return BinTable(**columns)

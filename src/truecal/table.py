@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Literal
@@ -24,6 +25,8 @@ class BinTable:
         The interval [left, right) of scores; the last one is closed.
     n, k, rate, mean
         Observations, positives, k / n, mean prediction.
+    rate_low, rate_high
+        The exact (Clopper-Pearson) interval of the true rate, of level 1 - significance.
     accepted_low, accepted_high
         The smallest and largest prediction that the test accepts, given k of n.
     rejected, too_low, too_high, rejected_share
@@ -60,6 +63,8 @@ class BinTable:
     ratio: Floats
     ratio_low: Floats
     ratio_high: Floats
+    rate_low: Floats
+    rate_high: Floats
 
     @classmethod
     def of(cls, bins: Binned, rejection: Rejection, adjust: Adjustment = None) -> BinTable:
@@ -74,7 +79,8 @@ class BinTable:
         rejected = too_low + too_high
         p_value = test.p_value(k, n, mean)
         below, above = detect(n, mean, significance=significance)
-        ratio, ratio_low, ratio_high = _ratios(k, n, mean, significance)
+        rate_low, rate_high = _exact(k, n, significance)
+        ratio, ratio_low, ratio_high = _ratios(np.stack([k / n, rate_low, rate_high]), mean)
 
         def spread(values: Floats) -> Floats:
             column = np.full(len(partition), np.nan)
@@ -101,6 +107,8 @@ class BinTable:
             ratio=spread(ratio),
             ratio_low=spread(ratio_low),
             ratio_high=spread(ratio_high),
+            rate_low=spread(rate_low),
+            rate_high=spread(rate_high),
         )
 
     def columns(self) -> dict[str, Floats | Ints]:
@@ -109,13 +117,7 @@ class BinTable:
 
     def to_frame(self, library: str = "pandas") -> Any:
         """The table as a dataframe of "pandas", "polars" or "pyarrow", which must be installed."""
-        if library not in FRAMES:
-            raise ValueError(f"`library` must be one of {', '.join(FRAMES)}; it is {library!r}.")
-        try:
-            module = import_module(library)
-        except ImportError as error:
-            raise ImportError(f"A {library} dataframe needs {library}: pip install {library}") from error
-        return getattr(module, FRAMES[library])(self.columns())
+        return as_frame(self.columns(), library)
 
     def __len__(self) -> int:
         return len(self.n)
@@ -129,16 +131,20 @@ class BinTable:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _ratios(k: Ints, n: Ints, mean: Floats, significance: float) -> tuple[Floats, Floats, Floats]:
+def _exact(k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
     from scipy.special import betaincinv
 
     tail = significance / 2
     low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail), 0.0)
     high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail), 1.0)
+    return low, high
+
+
+def _ratios(rates: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.stack([k / n, low, high]) / mean
+        ratios = rates / mean
     nothing = mean == 0
-    ratios[:, nothing] = np.where(k[nothing] > 0, np.inf, np.array([[1.0], [0.0], [np.inf]]))
+    ratios[:, nothing] = np.where(rates[0, nothing] > 0, np.inf, np.array([[1.0], [0.0], [np.inf]]))
     return ratios[0], ratios[1], ratios[2]
 
 
@@ -164,3 +170,14 @@ def adjusted(p_value: Floats, method: Adjustment) -> Floats:
     result = np.empty_like(p_value)
     result[order] = np.minimum(steps, 1.0)
     return result
+
+
+def as_frame(columns: Mapping[str, Any], library: str) -> Any:
+    """Columns as a dataframe of a library that must be installed."""
+    if library not in FRAMES:
+        raise ValueError(f"`library` must be one of {', '.join(FRAMES)}; it is {library!r}.")
+    try:
+        module = import_module(library)
+    except ImportError as error:
+        raise ImportError(f"A {library} dataframe needs {library}: pip install {library}") from error
+    return getattr(module, FRAMES[library])(columns)

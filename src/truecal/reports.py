@@ -1,0 +1,334 @@
+"""One HTML file that says how far the predictions of one or more models can be trusted, and opens anywhere offline."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from truecal.axis import Scale, choose_scale, table_of
+from truecal.binning import Quantile, Uniform
+from truecal.comparisons import check_models
+from truecal.figures import diagram_figure, errors_figure, metrics_figures, need_plotly, reliability_figure
+from truecal.metrics import Rejection
+from truecal.report_page import CITATION, EXPLANATIONS, SCRIPT, STYLE
+from truecal.result import (
+    MulticlassResult,
+    Result,
+    describe_bins,
+    describe_metric,
+    format_value,
+    name_metric,
+    name_test,
+)
+
+# no request leaves the page, whatever is in it
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+COLUMNS = {
+    "bin": "bin",
+    "left": "from",
+    "right": "to",
+    "n": "n",
+    "k": "k",
+    "rate": "rate",
+    "mean": "mean prediction",
+    "accepted_low": "accepted from",
+    "accepted_high": "accepted to",
+    "rejected": "rejected",
+    "rejected_share": "share rejected",
+    "too_low": "too low",
+    "too_high": "too high",
+    "ratio": "observed / expected",
+    "ratio_low": "its interval from",
+    "ratio_high": "to",
+    "p_value": "p-value",
+    "p_adjusted": "adjusted",
+}
+Figures = dict[str, dict[str, Any]]
+
+
+def report(
+    results: Result | MulticlassResult | Mapping[str, Result],
+    path: str | os.PathLike[str],
+    *,
+    title: str = "Calibration report",
+    metric: str | None = None,
+    scale: Scale | None = None,
+) -> Path:
+    """Write results as one HTML file that needs nothing else, and return its path.
+
+    Parameters
+    ----------
+    results
+        A result, results by the names of their models, or those of the classes of one model.
+    path
+        Where to; a file that is there is replaced when the new one is complete.
+    metric : str, optional
+        Whose bins are shown; those of the first metric by default.
+    scale : "linear" or "logit", optional
+        Of the probability axes at first; the page has a switch. Chosen as in `draw_test_based` by default.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> result = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
+    >>> truecal.report({"my model": result}, "report.html")  # doctest: +SKIP
+    """
+    plotly = need_plotly()
+    named = _named(results)
+    for result in named.values():
+        table_of(result, metric)
+    text = _page(named, plotly.get_plotlyjs(), title, metric, choose_scale(named.values(), metric, scale))
+    place = Path(path)
+    draft = place.with_name(f".{place.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        os.replace(draft, place)
+    finally:
+        draft.unlink(missing_ok=True)
+    return place
+
+
+def _named(results: Result | MulticlassResult | Mapping[str, Result]) -> dict[str, Result]:
+    if isinstance(results, Result):
+        return {"model": results}
+    if isinstance(results, MulticlassResult):
+        return {f"class {label}": result for label, result in results.per_class.items()}
+    return check_models(results)
+
+
+def _page(named: dict[str, Result], plotly: str, title: str, metric: str | None, logit: bool) -> str:
+    figures: Figures = {}
+    lead, tone = _lead(named, metric)
+    body = [f"<h1>{escape(title)}</h1>", f'<p class="verdict {tone}" id="verdict">{lead}</p>']
+    body += [_navigation(named, metric) if len(named) > 1 else ""]
+    body += [_metrics_section(named, figures), _switch(logit)]
+    body += [_model(i, name, result, metric, figures) for i, (name, result) in enumerate(named.items(), 1)]
+    body += [_settings(named, plotly), _explanations()]
+    data = json.dumps(figures, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&":
+        data = data.replace(sign, f"\\u{ord(sign):04x}")
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n<body><main>"
+        + "\n".join(body)
+        + f'</main>\n<script type="application/json" id="figures">{data}</script>\n'
+        f"<script>{plotly}</script>\n<script>{SCRIPT}</script></body></html>\n"
+    )
+
+
+def _lead(named: dict[str, Result], metric: str | None) -> tuple[str, str]:
+    if len(named) == 1:
+        ((name, result),) = named.items()
+        return verdict(name, result, metric)
+    shares = {name: _share(result, metric) for name, result in named.items()}
+    best, worst = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
+    text = (
+        f"Of {len(named)} models, the data contradict <b>{escape(best)}</b> least ({shares[best]:.1f} % of its "
+        f"predictions) and <b>{escape(worst)}</b> most ({shares[worst]:.1f} %)."
+    )
+    return text, ""
+
+
+def verdict(name: str, result: Result, metric: str | None = None) -> tuple[str, str]:
+    """What a model's result says, as HTML for someone who does not know the numbers; and "good", "bad" or ""."""
+    table = table_of(result, metric)
+    rejected, too_high = int(table.rejected.sum()), int(table.too_high.sum())
+    text = (
+        f"The data contradict <b>{_share(result, metric):.1f} %</b> of the {result.n:,} predictions of "
+        f"<b>{escape(name)}</b>."
+    )
+    tone = ""
+    first = next(iter(result.tables)) if metric is None else metric
+    if first in result.references:
+        found = result.references[first]
+        chance = ""
+        if isinstance(result.metrics[first].loss, Rejection):
+            chance = f"about {format_value(found.mean, result.metrics[first])} even for a perfect model, "
+        if found.p_value <= result.significance:
+            tone = "bad"
+            text += f" Chance does not explain this ({chance}p = {found.p_value:.2g}): do not take them at face value."
+        else:
+            tone = "good"
+            text += f" Chance explains this ({chance}p = {found.p_value:.2g}): no sign that they are wrong."
+    elif rejected:
+        text += " How much of this is chance was not examined (<code>reference=1000</code> does)."
+    if rejected and tone != "good":
+        side = "mostly too high" if too_high >= 0.8 * rejected else "mostly too low"
+        mixed = 0.2 * rejected < too_high < 0.8 * rejected
+        text += f" Those contradicted are {'too high in places and too low in others' if mixed else side}."
+    held = table.n > 0
+    expected = float((table.n[held] * table.mean[held]).sum())
+    text += f" Expected positives: {expected:,.0f}; observed: {result.positives:,}."
+    return text, tone
+
+
+def _share(result: Result, metric: str | None) -> float:
+    return 100 * int(table_of(result, metric).rejected.sum()) / result.n
+
+
+def _switch(logit: bool) -> str:
+    options = "".join(
+        f'<label><input type="radio" name="scale" value="{name}"{" checked" * ((name == "logit") == logit)}> {name}'
+        "</label>"
+        for name in ("linear", "logit")
+    )
+    return f'<fieldset class="switch"><legend>probability axes</legend>{options}</fieldset>'
+
+
+def _navigation(named: dict[str, Result], metric: str | None) -> str:
+    said = {"good": ", no more than chance explains", "bad": ", more than chance explains", "": ""}
+    items = "".join(
+        f'<li><a href="#model-{i}">{escape(name)}</a>: {_share(result, metric):.1f} % contradicted'
+        f"{said[verdict(name, result, metric)[1]]}</li>"
+        for i, (name, result) in enumerate(named.items(), 1)
+    )
+    return f'<nav aria-label="Models"><ul>{items}</ul></nav>'
+
+
+def _metrics_section(named: dict[str, Result], figures: Figures) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in named)
+    names = dict.fromkeys(name for result in named.values() for name in result.values)
+    rows = []
+    for name in names:
+        owner = next(result for result in named.values() if name in result.values)
+        cells = "".join(f"<td>{_value(result, name)}</td>" for result in named.values())
+        what = escape(describe_metric(owner.metrics[name], owner))
+        label = f'{escape(name_metric(name))}<span class="soft"> {what}</span>'
+        rows.append(f'<tr><th scope="row" class="text">{label}</th>{cells}</tr>')
+    counts = "".join(f"<td>{result.n:,}</td>" for result in named.values())
+    rates = "".join(f"<td>{100 * result.prevalence:.4g} %</td>" for result in named.values())
+    table = (
+        '<div class="wide" tabindex="0" role="region" aria-label="Metrics"><table id="metrics"><caption>Every metric; '
+        f'0 is best</caption><thead><tr><th scope="col">metric</th>{head}</tr></thead><tbody>'
+        f'<tr><th scope="row">predictions</th>{counts}</tr><tr><th scope="row">positive</th>{rates}</tr>'
+        f"{''.join(rows)}</tbody></table></div>"
+    )
+    plots = []
+    for kind, figure in metrics_figures(named).items():
+        number = f"metrics-{len(figures)}"
+        figures[number] = {"linear": figure}
+        plots.append(_figure(number, "free", f"Metrics: {kind}", "Dots are values, lines intervals, grey is chance."))
+    more = f"<details><summary>More metrics as pictures</summary>{''.join(plots[1:])}</details>" if plots[1:] else ""
+    return f"<h2>Metrics</h2>{table}{''.join(plots[:1])}{more}"
+
+
+def _value(result: Result, name: str) -> str:
+    if name not in result.values:
+        return ""
+    text, metric = escape(result.format(name)), result.metrics[name]
+    if name in result.references:
+        found = result.references[name]
+        text += f'<span class="soft">chance {format_value(found.mean, metric)}, p {found.p_value:.2g}</span>'
+    if name in result.intervals:
+        span = result.intervals[name]
+        text += f'<span class="soft">{format_value(span.low, metric)} to {format_value(span.high, metric)}</span>'
+    return text
+
+
+def _model(i: int, name: str, result: Result, metric: str | None, figures: Figures) -> str:
+    text, tone = verdict(name, result, metric)
+    first = next(iter(result.tables)) if metric is None else metric
+    scales: tuple[Scale, ...] = ("linear", "logit")
+    figures[f"diagram-{i}"] = {scale: diagram_figure(result, metric, scale) for scale in scales}
+    figures[f"errors-{i}"] = {scale: errors_figure(result, metric, scale) for scale in scales}
+    plots = [
+        _figure(
+            f"diagram-{i}",
+            "",
+            f"Test-based reliability diagram of {name}",
+            "For each bin: its predictions (the shape), the observed rate (red line) and the predictions that the "
+            "test accepts (blue band). Below: bin sizes in grey, rejected predictions in red. Right: all predictions.",
+        ),
+        _figure(f"errors-{i}", "low", f"Where {name} is wrong", "Share of predictions rejected, along the score axis."),
+    ]
+    twins = []
+    for kind in (Uniform, Quantile):
+        key = next((key for key, value in result.metrics.items() if isinstance(value.binning, kind)), None)
+        if key is not None:
+            number = f"{kind.__name__.lower()}-{i}"
+            figures[number] = {scale: reliability_figure(result, key, scale) for scale in scales}
+            caption = f"Observed rate against mean prediction, {describe_bins(result.metrics[key])}."
+            what = "equal widths" if kind is Uniform else "equal sizes"
+            twins.append(_figure(number, "", f"Reliability diagram of {name}, {what}", caption))
+    notes = "".join(f'<p class="soft">Note: {escape(note)}.</p>' for note in result.notes)
+    return (
+        f'<section id="model-{i}"><h2>{escape(name)}</h2><p class="verdict {tone}">{text}</p>{"".join(plots)}'
+        f'<div class="twin">{"".join(twins)}</div>{notes}{_bins(i, name, result, first)}</section>'
+    )
+
+
+def _figure(number: str, size: str, label: str, caption: str) -> str:
+    return (
+        f'<figure><h3>{escape(label)}</h3><div class="plot {size}" data-figure="{number}" id="{number}" role="img" '
+        f'aria-label="{escape(label)}. {escape(caption)}"></div><figcaption>{escape(caption)}</figcaption></figure>'
+    )
+
+
+def _bins(i: int, name: str, result: Result, metric: str) -> str:
+    table = result.tables[metric]
+    columns = {"bin": list(range(1, len(table) + 1)), **{key: col.tolist() for key, col in table.columns().items()}}
+    keys = [key for key in COLUMNS if key != "p_adjusted" or result.adjust]
+    head = "".join(
+        f'<th scope="col" aria-sort="none" data-name="{key}"><button type="button">{COLUMNS[key]}</button></th>'
+        for key in keys
+    )
+    rows = "".join(
+        "<tr>" + "".join(_cell(key, columns[key][row]) for key in keys) + "</tr>" for row in range(len(table))
+    )
+    what = f"{len(table):,} bins of {escape(name_metric(metric))} for {escape(name)}"
+    return (
+        f"<h3>Bins</h3><p><button type='button' class='act csv' data-table='bins-{i}' "
+        f"data-file='truecal-bins-{i}.csv'>Download as CSV</button></p>"
+        f'<div class="wide" tabindex="0" role="region" aria-label="{what}"><table class="bins" id="bins-{i}">'
+        f"<caption>{what}; a heading sorts</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _cell(key: str, value: float) -> str:
+    if value != value:  # noqa: PLR0124
+        return '<td data-v=""></td>'
+    if isinstance(value, int):
+        return f'<td data-v="{value}">{value:,}</td>'
+    raw = "Infinity" if value == float("inf") else repr(value)
+    return f'<td data-v="{raw}">{f"{100 * value:.1f} %" if key == "rejected_share" else f"{value:.4g}"}</td>'
+
+
+def _settings(named: dict[str, Result], plotly: str) -> str:
+    rows = []
+    for name, result in named.items():
+        cells = [
+            name_test(result.test, result.significance),
+            "none" if result.tolerance is None else repr(result.tolerance),
+            result.adjust or "none",
+            result.region or "all predictions",
+            f"truecal {result.version}",
+        ]
+        row = "".join(f'<td class="text">{escape(cell)}</td>' for cell in cells)
+        rows.append(f'<tr><th scope="row" class="text">{escape(name)}</th>{row}</tr>')
+    heads = ("model", "test", "tolerance", "p-values adjusted", "judged", "evaluated by")
+    head = "".join(f'<th scope="col" class="text">{text}</th>' for text in heads)
+    version = need_plotly("plotly").__version__
+    written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return (
+        '<h2>Settings</h2><div class="wide" tabindex="0" role="region" aria-label="Settings"><table id="settings">'
+        f"<caption>How the numbers were made</caption><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+        f'</table></div><p class="soft">Written {written} by Python {platform.python_version()} and plotly {version}.'
+        "</p>"
+    )
+
+
+def _explanations() -> str:
+    items = "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in EXPLANATIONS.items())
+    return f"<h2>What the numbers mean</h2><dl>{items}</dl><p class='soft'>{escape(CITATION)}</p>"

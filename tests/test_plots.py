@@ -1,0 +1,289 @@
+"""The static diagrams: what is drawn is read back and set beside the Result."""
+
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from conftest import missing
+
+import truecal
+from truecal import BoundedIsotonic, Metric, Quantile, Rejection, Result, Tally, Uniform
+from truecal.axis import fit_axis
+from truecal.shapes import Scores, Shape, rank
+
+try:
+    import matplotlib
+    import matplotlib.pyplot as plt
+except ImportError:
+    missing("matplotlib is not installed")
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    before = dict(matplotlib.rcParams)
+    yield
+    plt.close("all")
+    assert dict(matplotlib.rcParams) == before
+
+
+def data(rows=4000, seed=1):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.5, 5, rows)
+    return (rng.random(rows) < 0.6 * p).astype(int), p
+
+
+def with_bins(count, rows=4000):
+    metric = Metric(Quantile(count), Rejection())
+    return truecal.evaluate(*data(rows), metrics={"tce": metric})
+
+
+def awkward():
+    y, p = data()
+    p[:300], p[300:340] = 0, 1
+    return {
+        "1 bin": with_bins(1),
+        "5 bins": with_bins(5),
+        "20 bins": with_bins(20),
+        "500 bins": with_bins(500),
+        "one class": truecal.evaluate(np.zeros(4000, int), data()[1]),
+        "all equal": truecal.evaluate(y, np.full(4000, 0.3)),
+        "zeros and ones": truecal.evaluate(y, p),
+        "only zeros and ones": truecal.evaluate([0, 1, 1], [0.0, 1.0, 1.0]),
+        "empty bins": truecal.evaluate(y, p, metrics={"tce": Metric(Uniform(20), Rejection())}),
+        "one row": truecal.evaluate([1], [0.4]),
+    }
+
+
+AWKWARD = awkward()
+
+
+@pytest.fixture(params=AWKWARD, ids=str)
+def result(request):
+    return AWKWARD[request.param]
+
+
+def outlines(collection):
+    return [path.vertices for path in collection.get_paths()]
+
+
+def labelled(ax, label):
+    return next(c for c in ax.collections if c.get_label() == label)
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+def test_the_diagram_draws_the_table(result, scale):
+    table = result.bins
+    held = np.flatnonzero(table.n > 0)
+    axis = fit_axis([result], None, scale)
+    axes = truecal.draw_test_based(result, scale=scale)
+    rates = labelled(axes.main, "observed rate").get_segments()
+    np.testing.assert_allclose([line[0, 1] for line in rates], axis.place(table.rate[held]))
+    np.testing.assert_allclose([line[:, 0].mean() for line in rates], held + 1)
+    bands = outlines(labelled(axes.main, "accepted by the test"))
+    np.testing.assert_allclose([band[:, 1].min() for band in bands], axis.place(table.accepted_low[held]))
+    np.testing.assert_allclose([band[:, 1].max() for band in bands], axis.place(table.accepted_high[held]))
+    drawn = (
+        [bar.get_height() for bar in axes.sizes.containers[0]],
+        [bar.get_height() for bar in axes.sizes.containers[1]],
+    )
+    assert drawn == (table.n.tolist(), table.rejected.tolist())
+    outline = getattr(result.shapes["tce"], scale)
+    violins = outlines(labelled(axes.main, "predictions"))
+    inner = ~np.isnan(outline.low)
+    assert len(violins) == inner.sum()
+    if inner.any():
+        np.testing.assert_allclose([v[:, 1].min() for v in violins], axis.place(outline.low[inner]), rtol=1e-6)
+        np.testing.assert_allclose([v[:, 1].max() for v in violins], axis.place(outline.high[inner]), rtol=1e-6)
+    histogram = getattr(result.scores, scale)
+    assert [bar.get_width() for bar in axes.histogram.containers[0]] == histogram.n.tolist()
+    assert axes.main.get_yscale() == scale
+    low, high = axes.main.get_ylim()
+    assert low <= axis.place(table.rate[held]).min()
+    assert axis.place(table.rate[held]).max() <= high
+    title = axes.main.get_title(loc="left")
+    for part in (f"TCE {result.format('tce')}", f"N = {result.n:,}", "% positive"):
+        assert part in title
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+def test_labels_never_overlap(result, scale):
+    figure = plt.figure(figsize=(8, 6), layout="constrained")
+    axes = truecal.draw_test_based(result, scale=scale, ax=figure.subplots())
+    figure.canvas.draw()
+    for ax, line in ((axes.main, "x"), (axes.main, "y"), (axes.sizes, "x"), (axes.sizes, "y"), (axes.histogram, "x")):
+        boxes = [label.get_window_extent() for label in getattr(ax, f"get_{line}ticklabels")() if label.get_text()]
+        for one, other in pairwise(boxes):
+            assert not one.overlaps(other)
+
+
+def test_exact_zeros_and_ones_are_at_the_margin_and_counted():
+    result = AWKWARD["zeros and ones"]
+    axes = truecal.draw_test_based(result, scale="logit")
+    texts = [text.get_text() for text in axes.histogram.texts]
+    assert texts == ["300 at 0", "40 at 1"]
+    axis = fit_axis([result], None, "logit")
+    marks = [(line.get_xdata()[0], line.get_ydata()[0]) for line in axes.main.lines]
+    assert marks == [(1, axis.low), (len(result.bins), axis.high)]
+    assert (axis.labels[0], axis.labels[-1]) == ("0", "1")
+
+
+def test_rare_bins_are_far_apart():
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.5, 200, 20_000)
+    result = truecal.evaluate(rng.random(20_000) < p, p)
+    axes = truecal.draw_test_based(result)
+    assert axes.main.get_yscale() == "logit"
+    below = result.bins.mean[result.bins.mean < 0.01]
+    heights = axes.main.transAxes.inverted().transform(axes.main.transData.transform([(1, m) for m in below]))[:, 1]
+    assert len(below) >= 8
+    assert heights.max() - heights.min() > 0.25  # on a linear axis to 1 it would be 0.006
+
+
+def test_the_null_mean_is_in_the_title():
+    result = truecal.evaluate(*data(), metrics=["tce", "ece"], reference=20, random_state=0)
+    title = truecal.draw_test_based(result, title="cost $5 or $6").main.get_title(loc="left")
+    assert f"(by chance {result.references['tce'].mean:.2f} %)" in title
+    assert r"\$5" in title
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+@pytest.mark.parametrize("metric", ["ece", "ace"])
+def test_the_standard_diagram_draws_the_table(metric, scale):
+    result = truecal.evaluate(*data())
+    table, axis = result.tables[metric], fit_axis([result], metric, scale, wide=False)
+    held = table.n > 0
+    axes = truecal.draw_reliability(result, metric, scale=scale)
+    dots = next(line for line in axes.main.lines if line.get_label() == "observed rate")
+    np.testing.assert_allclose(dots.get_xdata(), axis.place(table.mean[held]))
+    np.testing.assert_allclose(dots.get_ydata(), axis.place(table.rate[held]))
+    spans = labelled(axes.main, "exact interval").get_segments()
+    np.testing.assert_allclose([s[0, 1] for s in spans], axis.place(table.rate_low[held]))
+    np.testing.assert_allclose([s[1, 1] for s in spans], axis.place(table.rate_high[held]))
+    assert [bar.get_height() for bar in axes.sizes.containers[0]] == table.n.tolist()
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+def test_errors_are_where_the_rejected_are(scale):
+    result = truecal.evaluate(*data())
+    ax = truecal.draw_errors(result, scale=scale)
+    outline, histogram = getattr(result.shapes["tce"], scale), getattr(result.scores, scale)
+    too_high, too_low = (patch for patch in ax.patches if patch.get_label().startswith("rejected"))
+    np.testing.assert_allclose(too_high.get_data().values, 100 * outline.too_high / np.maximum(histogram.n, 1))
+    np.testing.assert_allclose(too_low.get_data().values, -100 * outline.too_low / np.maximum(histogram.n, 1))
+    assert outline.too_high.sum() == result.bins.too_high.sum() > 0
+    assert outline.too_low.sum() == result.bins.too_low.sum()
+
+
+def test_binnings_in_rows():
+    result = truecal.evaluate(*data())
+    rows = truecal.draw_binnings(result, ["tce", "ece", "ace"], scale="linear")
+    axis = fit_axis([result], None, "linear")
+    for ax, name in zip(rows, ("tce", "ece", "ace"), strict=True):
+        table = result.tables[name]
+        edges, rates = (collection.get_segments() for collection in ax.collections)
+        np.testing.assert_allclose([line[0, 0] for line in edges], axis.place([*table.left, table.right[-1]]))
+        np.testing.assert_allclose([line[0, 1] for line in rates], axis.place(table.rate[table.n > 0]))
+    with pytest.raises(ValueError, match="one for each binning"):
+        truecal.draw_binnings(result, ["tce", "ece"], axes=rows)
+
+
+def test_models_share_an_axis():
+    results = {"a": with_bins(5), "b": truecal.evaluate(*data(seed=2))}
+    drawn = truecal.draw_models(results)
+    assert drawn[0].main.get_ylim() == drawn[1].main.get_ylim()
+    assert drawn[1].main.get_title(loc="left").startswith("b\n")
+    with pytest.raises(TypeError, match="results by name"):
+        truecal.draw_models({})
+    with pytest.raises(TypeError, match="'a' is int"):
+        truecal.draw_models({"a": 1})
+
+
+def test_metrics_with_intervals_and_chance():
+    names = ["tce", "ece", "mce"]
+    result = truecal.evaluate(*data(), metrics=names, reference=20, intervals=20, random_state=0)
+    panels = truecal.draw_metrics({"m": result})
+    assert [ax.get_yticklabels()[0].get_text() for ax in panels] == ["TCE", "ECE", "MCE"]
+    for ax, name in zip(panels, names, strict=True):
+        assert ax.lines[0].get_xdata()[0] == result[name]
+        assert ax.patches[0].get_width() == result.references[name].mean
+        (span,) = ax.collections[0].get_segments()
+        assert (span[0, 0], span[1, 0]) == (result.intervals[name].low, result.intervals[name].high)
+    with pytest.raises(ValueError, match="'ace' is not in that of 'm'"):
+        truecal.draw_metrics({"m": result}, ["ace"])
+
+
+def test_a_hundred_million_rows_draw_like_ten_thousand():
+    few, many = (with_bins(20, rows) for rows in (10_000, 1_000_000))
+    assert few.shapes["tce"].linear.width.shape == many.shapes["tce"].linear.width.shape
+    heavy = truecal.evaluate_tally(
+        Tally([0.1, 0.3, 0.9], [60_000_000, 30_000_000, 10_000_000], [6_000_000, 9_000_000, 1])
+    )
+    begun = time.process_time()
+    axes = truecal.draw_test_based(heavy)
+    assert time.process_time() - begun < 5
+    assert sum(bar.get_height() for bar in axes.sizes.containers[0]) == 100_000_000
+    truecal.draw_test_based(many)
+    assert sum(many.scores.logit.n) + many.scores.zeros + many.scores.ones == 1_000_000
+
+
+def test_shapes_count_every_prediction():
+    y, p = data()
+    p[:300], p[300:340] = 0, 1
+    tally = Tally.from_arrays(y, p)
+    scores = Scores.of(tally, rank(tally))
+    assert (scores.zeros, scores.ones) == (300, 40)
+    np.testing.assert_array_equal(scores.linear.n, np.histogram(p, scores.linear.edges)[0])
+    inner = p[(p > 0) & (p < 1)]
+    assert scores.logit.n.sum() == len(inner)
+    np.testing.assert_allclose(scores.logit.n, np.histogram(inner, scores.logit.edges)[0], atol=1)
+    result = truecal.evaluate(y, p, metrics={"tce": Metric(BoundedIsotonic(), Rejection())})
+    shape = result.shapes["tce"]
+    assert isinstance(shape, Shape)
+    for outline in (shape.linear, shape.logit):
+        assert outline.width.max(axis=1).tolist() == [1000] * len(result.bins)
+    again = Result.from_json(result.to_json())
+    assert again == result
+    assert again.shapes["tce"] == shape
+
+
+def test_old_json_without_shapes_still_reads_and_cannot_be_drawn():
+    import json
+
+    raw = json.loads(with_bins(3).to_json())
+    del raw["scores"], raw["shapes"]
+    old = Result.from_json(json.dumps(raw))
+    assert "<img" not in old._repr_html_()
+    with pytest.raises(ValueError, match="Evaluate again"):
+        truecal.draw_test_based(old)
+
+
+def test_wrong_options_are_refused():
+    result = with_bins(3)
+    with pytest.raises(ValueError, match="`scale` must be"):
+        truecal.draw_test_based(result, scale="log")
+    with pytest.raises(ValueError, match="`metric` must be among tce; it is 'ece'"):
+        truecal.draw_test_based(result, "ece")
+
+
+def test_a_notebook_shows_table_and_diagram():
+    html = with_bins(3)._repr_html_()
+    assert "<table>" in html
+    assert 'src="data:image/png;base64,' in html
+    assert not plt.get_fignums()
+
+
+def test_a_missing_extra_names_the_command(monkeypatch):
+    result = with_bins(3)
+
+    def absent(name, *_):
+        raise ImportError(name)
+
+    monkeypatch.setattr("truecal.plots.import_module", absent)
+    monkeypatch.setattr("truecal.figures.import_module", absent)
+    with pytest.raises(ImportError, match=r"pip install 'truecal\[plot\]'"):
+        truecal.draw_test_based(result)
+    with pytest.raises(ImportError, match=r"pip install 'truecal\[report\]'"):
+        truecal.report(result, "nowhere.html")
+    assert "<img" not in result._repr_html_()

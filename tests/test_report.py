@@ -1,0 +1,290 @@
+"""The HTML report: its traces read back against the Result, and the page itself in real headless Chromium."""
+
+import base64
+import csv
+import json
+import re
+import shutil
+import time
+
+import numpy as np
+import pytest
+from conftest import missing
+
+import truecal
+from truecal import Metric, Quantile, Rejection
+from truecal.axis import fit_axis
+from truecal.figures import diagram_figure, errors_figure, hover_texts, metrics_figures, reliability_figure
+from truecal.reports import verdict
+
+try:
+    import plotly.offline
+except ImportError:
+    missing("plotly is not installed")
+EVIL = "<script>alert(1)</script>"
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --window-size=1200,900"
+)
+
+
+def data(rows=4000, seed=1, factor=0.6):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.5, 5, rows)
+    return (rng.random(rows) < factor * p).astype(int), p
+
+
+def with_bins(count, rows=4000):
+    return truecal.evaluate(*data(rows), metrics={"tce": Metric(Quantile(count), Rejection())})
+
+
+y, p = data()
+q = p.copy()
+q[:300], q[300:340] = 0, 1
+RESULTS = {
+    "1 bin": with_bins(1),
+    "5 bins": with_bins(5),
+    "20 bins": with_bins(20),
+    "500 bins": with_bins(500),
+    "one class": truecal.evaluate(np.zeros(4000, int), p),
+    "all equal": truecal.evaluate(y, np.full(4000, 0.3)),
+    "zeros and ones": truecal.evaluate(y, q),
+    "a million rows": with_bins(20, 1_000_000),
+}
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_traces_hold_the_table(name, scale):
+    result = RESULTS[name]
+    table, axis = result.bins, fit_axis([result], None, scale)
+    traces = {trace["name"]: trace for trace in diagram_figure(result, None, scale)["data"]}
+    held = np.flatnonzero(table.n > 0)
+    assert traces["size"]["y"] == table.n.tolist()
+    assert traces["rejected"]["y"] == table.rejected.tolist()
+    np.testing.assert_allclose(traces["bins"]["y"], axis.at(table.rate[held]), rtol=1e-5, atol=1e-9)
+    assert traces["bins"]["hovertext"] == [hover_texts(table)[i] for i in held]
+    band = np.array(traces["accepted"]["y"], dtype=float).reshape(len(held), -1)
+    np.testing.assert_allclose(np.nanmin(band, 1), axis.at(table.accepted_low[held]), rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(np.nanmax(band, 1), axis.at(table.accepted_high[held]), rtol=1e-5, atol=1e-9)
+    assert sum(traces["all predictions"]["x"]) == getattr(result.scores, scale).n.sum()
+    if name == "zeros and ones" and scale == "logit":
+        notes = [note["text"] for note in diagram_figure(result, None, scale)["layout"]["annotations"]]
+        assert notes == ["300 at 0", "40 at 1"]
+
+
+def test_hovering_says_everything_about_a_bin():
+    table = RESULTS["5 bins"].bins
+    text = hover_texts(table)[2]
+    for part in (
+        f"bin 3: scores [{table.left[2]:.4g}, {table.right[2]:.4g})",
+        f"n = {table.n[2]:,}, k = {table.k[2]:,}, rate {table.rate[2]:.4g}",
+        f"accepted {table.accepted_low[2]:.4g} to {table.accepted_high[2]:.4g}",
+        f"rejected {100 * table.rejected_share[2]:.1f} % ({table.rejected[2]:,})",
+        f"observed / expected {table.ratio[2]:.3g}",
+    ):
+        assert part in text
+
+
+def test_the_other_figures_hold_the_result():
+    result = truecal.evaluate(y, p, reference=20, intervals=20, random_state=0)
+    table = result.tables["ace"]
+    axis = fit_axis([result], "ace", "linear", wide=False)
+    dots = reliability_figure(result, "ace", "linear")["data"][2]
+    np.testing.assert_allclose(dots["x"], axis.place(table.mean), rtol=1e-5)
+    np.testing.assert_allclose(dots["y"], axis.place(table.rate), rtol=1e-5)
+    _, high, low = errors_figure(result, None, "linear")["data"]
+    n = np.maximum(result.scores.linear.n, 1)
+    np.testing.assert_allclose(high["y"], 100 * result.shapes["tce"].linear.too_high / n, rtol=1e-5)
+    np.testing.assert_allclose(low["y"], -100 * result.shapes["tce"].linear.too_low / n, rtol=1e-5)
+    figure = metrics_figures({EVIL: result})["% of predictions rejected"]
+    chance, values = figure["data"]
+    names = ["tce", "tce_q", "tce_v"]
+    np.testing.assert_allclose(values["x"], [result[name] for name in names], rtol=1e-5)
+    np.testing.assert_allclose(chance["x"], [result.references[name].mean for name in names], rtol=1e-5)
+    assert values["name"] == "&lt;script&gt;alert(1)&lt;/script&gt;"
+
+
+def test_the_interactive_diagram_is_a_plotly_figure():
+    figure = truecal.draw_interactive(RESULTS["5 bins"], scale="linear")
+    assert [trace.name for trace in figure.data][:3] == ["accepted", "predictions", "observed rate"]
+
+
+def test_the_verdict_tells_right_from_wrong():
+    right = truecal.evaluate(*data(factor=1), metrics=["tce"], reference=50, random_state=0)
+    text, tone = verdict("right", right)
+    assert tone == "good"
+    assert "no sign that they are wrong" in text
+    wrong = truecal.evaluate(y, p, metrics=["tce"], reference=50, random_state=0)
+    text, tone = verdict(EVIL, wrong)
+    assert tone == "bad"
+    assert f"<b>{wrong['tce']:.1f} %</b> of the 4,000" in text
+    assert "mostly too high" in text
+    assert EVIL not in text
+    assert "was not examined" in verdict("m", truecal.evaluate(y, p))[0]
+
+
+def test_the_file_is_replaced_only_when_complete(tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", fail)
+        with pytest.raises(OSError, match="disk full"):
+            truecal.report(RESULTS["1 bin"], path)
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    assert path.read_text() == "old"
+    assert truecal.report(RESULTS["1 bin"], path) == path
+    assert path.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_ten_models_of_a_million_rows_stay_small(tmp_path):
+    tally = truecal.Tally.from_arrays(*data(1_000_000))
+    result = truecal.evaluate_tally(tally)
+    size = truecal.report({f"model {i}": result for i in range(10)}, tmp_path / "r.html").stat().st_size
+    assert size - len(plotly.offline.get_plotlyjs().encode()) < 8e6
+
+
+def test_classes_make_a_report(tmp_path):
+    rng = np.random.default_rng(0)
+    found = truecal.evaluate_classes(rng.integers(0, 3, 300), rng.dirichlet([1, 1, 1], 300), metrics=["tce", "ece"])
+    text = truecal.report(found, tmp_path / "r.html", title=f"T {EVIL}").read_text()
+    assert "class 2" in text
+    assert EVIL not in text
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    good = truecal.evaluate(*data(factor=1), reference=20, intervals=20, random_state=0)
+    results = {EVIL: truecal.evaluate(y, q, reference=20, random_state=0), "right": good}
+    return truecal.report(results, tmp_path_factory.mktemp("report") / "report.html"), results
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not shutil.which("chromium") or not shutil.which("chromedriver"):
+        missing("chromium and chromedriver are not installed")
+    try:
+        from selenium import webdriver
+    except ImportError:
+        missing("selenium is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for flag in FLAGS.split():
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+def wait(browser, script):
+    end = time.monotonic() + 15
+    while not (found := browser.execute_script(f"return {script}")):
+        assert time.monotonic() < end, script
+        time.sleep(0.05)
+    return found
+
+
+def open_page(browser, page, width=1200, height=900, dark=False):
+    feature = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.get(page[0].as_uri())
+    browser.execute_script("document.getElementById('diagram-1').scrollIntoView()")
+    wait(browser, "document.querySelector('#diagram-1 .main-svg') !== null")
+
+
+def test_the_page_renders_in_silence(browser, page):
+    open_page(browser, page)
+    browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+    for number in browser.execute_script("return Array.from(document.querySelectorAll('.plot')).map(p => p.id)"):
+        browser.execute_script(f"document.getElementById('{number}').scrollIntoView()")
+        wait(browser, f"document.querySelector('#{number} .main-svg') !== null")
+    assert browser.get_log("browser") == []
+    messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = {m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"}
+    assert asked - {"data:,"} == {page[0].as_uri()}
+
+
+def test_names_are_text(browser, page):
+    open_page(browser, page)
+    assert browser.execute_script("return document.querySelector('#model-1 h2').textContent") == EVIL
+    wait(browser, "document.querySelector('.plot.free .legendtext') !== null")
+    legends = browser.execute_script(
+        "return Array.from(document.querySelectorAll('.plot.free .legendtext')).map(t => t.textContent)"
+    )
+    assert EVIL in legends
+    assert not browser.execute_script("return Array.from(document.scripts).some(s => s.text === 'alert(1)')")
+
+
+def test_the_switch_changes_the_axes(browser, page):
+    open_page(browser, page)
+    labels = "Array.from(document.querySelectorAll('#diagram-1 .ytick text')).map(t => t.textContent)"
+    for scale in ("linear", "logit", "linear"):
+        browser.execute_script(f"document.querySelector('input[value={scale}]').click()")
+        wait(browser, f"document.getElementById('diagram-1').dataset.drawn === '{scale}'")
+        expected = fit_axis([page[1][EVIL]], None, scale).labels
+        wait(browser, f"{labels}.slice(0, {len(expected)}).join() === '{','.join(expected)}'")
+
+
+def test_hovering_a_bin_shows_its_numbers(browser, page):
+    open_page(browser, page)
+    browser.execute_script("Plotly.Fx.hover('diagram-1', [{curveNumber: 3, pointNumber: 4}])")
+    wait(browser, "document.querySelector('#diagram-1 .hovertext text') !== null")
+    shown = browser.execute_script(
+        "return Array.from(document.querySelectorAll('#diagram-1 .hovertext .line')).map(t => t.textContent)"
+    )
+    assert "<br>".join(shown) == hover_texts(page[1][EVIL].bins)[4]
+
+
+def test_the_bins_sort_and_download(browser, page, tmp_path):
+    open_page(browser, page)
+    bins = page[1][EVIL].bins
+    column = "Array.from(document.querySelectorAll('#bins-1 tbody tr')).map(r => Number(r.cells[3].dataset.v))"
+    assert browser.execute_script(f"return {column}") == bins.n.tolist()
+    for order in ("ascending", "descending"):
+        browser.execute_script("document.querySelector('#bins-1 th[data-name=n] button').click()")
+        assert browser.execute_script(f"return {column}") == sorted(bins.n.tolist(), reverse=order == "descending")
+        assert browser.execute_script("return document.querySelector('#bins-1 th[data-name=n]').ariaSort") == order
+    browser.execute_script("document.querySelector('#bins-1 th[data-name=bin] button').click()")
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    browser.execute_script("document.querySelector('button.csv').click()")
+    file, end = tmp_path / "truecal-bins-1.csv", time.monotonic() + 10
+    while not file.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert [int(row["n"]) for row in rows] == bins.n.tolist()
+    assert [float(row["rate"]) for row in rows] == bins.rate.tolist()
+
+
+@pytest.mark.parametrize(
+    ("width", "dark"), [(1200, False), (390, False), (1200, True)], ids=["desktop", "phone", "dark"]
+)
+def test_it_fits_and_suits_every_screen(browser, page, tmp_path, width, dark):
+    open_page(browser, page, width=width, dark=dark)
+    wide = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+    assert wide[0] <= wide[1] == width  # no sideways scroll
+    ground = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    ink = browser.execute_script("return getComputedStyle(document.querySelector('#diagram-1 .ytick text')).fill")
+    light = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in (ground, ink)]
+    assert (light[0] < 100 and light[1] > 500) if dark else (light[0] > 700 and light[1] < 200)
+    picture = base64.b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", {})["data"])
+    (tmp_path / "screen.png").write_bytes(picture)
+    assert len(picture) > 20_000
+
+
+def test_tables_and_pictures_speak_to_screen_readers(browser, page):
+    open_page(browser, page)
+    counts = browser.execute_script(
+        "return [document.querySelectorAll('table').length, document.querySelectorAll('table > caption').length,"
+        " document.querySelectorAll('.plot').length, document.querySelectorAll('.plot[role=img][aria-label]').length,"
+        " document.querySelectorAll('th:not([scope])').length, document.documentElement.lang]"
+    )
+    assert counts[0] == counts[1] == 4
+    assert counts[2] == counts[3] > 4
+    assert counts[4:] == [0, "en"]
