@@ -221,6 +221,17 @@ def test_result_carries_its_inferences(rng):
     assert "by chance" in html
 
 
+def test_direction_stands_beside_the_total(rng):
+    y, p = calibrated(rng, 5000)
+    result = truecal.evaluate(y, 0.6 * p, metrics=["tce", "tce_q"])
+    for name in ("tce", "tce_q"):
+        low, high = result.direction(name)
+        assert low + high == pytest.approx(result[name])
+        assert low > 10 * high
+        assert f"{low:.2f} % too low, {high:.2f} % too high" in repr(result)
+    assert result.direction() == result.direction("tce")
+
+
 def test_regions_are_judged_alone(rng):
     y, p = calibrated(rng, 5000)
     shifted = np.where(p > 0.3, np.minimum(1, p * 1.5), p)

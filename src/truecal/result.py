@@ -85,6 +85,11 @@ class Result:
         """A value as it is printed: percent for TCE, five decimals for a gap."""
         return format_value(self.values[name], self.metrics[name])
 
+    def direction(self, name: str | None = None) -> tuple[float, float]:
+        """The percentages of predictions that the test of a metric's bins rejects as too low and as too high."""
+        table = self.bins if name is None else self.tables[name]
+        return 100 * float(table.too_low.sum()) / self.n, 100 * float(table.too_high.sum()) / self.n
+
     def to_frame(self, metric: str | None = None, library: str | None = None) -> Any:
         """The bins of a metric as a dataframe, in the library the data came in unless another is named."""
         table = self.bins if metric is None else self.tables[metric]
@@ -287,8 +292,11 @@ def _value_line(name: str, result: Result) -> str:
 
 
 def _inferences(name: str, result: Result) -> list[str]:
-    """What the reference and the interval say, in words."""
+    """The direction of what is rejected, and what the reference and the interval say, in words."""
     metric, lines = result.metrics[name], []
+    if isinstance(metric.loss, Rejection) and result.values[name] > 0:
+        too_low, too_high = result.direction(name)
+        lines.append(f"{too_low:.2f} % too low, {too_high:.2f} % too high")
     if name in result.references:
         found = result.references[name]
         mean, low, high, excess = (
