@@ -39,7 +39,22 @@ class Binomial(Decisions):
     def safe_cuts(self, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
         sure = _kernel.binomial_accepted(k, n, significance * (1 + DOUBT), LOG_FACTOR - DOUBT, False)
         perhaps = _kernel.binomial_accepted(k, n, significance * (1 - DOUBT), LOG_FACTOR + DOUBT, True)
-        return sure[0].reshape(-1, 6), perhaps[0].reshape(-1, 6)
+        return _nudged(sure[0].reshape(-1, 6), k, n, 1), _nudged(perhaps[0].reshape(-1, 6), k, n, -1)
+
+
+def _nudged(cuts: Floats, k: Ints, n: Ints, inward: int) -> Floats:
+    """Cuts moved by two floats, inwards or outwards: near 1 the step between floats is coarser than the doubt.
+
+    An end that is 0 for want of positives, or 1 for want of negatives, is exact.
+    """
+    bits = np.ascontiguousarray(cuts).view(np.int64) + 2 * inward * np.array([1, -1, 1, -1, 1, -1])
+    moved: Floats = np.maximum(bits, 0).view(np.float64)
+    moved[k == 0, :3] = 0.0
+    moved[k == n, 3:] = 1.0
+    first, hole, last, upper_last, upper_hole, upper_first = moved.T
+    hole[:] = np.maximum(hole, first) if inward > 0 else np.minimum(hole, last)
+    upper_hole[:] = np.minimum(upper_hole, upper_first) if inward > 0 else np.maximum(upper_hole, upper_last)
+    return moved
 
 
 @dataclass(frozen=True, slots=True)
