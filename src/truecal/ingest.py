@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from truecal.arrays import AnyArray
-from truecal.tally import Tally, trusted
+from truecal.tally import Tally, gathered
 
 # Why a row cannot be used, by its status; missing ones may be dropped on request.
 MISSING = {1: "`{score}` is null", 2: "`{score}` is NaN", 4: "`{label}` is null"}
@@ -70,7 +70,7 @@ def tally_segments(
     scores = columns["score"][kept].astype(np.float64) + 0.0
     n, pos = (columns[name][kept].astype(np.int64) for name in ("n", "pos"))
     order = sorted(places, key=lambda key: [(value is None, str(type(value)), value) for value in key])
-    return {key: _tally(scores[places[key]], n[places[key]], pos[places[key]]) for key in order}
+    return {key: gathered(scores[places[key]], n[places[key]], pos[places[key]]) for key in order}
 
 
 def _group(frame: Any, label: str, score: str, segments: list[str], pos_label: Any) -> dict[str, AnyArray]:
@@ -137,10 +137,3 @@ def _refuse(status: AnyArray, n: AnyArray, label: str, score: str, on_null: str)
         raise ValueError(f"Every row must have a label and a score in [0, 1]; of {total:,} rows {told}.{hint}")
     if counts:
         warnings.warn(f"Of {total:,} rows {sum(counts.values()):,} were dropped: {tell(MISSING)}.", stacklevel=4)
-
-
-def _tally(score: AnyArray, n: AnyArray, pos: AnyArray) -> Tally:
-    order = np.argsort(score, kind="stable")
-    score, n, pos = score[order], n[order], pos[order]
-    first = np.flatnonzero(np.diff(score, prepend=-1.0))
-    return trusted(score[first], np.add.reduceat(n, first), np.add.reduceat(pos, first))

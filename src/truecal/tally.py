@@ -87,15 +87,7 @@ class Tally:
         if not isinstance(other, Tally):
             return NotImplemented
         _check_total(np.array([self.total, other.total]))
-        score = np.concatenate([self.score, other.score])
-        order = np.argsort(score, kind="stable")
-        score = score[order]
-        first = np.flatnonzero(np.diff(score, prepend=-1.0))
-        n, pos = (
-            np.add.reduceat(np.concatenate([mine, theirs])[order], first) if len(first) else mine.copy()
-            for mine, theirs in ((self.n, other.n), (self.pos, other.pos))
-        )
-        return trusted(score[first], n, pos)
+        return gathered(*(np.concatenate(pair) for pair in zip(self.entries, other.entries, strict=True)))
 
     def __radd__(self, other: object) -> Tally:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
@@ -219,6 +211,16 @@ def trusted(score: Floats, n: Ints, pos: Ints) -> Tally:
     tally = object.__new__(Tally)
     tally._hold(score, n, pos)
     return tally
+
+
+def gathered(score: Floats, n: Ints, pos: Ints) -> Tally:
+    """A tally of counts in any order, where the same score may come more than once."""
+    order = np.argsort(score, kind="stable")
+    score, n, pos = score[order], n[order], pos[order]
+    first = np.flatnonzero(np.diff(score, prepend=-1.0))
+    if not len(first):
+        return trusted(score, n, pos)
+    return trusted(score[first], np.add.reduceat(n, first), np.add.reduceat(pos, first))
 
 
 def _check_total(n: Ints) -> None:
