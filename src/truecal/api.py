@@ -153,14 +153,9 @@ def compute(metric: Metric, y_true: Any, y_prob: Any, *, pos_label: Any = None, 
         return _warned(metric, Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
     scheme = metric.binning
     if isinstance(metric.loss, Gap) and isinstance(scheme, (Uniform, Edges)):
-        score, label = arrays.scores(y_prob), arrays.labels(y_true, pos_label)
-        arrays.check_lengths(y_true=len(label), y_prob=len(score))
-        arrays.refuse_empty(len(score))
+        score, label = arrays.pair(y_true, y_prob, pos_label)
         n, k, sums, scores_ok, labels_ok = _kernel.fixed_bins(score, label, scheme.edges, isinstance(scheme, Uniform))
-        if not labels_ok:
-            arrays.refuse_labels(label, score)
-        if not scores_ok:
-            arrays.refuse_scores(score)
+        arrays.refuse_values(score, label, scores_ok, labels_ok)
         return metric.norm(n, metrics.gaps(n, k, sums))
     return _warned(metric, Rows.from_arrays(y_true, y_prob, pos_label))
 

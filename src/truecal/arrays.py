@@ -72,6 +72,23 @@ def weights(sample_weight: Any, size: int) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
+def pair(y_true: Any, y_prob: Any, pos_label: Any = None) -> tuple[AnyArray, AnyArray]:
+    """Scores and labels of the same rows, ready for the kernel, which checks their values."""
+    score, label = scores(y_prob), labels(y_true, pos_label)
+    check_lengths(y_true=len(label), y_prob=len(score))
+    if not len(score):
+        raise ValueError("`y_true` and `y_prob` must hold at least one row; they are empty.")
+    return score, label
+
+
+def refuse_values(score: AnyArray, label: AnyArray, scores_ok: bool, labels_ok: bool) -> None:
+    """Say what is wrong with values that the kernel refused, if it did."""
+    if not labels_ok:
+        refuse_labels(label, score)
+    if not scores_ok:
+        refuse_scores(score)
+
+
 def check_lengths(**lengths: int) -> None:
     """Refuse columns of different lengths."""
     if len(set(lengths.values())) > 1:
@@ -127,12 +144,6 @@ def refuse_labels(label: AnyArray, score: AnyArray) -> NoReturn:
         f"`y_true` must hold 0 and 1; {_count(bad)} not, the first is {_show(label, first)} at position {first}."
         + (f"\n\nHint: {hint}." if hint else "")
     )
-
-
-def refuse_empty(size: int) -> None:
-    """Refuse to speak about no rows."""
-    if size == 0:
-        raise ValueError("`y_true` and `y_prob` must hold at least one row; they are empty.")
 
 
 def _column(values: Any, name: str) -> AnyArray:

@@ -72,8 +72,7 @@ class Tally:
         """
         if sample_weight is None:
             return _group(Rows.from_arrays(y_true, y_prob, pos_label).key, None)
-        score, label = arrays.scores(y_prob), arrays.labels(y_true, pos_label)
-        key = _pack(score, label)
+        key = _pack(*arrays.pair(y_true, y_prob, pos_label))
         weight = arrays.weights(sample_weight, len(key))
         seen = weight > 0
         if not seen.any():
@@ -159,7 +158,7 @@ class Rows:
 
     @classmethod
     def from_arrays(cls, y_true: Any, y_prob: Any, pos_label: Any = None) -> Rows:
-        key = _pack(arrays.scores(y_prob), arrays.labels(y_true, pos_label))
+        key = _pack(*arrays.pair(y_true, y_prob, pos_label))
         _sort(key)
         return cls(key)
 
@@ -178,15 +177,9 @@ MOST = 2**46
 
 
 def _pack(score: AnyArray, label: AnyArray) -> AnyArray:
-    arrays.check_lengths(y_true=len(label), y_prob=len(score))
-    arrays.refuse_empty(len(score))
     narrow = score.dtype == np.float32 or _kernel.fits_float(score)
     key = np.empty(len(score), dtype=np.int32 if narrow else np.int64)
-    scores_ok, labels_ok = _kernel.pack(score, label, key)
-    if not labels_ok:
-        arrays.refuse_labels(label, score)
-    if not scores_ok:
-        arrays.refuse_scores(score)
+    arrays.refuse_values(score, label, *_kernel.pack(score, label, key))
     return key
 
 
