@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/*.?pp src/truecal/*.py src/truecal/*.pyi)
 
-.PHONY: demo test lint bench bench-growth reproduce study clean
+.PHONY: demo test lint bench bench-growth bench-scale reproduce study clean
 
 demo: .venv/.installed
 	$(BIN)/python -m truecal.demo
@@ -18,9 +18,15 @@ lint: .venv/.test
 
 bench: .venv/.test
 	$(BIN)/python benches/run.py
+	$(BIN)/python benches/drawing.py
+	$(BIN)/python benches/files.py
 
 bench-growth: .venv/.test
 	$(BIN)/python benches/growth.py
+
+# 1e7 and 1e8 rows in Parquet, under a limit of 4 GB; some minutes and 2 GB of disk.
+bench-scale: .venv/.test
+	$(BIN)/python benches/scale.py
 
 # The paper's tables and figures; DATA=folder or TRUECAL_DATA names the data at hand, the rest is downloaded.
 reproduce: .venv/.test
@@ -39,7 +45,7 @@ $(BIN)/python:
 
 # The built wheel is what gets used and tested, not the source folder.
 .venv/.installed: $(SOURCES) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[plot,report]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[all]"
 	touch $@
 
 .venv/.test: .venv/.installed

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -51,6 +53,46 @@ def fresh(code: str, repeats: int = 1) -> float:
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(repeats)
     )
     return min(float(run.stdout) for run in runs)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A process: how long it took, its largest resident memory, what it printed."""
+
+    seconds: float
+    gigabytes: float
+    output: str
+
+
+def run(code: str | list[str], told: str | None = None, fail: bool = False) -> Run | None:
+    """Some code, or a command of Python's, in a new process; what it prints must be `told`.
+
+    With `fail`, a process that was killed for want of memory, or ends with 99 to say so, gives None.
+    """
+    command = [sys.executable, *(["-c", code] if isinstance(code, str) else code)]
+    begin = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    taken = time.perf_counter() - begin
+    if fail and process.returncode in (-9, 99):
+        return None
+    assert process.returncode == 0, f"{command} ended with {process.returncode}"
+    assert told is None or output.split() == told.split(), f"{output!r} is not {told!r}"
+    return Run(taken, usage.ru_maxrss / 2**20, output)
+
+
+def limit_memory(limit: int) -> bool:
+    """Hold this process and its children to some memory, page cache included, where the system lets us."""
+    group = Path("/sys/fs/cgroup/memory/truecal-bench")
+    try:
+        group.mkdir(exist_ok=True)
+        (group / "memory.limit_in_bytes").write_text(str(limit))
+        (group / "cgroup.procs").write_text(str(os.getpid()))
+    except OSError:
+        return False
+    return True
 
 
 def simulate(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""The paper's figures, for the data at hand: reliability diagrams and the comparison of binnings.
+"""The paper's figures, for the data at hand and by the library's pictures: reliability diagrams and binnings compared.
 
 LR and GB on abalone, coil_2000, isolet and webpage and the ImageNet networks: the test-based diagram beside the
 standard ones on equal widths and on quantiles. Random forests of satimage and coil_2000: sizes and rates of the bins.
@@ -7,18 +7,22 @@ standard ones on equal widths and on quantiles. Random forests of satimage and c
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from reproduction.bins import SCHEMES, forest
-from reproduction.drawings import draw_binnings, draw_standard, draw_test_based
 from reproduction.places import FIGURES, say, write_whole
 from reproduction.sources import IMAGENET_FILES, Array, Missing, Sources
-from truecal import BinTable, BoundedIsotonic, Metric, Quantile, Rejection, Tally, Uniform, evaluate_tally
-from truecal.binning import Binning
+from truecal import (
+    BoundedIsotonic,
+    Metric,
+    Rejection,
+    draw_binnings,
+    draw_reliability,
+    draw_test_based,
+    evaluate,
+)
 
 DPI = 90
 SETS = ("abalone", "coil_2000", "isolet", "webpage")
@@ -27,16 +31,16 @@ FORESTS = ("satimage", "coil_2000")
 
 def run(sources: Sources) -> None:
     """Draw what can be drawn; missing sets are named."""
-    jobs = [(f"{name} {model}", (name, model)) for name in SETS for model in ("LR", "GB")]
-    for label, (name, model) in jobs:
-        with _Named(sources):
-            draw_diagrams(label, *uci_predictions(sources, name, model))
+    for name in SETS:
+        for model in ("LR", "GB"):
+            with _Named(sources):
+                save(f"{name}_{model}", draw_diagrams(f"{name} {model}", *uci_predictions(sources, name, model)))
     for model in IMAGENET_FILES:
         with _Named(sources):
-            draw_diagrams(f"ImageNet {model}", *sources.imagenet(model))
+            save(f"imagenet_{model}", draw_diagrams(f"ImageNet {model}", *sources.imagenet(model)))
     for name in FORESTS:
         with _Named(sources):
-            draw_comparison(name, *forest(sources, name))
+            save(f"bins_{name}", draw_comparison(name, *forest(sources, name)))
 
 
 class _Named:
@@ -67,42 +71,30 @@ def uci_predictions(sources: Sources, name: str, model: str) -> tuple[Array, Arr
         return parts.y_test, fit(name, model, parts, sources.cache).score
 
 
-def draw_diagrams(label: str, y: Array, score: Array) -> Path:
-    """Three panels: test-based, equal widths, quantiles."""
-    tally = Tally.from_arrays(y, score)
-    figure = Figure(figsize=(15, 4.2))
-    panels: Any = figure.subfigures(1, 3, wspace=0.02)
-    table, tce = table_of(tally, BoundedIsotonic(sizes="paper"))
-    draw_test_based(panels[0], f"{label}: TCE = {tce:.2f} %", table, score, logits=label.startswith("ImageNet"))
-    draw_standard(panels[1], "standard, 10 equal widths", table_of(tally, Uniform(10))[0], score)
-    draw_standard(panels[2], "standard, 10 quantiles", table_of(tally, Quantile(10))[0], score)
-    return _save(figure, label.lower().replace(" ", "_"))
+def draw_diagrams(label: str, y: Array, score: Array) -> Figure:
+    """Three panels: test-based, equal widths, quantiles; the last two on linear axes, where they can be compared."""
+    result = evaluate(y, score, ["tce", "ece", "ace"], binning=BoundedIsotonic(sizes="paper"))
+    figure = Figure(figsize=(15, 5), layout="constrained")
+    axes = figure.subplots(1, 3)
+    draw_test_based(result, "tce", title=label, ax=axes[0])
+    draw_reliability(result, "ece", scale="linear", title="standard, 10 equal widths", ax=axes[1])
+    draw_reliability(result, "ace", scale="linear", title="standard, 10 quantiles", ax=axes[2])
+    return figure
 
 
-def draw_comparison(name: str, y: Array, score: Array) -> Path:
-    """PAVA, PAVA-BC and quantiles: sizes at the left, rates at the right."""
-    tally = Tally.from_arrays(y, score)
-    tables = {scheme: table_of(tally, binning)[0] for scheme, binning in SCHEMES.items()}
-    figure = Figure(figsize=(11, 6.5), layout="constrained")
-    grid = figure.subplots(len(tables), 2, sharex=True)
-    figure.suptitle(f"{name}, random forest", fontsize=11)
-    draw_binnings(dict(zip(tables, grid[:, 0], strict=True)), dict(zip(tables, grid[:, 1], strict=True)), tables)
-    for axes in grid[-1]:
-        axes.set_xlabel("prediction")
-    return _save(figure, f"bins_{name}")
+def draw_comparison(name: str, y: Array, score: Array) -> Figure:
+    """PAVA, PAVA-BC and quantiles under each other: sizes and rates of their bins."""
+    result = evaluate(y, score, {scheme: Metric(binning, Rejection()) for scheme, binning in SCHEMES.items()})
+    figure = Figure(figsize=(9, 6.5), layout="constrained")
+    draw_binnings(result, title=f"{name}, random forest", axes=figure.subplots(len(SCHEMES), 1))
+    return figure
 
 
-def table_of(tally: Tally, binning: Binning) -> tuple[BinTable, float]:
-    """The table of bins, and the TCE on them."""
-    result = evaluate_tally(tally, {"tce": Metric(binning, Rejection())})
-    return result.tables["tce"], result["tce"]
-
-
-def _save(figure: Figure, name: str) -> Path:
-    path = FIGURES / f"{name}.png"
+def save(name: str, figure: Figure) -> None:
+    """Write a figure as PNG, its name in small letters."""
+    path = FIGURES / f"{name.lower()}.png"
     write_whole(path, lambda part: figure.savefig(part, dpi=DPI, metadata={"Software": None}))
     say(f"    {path.name}")
-    return path
 
 
 if __name__ == "__main__":

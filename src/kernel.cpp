@@ -121,6 +121,14 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
         }
         return to_array(starts);
     });
+    m.def("cells", [=](std::tuple<Columns...> columns, int bits) {
+        GridCells found;
+        {
+            nb::gil_scoped_release release;
+            found = cells(std::apply(make, columns), bits);
+        }
+        return std::tuple(to_array(found.starts), to_array(found.sums));
+    });
     m.def("count", [=](std::tuple<Columns...> columns, In<Index> starts) {
         auto n = empty<Index>(starts.shape(0) - 1), k = empty<Index>(starts.shape(0) - 1);
         nb::gil_scoped_release release;

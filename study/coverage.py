@@ -12,6 +12,7 @@ from worlds import Floats, log_odds, sigmoid
 from truecal import NAMED_METRICS, Tally
 from truecal.inference import find_differences, find_intervals
 from truecal.metrics import Metric
+from truecal.pairs import Pairs
 from truecal.replicates import redraw
 
 SETS, REPLICATES = 500, 200
@@ -69,7 +70,8 @@ def two_models(case: str, rows: int) -> list[dict[str, object]]:
             continue
         label = (rng.random(rows) < truth).astype(np.int64)
         first, second = expected(p, truth, CHOSEN, 10**7 + i), expected(other, truth, CHOSEN, 2 * 10**7 + i)
-        found = find_differences(label, (p, other), CHOSEN, replicates=REPLICATES, random_state=i)
+        pairs = Pairs.gathered(p, other, np.ones_like(label), label)
+        found = find_differences(pairs, CHOSEN, replicates=REPLICATES, random_state=i)
         for name, gap in found.items():
             inside[name].append(gap.low <= first[name] - second[name] <= gap.high)
     return summary("difference", case, rows, inside)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,21 @@ def imagenet(data_dir) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     y = np.load(folder / "labels.npy")
     files = {"AlexNet": "preds_00.npy", "VGG19": "preds_01.npy", "Res152": "preds_04.npy"}
     return {name: (y, np.clip(np.load(folder / file), 0, 1)) for name, file in files.items()}
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A Spark session in this process; it needs Java."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        missing("pyspark is not installed")
+    if shutil.which("java") is None:
+        missing("Java is not installed, which Spark needs")
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.shuffle.partitions", "2").config("spark.log.level", "ERROR").getOrCreate()
+    yield session
+    session.stop()
 
 
 @pytest.fixture

@@ -131,7 +131,7 @@ def test_counts_on_data_equal_one_scipy_test_per_prediction(layout, rng):
         for scheme in (BoundedIsotonic(), Quantile(5)):
             part = scheme.partition(data)
             for significance in (1e-4, 0.05, 0.4):
-                found = sum(count_rejected(Binomial(), data, part, significance, None))
+                found = sum(count_rejected(Binomial(), data, [part], significance, None)[0])
                 bin_of = np.searchsorted(part.edges[1:-1], p, side="right")
                 expected = [
                     sum(scipy_rejects(int(part.k[b]), int(part.n[b]), float(q), significance) for q in p[bin_of == b])
@@ -151,7 +151,7 @@ def test_scores_at_the_very_end_of_an_interval_are_decided_by_scipy(layout):
         data = layout(y, p)
         part = Quantile(1).partition(data)
         expected = sum(scipy_rejects(k, n, float(q), 0.05) for q in p)
-        assert sum(count_rejected(Binomial(), data, part, 0.05, None)).tolist() == [expected]
+        assert sum(count_rejected(Binomial(), data, [part], 0.05, None)[0]).tolist() == [expected]
 
 
 def test_every_decision_on_imagenet_is_scipys(imagenet):

@@ -9,8 +9,9 @@ import pytest
 from scipy import stats
 
 import truecal
-from truecal import NAMED_METRICS, Result, Tally
+from truecal import NAMED_METRICS, Result, Tally, replicates
 from truecal.inference import find_differences
+from truecal.pairs import Pairs
 from truecal.recalibration import fit_logistic, log_odds, recalibrated
 from truecal.replicates import draw_seeds, redraw
 
@@ -281,7 +282,7 @@ def test_bad_options_are_refused():
         with pytest.raises(ValueError, match="`confidence` must lie between 0 and 1"):
             truecal.find_intervals(tally, TCE_ALONE, confidence=bad)
         with pytest.raises(ValueError, match="`confidence` must lie between 0 and 1"):
-            find_differences(tally.pos, (tally.score, tally.score), TCE_ALONE, confidence=bad)
+            find_differences(Pairs((tally.score, tally.score), tally.n, tally.pos), TCE_ALONE, confidence=bad)
 
 
 LONG = """
@@ -325,3 +326,23 @@ def test_a_terminal_sees_progress():
     assert process.wait() == 0
     assert b"of 600 replicates" in seen
     assert seen.endswith(b"\r")  # the line is wiped in the end
+
+
+@pytest.mark.parametrize("metric", ["tce", "tce_q", "ece", "mce_q"])
+def test_replicates_taken_together_are_the_ones_taken_alone(monkeypatch, rng, metric):
+    """Many partitions of the same scores are decided at once; ties, empty bins and several threads among them."""
+    p = np.round(rng.beta(0.5, 5, 3000), 3)
+    tally = Tally.from_arrays(rng.random(3000) < p, p)
+    chosen = {metric: truecal.NAMED_METRICS[metric]}
+    together = redraw(tally, tally.score, chosen, replicates=70, random_state=1, threads=2)
+    monkeypatch.setattr(replicates, "ROWS_AT_ONCE", 1)
+    alone = redraw(tally, tally.score, chosen, replicates=70, random_state=1, threads=1)
+    np.testing.assert_array_equal(together[metric], alone[metric])
+
+
+def test_the_order_of_rows_does_not_change_a_comparison(rng):
+    y, p = calibrated(rng, 1500)
+    q = np.round(p, 2)
+    order = rng.permutation(1500)
+    once = truecal.compare(y, p, q, replicates=50, random_state=3)
+    assert truecal.compare(y[order], p[order], q[order], replicates=50, random_state=3) == once

@@ -9,8 +9,8 @@ from conftest import missing
 
 import truecal
 from truecal import BoundedIsotonic, Metric, Quantile, Rejection, Result, Tally, Uniform
-from truecal.axis import fit_axis
-from truecal.shapes import Scores, Shape, rank
+from truecal.axis import fit_axis, margins_of
+from truecal.shapes import Ranked, Scores, Shape, log_odds
 
 try:
     import matplotlib
@@ -34,6 +34,13 @@ def data(rows=4000, seed=1):
     return (rng.random(rows) < 0.6 * p).astype(int), p
 
 
+def tails(rows=20_000, seed=0):
+    """Right predictions of a rare event, Beta(0.3, 30): one in twenty lies below 1e-6."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.3, 30, rows)
+    return rng.random(rows) < p, p
+
+
 def with_bins(count, rows=4000):
     metric = Metric(Quantile(count), Rejection())
     return truecal.evaluate(*data(rows), metrics={"tce": metric})
@@ -53,6 +60,7 @@ def awkward():
         "only zeros and ones": truecal.evaluate([0, 1, 1], [0.0, 1.0, 1.0]),
         "empty bins": truecal.evaluate(y, p, metrics={"tce": Metric(Uniform(20), Rejection())}),
         "one row": truecal.evaluate([1], [0.4]),
+        "long tails": truecal.evaluate(*tails()),
     }
 
 
@@ -94,8 +102,9 @@ def test_the_diagram_draws_the_table(result, scale):
     inner = ~np.isnan(outline.low)
     assert len(violins) == inner.sum()
     if inner.any():
-        np.testing.assert_allclose([v[:, 1].min() for v in violins], axis.place(outline.low[inner]), rtol=1e-6)
-        np.testing.assert_allclose([v[:, 1].max() for v in violins], axis.place(outline.high[inner]), rtol=1e-6)
+        low, high = (np.clip(end[inner], axis.first, axis.last) for end in (outline.low, outline.high))
+        np.testing.assert_allclose([v[:, 1].min() for v in violins], low, rtol=1e-6)
+        np.testing.assert_allclose([v[:, 1].max() for v in violins], high, rtol=1e-6)
     histogram = getattr(result.scores, scale)
     assert [bar.get_width() for bar in axes.histogram.containers[0]] == histogram.n.tolist()
     assert axes.main.get_yscale() == scale
@@ -107,10 +116,11 @@ def test_the_diagram_draws_the_table(result, scale):
         assert part in title
 
 
+@pytest.mark.parametrize("draw", [truecal.draw_test_based, truecal.draw_reliability])
 @pytest.mark.parametrize("scale", ["linear", "logit"])
-def test_labels_never_overlap(result, scale):
+def test_labels_never_overlap(result, scale, draw):
     figure = plt.figure(figsize=(8, 6), layout="constrained")
-    axes = truecal.draw_test_based(result, scale=scale, ax=figure.subplots())
+    axes = draw(result, scale=scale, ax=figure.subplots())
     figure.canvas.draw()
     for ax, line in ((axes.main, "x"), (axes.main, "y"), (axes.sizes, "x"), (axes.sizes, "y"), (axes.histogram, "x")):
         boxes = [label.get_window_extent() for label in getattr(ax, f"get_{line}ticklabels")() if label.get_text()]
@@ -119,7 +129,10 @@ def test_labels_never_overlap(result, scale):
 
 
 def test_exact_zeros_and_ones_are_at_the_margin_and_counted():
-    result = AWKWARD["zeros and ones"]
+    y, p = data()
+    p = np.maximum(p, 0.001)
+    p[:300], p[300:340] = 0, 1
+    result = truecal.evaluate(y, p)
     axes = truecal.draw_test_based(result, scale="logit")
     texts = [text.get_text() for text in axes.histogram.texts]
     assert texts == ["300 at 0", "40 at 1"]
@@ -129,16 +142,60 @@ def test_exact_zeros_and_ones_are_at_the_margin_and_counted():
     assert (axis.labels[0], axis.labels[-1]) == ("0", "1")
 
 
-def test_rare_bins_are_far_apart():
-    rng = np.random.default_rng(0)
-    p = rng.beta(0.5, 200, 20_000)
-    result = truecal.evaluate(rng.random(20_000) < p, p)
+@pytest.mark.parametrize("seed", range(3))
+def test_rare_bins_are_far_apart(seed):
+    """One in twenty of Beta(0.3, 30) lies below 1e-6, the largest of 20,000 is about 0.3: 5.5 decades of odds. The bins
+    below 0.01 reach from about 1e-5 to 0.008, 2.8 decades: half of them, and 40 % is left when margins and luck have
+    taken their part. An axis down to the smallest prediction, 1e-9 as drawn, gave them 28 to 34 %."""
+    result = truecal.evaluate(*tails(seed=seed))
     axes = truecal.draw_test_based(result)
     assert axes.main.get_yscale() == "logit"
     below = result.bins.mean[result.bins.mean < 0.01]
     heights = axes.main.transAxes.inverted().transform(axes.main.transData.transform([(1, m) for m in below]))[:, 1]
-    assert len(below) >= 8
-    assert heights.max() - heights.min() > 0.25  # on a linear axis to 1 it would be 0.006
+    assert len(below) >= 6
+    assert heights.max() - heights.min() > 0.4
+
+
+def test_what_lies_beyond_the_axis_is_at_the_margin_and_counted():
+    y, p = tails()
+    p[:7] = 0
+    result = truecal.evaluate(y, p)
+    axis = fit_axis([result], None, None)
+    beyond = ((p > 0) & (p < axis.first)).sum()
+    assert 0 < beyond <= 0.05 * len(p)  # as the axis promises
+    assert axis.first == pytest.approx(1e-6, rel=1e-5)
+    assert axis.labels[0] == "<1e-6"
+    axes = truecal.draw_test_based(result)
+    words = ["7 at 0", f"{beyond:,} <1e-6"]
+    assert [text.get_text() for text in axes.histogram.texts] == ["\n".join(words)]
+    (mark,) = axes.main.lines
+    assert mark.get_xdata().tolist() == [1]
+    assert mark.get_ydata().tolist() == [axis.low]
+    (bar,) = axes.histogram.collections[0].get_segments()
+    assert bar[:, 0].tolist() == [0, 7 + beyond]
+
+
+def test_models_on_one_axis_are_counted_from_the_same_place():
+    """Histograms of different data have their edges in common, so what lies beyond is counted exactly in each."""
+    data = {str(seed): tails(seed=seed) for seed in range(3)}
+    data["short"] = (data["0"][0], np.maximum(data["0"][1], 1e-4))
+    results = {name: truecal.evaluate(*pair, metrics=["tce"]) for name, pair in data.items()}
+    axis = fit_axis(results.values(), None, "logit")
+    for name, result in results.items():
+        beyond = int((data[name][1] < axis.first).sum())
+        assert [margin.n for margin in margins_of(result, None, axis)] == [beyond] * (beyond > 0)
+    assert beyond == 0
+
+
+def test_an_axis_is_not_cut_for_little():
+    """A tail of less than a decade, and predictions between 0.001 and 0.999, stay in their place."""
+    rng = np.random.default_rng(0)
+    p = 10 ** rng.uniform(-4.15, -0.1, 20_000)
+    result = truecal.evaluate(rng.random(20_000) < p, p, metrics={"tce": Metric(Uniform(1), Rejection())})
+    axis = fit_axis([result], None, "logit")
+    assert margins_of(result, None, axis) == []
+    assert axis.first <= p.min()
+    assert p.max() <= axis.last
 
 
 def test_the_null_mean_is_in_the_title():
@@ -174,6 +231,43 @@ def test_errors_are_where_the_rejected_are(scale):
     np.testing.assert_allclose(too_low.get_data().values, -100 * outline.too_low / np.maximum(histogram.n, 1))
     assert outline.too_high.sum() == result.bins.too_high.sum() > 0
     assert outline.too_low.sum() == result.bins.too_low.sum()
+
+
+def test_errors_at_the_margins_are_drawn_and_counted():
+    """Scores of 0 among positives are too low, scores of 1 among negatives too high: all of them are rejected."""
+    y, p = tails()
+    p[:300], p[300:340] = 0, 1
+    result = truecal.evaluate(y, p)
+    axis = fit_axis([result], None, "logit")
+    beyond = int(((p > 0) & (p < axis.first)).sum())
+    low, high = margins_of(result, None, axis)
+    assert (low.n, low.too_low, low.too_high) == (300 + beyond, 300 + beyond, 0)
+    assert (high.n, high.too_low, high.too_high) == (40, 0, 40)
+    ax = truecal.draw_errors(result, scale="logit")
+    shares = [(bar.get_x(), bar.get_height()) for bars in ax.containers for bar in bars]
+    assert shares == [(axis.low, 0), (axis.low, -100), (high.left, 100), (high.left, 0)]
+    assert [text.get_text() for text in ax.texts] == [f"300 at 0, {beyond} <1e-6", "40 at 1"]
+    assert truecal.draw_errors(result, scale="linear").texts[:] == []
+
+
+def test_segments_with_the_largest_excess_come_first():
+    rng = np.random.default_rng(0)
+    tallies = {}
+    for i in range(25):
+        p = rng.beta(1, 9, 1500)
+        tallies[("$a$" if i == 3 else f"s{i}",)] = Tally.from_arrays(rng.random(1500) < (1 + (i == 3)) * p, p)
+    table = truecal.judge_segments(tallies, random_state=0, replicates=999)
+    ax = truecal.draw_segments(table)
+    order = sorted(range(25), key=lambda i: -table.excess[i])[:20]
+    assert [label.get_text() for label in ax.get_yticklabels()][:2] == [r"\$a\$", table.names[order[1]]]
+    assert [bar.get_width() for bar in ax.containers[0]] == table.by_chance[order].tolist()
+    found, others = ax.lines
+    assert (found.get_xdata().tolist(), found.get_ydata().tolist()) == ([table.value[3]], [0])
+    assert others.get_xdata().tolist() == table.value[order[1:]].tolist()
+    assert ax.get_title(loc="left").startswith("20 of 25 segments")
+    given = plt.figure().subplots()
+    assert truecal.draw_segments(table, ax=given, worst=2) is given
+    assert len(given.containers[0]) == 2
 
 
 def test_binnings_in_rows():
@@ -232,11 +326,14 @@ def test_shapes_count_every_prediction():
     y, p = data()
     p[:300], p[300:340] = 0, 1
     tally = Tally.from_arrays(y, p)
-    scores = Scores.of(tally, rank(tally))
+    scores = Scores.of(Ranked(tally))
     assert (scores.zeros, scores.ones) == (300, 40)
     np.testing.assert_array_equal(scores.linear.n, np.histogram(p, scores.linear.edges)[0])
     inner = p[(p > 0) & (p < 1)]
     assert scores.logit.n.sum() == len(inner)
+    assert 40 <= len(scores.logit.n) <= 80
+    steps = np.diff(log_odds(scores.logit.edges)) / np.log(10)
+    np.testing.assert_allclose(steps, 2 ** np.round(np.log2(steps[0])))
     np.testing.assert_allclose(scores.logit.n, np.histogram(inner, scores.logit.edges)[0], atol=1)
     result = truecal.evaluate(y, p, metrics={"tce": Metric(BoundedIsotonic(), Rejection())})
     shape = result.shapes["tce"]

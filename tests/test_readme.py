@@ -11,7 +11,7 @@ import pytest
 import truecal
 
 ROOT = Path(__file__).parents[1]
-MODULES = sorted(module.name for module in pkgutil.iter_modules(truecal.__path__) if module.name != "_kernel")
+MODULES = sorted(module.name for module in pkgutil.iter_modules(truecal.__path__) if module.name not in ("_kernel", "__main__"))
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -22,7 +22,7 @@ def run(test):
     return result.attempted
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/method.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/method.md", "docs/gate.md", "docs/summaries.md"])
 def test_examples_of_a_page_run(page):
     blocks = re.findall(r"```pycon\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     assert blocks

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import time
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
@@ -13,8 +14,9 @@ from conftest import missing
 
 import truecal
 from truecal import Metric, Quantile, Rejection
-from truecal.axis import fit_axis
-from truecal.figures import diagram_figure, errors_figure, hover_texts, metrics_figures, reliability_figure
+from truecal.axis import fit_axis, margins_of
+from truecal.comparisons import metrics_figures, segments_figure
+from truecal.figures import binnings_figure, diagram_figure, errors_figure, hover_texts, reliability_figure
 from truecal.reports import verdict
 
 try:
@@ -42,10 +44,7 @@ y, p = data()
 q = p.copy()
 q[:300], q[300:340] = 0, 1
 RESULTS = {
-    "1 bin": with_bins(1),
-    "5 bins": with_bins(5),
-    "20 bins": with_bins(20),
-    "500 bins": with_bins(500),
+    **{f"{count} bins": with_bins(count) for count in (1, 5, 20, 500)},
     "one class": truecal.evaluate(np.zeros(4000, int), p),
     "all equal": truecal.evaluate(y, np.full(4000, 0.3)),
     "zeros and ones": truecal.evaluate(y, q),
@@ -68,9 +67,6 @@ def test_the_traces_hold_the_table(name, scale):
     np.testing.assert_allclose(np.nanmin(band, 1), axis.at(table.accepted_low[held]), rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(np.nanmax(band, 1), axis.at(table.accepted_high[held]), rtol=1e-5, atol=1e-9)
     assert sum(traces["all predictions"]["x"]) == getattr(result.scores, scale).n.sum()
-    if name == "zeros and ones" and scale == "logit":
-        notes = [note["text"] for note in diagram_figure(result, None, scale)["layout"]["annotations"]]
-        assert notes == ["300 at 0", "40 at 1"]
 
 
 def test_hovering_says_everything_about_a_bin():
@@ -105,6 +101,88 @@ def test_the_other_figures_hold_the_result():
     assert values["name"] == "&lt;script&gt;alert(1)&lt;/script&gt;"
 
 
+def test_bins_are_labelled_with_their_edges_while_that_is_readable():
+    for name, count in (("5 bins", 6), ("20 bins", 21), ("500 bins", 21)):
+        edges = [*RESULTS[name].bins.left, 1.0]
+        axis = diagram_figure(RESULTS[name], None, "linear")["layout"]["xaxis3"]
+        assert len(axis["ticktext"]) == count
+        for place, text in zip(axis["tickvals"], axis["ticktext"], strict=True):
+            assert float(text) == pytest.approx(edges[int(place - 0.5)], rel=0.005)
+
+
+def test_margins_are_counted_in_every_figure():
+    result = RESULTS["zeros and ones"]
+    low, high = margins_of(result, None, fit_axis([result], None, "logit"))
+    assert (low.n >= 300, high.n) == (True, 40)
+    words = ["<br>".join(low.words), "40 at 1"]
+    for figure in (diagram_figure(result, None, "logit"), reliability_figure(result, "tce", "logit")):
+        assert [note["text"] for note in figure["layout"]["annotations"]] == words
+        assert [trace["x"] for trace in figure["data"] if trace["name"] == "beyond"] == [[low.n], [40]]
+    figure = errors_figure(result, None, "logit")
+    assert [note["text"] for note in figure["layout"]["annotations"]] == [", ".join(low.words), "40 at 1"]
+    crowd, too_high, too_low = figure["data"]
+    assert crowd["y"][-2:] == [low.n, 40]
+    assert too_high["y"][-1] == 100
+    assert too_high["hovertext"][-1].endswith("40 at 1<br>40 of 40 rejected as too high")
+    assert too_low["y"][-2] == pytest.approx(-100 * low.too_low / low.n, rel=1e-5)
+    for figure in (diagram_figure(result, None, "linear"), errors_figure(result, None, "linear")):
+        assert figure["layout"]["annotations"] == []
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+def test_the_binnings_are_compared(scale):
+    result = RESULTS["zeros and ones"]
+    figure = binnings_figure(result, scale)
+    axis = fit_axis([result], None, scale)
+    names = ["tce", "tce_q", "tce_v", "ece"]
+    assert len(figure["data"]) == 3 * len(names)
+    for i, name in enumerate(names):
+        table = result.tables[name]
+        sizes, edges, rates = figure["data"][3 * i : 3 * i + 3]
+        held = table.n > 0
+        assert sizes["y"] == table.n.tolist()
+        drawn = np.array(rates["y"], dtype=float).reshape(-1, 3)[:, 0]
+        np.testing.assert_allclose(drawn, axis.at(table.rate[held]), rtol=1e-5, atol=1e-9)
+        places = np.array(edges["x"], dtype=float).reshape(-1, 3)[:, 0]
+        np.testing.assert_allclose(places, axis.at(np.append(table.left, 1)), rtol=1e-5, atol=1e-9)
+        assert figure["layout"]["annotations"][i]["text"].endswith(f"({held.sum()} not empty)")
+
+
+def test_a_single_binning_is_not_compared(tmp_path):
+    assert "binnings-1" not in truecal.report(RESULTS["5 bins"], tmp_path / "r.html").read_text()
+
+
+def segments(count=25):
+    rng = np.random.default_rng(0)
+    tallies = {}
+    for i in range(count):
+        score = rng.beta(1, 9, 1500)
+        label = rng.random(1500) < (1 + (i == 3)) * score
+        tallies[EVIL if i == 3 else f'no. {i}, "x"', "=1"] = truecal.Tally.from_arrays(label, score)
+    return truecal.judge_segments(tallies, random_state=0, replicates=999)
+
+
+def windows(count=12):
+    rng = np.random.default_rng(1)
+    tallies = {}
+    for i in range(count):
+        score = rng.beta(1, 9, 1500)
+        label = rng.random(1500) < (1 + (i == 3)) * score
+        tallies[date(2026, 1, 28) + timedelta(days=i)] = truecal.Tally.from_arrays(label, score)
+    return truecal.judge_windows(tallies, every="1d", mature_after="2d", random_state=0, intervals=19)
+
+
+def test_the_worst_segments_are_drawn():
+    table = segments()
+    chance, found, others = segments_figure(table)["data"]
+    order = sorted(range(25), key=lambda i: -table.excess[i])[:20]
+    np.testing.assert_allclose(chance["x"], table.by_chance[order], rtol=1e-5)
+    np.testing.assert_allclose(found["x"] + others["x"], table.value[order], rtol=1e-5)
+    assert (found["y"], others["y"]) == ([0], list(range(1, 20)))
+    assert found["hovertext"][0].startswith("&lt;script&gt;alert(1)&lt;/script&gt;, =1<br>n = 1,500")
+    assert segments_figure(table)["layout"]["yaxis"]["ticktext"][0].startswith("&lt;script&gt;")
+
+
 def test_the_interactive_diagram_is_a_plotly_figure():
     figure = truecal.draw_interactive(RESULTS["5 bins"], scale="linear")
     assert [trace.name for trace in figure.data][:3] == ["accepted", "predictions", "observed rate"]
@@ -134,10 +212,10 @@ def test_the_file_is_replaced_only_when_complete(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("os.replace", fail)
         with pytest.raises(OSError, match="disk full"):
-            truecal.report(RESULTS["1 bin"], path)
+            truecal.report(RESULTS["1 bins"], path)
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
     assert path.read_text() == "old"
-    assert truecal.report(RESULTS["1 bin"], path) == path
+    assert truecal.report(RESULTS["1 bins"], path) == path
     assert path.read_text().startswith("<!DOCTYPE html>")
 
 
@@ -160,7 +238,8 @@ def test_classes_make_a_report(tmp_path):
 def page(tmp_path_factory):
     good = truecal.evaluate(*data(factor=1), reference=20, intervals=20, random_state=0)
     results = {EVIL: truecal.evaluate(y, q, reference=20, random_state=0), "right": good}
-    return truecal.report(results, tmp_path_factory.mktemp("report") / "report.html"), results
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    return truecal.report(results, path, segments=segments(), drift=windows()), results
 
 
 @pytest.fixture(scope="module")
@@ -252,14 +331,73 @@ def test_the_bins_sort_and_download(browser, page, tmp_path):
         assert browser.execute_script(f"return {column}") == sorted(bins.n.tolist(), reverse=order == "descending")
         assert browser.execute_script("return document.querySelector('#bins-1 th[data-name=n]').ariaSort") == order
     browser.execute_script("document.querySelector('#bins-1 th[data-name=bin] button').click()")
-    browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
-    browser.execute_script("document.querySelector('button.csv').click()")
-    file, end = tmp_path / "truecal-bins-1.csv", time.monotonic() + 10
-    while not file.exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    rows = list(csv.DictReader(file.read_text().splitlines()))
+    rows = download(browser, tmp_path, "bins-1")
     assert [int(row["n"]) for row in rows] == bins.n.tolist()
     assert [float(row["rate"]) for row in rows] == bins.rate.tolist()
+
+
+def download(browser, folder, table):
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
+    browser.execute_script(f"document.querySelector('button[data-table={table}]').click()")
+    file, end = folder / f"truecal-{table}.csv", time.monotonic() + 10
+    while not file.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    return list(csv.DictReader(file.read_text().splitlines()))
+
+
+def test_the_segments_are_text_that_sorts_and_downloads(browser, page, tmp_path):
+    open_page(browser, page)
+    table = segments()
+    names = "Array.from(document.querySelectorAll('#segments-table tbody tr')).map(r => r.cells[0].textContent)"
+    assert browser.execute_script(f"return {names}") == table.names
+    browser.execute_script("document.querySelector('#segments-table th[data-name=segment] button').click()")
+    ordered = sorted(table.names, key=lambda name: int(re.search(r"\d+", name)[0]) if name[0] == "n" else -1)
+    assert browser.execute_script(f"return {names}") == ordered
+    browser.execute_script("document.querySelector('#segments-table th[data-name=excess] button').click()")
+    order = np.argsort(table.excess)
+    assert browser.execute_script(f"return {names}") == [table.names[i] for i in order]
+    rows = download(browser, tmp_path, "segments-table")
+    assert [row["segment"] for row in rows] == [table.names[i] for i in order]
+    assert [float(row["value"]) for row in rows] == table.value[order].tolist()
+    assert "Of 25 segments 1 are" in browser.execute_script("return document.querySelector('#by-segment').textContent")
+    browser.execute_script("document.getElementById('segments').scrollIntoView()")
+    shown = "document.querySelector('#segments .ytick text')"
+    wait(browser, f"{shown} !== null")
+    assert browser.execute_script(f"return {shown}.textContent") == f"{EVIL}, =1"
+    assert not browser.execute_script("return Array.from(document.scripts).some(s => s.text === 'alert(1)')")
+
+
+def test_the_windows_sort_download_and_are_drawn(browser, page, tmp_path):
+    open_page(browser, page)
+    table = windows()
+    cells = "Array.from(document.querySelectorAll('#drift-table tbody tr')).map(r => r.cells[{}].textContent)"
+    assert browser.execute_script(f"return {cells.format(0)}") == table.names
+    assert browser.execute_script(f"return {cells.format(1)}") == table.verdict
+    browser.execute_script("document.querySelector('#drift-table th[data-name=verdict] button').click()")
+    assert browser.execute_script(f"return {cells.format(1)}") == sorted(table.verdict)
+    for _ in range(2):
+        browser.execute_script("document.querySelector('#drift-table th[data-name=window] button').click()")
+    assert browser.execute_script(f"return {cells.format(0)}") == table.names[::-1]
+    rows = download(browser, tmp_path, "drift-table")
+    assert [row["window"] for row in rows] == table.names[::-1]
+    assert [float(row["value"]) for row in rows] == table.value[::-1].tolist()
+    assert [row["p_adjusted"] for row in rows[:2]] == ["", ""]  # labels not complete
+    text = browser.execute_script("return document.querySelector('#by-window .verdict').textContent")
+    assert text.startswith("Of 10 windows with complete labels, in 1 the predictions are off beyond chance")
+    assert "2 more have labels that are not complete" in text
+    browser.execute_script("document.getElementById('drift').scrollIntoView()")
+    wait(browser, "document.querySelector('#drift .main-svg') !== null")
+    drawn = "Array.from(document.querySelectorAll('#drift .legendtext')).map(t => t.textContent)"
+    assert "alarm: calibration" in browser.execute_script(f"return {drawn}")
+    assert "labels not complete" in browser.execute_script("return document.getElementById('drift').textContent")
+
+
+def test_windows_named_by_the_user_are_text(tmp_path):
+    tally = truecal.Tally.from_arrays(*data())
+    table = truecal.judge_windows({EVIL: tally, "b": tally}, reference=9, intervals=0)
+    text = truecal.report(RESULTS["1 bins"], tmp_path / "r.html", drift=table).read_text()
+    assert EVIL not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
 
 
 @pytest.mark.parametrize(
@@ -278,6 +416,22 @@ def test_it_fits_and_suits_every_screen(browser, page, tmp_path, width, dark):
     assert len(picture) > 20_000
 
 
+def test_in_print_nothing_overlaps_or_is_cut(browser, page):
+    open_page(browser, page, width=720)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    wait(browser, "Array.from(document.querySelectorAll('.plot')).every(p => p.querySelector('.main-svg'))")
+    gaps = browser.execute_script(
+        "return Array.from(document.querySelectorAll('figure')).map(f => f.querySelector('figcaption')"
+        ".getBoundingClientRect().top - f.querySelector('.main-svg').getBoundingClientRect().bottom)"
+    )
+    assert min(gaps) >= -1
+    wide = browser.execute_script("return Array.from(document.querySelectorAll('table')).map(t => t.offsetWidth)")
+    assert max(wide) <= 720
+    browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
 def test_tables_and_pictures_speak_to_screen_readers(browser, page):
     open_page(browser, page)
     counts = browser.execute_script(
@@ -285,6 +439,6 @@ def test_tables_and_pictures_speak_to_screen_readers(browser, page):
         " document.querySelectorAll('.plot').length, document.querySelectorAll('.plot[role=img][aria-label]').length,"
         " document.querySelectorAll('th:not([scope])').length, document.documentElement.lang]"
     )
-    assert counts[0] == counts[1] == 4
+    assert counts[0] == counts[1] == 6
     assert counts[2] == counts[3] > 4
     assert counts[4:] == [0, "en"]

@@ -6,6 +6,7 @@ Tests that need the data read it from the folder `TRUECAL_DATA` and are skipped 
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -26,7 +27,7 @@ for _needed in ("sklearn", "matplotlib"):
     except ImportError:
         missing(f"{_needed} is not installed")
 
-from reproduction import __main__, cells, document, gda_noise, imagenet, sources  # noqa: E402
+from reproduction import __main__, cells, document, figures, gda_noise, imagenet, sources  # noqa: E402
 from reproduction.bins import SCHEMES, TRUNCATED, compare_bins  # noqa: E402
 from reproduction.cells import EQUAL, Cell, explain, read_cells, read_rows  # noqa: E402
 from reproduction.gda import World, value  # noqa: E402
@@ -244,6 +245,38 @@ def test_the_sixth_cell_of_satimage_cannot_be_an_average_of_ten_bins(stored: dic
         assert abs(quality.total_error - quality.within_bin_error) < 0.0003
         assert quality.total_error == pytest.approx(0.048, abs=0.0005)
         assert quality.within_bin_error > 0.0475
+
+
+# --- figures
+
+
+def test_figures_go_into_the_files_of_the_page(
+    data: Sources, stored: dict[str, np.ndarray], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figures, "FIGURES", tmp_path)
+    monkeypatch.setattr(figures, "SETS", ("abalone",))  # the sets with stored predictions
+    monkeypatch.setattr(figures, "FORESTS", ("satimage",))
+    figures.run(data)
+    named = re.findall(r"\]\(reproduction/(.+)\)", (ROOT / "docs" / "reproduction.md").read_text())
+    assert named
+    assert set(named) <= {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize("model", ["AlexNet", "VGG19", "Res152"])
+def test_a_diagram_shows_the_published_numbers(data: Sources, model: str) -> None:
+    """The titles hold TCE, ECE and ACE; the numbers are those of the paper's table."""
+    figure = figures.draw_diagrams(model, *data.imagenet(model))
+    titles = [frame.child_axes[0].get_title(loc="left") for frame in figure.axes]
+    table = read_table("imagenet")
+    for title, name in zip(titles, ("TCE", "ECE", "ACE"), strict=True):
+        (shown,) = re.findall(rf"{name} ([\d.]+)", title)
+        assert is_printed(float(shown), table[(model,), name])
+
+
+def test_binnings_are_compared_in_rows(stored: dict[str, np.ndarray]) -> None:
+    figure = figures.draw_comparison("satimage", stored["satimage_y"].astype(np.int64), stored["satimage_RF"])
+    titles = [ax.get_title(loc="left").splitlines()[-1] for ax in figure.axes[: len(SCHEMES)]]
+    assert [title.partition(" bins")[0] for title in titles] == ["PAVA", "PAVA-BC", "10 equal-size"]
 
 
 # --- the stored result files

@@ -1,13 +1,17 @@
-"""Static diagrams that set things side by side: binnings, models, metrics. They compute nothing."""
+"""Diagrams that set things side by side: binnings, models, metrics, segments. They compute nothing.
+
+By matplotlib, and where the report shows them also as the plain data that plotly draws.
+"""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from truecal.axis import DARK, GREY, RED, Scale, fit_axis, table_of
+from truecal.axis import DARK, GREY, RED, Figure, Scale, fit_axis, rounded, table_of
 from truecal.metrics import Max, Metric, Rejection
 from truecal.plots import (
     DiagramAxes,
@@ -17,11 +21,14 @@ from truecal.plots import (
     probability_axis,
     short_count,
 )
-from truecal.result import Result, describe_bins, name_metric
+from truecal.result import Result, describe_bins, format_value, name_metric
+from truecal.segments import SegmentTable
+from truecal.tally import Ints
 
 # Okabe and Ito's colours, which the colour-blind can tell apart
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
 MARKERS = "osD^vP"
+ALARM = 0.05  # segments with an adjusted p-value up to here are red
 
 
 def draw_binnings(
@@ -161,6 +168,134 @@ def draw_metrics(
         ax.set_xlabel(kind)
     rows[0].legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize="small")
     return rows
+
+
+def metrics_figures(results: Mapping[str, Result]) -> dict[str, Figure]:
+    """The metrics that all models share, a figure for each kind: values, intervals, and what chance would give."""
+    first = next(iter(results.values()))
+    kinds: dict[str, list[str]] = {}
+    for name, metric in first.metrics.items():
+        if all(name in result.values for result in results.values()):
+            kinds.setdefault(kind_of(metric), []).append(name)
+    return {kind: _metrics_figure(results, kind, names) for kind, names in kinds.items()}
+
+
+def _metrics_figure(results: Mapping[str, Result], kind: str, names: list[str]) -> Figure:
+    traces: list[Figure] = []
+    step = 1 / (len(results) + 1)
+    for j, (model, result) in enumerate(results.items()):
+        colour, label = COLOURS[j % len(COLOURS)], html.escape(model)
+        y = rounded(np.arange(0.0, len(names)) + (step * (j + 1) - 0.5))
+        values = np.array([result.values[name] for name in names])
+        texts = []
+        for name in names:
+            metric, lines = result.metrics[name], [f"{label}<br>{html.escape(name_metric(name))} {result.format(name)}"]
+            if name in result.references:
+                lines.append(f"by chance {format_value(result.references[name].mean, metric)}")
+            if name in result.intervals:
+                span = result.intervals[name]
+                ends = format_value(span.low, metric), format_value(span.high, metric)
+                lines.append(f"{100 * span.confidence:g} % interval {ends[0]} to {ends[1]}")
+            texts.append("<br>".join(lines))
+        if result.references:
+            means = [result.references[name].mean if name in result.references else 0.0 for name in names]
+            chance = {"type": "bar", "orientation": "h", "name": "by chance", "marker": {"color": GREY, "opacity": 0.5}}
+            same = {"width": 0.8 * step, "hoverinfo": "skip", "legendgroup": "chance", "showlegend": j == 0}
+            traces.append({**chance, **same, "x": rounded(np.array(means)), "y": y})
+        dots: Figure = {"type": "scatter", "mode": "markers", "name": label, "x": rounded(values), "y": y}
+        dots |= {"marker": {"color": colour, "size": 8}, "hovertext": texts, "hoverinfo": "text"}
+        if result.intervals:
+            spans = [result.intervals.get(name) for name in names]
+            above = [0.0 if s is None else s.high - v for s, v in zip(spans, values.tolist(), strict=True)]
+            below = [0.0 if s is None else v - s.low for s, v in zip(spans, values.tolist(), strict=True)]
+            arrays = {"array": rounded(np.array(above)), "arrayminus": rounded(np.array(below))}
+            dots["error_x"] = {
+                "type": "data",
+                "symmetric": False,
+                **arrays,
+                "color": colour,
+                "thickness": 2,
+                "width": 0,
+            }
+        traces.append(dots)
+    labels = {"tickvals": list(range(len(names))), "ticktext": [html.escape(name_metric(name)) for name in names]}
+    layout = {
+        "barmode": "overlay",
+        "hovermode": "closest",
+        "xaxis": {"title": {"text": kind}, "rangemode": "tozero"},
+        "yaxis": {**labels, "range": [len(names) - 0.5, -0.5], "zeroline": False, "automargin": True},
+        "height": 120 + 22 * len(names) * (len(results) + 1),
+    }
+    return {"data": traces, "layout": layout}
+
+
+def draw_segments(table: SegmentTable, *, ax: Any = None, worst: int = 20) -> Any:
+    """The segments that exceed chance most, the largest excess first.
+
+    Dots are values, grey bars what chance alone would give. Red dots have an adjusted p-value of at most 0.05.
+    """
+    plt = need_matplotlib()
+    shown, names = _worst(table, worst), table.names
+    ax = plt.subplots(figsize=(8, 1.4 + 0.28 * len(shown)), layout="constrained")[1] if ax is None else ax
+    ax.barh(range(len(shown)), table.by_chance[shown], 0.7, color=GREY, alpha=0.5, label="by chance")
+    for label, colour, rows in _alarms(table, shown):
+        ax.plot(table.value[shown[rows]], rows, "o", color=colour, label=label)
+    ax.set_yticks(range(len(shown)), [_clip(names[i], 40).replace("$", r"\$") for i in shown])
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.set_xlim(left=0)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="x", alpha=0.3)
+    ax.set_xlabel(kind_of(table.metric))
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize="small", borderpad=0)
+    entitle(ax, None, describe_segments(table, worst))
+    return ax
+
+
+def segments_figure(table: SegmentTable, worst: int = 20) -> Figure:
+    """The same as plotly draws it; hovering a segment shows its numbers."""
+    shown, names = _worst(table, worst), table.names
+    texts = [
+        f"{html.escape(names[i])}<br>n = {table.n[i]:,}, positives {table.positives[i]:,}"
+        f"<br>{format_value(table.value[i], table.metric)}, by chance {format_value(table.by_chance[i], table.metric)}"
+        f"<br>p {table.p_value[i]:.3g}, adjusted {table.p_adjusted[i]:.3g}"
+        for i in shown
+    ]
+    chance = {"type": "bar", "orientation": "h", "name": "by chance", "marker": {"color": GREY, "opacity": 0.5}}
+    bars = {"x": rounded(table.by_chance[shown]), "y": list(range(len(shown))), "width": 0.7, "hoverinfo": "skip"}
+    traces: list[Figure] = [{**chance, **bars}]
+    for label, colour, rows in _alarms(table, shown):
+        dots = {"type": "scatter", "mode": "markers", "name": label, "marker": {"color": colour, "size": 8}}
+        values = {"x": rounded(table.value[shown[rows]]), "y": rows.tolist(), "hovertext": [texts[i] for i in rows]}
+        traces.append({**dots, **values, "hoverinfo": "text", "meta": "ink" if colour == DARK else ""})
+    labels = {"tickvals": bars["y"], "ticktext": [html.escape(_clip(names[i], 30)) for i in shown]}
+    layout = {
+        "hovermode": "closest",
+        "xaxis": {"title": {"text": kind_of(table.metric)}, "rangemode": "tozero"},
+        "yaxis": {**labels, "range": [len(shown) - 0.4, -0.6], "zeroline": False, "automargin": True},
+        "height": 120 + 24 * len(shown),
+    }
+    return {"data": traces, "layout": layout}
+
+
+def describe_segments(table: SegmentTable, worst: int = 20) -> str:
+    """How many segments are shown, in which order."""
+    part = f"{worst:,} of {len(table):,} segments" if worst < len(table) else f"{len(table):,} segments"
+    return f"{part}, the largest excess over chance first"
+
+
+def _worst(table: SegmentTable, worst: int) -> Ints:
+    return np.argsort(-table.excess, kind="stable")[:worst]
+
+
+def _alarms(table: SegmentTable, shown: Ints) -> list[tuple[str, str, Ints]]:
+    """Which of the rows shown exceed chance and which do not, with their colours; not those that are none."""
+    found = table.p_adjusted[shown] <= ALARM
+    kinds = ("beyond chance", RED, found), ("not shown to be beyond chance", DARK, ~found)
+    return [(label, colour, np.flatnonzero(rows)) for label, colour, rows in kinds if rows.any()]
+
+
+def _clip(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def kind_of(metric: Metric) -> str:

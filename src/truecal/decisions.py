@@ -9,7 +9,7 @@ hole near either end for the exact binomial test, so predictions are decided by 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
@@ -91,8 +91,8 @@ class Decisions:
         k_, n_, p_ = (np.ascontiguousarray(part).ravel() for part in (k_, n_, p_))
         pairs, bin_of = np.unique(np.stack([k_, n_], axis=1), axis=0, return_inverse=True)
         bin_of = bin_of.ravel()
-        sure, perhaps = _decisive_cuts(self, pairs[:, 0].copy(), pairs[:, 1].copy(), significance, tolerance)
-        accepted, doubtful = _inside(sure[bin_of], p_), _inside(perhaps[bin_of], p_)
+        sure, perhaps = decisive_cuts(self, pairs[:, 0].copy(), pairs[:, 1].copy(), significance, tolerance)
+        accepted, doubtful = is_inside(sure[bin_of], p_), is_inside(perhaps[bin_of], p_)
         for i in np.flatnonzero(accepted != doubtful):
             accepted[i] = not binomtest_rejects(int(k_[i]), int(n_[i]), float(p_[i]), significance)
         return np.asarray(~accepted.reshape(shape))
@@ -130,14 +130,19 @@ class Continuous(Decisions):
 
 
 def count_rejected(
-    test: Test, data: Sorted, partition: Partition, significance: float, tolerance: Tolerance | None
-) -> tuple[Ints, Ints]:
-    """How many observations of each bin the test rejects, as too low and as too high."""
+    test: Test, data: Sorted, partitions: Sequence[Partition], significance: float, tolerance: Tolerance | None
+) -> list[tuple[Ints, Ints]]:
+    """How many observations of each bin the test rejects, as too low and as too high, for each partition of the
+    data."""
     check_significance(significance)
-    bins = np.flatnonzero(partition.n > 0)
-    begin, end = partition.starts[bins], partition.starts[bins + 1]
-    k, n = partition.k[bins], partition.n[bins]
-    cuts, reach, fragile = test.cuts(k, n, significance)
+    sizes = np.concatenate([partition.n for partition in partitions])
+    bins = np.flatnonzero(sizes > 0)
+    begin = np.concatenate([partition.starts[:-1] for partition in partitions])[bins]
+    end = np.concatenate([partition.starts[1:] for partition in partitions])[bins]
+    k, n = np.concatenate([partition.k for partition in partitions])[bins], sizes[bins]
+    cuts, reach, fragile = (
+        _cuts_once(test, k, n, significance) if len(partitions) > 1 else test.cuts(k, n, significance)
+    )
     places, close = _place(data, widen(cuts, tolerance), reach, begin, end)
     low, high = _rejected_rows(data, places, begin, end)
     if tolerance is None:
@@ -154,9 +159,18 @@ def count_rejected(
                     rows = _kernel.rows_before(data.entries, np.array([entry, entry + 1]))
                     side = low if p * n[b] < k[b] else high
                     side[b] -= rows[1] - rows[0]
-    too_low, too_high = np.zeros((2, len(partition)), np.int64)
-    too_low[bins], too_high[bins] = low, high
-    return too_low, too_high
+    rejected = np.zeros((2, len(sizes)), np.int64)
+    rejected[:, bins] = low, high
+    ends = np.cumsum([len(partition) for partition in partitions])
+    return [(low, high) for low, high in np.split(rejected, ends[:-1], axis=1)]
+
+
+def _cuts_once(test: Test, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
+    """The cuts of many bins, found once for equal ones."""
+    pairs, same = np.unique(np.stack([k, n], axis=1), axis=0, return_inverse=True)
+    cuts, reach, fragile = test.cuts(pairs[:, 0].copy(), pairs[:, 1].copy(), significance)
+    same = same.ravel()
+    return cuts[same], reach[same], fragile[same]
 
 
 def binomtest_rejects(k: int, n: int, p: float, significance: float) -> bool:
@@ -219,7 +233,7 @@ def check_significance(significance: float) -> None:
         raise ValueError(f"`significance` must lie between 0 and 1; it is {significance!r}.")
 
 
-def _decisive_cuts(
+def decisive_cuts(
     test: Test, k: Ints, n: Ints, significance: float, tolerance: Tolerance | float | None
 ) -> tuple[Floats, Floats]:
     check_significance(significance)
@@ -230,7 +244,7 @@ def _decisive_cuts(
     return cuts, cuts
 
 
-def _inside(cuts: Floats, p: Floats) -> Bools:
+def is_inside(cuts: Floats, p: Floats) -> Bools:
     first, hole, last, upper_last, upper_hole, upper_first = cuts.T
     below = (p >= last) | ((p >= first) & (p < hole))
     above = (p <= upper_last) | ((p <= upper_first) & (p > upper_hole))
@@ -246,9 +260,11 @@ def _place(data: Sorted, cuts: Floats, reach: Floats, begin: Ints, end: Ints) ->
 
 def _rejected_rows(data: Sorted, places: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
     """Observations outside the accepted places of each bin, below and above."""
-    positions = np.concatenate([begin[:, None], places, end[:, None]], axis=1)
-    before = _kernel.rows_before(data.entries, positions.ravel()).reshape(-1, 8)
-    outside = np.diff(before, axis=1)[:, ::2]  # before, lower hole, upper hole, after
+    positions = np.concatenate([begin[:, None], places, end[:, None]], axis=1).ravel()
+    order = np.argsort(positions, kind="stable")  # the kernel sweeps once over the entries
+    before = np.empty_like(positions)
+    before[order] = _kernel.rows_before(data.entries, positions[order])
+    outside = np.diff(before.reshape(-1, 8), axis=1)[:, ::2]  # before, lower hole, upper hole, after
     return outside[:, 0] + outside[:, 1], outside[:, 2] + outside[:, 3]
 
 

@@ -1,74 +1,154 @@
-"""The functions for users that answer with a `Result`: all metrics at once, with their bins, references and
-intervals."""
+"""The functions for users that answer with a `Result` or a `Difference`, from columns, frames or files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from truecal import arrays
+from truecal import arrays, ingest
 from truecal.binning import BinningLike
+from truecal.cells import Cells
 from truecal.classes import as_matrix, one_vs_rest, refuse_class_options
 from truecal.decisions import Test, Tolerance, as_tolerance
+from truecal.files import PathLike
+from truecal.gridded import evaluate_cells
 from truecal.hypotheses import Binomial
-from truecal.inference import Difference, find_differences, find_intervals, refer
-from truecal.metrics import Metric, Rejection, bin_once, choose
+from truecal.inference import Difference, find_differences
+from truecal.metrics import Metric, Rejection, choose
+from truecal.pairs import Pairs
+from truecal.query import SCALE, Columns, OnNull, Scale
 from truecal.replicates import RandomState
 from truecal.result import MulticlassResult, Result
-from truecal.shapes import Scores, Shape, rank
-from truecal.table import FRAMES, Adjustment, BinTable
-from truecal.tally import Tally
+from truecal.segments import SegmentTable, judge_segments
+from truecal.summaries import Summary
+from truecal.summary_files import open_summary
+from truecal.table import FRAMES, Adjustment
+from truecal.tallied import Options, evaluate_tally
+from truecal.tally import Sorted, Tally
+
+Metrics = Iterable[str] | Mapping[str, Metric] | None
 
 
+@overload
+def evaluate(
+    y_true: Summary | PathLike, *, metrics: Metrics = None, by: None = None, **options: Unpack[Options]
+) -> Result: ...
+@overload
+def evaluate(
+    y_true: Summary | PathLike, *, metrics: Metrics = None, by: str | Sequence[str], **options: Unpack[Options]
+) -> SegmentTable: ...
+@overload
 def evaluate(
     y_true: Any,
     y_prob: Any,
-    metrics: Iterable[str] | Mapping[str, Metric] | None = None,
+    metrics: Metrics = None,
     *,
-    binning: BinningLike = None,
-    test: Test | None = None,
-    significance: float = 0.05,
-    tolerance: Tolerance | float | None = None,
-    adjust: Adjustment = None,
-    above: float | None = None,
-    top: int | float | None = None,
-    reference: int = 0,
-    intervals: int = 0,
-    confidence: float = 0.95,
-    random_state: RandomState = None,
-    threads: int = 1,
     sample_weight: Any = None,
     pos_label: Any = None,
     multiclass: Literal["top-label"] | None = None,
     labels: Sequence[Any] | None = None,
-) -> Result:
-    """All metrics at once, with the bins behind them.
+    **options: Unpack[Options],
+) -> Result: ...
+@overload
+def evaluate(
+    y_true: Any,
+    *,
+    metrics: Metrics = None,
+    label: str,
+    score: str,
+    by: None = None,
+    pos_label: Any = None,
+    on_null: OnNull = "raise",
+    format: str | None = None,
+    scale: Scale = SCALE,
+    **options: Unpack[Options],
+) -> Result: ...
+@overload
+def evaluate(
+    y_true: Any,
+    *,
+    metrics: Metrics = None,
+    label: str,
+    score: Sequence[str],
+    by: None = None,
+    pos_label: Any = None,
+    on_null: OnNull = "raise",
+    format: str | None = None,
+    scale: Scale = SCALE,
+    **options: Unpack[Options],
+) -> dict[str, Result]: ...
+@overload
+def evaluate(
+    y_true: Any,
+    *,
+    metrics: Metrics = None,
+    label: str,
+    score: str,
+    by: str | Sequence[str],
+    pos_label: Any = None,
+    on_null: OnNull = "raise",
+    format: str | None = None,
+    scale: Scale = SCALE,
+    **options: Unpack[Options],
+) -> SegmentTable: ...
+@overload
+def evaluate(
+    y_true: Any,
+    *,
+    metrics: Metrics = None,
+    label: str,
+    score: Sequence[str],
+    by: str | Sequence[str],
+    pos_label: Any = None,
+    on_null: OnNull = "raise",
+    format: str | None = None,
+    scale: Scale = SCALE,
+    **options: Unpack[Options],
+) -> dict[str, SegmentTable]: ...
+def evaluate(
+    y_true: Any,
+    y_prob: Any = None,
+    metrics: Metrics = None,
+    *,
+    label: str | None = None,
+    score: str | Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    on_null: OnNull = "raise",
+    format: str | None = None,
+    multiclass: Literal["top-label"] | None = None,
+    labels: Sequence[Any] | None = None,
+    scale: Scale = SCALE,
+    **options: Unpack[Options],
+) -> Result | dict[str, Result] | SegmentTable | dict[str, SegmentTable]:
+    """All metrics at once, with the bins behind them: of two columns, of a dataframe, or of files.
 
     Parameters
     ----------
+    y_true, y_prob
+        Labels and predicted probabilities; or in the place of `y_true` a dataframe or a path, as `tally_frame` takes
+        them, with the names of its columns in `label` and `score`; or a `Summary` or a path to one, which has names.
     metrics : names or mapping, optional
         Names of `truecal.NAMED_METRICS` (all of them by default), or your own as a mapping of names to `Metric`. The
         first one's bins are the result's `bins`.
-    binning : optional
-        Takes the place of PAVA-BC in the named metrics.
-    test, significance, tolerance
-        As in `tce`; they also make the tables of bins.
-    adjust : "holm" or "bh", optional
-        Adjust the bins' p-values for their number: Holm's for any error, Benjamini and Hochberg's for their share.
-    above, top : optional
-        Judge only predictions of at least `above`, or the `top` count (int) or share (float): the ones that act.
-    reference, intervals : int
-        Redraw labels this often: for what each metric would be were the model perfect, and for an interval of its
-        expectation. 1000 is a good number; 0, the default, leaves them out.
-    random_state, threads
-        A seed or generator, and how many threads to use; the numbers do not depend on the threads.
+    score : name or names
+        Several columns are several models on the same rows: the answer is a dictionary of results.
+    by : name or names, optional
+        Columns whose values make segments: the answer is a `SegmentTable` of the first metric, TCE by default, with
+        199 replicates unless `reference` says otherwise and p-values adjusted for the number of segments by Holm's
+        method unless `adjust` says otherwise.
+    scale : Scale
+        For data that are larger than memory, or in an engine elsewhere: see `Scale`.
     multiclass : "top-label", optional
         With probabilities of shape (rows, classes): judge the most probable class. For each class against the rest
         see `evaluate_classes`.
+    options
+        `binning`, `test`, `significance`, `tolerance`, `adjust`, `above`, `top`, `reference`, `intervals`,
+        `confidence`, `random_state`, `threads`: see `evaluate_tally`.
 
     Examples
     --------
@@ -77,6 +157,25 @@ def evaluate(
     >>> result["ece"], result.n, result.prevalence
     (0.25, 4, 0.75)
     """
+    summary = open_summary(y_true, label, score, by) if y_prob is None else None
+    if summary is not None:
+        y_true, label, score = summary, label or summary.label, score or summary.score
+    if label is not None or score is not None or by is not None:
+        _refuse_columns(y_prob=y_prob, sample_weight=sample_weight, multiclass=multiclass, labels=labels)
+        name, models = _roles(label, score)
+        segments = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+        found = {
+            model: _evaluate_frame(
+                y_true, Columns(name, (model,), segments, pos_label, on_null, format, scale), metrics, options
+            )
+            for model in models
+        }
+        return found[score] if isinstance(score, str) else found  # type: ignore[return-value]
+    if y_prob is None:
+        raise TypeError(
+            "`y_prob` must be given beside `y_true`; it is missing.\n\nHint: a dataframe or a path needs its columns "
+            "named: `evaluate(frame, label=..., score=...)`."
+        )
     probabilities = as_matrix(y_prob)
     column = y_prob
     if probabilities is None:
@@ -89,34 +188,18 @@ def evaluate(
             "`y_prob[:, 1]`; for more, `evaluate_classes` judges each class against the rest and "
             '`multiclass="top-label"` the most probable one.'
         )
-    result = evaluate_tally(
-        Tally.from_arrays(y_true, column, sample_weight, pos_label),
-        metrics,
-        binning=binning,
-        test=test,
-        significance=significance,
-        tolerance=tolerance,
-        adjust=adjust,
-        above=above,
-        top=top,
-        reference=reference,
-        intervals=intervals,
-        confidence=confidence,
-        random_state=random_state,
-        threads=threads,
-    )
-    library = type(y_prob).__module__.partition(".")[0]
-    return replace(result, library=library) if library in FRAMES else result
+    result = evaluate_tally(Tally.from_arrays(y_true, column, sample_weight, pos_label), metrics, **options)
+    return _with_library(result, y_prob)
 
 
 def evaluate_classes(
     y_true: Any,
     y_prob: Any,
-    metrics: Iterable[str] | Mapping[str, Metric] | None = None,
+    metrics: Metrics = None,
     *,
     labels: Sequence[Any] | None = None,
     sample_weight: Any = None,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> MulticlassResult:
     """`evaluate` for each class against the rest, from probabilities of shape (rows, classes), and the averages.
 
@@ -142,86 +225,14 @@ def evaluate_classes(
     )
 
 
-def evaluate_tally(
-    tally: Tally,
-    metrics: Iterable[str] | Mapping[str, Metric] | None = None,
-    *,
-    binning: BinningLike = None,
-    test: Test | None = None,
-    significance: float = 0.05,
-    tolerance: Tolerance | float | None = None,
-    adjust: Adjustment = None,
-    above: float | None = None,
-    top: int | float | None = None,
-    reference: int = 0,
-    intervals: int = 0,
-    confidence: float = 0.95,
-    random_state: RandomState = None,
-    threads: int = 1,
-) -> Result:
-    """`evaluate` for observations that are already grouped by score."""
-    if not isinstance(tally, Tally):
-        raise TypeError(f"`tally` must be a `Tally`; it is {type(tally).__name__}.\n\nHint: arrays go to `evaluate`.")
-    if above is not None and top is not None:
-        raise ValueError("One of `above` and `top` may be given, not both.")
-    whole = tally.total
-    region = None
-    if above is not None:
-        tally, region = tally.above(above), f"scores of at least {above:g}"
-    if top is not None:
-        tally = tally.top(top)
-        region = f"the top {f'{top:,}' if isinstance(top, int) else f'{100 * top:g} %'} of {whole:,} predictions"
-    loss = Rejection(Binomial() if test is None else test, significance, as_tolerance(tolerance))
-    chosen = choose(metrics, binning, loss)
-    bins = bin_once(tally, chosen)
-    tables: dict[Any, BinTable] = {}
-    shapes: dict[Any, Shape] = {}
-    ranks = rank(tally)
-    scores = Scores.of(tally, ranks)
-    keys = {name: (metric.binning, _rejection(metric, loss)) for name, metric in chosen.items()}
-    for key in dict.fromkeys(keys.values()):
-        binned = bins[key[0]]
-        table = tables[key] = BinTable.of(binned, key[1], adjust)
-        shapes[key] = Shape.of(tally, ranks, scores, binned.partition, (table.too_low, table.too_high))
-    notes = dict.fromkeys(note for binned in bins.values() for note in binned.partition.notes)
-    references, spans = {}, {}
-    if reference:
-        references = refer(tally, chosen, replicates=reference, random_state=random_state, threads=threads)
-    if intervals:
-        spans = find_intervals(
-            tally,
-            chosen,
-            confidence=confidence,
-            replicates=intervals,
-            random_state=random_state,
-            threads=threads,
-        )
-    return Result(
-        n=tally.total,
-        positives=tally.positives,
-        values={name: metric.on(bins[metric.binning]) for name, metric in chosen.items()},
-        metrics=chosen,
-        tables={name: tables[key] for name, key in keys.items()},
-        test=loss.test,
-        significance=significance,
-        tolerance=loss.tolerance,
-        adjust=adjust,
-        region=region,
-        references=references,
-        intervals=spans,
-        scores=scores,
-        shapes={name: shapes[key] for name, key in keys.items()},
-        notes=tuple(notes),
-        version=version("truecal"),
-    )
-
-
 def compare(
     y_true: Any,
-    y_prob: Any,
-    y_prob_other: Any,
+    y_prob: Any = None,
+    y_prob_other: Any = None,
     metrics: Iterable[str] | Mapping[str, Metric] = ("tce",),
     *,
+    label: str | None = None,
+    score: Sequence[str] | None = None,
     binning: BinningLike = None,
     test: Test | None = None,
     significance: float = 0.05,
@@ -231,11 +242,14 @@ def compare(
     random_state: RandomState = None,
     threads: int = 1,
     pos_label: Any = None,
+    on_null: OnNull = "raise",
+    format: str | None = None,
 ) -> dict[str, Difference]:
     """Two models on the same rows: each metric of both, their difference, and an interval for it.
 
-    For test-based metrics. The same interval for the difference of two gap metrics covers too little (86 to 95 %
-    measured where 95 % is meant, see docs/inference.md), so it is not offered.
+    Of three columns, or of a dataframe or a path with the names of its columns: `compare(frame, label="y",
+    score=["a", "b"])`. For test-based metrics: the same interval for the difference of two gap metrics covers too
+    little (86 to 95 % measured where 95 % is meant, see docs/inference.md), so it is not offered.
 
     Examples
     --------
@@ -255,14 +269,16 @@ def compare(
             f"`metrics` must be test-based to be compared, such as 'tce'; {others[0]!r} is not: the interval of its "
             "difference would cover less than it says."
         )
-    first, second = arrays.scores(y_prob), arrays.scores(y_prob_other)
-    for score in (first, second):
-        Tally.from_arrays(y_true, score, pos_label=pos_label)  # checks range, lengths and labels
-    label = arrays.labels(y_true, pos_label).astype(np.int64)
-    scores = first.astype(np.float64) + 0.0, second.astype(np.float64) + 0.0
+    if label is not None or score is not None:
+        _refuse_columns(y_prob=y_prob, y_prob_other=y_prob_other)
+        name, models = _roles(label, score)
+        if isinstance(score, str) or len(models) != 2:
+            raise ValueError(f"`score` must name two columns to compare; it is {score!r}.")
+        pairs, _ = ingest.read_pairs(y_true, Columns(name, tuple(models), (), pos_label, on_null, format))
+    else:
+        pairs = _pairs(y_true, y_prob, y_prob_other, pos_label)
     return find_differences(
-        label,
-        scores,
+        pairs,
         chosen,
         confidence=confidence,
         replicates=replicates,
@@ -271,6 +287,84 @@ def compare(
     )
 
 
-def _rejection(metric: Metric, default: Rejection) -> Rejection:
-    """The test behind a metric's table: its own where it has one."""
-    return metric.loss if isinstance(metric.loss, Rejection) else default
+def _evaluate_frame(frame: Any, columns: Columns, metrics: Metrics, options: Options) -> Result | SegmentTable:
+    if columns.by:
+        tallies, dropped = ingest.read_segments(frame, columns)
+        return judge_all(tallies, metrics, columns.by, (dropped,) if dropped else (), **options)
+    data, dropped = ingest.read_data(frame, columns)
+    result = evaluate_data(data, metrics, options)
+    if dropped:
+        result = replace(result, notes=(*result.notes, dropped))
+    return _with_library(result, frame)
+
+
+def evaluate_data(data: Sorted | Cells, metrics: Metrics, options: Options) -> Result:
+    """`evaluate` of observations in any form."""
+    if isinstance(data, Cells):
+        return evaluate_cells(data, metrics, **options)
+    return evaluate_tally(data, metrics, **options)
+
+
+def judge_all(
+    tallies: Mapping[ingest.Segment, Tally | Cells],
+    metrics: Metrics,
+    by: tuple[str, ...],
+    notes: tuple[str, ...],
+    *,
+    binning: BinningLike = None,
+    test: Test | None = None,
+    significance: float = 0.05,
+    tolerance: Tolerance | float | None = None,
+    adjust: Adjustment = "holm",
+    above: float | None = None,
+    reference: int = 199,
+    random_state: RandomState = None,
+    threads: int = 1,
+    **others: Any,
+) -> SegmentTable:
+    """The segments under the options of `evaluate_tally` that make sense for many tallies."""
+    if others:
+        raise TypeError(f"`{next(iter(others))}` must be left out where `by` makes segments.")
+    if above is not None:
+        tallies = {key: data.above(above) for key, data in tallies.items() if data.highest >= above}
+    loss = Rejection(Binomial() if test is None else test, significance, as_tolerance(tolerance))
+    chosen = choose(["tce"] if metrics is None else metrics, binning, loss)
+    metric = next(iter(chosen.values()))
+    return judge_segments(
+        tallies,
+        metric,
+        replicates=reference,
+        adjust=adjust,
+        random_state=random_state,
+        threads=threads,
+        by=by,
+        notes=notes,
+    )
+
+
+def _roles(label: str | None, score: str | Sequence[str] | None) -> tuple[str, list[str]]:
+    """The names of the label and of every score."""
+    if not isinstance(label, str) or not score:
+        raise TypeError(f"`label` and `score` must name columns of the frame; they are {label!r} and {score!r}.")
+    return label, [score] if isinstance(score, str) else list(score)
+
+
+def _refuse_columns(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise TypeError(f"`{name}` must be left out where `label` and `score` name columns of a frame.")
+
+
+def _with_library(result: Result, data: Any) -> Result:
+    """A result whose dataframes are of the library that the data came in."""
+    library = type(data).__module__.partition(".")[0]
+    return replace(result, library=library) if library in FRAMES else result
+
+
+def _pairs(y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any) -> Pairs:
+    first, second = arrays.scores(y_prob), arrays.scores(y_prob_other)
+    for score in (first, second):
+        Tally.from_arrays(y_true, score, pos_label=pos_label)  # checks range, lengths and labels
+    label = arrays.labels(y_true, pos_label).astype(np.int64)
+    ones = np.ones(len(label), np.int64)
+    return Pairs.gathered(first.astype(np.float64), second.astype(np.float64), ones, label)

@@ -5,21 +5,33 @@ On the logit scale positions are log-odds and the ticks are labelled with probab
 
 from __future__ import annotations
 
-import html
-from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from truecal.axis import BLUE, DARK, GREY, RED, Axis, Scale, drawn_of, fit_axis, table_of
-from truecal.comparisons import COLOURS, kind_of
-from truecal.result import Result, format_value, name_metric
-from truecal.shapes import spaced
+from truecal.axis import (
+    BLUE,
+    DARK,
+    GREY,
+    RED,
+    Axis,
+    Figure,
+    Margin,
+    Scale,
+    drawn_of,
+    edge_ticks,
+    fit_axis,
+    margins_of,
+    rounded,
+    table_of,
+    violins_of,
+)
+from truecal.comparisons import binnings_of
+from truecal.result import Result, describe_bins
 from truecal.table import BinTable
 from truecal.tally import Floats
 
-Figure = dict[str, Any]
 BAND = "rgba(0,114,178,0.25)"
 MANY = 60
 
@@ -43,15 +55,13 @@ def diagram_figure(result: Result, metric: str | None, scale: Scale | None) -> F
     """The test-based reliability diagram: band, violins, rates, sizes below, all predictions at the right."""
     table = table_of(result, metric)
     axis = fit_axis([result], metric, scale)
-    scores, _, outline = drawn_of(result, metric, axis.logit)
+    _, _, outline = drawn_of(result, metric, axis.logit)
     held = np.flatnonzero(table.n > 0)
     half = 0.5 if len(table) > MANY else 0.45
     low, high = axis.at(table.accepted_low[held]), axis.at(table.accepted_high[held])
     left, right = held + 1 - half, held + 1 + half
-    inner = np.flatnonzero(~np.isnan(outline.low))
-    y = axis.at(spaced(outline.low[inner], outline.high[inner], outline.width.shape[1], axis.logit))
-    reach = (0.5 if len(table) > MANY else 0.36) * outline.width[inner] / 1000
-    centre = inner[:, None] + 1
+    inner, heights, width = violins_of(outline, axis)
+    y, reach, centre = axis.at(heights), (0.5 if len(table) > MANY else 0.36) * width, inner[:, None] + 1
     rate, texts = axis.at(table.rate[held]), hover_texts(table)
     traces = [
         _polygons(np.stack([left, right, right, left], 1), np.stack([low, low, high, high], 1), BAND, "accepted"),
@@ -79,30 +89,29 @@ def diagram_figure(result: Result, metric: str | None, scale: Scale | None) -> F
             "showlegend": False,
         },
         *_sizes((np.arange(len(table)) + 1.0).tolist(), 2 * half, table, texts),
-        _beside(result, metric, axis),
+        *_beside(result, metric, axis),
     ]
-    notes = []
-    for count, where, bins, value in ((scores.zeros, axis.low, held[:1], 0), (scores.ones, axis.high, held[-1:], 1)):
-        if count and axis.logit:
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "name": f"exactly {value}",
-                    "x": (bins + 1).tolist(),
-                    "y": rounded(axis.at(np.array([where]))),
-                    "marker": {"color": DARK, "symbol": "diamond", "size": 9},
-                    "meta": "ink",
-                    "hoverinfo": "skip",
-                    "showlegend": False,
-                }
-            )
-            place = {"x": 1, "xref": "paper", "xanchor": "right", "y": float(axis.at(where)), "yref": "y"}
-            notes.append({**place, "text": f"{count:,} at {value}", "showarrow": False, "font": {"size": 11}})
-    layout = _layout(axis, "probability" + ", logit scale" * axis.logit, notes)
-    ticks = {"tickmode": "linear", "tick0": 1, "dtick": 1} if len(table) <= 12 else {"tickmode": "auto"}
-    layout["xaxis"] |= {"range": [0.4, len(table) + 0.6], **ticks}
-    layout["xaxis3"] |= {"matches": "x", "title": {"text": "bin"}, **ticks}
+    margins = margins_of(result, metric, axis)
+    for margin in margins:
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": ", ".join(margin.words),
+                "x": (margin.bins + 1).tolist(),
+                "y": [float(axis.at(margin.place))] * len(margin.bins),
+                "marker": {"color": DARK, "symbol": "diamond", "size": 4 if len(table) > MANY else 9},
+                "meta": "ink",
+                "hoverinfo": "skip",
+                "showlegend": False,
+            }
+        )
+    layout = _layout(axis, "probability" + ", logit scale" * axis.logit, margins)
+    numbers = {"tickmode": "linear", "tick0": 1, "dtick": 1} if len(table) <= 12 else {"tickmode": "auto"}
+    places, names = edge_ticks(table, 25)
+    edges = {"tickvals": places, "ticktext": names, "tickangle": -90 if len(names) > 7 else 0}
+    layout["xaxis"] |= {"range": [0.4, len(table) + 0.6], **numbers}
+    layout["xaxis3"] |= {"matches": "x", "title": {"text": "bins, by their edges"}, **edges}
     return {"data": traces, "layout": layout}
 
 
@@ -144,9 +153,9 @@ def reliability_figure(result: Result, metric: str, scale: Scale | None) -> Figu
             "hoverinfo": "text",
         },
         *_sizes(rounded((left + right) / 2), rounded(right - left), table, texts),
-        _beside(result, metric, axis),
+        *_beside(result, metric, axis),
     ]
-    layout = _layout(axis, "observed rate" + ", logit scale" * axis.logit, [])
+    layout = _layout(axis, "observed rate" + ", logit scale" * axis.logit, margins_of(result, metric, axis))
     layout["xaxis"] |= {"range": layout["yaxis"]["range"], "showticklabels": False, "hoverformat": ".4g"}
     layout["xaxis3"] |= {**_ticks(axis), "matches": "x"}
     layout["xaxis3"]["title"] = {"text": "mean prediction" + ", logit scale" * axis.logit}
@@ -155,114 +164,95 @@ def reliability_figure(result: Result, metric: str, scale: Scale | None) -> Figu
 
 
 def errors_figure(result: Result, metric: str | None, scale: Scale | None) -> Figure:
-    """Along the score axis, the share of predictions rejected as too high and as too low."""
+    """Along the score axis, the share of predictions rejected as too high and as too low; the margins at the end."""
     axis = fit_axis([result], metric, scale)
     _, histogram, outline = drawn_of(result, metric, axis.logit)
-    edges = axis.at(histogram.edges)
-    n, top = np.maximum(histogram.n, 1), max(1, int(histogram.n.max()))
-    bars = {
-        "type": "bar",
-        "x": rounded((edges[1:] + edges[:-1]) / 2),
-        "width": rounded(np.diff(edges)),
-        "hoverinfo": "text",
-    }
-    crowd = {"name": "all predictions (number)", "y": histogram.n.tolist(), "hoverinfo": "skip"}
+    margins = margins_of(result, metric, axis)
+    edges = np.clip(histogram.edges, axis.first, axis.last)
+    left = axis.at(np.append(edges[:-1], [margin.left for margin in margins]))
+    right = axis.at(np.append(edges[1:], [margin.right for margin in margins]))
+    n = np.append(histogram.n, [margin.n for margin in margins]).astype(np.int64)
+    pairs = zip(histogram.edges[:-1].tolist(), histogram.edges[1:].tolist(), strict=True)
+    where = [f"predictions {start:.3g} to {end:.3g}" for start, end in pairs]
+    where += ["predictions beyond the axis: " + ", ".join(margin.words) for margin in margins]
+    bars = {"type": "bar", "x": rounded((left + right) / 2), "width": rounded(right - left), "hoverinfo": "text"}
+    crowd = {"name": "all predictions (number)", "y": n.tolist(), "hoverinfo": "skip"}
     traces = [{**bars, **crowd, "marker": {"color": GREY, "opacity": 0.4}}]
-    for name, colour, sign, count in (
-        ("too high", RED, 1, outline.too_high),
-        ("too low", BLUE, -1, outline.too_low),
+    for name, colour, sign, cells, ends in (
+        ("too high", RED, 1, outline.too_high, [margin.too_high for margin in margins]),
+        ("too low", BLUE, -1, outline.too_low, [margin.too_low for margin in margins]),
     ):
+        count = np.append(cells, ends).astype(np.int64)
         texts = [
-            f"predictions {start:.3g} to {end:.3g}<br>{part:,} of {all_:,} rejected as {name}"
-            for start, end, part, all_ in zip(
-                histogram.edges[:-1].tolist(), histogram.edges[1:].tolist(), count.tolist(), histogram.n.tolist(),
-                strict=True,
-            )
-        ]  # fmt: skip
-        share = rounded(sign * 100 * count / n)
-        traces.append(
-            {
-                **bars,
-                "name": f"rejected: {name}",
-                "yaxis": "y2",
-                "y": share,
-                "marker": {"color": colour},
-                "hovertext": texts,
-            }
-        )
+            f"{place}<br>{part:,} of {whole:,} rejected as {name}"
+            for place, part, whole in zip(where, count.tolist(), n.tolist(), strict=True)
+        ]
+        share = rounded(sign * 100 * count / np.maximum(n, 1))
+        shown = {"name": f"rejected: {name}", "yaxis": "y2", "y": share, "marker": {"color": colour}}
+        traces.append({**bars, **shown, "hovertext": texts})
+    top = 1.2 * max(1, int(n.max()))
     layout = {
         "barmode": "overlay",
         "bargap": 0,
         "hovermode": "closest",
+        "annotations": [
+            {"text": ", ".join(margin.words), "x": i, "xref": "paper", "xanchor": ("left", "right")[i], "y": 110,
+             "yref": "y2", "showarrow": False, "font": {"size": 11}}
+            for margin in margins for i in [int(margin.place == axis.high)]
+        ],
         "xaxis": {**_ticks(axis), "title": {"text": "prediction" + ", logit scale" * axis.logit}},
-        "yaxis": {"range": [-1.1 * top, 1.1 * top], "visible": False},
+        "yaxis": {"range": [-top, top], "visible": False},
         "yaxis2": {
             "overlaying": "y",
-            "range": [-110, 110],
+            "range": [-120, 120],
             "tickvals": [-100, -50, 0, 50, 100],
             "ticktext": ["100 %", "50 %", "0", "50 %", "100 %"],
             "title": {"text": "share rejected"},
         },
-    }
+    }  # fmt: skip
     return {"data": traces, "layout": layout}
 
 
-def metrics_figures(results: Mapping[str, Result]) -> dict[str, Figure]:
-    """The metrics that all models share, a figure for each kind: values, intervals, and what chance would give."""
-    first = next(iter(results.values()))
-    kinds: dict[str, list[str]] = {}
-    for name, metric in first.metrics.items():
-        if all(name in result.values for result in results.values()):
-            kinds.setdefault(kind_of(metric), []).append(name)
-    return {kind: _metrics_figure(results, kind, names) for kind, names in kinds.items()}
-
-
-def _metrics_figure(results: Mapping[str, Result], kind: str, names: list[str]) -> Figure:
+def binnings_figure(result: Result, scale: Scale | None) -> Figure:
+    """The binnings of a result under each other: edges dotted, sizes grey, rates red, along the score axis."""
+    axis = fit_axis([result], None, scale)
+    names = binnings_of(result)
+    ends = axis.at(np.array([axis.low, axis.high]))
     traces: list[Figure] = []
-    step = 1 / (len(results) + 1)
-    for j, (model, result) in enumerate(results.items()):
-        colour, label = COLOURS[j % len(COLOURS)], html.escape(model)
-        y = rounded(np.arange(0.0, len(names)) + (step * (j + 1) - 0.5))
-        values = np.array([result.values[name] for name in names])
-        texts = []
-        for name in names:
-            metric, lines = result.metrics[name], [f"{label}<br>{html.escape(name_metric(name))} {result.format(name)}"]
-            if name in result.references:
-                lines.append(f"by chance {format_value(result.references[name].mean, metric)}")
-            if name in result.intervals:
-                span = result.intervals[name]
-                ends = format_value(span.low, metric), format_value(span.high, metric)
-                lines.append(f"{100 * span.confidence:g} % interval {ends[0]} to {ends[1]}")
-            texts.append("<br>".join(lines))
-        if result.references:
-            means = [result.references[name].mean if name in result.references else 0.0 for name in names]
-            chance = {"type": "bar", "orientation": "h", "name": "by chance", "marker": {"color": GREY, "opacity": 0.5}}
-            same = {"width": 0.8 * step, "hoverinfo": "skip", "legendgroup": "chance", "showlegend": j == 0}
-            traces.append({**chance, **same, "x": rounded(np.array(means)), "y": y})
-        dots: Figure = {"type": "scatter", "mode": "markers", "name": label, "x": rounded(values), "y": y}
-        dots |= {"marker": {"color": colour, "size": 8}, "hovertext": texts, "hoverinfo": "text"}
-        if result.intervals:
-            spans = [result.intervals.get(name) for name in names]
-            above = [0.0 if s is None else s.high - v for s, v in zip(spans, values.tolist(), strict=True)]
-            below = [0.0 if s is None else v - s.low for s, v in zip(spans, values.tolist(), strict=True)]
-            arrays = {"array": rounded(np.array(above)), "arrayminus": rounded(np.array(below))}
-            dots["error_x"] = {
-                "type": "data",
-                "symmetric": False,
-                **arrays,
-                "color": colour,
-                "thickness": 2,
-                "width": 0,
-            }
-        traces.append(dots)
-    labels = {"tickvals": list(range(len(names))), "ticktext": [html.escape(name_metric(name)) for name in names]}
-    layout = {
-        "barmode": "overlay",
-        "hovermode": "closest",
-        "xaxis": {"title": {"text": kind}, "rangemode": "tozero"},
-        "yaxis": {**labels, "range": [len(names) - 0.5, -0.5], "zeroline": False, "automargin": True},
-        "height": 120 + 22 * len(names) * (len(results) + 1),
+    layout: Figure = {"barmode": "overlay", "hovermode": "closest", "annotations": [], "height": 90 + 150 * len(names)}
+    layout["xaxis"] = {
+        **_ticks(axis),
+        "title": {"text": "prediction" + ", logit scale" * axis.logit},
+        "showgrid": False,
     }
+    for i, name in enumerate(names):
+        table = table_of(result, name)
+        texts, held = hover_texts(table), np.flatnonzero(table.n > 0)
+        left, right, rate = axis.at(table.left), axis.at(table.right), axis.at(table.rate)
+        size, above = f"y{2 * i + 1}" if i else "y", f"y{2 * i + 2}"
+        edges = np.append(left, right[-1])
+        lines = _line(np.stack([edges, edges], 1), np.tile(ends, (len(edges), 1)))
+        rates = _line(np.stack([left, right], 1)[held], np.stack([rate, rate], 1)[held])
+        bars = {"x": rounded((left + right) / 2), "width": rounded(right - left), "y": table.n.tolist(), "yaxis": size}
+        shown = {"yaxis": above, "hoverinfo": "skip", "showlegend": i == 0}
+        traces += [
+            {"type": "bar", "name": "size", **bars, "marker": {"color": GREY, "opacity": 0.5}, "hovertext": texts,
+             "hoverinfo": "text", "showlegend": i == 0},
+            {**lines, "name": "edges", "line": {"color": DARK, "width": 1, "dash": "dot"}, "meta": "ink", **shown},
+            {**rates, "name": "observed rate", "line": {"color": RED, "width": 2}, **shown},
+        ]  # fmt: skip
+        high = 1 - i / len(names)
+        domain = [high - 0.78 / len(names), high - 0.1 / len(names)]
+        axes = {"domain": domain, "anchor": "x", "zeroline": False, "showgrid": False}
+        layout[f"yaxis{size[1:]}"] = {**axes, "side": "right", "nticks": 3, "title": {"text": "size"}}
+        ticks = _ticks(axis)
+        ticks |= {key: ticks[key][::2] for key in ("tickvals", "ticktext")}
+        layout[f"yaxis{above[1:]}"] = {**axes, **ticks, "overlaying": size, "title": {"text": "rate"}}
+        layout["annotations"].append(
+            {"text": f"{describe_bins(result.metrics[name])} ({len(held):,} not empty)", "x": 0, "xref": "paper",
+             "xanchor": "left", "y": domain[1], "yref": "paper", "yanchor": "bottom", "showarrow": False}
+        )  # fmt: skip
+    layout["xaxis"]["anchor"] = size
     return {"data": traces, "layout": layout}
 
 
@@ -280,11 +270,6 @@ def hover_texts(table: BinTable) -> list[str]:
             lines.append(f"observed / expected {table.ratio[i]:.3g} {span}")
         texts.append("<br>".join(lines))
     return texts
-
-
-def rounded(values: Floats) -> list[float | None]:
-    """Numbers with six digits, enough for a screen; None for NaN."""
-    return [None if np.isnan(value) else float(f"{value:.6g}") for value in np.asarray(values).tolist()]
 
 
 def _polygons(x: Floats, y: Floats, colour: str, name: str) -> Figure:
@@ -318,32 +303,38 @@ def _sizes(x: list[Any], width: Any, table: BinTable, texts: list[str]) -> list[
     ]  # fmt: skip
 
 
-def _beside(result: Result, metric: str | None, axis: Axis) -> Figure:
+def _beside(result: Result, metric: str | None, axis: Axis) -> list[Figure]:
+    """All predictions, and those at the margins."""
     _, histogram, _ = drawn_of(result, metric, axis.logit)
-    edges = axis.at(histogram.edges)
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "name": "all predictions",
-        "x": histogram.n.tolist(),
-        "y": rounded((edges[1:] + edges[:-1]) / 2),
-        "width": rounded(np.diff(edges)),
-        "marker": {"color": GREY},
-        "xaxis": "x2",
-        "yaxis": "y",
-        "hoverinfo": "x",
-        "showlegend": False,
-    }
+    edges = axis.at(np.clip(histogram.edges, axis.first, axis.last))
+    margins = margins_of(result, metric, axis)
+    bars = {"type": "bar", "orientation": "h", "xaxis": "x2", "yaxis": "y", "showlegend": False}
+    inner = {"x": histogram.n.tolist(), "y": rounded((edges[1:] + edges[:-1]) / 2), "width": rounded(np.diff(edges))}
+    traces: list[Figure] = [
+        {**bars, **inner, "name": "all predictions", "marker": {"color": GREY}, "hoverinfo": "x"},
+    ]
+    for margin in margins:
+        outer = {"x": [margin.n], "y": [float(axis.at(margin.place))], "width": 0.01 * float(edges[-1] - edges[0])}
+        words = {"name": "beyond", "hovertext": ", ".join(margin.words), "hoverinfo": "text", "meta": "ink"}
+        traces.append({**bars, **outer, **words, "marker": {"color": DARK}})
+    return traces
 
 
 def _ticks(axis: Axis) -> Figure:
     ends = axis.at(np.array([axis.low, axis.high]))
     pad = 0.02 * (ends[1] - ends[0])
     at = rounded(axis.at(np.array(axis.ticks)))
-    return {"range": rounded(ends + np.array([-pad, pad])), "tickvals": at, "ticktext": list(axis.labels)}
+    ticks = {"tickvals": at, "ticktext": list(axis.labels), "zeroline": False}
+    return {"range": rounded(ends + np.array([-pad, pad])), **ticks}
 
 
-def _layout(axis: Axis, title: str, notes: list[Figure]) -> Figure:
+def _layout(axis: Axis, title: str, margins: list[Margin]) -> Figure:
+    notes = []
+    for margin in margins:
+        place = {"x": 1, "xref": "paper", "xanchor": "right", "y": float(axis.at(margin.place)), "yref": "y"}
+        side = {"yanchor": "bottom", "yshift": 4} if margin.place == axis.low else {"yanchor": "top", "yshift": -4}
+        text = {"text": "<br>".join(margin.words), "align": "right", "showarrow": False, "font": {"size": 11}}
+        notes.append({**place, **side, **text})
     return {
         "barmode": "overlay",
         "bargap": 0,
@@ -352,6 +343,6 @@ def _layout(axis: Axis, title: str, notes: list[Figure]) -> Figure:
         "xaxis": {"domain": [0, 0.84], "anchor": "y", "zeroline": False, "showgrid": False},
         "xaxis2": {"domain": [0.86, 1], "anchor": "y", "nticks": 2, "showgrid": False},
         "xaxis3": {"domain": [0, 0.84], "anchor": "y3", "zeroline": False, "showgrid": False},
-        "yaxis": {**_ticks(axis), "domain": [0.36, 1], "title": {"text": title}, "zeroline": False},
+        "yaxis": {**_ticks(axis), "domain": [0.36, 1], "title": {"text": title}},
         "yaxis3": {"domain": [0, 0.24], "anchor": "x3", "title": {"text": "predictions"}, "nticks": 4},
     }

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from truecal import _kernel
+from truecal.arrays import AnyArray
 from truecal.metrics import Metric, Rejection, bin_once
+from truecal.pairs import Pairs
 from truecal.recalibration import fit_logistic, log_odds, recalibrated
 from truecal.replicates import RandomState, map_seeds, redraw
 from truecal.tally import Floats, Ints, Tally, trusted
@@ -128,8 +130,7 @@ def find_intervals(
 
 
 def find_differences(
-    labels: Ints,
-    scores: tuple[Floats, Floats],
+    pairs: Pairs,
     metrics: Mapping[str, Metric],
     *,
     confidence: float = 0.95,
@@ -142,27 +143,28 @@ def find_differences(
     Labels are redrawn from a logistic regression on both models' log-odds.
     """
     check_confidence(confidence)
-    x = np.stack([np.ones(len(labels)), *(log_odds(score) for score in scores)], axis=1)
-    ones = np.ones(len(labels), np.int64)
-    beta = fit_logistic(x, ones, labels, np.array([0.0, 0.5, 0.5]), ridge=0.01)
+    scores, n, pos = pairs.scores, pairs.n, pairs.pos
+    x = np.stack([np.ones(len(n)), *(log_odds(score) for score in scores)], axis=1)
+    beta = fit_logistic(x, n, pos, np.array([0.0, 0.5, 0.5]), ridge=0.01)
     probability = np.asarray(1 / (1 + np.exp(-np.clip(x @ beta, -700, 700))))
-    groups = [np.unique(score, return_inverse=True, return_counts=True) for score in scores]
+    groups = [np.unique(score, return_inverse=True) for score in scores]
+    sizes = [_gather(group, n, len(distinct)) for distinct, group in groups]
 
     def values(drawn: Ints) -> Floats:
         found = []
-        for distinct, group, n in groups:
-            pos = np.bincount(group, weights=drawn, minlength=len(n)).astype(np.int64)
-            found.append(list(_values(trusted(distinct, n, pos), metrics).values()))
+        for (distinct, group), size in zip(groups, sizes, strict=True):
+            tally = trusted(distinct, size, _gather(group, drawn, len(distinct)))
+            found.append(list(_values(tally, metrics).values()))
         return np.array(found)
 
     def one(seed: int) -> Floats:
-        drawn = np.empty_like(ones)
-        _kernel.draw_positives(probability, ones, seed, drawn)
+        drawn = np.empty_like(n)
+        _kernel.draw_positives(probability, n, seed, drawn)
         first, second = values(drawn)
         return np.asarray(first - second)
 
-    first, second = values(labels)
-    redrawn = np.array(map_seeds(one, replicates, random_state, threads))
+    first, second = values(pos)
+    redrawn = np.array(map_seeds(lambda seeds: [one(seed) for seed in seeds], replicates, random_state, threads))
     differences = {}
     for i, name in enumerate(metrics):
         below, above = _spread(redrawn[:, i], confidence)
@@ -177,6 +179,11 @@ def check_confidence(confidence: float) -> None:
     """Refuse a confidence that is no probability."""
     if not 0 < confidence < 1:
         raise ValueError(f"`confidence` must lie between 0 and 1; it is {confidence!r}.")
+
+
+def _gather(group: AnyArray, counts: Ints, size: int) -> Ints:
+    """Counts of pairs as counts of one model's scores."""
+    return np.bincount(group, weights=counts, minlength=size).astype(np.int64)
 
 
 def _values(tally: Tally, metrics: Mapping[str, Metric]) -> dict[str, float]:

@@ -1,43 +1,51 @@
-"""Dataframes to tallies: one group-by that runs inside the user's own engine, through narwhals.
+"""Dataframes and files to tallies, inside the user's own engine.
 
-pandas, polars (eager and lazy), pyarrow tables and DuckDB relations. The engine groups by score, counts, and sorts
-rows that cannot be used into kinds, in a single pass; what comes back is one line for each distinct score.
+pandas, polars (eager and lazy), pyarrow tables, DuckDB relations, PySpark, Dask and Ibis, and files as `files` reads
+them.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from difflib import get_close_matches
-from typing import Any, Literal
+from datetime import date, datetime, timedelta
+from typing import Any, cast
 
 import numpy as np
 
-from truecal.arrays import AnyArray
-from truecal.tally import Tally, gathered
+from truecal.cells import Cells
+from truecal.pairs import Pairs
+from truecal.progress import Progress
+from truecal.query import KINDS, SCALE, Columns, OnNull, Query, Scale
+from truecal.spool import Spool
+from truecal.summaries import Summary
+from truecal.summary_files import find_summary, is_summary
+from truecal.tally import Ints, Rows, Sorted, Tally, gathered, group_keys
 
-# Why a row cannot be used, by its status; missing ones may be dropped on request.
-MISSING = {1: "`{score}` is null", 2: "`{score}` is NaN", 4: "`{label}` is null"}
-WRONG = {3: "`{score}` is outside [0, 1]", 5: "`{label}` is neither 0 nor 1"}
+Segment = tuple[Any, ...]
 
 
 def tally_frame(
-    frame: Any, *, label: str, score: str, pos_label: Any = None, on_null: Literal["raise", "drop"] = "raise"
+    frame: Any, *, label: str, score: str, pos_label: Any = None, on_null: OnNull = "raise", format: str | None = None
 ) -> Tally:
-    """Group a dataframe's rows by score, inside its own engine.
+    """Group rows by score.
 
     Parameters
     ----------
-    frame : dataframe
-        Of pandas, polars (eager or lazy), pyarrow or DuckDB.
+    frame : dataframe or path
+        Of pandas, polars (eager or lazy), pyarrow, DuckDB, PySpark, Dask or Ibis; or files, as `scan` takes them.
     label, score : str
         The columns of labels (0 and 1, or truth values) and of predicted probabilities.
     pos_label : optional
         The positive label, where labels are others; every other label counts as negative.
     on_null : "raise" or "drop"
-        What to do with rows whose label or score is null or NaN; dropping says how many.
+        What to do with rows whose label or score is null or NaN; dropping warns and says how many.
+    format : optional
+        Of files, where their names do not tell.
     """
-    ((_, tally),) = tally_segments(frame, label=label, score=score, by=(), pos_label=pos_label, on_null=on_null).items()
+    columns = Columns(label, (score,), (), pos_label, on_null, format)
+    tally, dropped = read_tally(frame, columns)
+    _warn(dropped)
     return tally
 
 
@@ -48,92 +56,192 @@ def tally_segments(
     score: str,
     by: str | Sequence[str],
     pos_label: Any = None,
-    on_null: Literal["raise", "drop"] = "raise",
-) -> dict[tuple[Any, ...], Tally]:
+    on_null: OnNull = "raise",
+    format: str | None = None,
+) -> dict[Segment, Tally]:
     """`tally_frame` for every combination of values in the columns `by`, in one pass; keyed by those values,
     sorted."""
-    if on_null not in ("raise", "drop"):
-        raise ValueError(f'`on_null` must be "raise" or "drop"; it is {on_null!r}.')
-    segments = [by] if isinstance(by, str) else list(by)
-    columns = _group(frame, label, score, segments, pos_label)
-    status = columns["status"].astype(np.int64)
-    _refuse(status, columns["n"], label, score, on_null)
-    kept = status == 0
-    if not kept.any():
-        raise ValueError("The frame must hold at least one row that can be used; it holds none.")
-    values = [columns[f"by{i}"][kept] for i in range(len(segments))]
-    keys = list(zip(*(column.tolist() for column in values), strict=True)) if segments else [()] * int(kept.sum())
-    places: dict[tuple[Any, ...], list[int]] = {}
-    for place, key in enumerate(keys):
-        places.setdefault(key, []).append(place)
-    # -0.0 and 0.0 are one score, though engines may keep them apart
-    scores = columns["score"][kept].astype(np.float64) + 0.0
-    n, pos = (columns[name][kept].astype(np.int64) for name in ("n", "pos"))
-    order = sorted(places, key=lambda key: [(value is None, str(type(value)), value) for value in key])
-    return {key: gathered(scores[places[key]], n[places[key]], pos[places[key]]) for key in order}
+    segments = (by,) if isinstance(by, str) else tuple(by)
+    columns = Columns(label, (score,), segments, pos_label, on_null, format)
+    query = Query.of(frame, columns)
+    with query.reading():
+        tallies, dropped = _split(query, query.grouped())
+    _warn(dropped)
+    return cast(dict[Segment, Tally], tallies)
 
 
-def _group(frame: Any, label: str, score: str, segments: list[str], pos_label: Any) -> dict[str, AnyArray]:
-    """One line for each segment, status and score: n and pos, as NumPy columns."""
-    try:
-        import narwhals as nw
-    except ImportError as error:
-        raise ImportError("Dataframes need narwhals: pip install 'truecal[frames]'") from error
-    try:
-        native = nw.from_native(frame)
-    except TypeError as error:
-        raise TypeError(
-            f"`frame` must be a dataframe of pandas, polars, pyarrow or DuckDB; it is {type(frame).__name__}."
-        ) from error
-    schema = native.collect_schema()
-    for role, name in (("label", label), ("score", score), *(("by", segment) for segment in segments)):
-        if name not in schema:
-            near = get_close_matches(str(name), list(schema), n=1)
-            hint = f"\n\nHint: did you mean {near[0]!r}?" if near else ""
-            raise ValueError(
-                f"`{role}` must be one of the columns {', '.join(map(repr, schema))}; it is {name!r}.{hint}"
-            )
-    if not schema[score].is_numeric():
-        raise TypeError(f"`{score}` must hold numbers in [0, 1]; it holds {schema[score]}.")
-    y, p = nw.col(label), nw.col(score).cast(nw.Float64)
-    if pos_label is not None:
-        positive, usable = y == pos_label, ~y.is_null()
-    elif schema[label] == nw.Boolean:
-        positive, usable = y, ~y.is_null()
-    elif schema[label].is_numeric():
-        positive, usable = y == 1, (y == 0) | (y == 1)
+def summarize(
+    frame: Any,
+    *,
+    label: str,
+    score: str,
+    by: str | Sequence[str] = (),
+    time: str | None = None,
+    every: str = "1d",
+    pos_label: Any = None,
+    on_null: OnNull = "raise",
+    format: str | None = None,
+    scale: Scale = SCALE,
+) -> Summary:
+    """What is needed of data to judge them later, alone or together with others: see `Summary` and `write_summary`.
+
+    Parameters
+    ----------
+    frame, label, score, pos_label, on_null, format
+        As in `tally_frame`.
+    by : name or names
+        Columns whose values make segments.
+    time : optional
+        A column of dates or times, to be cut into windows as long as `every` says: "1h", "1d", "1w", "1mo", "1q" or
+        "1y". It is one more of the summary's columns, the last.
+    scale : Scale
+        `Scale(grid=13)` groups scores into cells of 13 significant bits.
+
+    Examples
+    --------
+    >>> import polars, truecal
+    >>> frame = polars.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.9, 0.9], "country": ["de", "de", "at"]})
+    >>> truecal.summarize(frame, label="y", score="p", by="country")
+    Summary(2 segments by country, p for y, exact: 3 observations, 2 positive)
+    """
+    names = (by,) if isinstance(by, str) else tuple(by)
+    windows = {} if time is None else {time: every}
+    names = (*(name for name in names if name not in windows), *windows)
+    columns = Columns(label, (score,), names, pos_label, on_null, format, scale, windows)
+    summary = find_summary(frame, columns)
+    if summary is not None:
+        return summary.over(names)
+    parts: dict[Segment, Tally | Cells] = {}
+    if names:
+        parts, dropped = read_segments(frame, columns)
     else:
-        raise TypeError(
-            f"`{label}` must hold 0 and 1 or truth values; it holds {schema[label]}.\n\n"
-            "Hint: name the positive label with `pos_label`."
-        )
-    status: Any = nw.when(usable).then(nw.lit(0)).otherwise(nw.lit(5))
-    for code, condition in ((4, y.is_null()), (3, (p < 0) | (p > 1)), (2, p.is_nan()), (1, nw.col(score).is_null())):
-        status = nw.when(condition).then(nw.lit(code)).otherwise(status)
-    keys = [nw.col(segment).alias(f"by{i}") for i, segment in enumerate(segments)]
-    one = nw.when(positive).then(nw.lit(1)).otherwise(nw.lit(0))
-    rows = native.select(*keys, p.alias("score"), one.alias("one"), status.alias("status"))
-    # rows that cannot be used need no score of their own
-    held = nw.when(nw.col("status") == 0).then(nw.col("score")).otherwise(nw.lit(0.0))
-    rows = rows.with_columns(held.alias("score"))
-    names = [f"by{i}" for i in range(len(segments))]
-    found = rows.group_by(*names, "status", "score").agg(nw.len().alias("n"), nw.col("one").sum().alias("pos"))
-    if isinstance(found, nw.LazyFrame):
-        found = found.collect()
-    return {name: found[name].to_numpy() for name in found.columns}
+        whole, dropped = read_data(frame, columns)
+        parts[()] = group_keys(whole.key) if isinstance(whole, Rows) else whole
+    _warn(dropped)
+    return Summary.of(parts, columns)
 
 
-def _refuse(status: AnyArray, n: AnyArray, label: str, score: str, on_null: str) -> None:
-    counts = {code: int(n[status == code].sum()) for code in (*MISSING, *WRONG) if (status == code).any()}
-    total = int(n.sum())
+def read_tally(frame: Any, columns: Columns) -> tuple[Tally, str]:
+    """The tally of a frame or file, and what was dropped, in words."""
+    data, dropped = _read(Query.of(frame, columns), None)
+    return group_keys(data.key) if isinstance(data, Rows) else cast(Tally, data), dropped
 
-    def tell(codes: dict[int, str]) -> str:
-        found = {code: rule.format(label=label, score=score) for code, rule in codes.items() if code in counts}
-        return ", ".join(f"{rule} in {counts[code]:,}" for code, rule in found.items())
 
-    if tell(WRONG) or (on_null == "raise" and counts):
-        told = tell(MISSING | WRONG)
-        hint = "" if tell(WRONG) else '\n\nHint: `on_null="drop"` leaves rows out whose label or score is missing.'
-        raise ValueError(f"Every row must have a label and a score in [0, 1]; of {total:,} rows {told}.{hint}")
-    if counts:
-        warnings.warn(f"Of {total:,} rows {sum(counts.values()):,} were dropped: {tell(MISSING)}.", stacklevel=4)
+def read_data(frame: Any, columns: Columns) -> tuple[Sorted | Cells, str]:
+    """Data or a summary in whatever form fits: exactly, or in cells; and what was dropped, in words."""
+    summary = find_summary(frame, columns)
+    if summary is not None:
+        whole = summary.whole()
+        return whole.simplified() if isinstance(whole, Cells) else whole, ""
+    query = Query.of(frame, columns)
+    return _read(query, query.bits())
+
+
+def _read(query: Query, bits: int | None) -> tuple[Sorted | Cells, str]:
+    """The observations of a query that has no segments, and what was dropped, in words."""
+    batches = query.stream()
+    if batches is None:
+        lines = query.grouped() if bits is None else query.gridded(bits)
+        segments, dropped = _split(query, lines, bits)
+        return segments[()], dropped
+    spool, counts = Spool(query.columns.scale.memory, bits), np.zeros(KINDS, dtype=np.int64)
+    with query.reading(), Progress(query.rows, "rows") as progress:
+        for score, one, status in batches:
+            usable = status == 0
+            whole = bool(usable.all())
+            counts += np.bincount(status, minlength=KINDS) if not whole else [len(status), 0, 0, 0, 0, 0]
+            spool.add(*((score, one) if whole else (score[usable], one[usable])))
+            progress.step(len(status))
+    dropped = query.refuse(counts)
+    data = spool.gathered()
+    query.check_label(data.positives)
+    return data.simplified() if isinstance(data, Cells) else data, dropped
+
+
+def read_segments(frame: Any, columns: Columns) -> tuple[dict[Segment, Tally | Cells], str]:
+    """The observations of the segments of data or a summary, exactly or in cells, and what was dropped, in words."""
+    summary = find_summary(frame, columns)
+    if summary is not None:
+        parts = summary.over(columns.by).parts.items()
+        return {key: part.simplified() if isinstance(part, Cells) else part for key, part in parts}, ""
+    query = Query.of(frame, columns)
+    with query.reading():
+        bits = query.bits()
+        return _split(query, query.grouped() if bits is None else query.gridded(bits), bits)
+
+
+def read_pairs(frame: Any, columns: Columns) -> tuple[Pairs, str]:
+    """A frame's or file's rows grouped by two scores, and what was dropped, in words."""
+    if is_summary(frame):
+        raise ValueError("Two models are compared on the same rows; a summary has none.")
+    query = Query.of(frame, columns)
+    with query.reading():
+        lines = query.grouped()
+    dropped = query.refuse(np.bincount(lines["status"], weights=lines["n"], minlength=KINDS))
+    kept = lines["status"] == 0
+    n, pos = lines["n"][kept], lines["pos"][kept]
+    query.check_label(int(pos.sum()))
+    first, second = (lines[f"score{i}"][kept].astype(np.float64) for i in (0, 1))
+    return Pairs.gathered(first, second, n, pos), dropped
+
+
+def _split(query: Query, lines: dict[str, Any], bits: int | None = None) -> tuple[dict[Segment, Tally | Cells], str]:
+    """Grouped lines as one tally, or cells, for each segment, in order."""
+    dropped = query.refuse(np.bincount(lines["status"], weights=lines["n"], minlength=KINDS))
+    kept = np.flatnonzero(lines["status"] == 0)
+    segments: dict[Segment, int] = {}
+    code = np.zeros(len(kept), dtype=np.int64)
+    if query.columns.by:
+        windows = query.columns.windows
+        values = [_plain(lines[f"by{i}"], windows.get(name)) for i, name in enumerate(query.columns.by)]
+        keys = zip(*values, strict=True)
+        code = np.array([segments.setdefault(key, len(segments)) for key in keys], dtype=np.int64)[kept]
+    else:
+        segments[()] = 0
+    order = np.argsort(code, kind="stable")
+    ends = np.searchsorted(code[order], np.arange(len(segments) + 1))
+    query.check_label(int(lines["pos"][kept].sum()))
+    found = {}
+    for key in sorted(segments, key=lambda key: [(value is None, str(type(value)), value) for value in key]):
+        rows = kept[order[ends[segments[key]] : ends[segments[key] + 1]]]
+        if len(rows):
+            found[key] = _tally(lines, rows) if bits is None else _cells(lines, rows, bits)
+    return found, dropped
+
+
+def _tally(lines: dict[str, Any], rows: Ints) -> Tally:
+    # -0.0 and 0.0 are one score, though engines may keep them apart
+    return gathered(lines["score0"][rows].astype(np.float64) + 0.0, lines["n"][rows], lines["pos"][rows])
+
+
+def _cells(lines: dict[str, Any], rows: Ints, bits: int) -> Tally | Cells:
+    key, n, pos, total, low, high = (lines[name][rows] for name in ("key", "n", "pos", "total", "low", "high"))
+    return Cells.gathered(bits, (key, n, pos, total, low, high)).simplified()
+
+
+def _plain(values: list[Any], every: str | None) -> list[Any]:
+    """Segment values with one kind of nothing, where pandas has several, and windows as dates or times."""
+    plain = {value: None if _is_absent(value) else value for value in set(values)}
+    if every is not None:
+        plain = {value: known and _window(known, every) for value, known in plain.items()}
+    return [plain[value] for value in values]
+
+
+def _is_absent(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA, which answers no comparison."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
+
+
+def _window(value: Any, every: str) -> date | datetime:
+    """Where a window begins, of whatever type an engine's times are; days and longer ones are dates."""
+    if isinstance(value, int):  # microseconds, as some engines' times come out of NumPy
+        value = datetime(1970, 1, 1) + timedelta(microseconds=value)
+    start = datetime(*value.timetuple()[:6])
+    if every == "1h":
+        return start
+    return start.date() - timedelta(days=start.weekday() if every == "1w" else 0)
+
+
+def _warn(dropped: str) -> None:
+    if dropped:
+        warnings.warn(dropped[0].upper() + dropped[1:] + ".", stacklevel=3)

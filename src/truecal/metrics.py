@@ -6,7 +6,7 @@ by a norm weighted with the bins' sizes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -58,8 +58,16 @@ class Binned:
         """How many of each bin's predictions the test rejects, as too low and as too high."""
         key = test, significance, tolerance
         if key not in self._rejected:
-            self._rejected[key] = count_rejected(test, self.data, self.partition, significance, tolerance)
+            (self._rejected[key],) = count_rejected(test, self.data, [self.partition], significance, tolerance)
         return self._rejected[key]
+
+    @staticmethod
+    def reject_together(bins: Sequence[Binned], loss: Rejection) -> None:
+        """`rejected` of many partitions of the same data at once, which decides equal bins once."""
+        key = loss.test, loss.significance, loss.tolerance
+        found = count_rejected(key[0], bins[0].data, [each.partition for each in bins], *key[1:])
+        for each, rejected in zip(bins, found, strict=True):
+            each._rejected[key] = rejected
 
 
 class Loss(Protocol):

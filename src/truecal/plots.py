@@ -13,9 +13,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from truecal.axis import BLUE, DARK, GREY, RED, Axis, Scale, drawn_of, fit_axis, table_of
+from truecal.axis import (
+    BLUE,
+    DARK,
+    GREY,
+    RED,
+    Axis,
+    Margin,
+    Scale,
+    drawn_of,
+    edge_ticks,
+    fit_axis,
+    margins_of,
+    stride,
+    table_of,
+    violins_of,
+)
 from truecal.result import Result, format_value, name_metric
-from truecal.shapes import Histogram, Scores, spaced
+from truecal.shapes import Histogram
 from truecal.tally import Floats
 
 MANY = 60  # bins from here on are drawn without gaps and edges
@@ -71,7 +86,7 @@ def draw_test_based(
     need_matplotlib("matplotlib")
     table = table_of(result, metric)
     axis = fit_axis([result], metric, scale) if axis is None else axis
-    scores, histogram, outline = drawn_of(result, metric, axis.logit)
+    _, histogram, outline = drawn_of(result, metric, axis.logit)
     axes = _frame(ax)
     main, held = axes.main, np.flatnonzero(table.n > 0)
     many = len(table) > MANY
@@ -85,9 +100,8 @@ def draw_test_based(
         alpha=0.22,
         label="accepted by the test",
     )
-    inner = np.flatnonzero(~np.isnan(outline.low))
-    heights = axis.place(spaced(outline.low[inner], outline.high[inner], outline.width.shape[1], axis.logit))
-    reach = (0.5 if many else 0.36) * outline.width[inner] / 1000
+    inner, heights, width = violins_of(outline, axis)
+    reach = (0.5 if many else 0.36) * width
     x = np.concatenate([inner[:, None] + 1 - reach, (inner[:, None] + 1 + reach)[:, ::-1]], axis=1)
     y = np.concatenate([heights, heights[:, ::-1]], axis=1)
     violins = need_matplotlib("matplotlib.collections").PolyCollection(
@@ -95,37 +109,33 @@ def draw_test_based(
         facecolor=DARK,
         edgecolor=DARK,
         alpha=0.75,
-        linewidth=0.3 if many else 0.8,
+        linewidth=0.3 if many else 1.2,
         label="predictions",
     )
     main.add_collection(violins, autolim=False)
     rates = axis.place(table.rate[held])
     main.hlines(rates, centre - half, centre + half, color=RED, linewidth=1.5 if many else 2.5, label="observed rate")
-    if axis.logit:
-        for count, position, bins in ((scores.zeros, axis.low, held[:1]), (scores.ones, axis.high, held[-1:])):
-            if count:
-                main.plot(bins + 1, [position], "D", color=DARK, markersize=5, clip_on=False, zorder=5)
+    margins = margins_of(result, metric, axis)
+    for margin in margins:
+        place = np.full(len(margin.bins), margin.place)
+        main.plot(margin.bins + 1, place, "D", color=DARK, markersize=2 if many else 5, clip_on=False, zorder=5)
     _sizes_by_bin(axes.sizes, result, metric, half)
-    _histogram_beside(axes.histogram, histogram, scores, axis)
+    _histogram_beside(axes.histogram, histogram, margins, axis)
     probability_axis(main.yaxis, main.set_ylim, axis)
     main.set_ylabel("probability" + ", logit scale" * axis.logit)
     most = max(3, int(_inches(ax, main) / 0.32))
     span = (0.5, len(table) + 0.5)
     main.set_xlim(span)
-    step = _stride(len(table), most)
+    step = stride(len(table), most)
     numbers = [*([1] if step > 2 else []), *range(step, len(table) + 1, step)]
     main.set_xticks(numbers, [str(number) for number in numbers], fontsize="small")
-    edges = [*table.left.tolist(), float(table.right[-1])]
-    step = _stride(len(edges), 2 * most if len(edges) > 7 else most)
-    shown = [i for i in range(0, len(edges), step) if i == 0 or len(edges) - 1 - i >= step] + [len(edges) - 1]
+    places, names = edge_ticks(table, 2 * most if len(table) > 6 else most)
     axes.sizes.set_xlim(span)
-    axes.sizes.set_xticks(
-        [i + 0.5 for i in shown], [f"{edges[i]:.3g}" for i in shown], rotation=90 if len(shown) > 7 else 0
-    )
+    axes.sizes.set_xticks(places, names, rotation=90 if len(names) > 7 else 0)
     axes.sizes.tick_params(axis="x", labelsize="small")
     axes.sizes.set_xlabel("bins, by their edges")
     main.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=3, frameon=False, fontsize="small", borderpad=0)
-    entitle(axes.main, title, describe(result, metric))
+    entitle(axes.main, title, _fold(describe(result, metric), _inches(ax, main)))
     return axes
 
 
@@ -146,7 +156,7 @@ def draw_reliability(
     metric = ("ece" if "ece" in result.tables else None) if metric is None else metric
     table = table_of(result, metric)
     axis = fit_axis([result], metric, scale, wide=False)
-    scores, histogram, _ = drawn_of(result, metric, axis.logit)
+    _, histogram, _ = drawn_of(result, metric, axis.logit)
     axes = _frame(ax)
     main, held = axes.main, table.n > 0
     ends = np.array(axis.limits)
@@ -154,7 +164,8 @@ def draw_reliability(
     x, y = axis.place(table.mean[held]), axis.place(table.rate[held])
     low, high = axis.place(table.rate_low[held]), axis.place(table.rate_high[held])
     small = held.sum() > MANY
-    main.vlines(x, low, high, color=DARK, linewidth=0.8 if small else 1.5, label="exact interval")
+    thin = {"linewidth": 0.8, "alpha": 0.35} if small else {"linewidth": 1.5}
+    main.vlines(x, low, high, color=DARK, label="exact interval", **thin)
     main.plot(x, y, "o", color=RED, markersize=3 if small else 6, label="observed rate")
     left, right = axis.place(table.left), axis.place(table.right)
     _stack(axes.sizes, left, right - left, result, metric)
@@ -166,11 +177,11 @@ def draw_reliability(
         line.axes.set(**{f"{line.axis_name}scale": "logit" if log else "linear"})
         probability_axis(line, bound, axis)
     main.xaxis.set_ticklabels([])
-    _histogram_beside(axes.histogram, histogram, scores, axis)
+    _histogram_beside(axes.histogram, histogram, margins_of(result, metric, axis), axis)
     main.set_ylabel("observed rate" + ", logit scale" * axis.logit)
     axes.sizes.set_xlabel("mean prediction" + ", logit scale" * axis.logit)
     main.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncols=3, frameon=False, fontsize="small", borderpad=0)
-    entitle(axes.main, title, describe(result, metric))
+    entitle(axes.main, title, _fold(describe(result, metric), _inches(ax, main)))
     return axes
 
 
@@ -183,28 +194,39 @@ def draw_errors(
     ax: Any = None,
 ) -> Any:
     """Where the predictions are wrong: along the score axis, the share rejected as too high (red, upwards) and as too
-    low (blue, downwards), over all predictions in grey."""
+    low (blue, downwards), over all predictions in grey. What lies beyond a logit axis has bars of its own at the
+    margins, with its count."""
     plt = need_matplotlib()
     axis = fit_axis([result], metric, scale)
-    scores, histogram, outline = drawn_of(result, metric, axis.logit)
+    _, histogram, outline = drawn_of(result, metric, axis.logit)
     ax = plt.subplots(figsize=(8, 3.6), layout="constrained")[1] if ax is None else ax
     if axis.logit:
         ax.set_xscale("logit")
-    edges, n = axis.place(histogram.edges), np.maximum(histogram.n, 1)
+    edges, n = np.clip(histogram.edges, axis.first, axis.last), np.maximum(histogram.n, 1)
+    margins = margins_of(result, metric, axis)
     back = ax.twinx()
     back.stairs(histogram.n, edges, fill=True, color=GREY, alpha=0.35)
-    back.set_ylim(-1.1 * histogram.n.max(), 1.1 * histogram.n.max())
+    most = 1.2 * max(histogram.n.max(), *(margin.n for margin in margins), 1)
+    back.set_ylim(-most, most)
     back.set_yticks([])
     ax.set_zorder(back.get_zorder() + 1)
     ax.patch.set_visible(False)
     ax.stairs(100 * outline.too_high / n, edges, fill=True, color=RED, label="rejected: prediction too high")
     ax.stairs(-100 * outline.too_low / n, edges, fill=True, color=BLUE, label="rejected: prediction too low")
     ax.fill_between([], [], color=GREY, alpha=0.35, label="all predictions (number)")
+    for margin in margins:
+        bar = {"x": margin.left, "width": margin.right - margin.left, "align": "edge"}
+        back.bar(height=margin.n, color=GREY, alpha=0.35, **bar)
+        ax.bar(height=100 * margin.too_high / margin.n, color=RED, **bar)
+        ax.bar(height=-100 * margin.too_low / margin.n, color=BLUE, **bar)
+        text: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
+        text |= {"ha": "left", "xytext": (4, 0)} if margin.place == axis.low else {"ha": "right", "xytext": (-4, 0)}
+        ax.annotate(", ".join(margin.words), (axis.limits[margin.place == axis.high], 110), **text)
     ax.axhline(0, color=DARK, linewidth=0.8)
-    ax.set_ylim(-110, 110)
+    ax.set_ylim(-120, 120)
     ax.set_yticks([-100, -50, 0, 50, 100], ["100 %", "50 %", "0", "50 %", "100 %"])
     probability_axis(ax.xaxis, ax.set_xlim, axis)
-    ax.set_xlabel("prediction" + ", logit scale" * axis.logit + _extremes(scores) * axis.logit)
+    ax.set_xlabel("prediction" + ", logit scale" * axis.logit)
     ax.set_ylabel("share rejected")
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, frameon=False, fontsize="small", borderpad=0)
     entitle(ax, title, describe(result, metric))
@@ -247,16 +269,15 @@ def _frame(ax: Any) -> DiagramAxes:
     return DiagramAxes(main, sizes, histogram)
 
 
+def _fold(numbers: str, inches: float) -> str:
+    """The numbers of a title in two lines where there is no room for one."""
+    return numbers if inches > 5 else numbers.replace("   N", "\nN", 1)
+
+
 def _inches(ax: Any, main: Any) -> float:
     figure = main.get_figure(root=True)
     whole = figure.get_size_inches()[0]
     return float(0.72 * whole if ax is None else 0.8 * ax.get_position().width * whole)
-
-
-def _stride(count: int, most: int) -> int:
-    return next(
-        step for step in (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, count) if count <= step * most or step == count
-    )
 
 
 def _boxes(ax: Any, x: tuple[Floats, Floats], y: tuple[Floats, Floats], **style: Any) -> None:
@@ -290,7 +311,7 @@ def short_count(n: float, _: int = 0) -> str:
     return f"{n / 1e3:g}k" if n >= 1e4 else f"{n:,.0f}"
 
 
-def _histogram_beside(ax: Any, histogram: Histogram, scores: Scores, axis: Axis) -> None:
+def _histogram_beside(ax: Any, histogram: Histogram, margins: list[Margin], axis: Axis) -> None:
     if axis.logit:
         ax.set_yscale("logit")
     edges = axis.place(histogram.edges)
@@ -298,16 +319,12 @@ def _histogram_beside(ax: Any, histogram: Histogram, scores: Scores, axis: Axis)
     probability_axis(ax.yaxis, ax.set_ylim, axis)
     ax.yaxis.set_ticklabels([])
     most = max(1, int(histogram.n.max()))
-    if axis.logit:
-        for count, position, value, side in (
-            (scores.zeros, axis.low, 0, "bottom"),
-            (scores.ones, axis.high, 1, "top"),
-        ):
-            if count:
-                most = max(most, count)
-                ax.hlines(position, 0, count, color=DARK, linewidth=4)
-                place = ax.get_yaxis_transform()
-                ax.text(0.98, position, f"{count:,} at {value}", transform=place, ha="right", va=side, fontsize="small")
+    for margin in margins:
+        most = max(most, margin.n)
+        ax.hlines(margin.place, 0, margin.n, color=DARK, linewidth=4)
+        text = {"textcoords": "offset points", "ha": "left", "fontsize": "small", "xycoords": ax.get_yaxis_transform()}
+        text |= {"va": "bottom", "xytext": (3, 3)} if margin.place == axis.low else {"va": "top", "xytext": (3, -3)}
+        ax.annotate("\n".join(margin.words), (0, margin.place), **text)
     ax.set_xlim(0, 1.05 * most)
     ax.xaxis.set_major_locator(need_matplotlib("matplotlib.ticker").MaxNLocator(1, integer=True, prune="lower"))
     ax.xaxis.set_major_formatter(need_matplotlib("matplotlib.ticker").FuncFormatter(short_count))
@@ -323,11 +340,6 @@ def probability_axis(line: Any, bound: Any, axis: Axis) -> None:
     line.set_major_locator(ticker.FixedLocator(axis.ticks))
     line.set_major_formatter(ticker.FixedFormatter(axis.labels))
     line.set_minor_locator(ticker.NullLocator())
-
-
-def _extremes(scores: Scores) -> str:
-    parts = [f"{count:,} exactly {value}" for count, value in ((scores.zeros, 0), (scores.ones, 1)) if count]
-    return f" ({' and '.join(parts)} not shown)" if parts else ""
 
 
 def entitle(ax: Any, title: str | None, numbers: str, pad: float = 22) -> None:

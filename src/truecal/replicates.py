@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from truecal import _kernel
-from truecal.metrics import Metric, bin_once
+from truecal.binning import Binning
+from truecal.metrics import Binned, Metric, Rejection, bin_once
+from truecal.progress import Progress
 from truecal.tally import Floats, Ints, Tally, trusted
 
+MOST_TOGETHER = 64
+ROWS_AT_ONCE = 200_000
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
@@ -32,31 +33,48 @@ def redraw(
     Every set has its own seed, so the values do not depend on the number of threads.
     """
 
-    def one(seed: int) -> list[float]:
-        pos = np.empty_like(tally.n)
-        _kernel.draw_positives(probability, tally.n, seed, pos)
-        drawn = trusted(tally.score, tally.n, pos)
-        bins = bin_once(drawn, metrics)
-        return [metric.on(bins[metric.binning]) for metric in metrics.values()]
+    def some(seeds: list[int]) -> list[list[float]]:
+        drawn = [_bin_redrawn(tally, probability, metrics, seed) for seed in seeds]
+        for metric in metrics.values():
+            if isinstance(metric.loss, Rejection):
+                Binned.reject_together([bins[metric.binning] for bins in drawn], metric.loss)
+        return [[metric.on(bins[metric.binning]) for metric in metrics.values()] for bins in drawn]
 
-    values = np.array(map_seeds(one, replicates, random_state, threads))
+    values = np.array(map_seeds(some, replicates, random_state, threads, together=max(1, ROWS_AT_ONCE // len(tally))))
     return dict(zip(metrics, values.T, strict=True))
 
 
-def map_seeds(function: Callable[[int], Any], replicates: int, random_state: RandomState, threads: int) -> list[Any]:
-    """The function of `replicates` seeds, in order. An interrupt stops it within a replicate."""
+def _bin_redrawn(tally: Tally, probability: Floats, metrics: Mapping[str, Metric], seed: int) -> dict[Binning, Binned]:
+    """The bins of redrawn labels; the labels themselves are not kept."""
+    pos = np.empty_like(tally.n)
+    _kernel.draw_positives(probability, tally.n, seed, pos)
+    bins = bin_once(trusted(tally.score, tally.n, pos), metrics)
+    return {scheme: Binned(tally, binned.partition) for scheme, binned in bins.items()}
+
+
+def map_seeds(
+    function: Callable[[list[int]], list[Any]],
+    replicates: int,
+    random_state: RandomState,
+    threads: int,
+    together: int = 1,
+) -> list[Any]:
+    """The function of `replicates` seeds, in order, given so many at a time. An interrupt stops it within a call."""
     check_counts(replicates, threads)
     seeds = draw_seeds(random_state, replicates).tolist()
     results: list[Any] = [None] * replicates
-    with Progress(replicates) as progress, ThreadPoolExecutor(threads) as pool:
+    # a chunk for each thread at least
+    step = min(together, MOST_TOGETHER, -(-replicates // threads))
+    with Progress(replicates, "replicates") as progress, ThreadPoolExecutor(threads) as pool:
         stop = False
 
         def work(first: int) -> None:
-            for i in range(first, replicates, threads):
+            for i in range(first * step, replicates, threads * step):
                 if stop:
                     return
-                results[i] = function(seeds[i])
-                progress.step()
+                chunk = seeds[i : i + step]
+                results[i : i + step] = function(chunk)
+                progress.step(len(chunk))
 
         futures = [pool.submit(work, first) for first in range(threads)]
         try:
@@ -85,32 +103,3 @@ def check_counts(replicates: int, threads: int) -> None:
     for name, value in (("replicates", replicates), ("threads", threads)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
             raise ValueError(f"`{name}` must be a whole number, 1 or more; it is {value!r}.")
-
-
-class Progress:
-    """A line on standard error that counts replicates, on a terminal, once the work takes longer than a second."""
-
-    def __init__(self, total: int) -> None:
-        self.total, self.done = total, 0
-        self.shown = False
-        self.next = time.monotonic() + 1
-        self.wanted = sys.stderr is not None and sys.stderr.isatty()
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def step(self) -> None:
-        self.done += 1
-        if self.wanted and time.monotonic() >= self.next:
-            self.next = time.monotonic() + 0.2
-            self.shown = True
-            filled = 30 * self.done // self.total
-            sys.stderr.write(f"\r[{'#' * filled}{'.' * (30 - filled)}] {self.done:,} of {self.total:,} replicates")
-            sys.stderr.flush()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.shown:
-            sys.stderr.write("\r" + " " * 70 + "\r")
-            sys.stderr.flush()

@@ -1,4 +1,54 @@
-"""The fixed parts of the report: its style, its script, its explanations. Nothing here comes from the user."""
+"""The parts of the report that are the same for all: how a figure and a table are written, style, script, explanations.
+
+The writers escape what they are given; the rest does not come from the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+SHARES = ("rejected_share", "too_low", "too_high")
+
+
+def write_figure(number: str, size: str, label: str, caption: str) -> str:
+    """The place of a figure, which the script draws."""
+    return (
+        f'<figure><h3>{escape(label)}</h3><div class="plot {size}" data-figure="{number}" id="{number}" role="img" '
+        f'aria-label="{escape(label)}. {escape(caption)}"></div><figcaption>{escape(caption)}</figcaption></figure>'
+    )
+
+
+def write_table(number: str, what: str, names: Mapping[str, str], columns: Mapping[str, list[Any]]) -> str:
+    """A table that sorts and downloads, with these headings."""
+    what = escape(what)
+    head = "".join(
+        f'<th scope="col" aria-sort="none" data-name="{key}"><button type="button">{text}</button></th>'
+        for key, text in names.items()
+    )
+    rows = "".join(
+        "<tr>" + "".join(_cell(key, value) for key, value in zip(names, row, strict=True)) + "</tr>"
+        for row in zip(*(columns[key] for key in names), strict=True)
+    )
+    return (
+        f"<p><button type='button' class='act csv' data-table='{number}' data-file='truecal-{number}.csv'>"
+        f'Download as CSV</button></p><div class="wide" tabindex="0" role="region" aria-label="{what}">'
+        f'<table class="sorts" id="{number}"><caption>{what}; a heading sorts</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _cell(key: str, value: float | str) -> str:
+    if isinstance(value, str):
+        return f'<td data-v="{escape(value)}">{escape(value)}</td>'
+    if value != value:  # noqa: PLR0124
+        return '<td data-v=""></td>'
+    if isinstance(value, int):
+        return f'<td data-v="{value}">{value:,}</td>'
+    raw = "Infinity" if value == float("inf") else repr(value)
+    return f'<td data-v="{raw}">{f"{100 * value:.1f} %" if key in SHARES else f"{value:.4g}"}</td>'
+
 
 STYLE = """
 :root { --ink: #1f2328; --soft: #57606a; --page: #ffffff; --card: #f6f8fa; --line: #d0d7de; --good: #0b6e4f;
@@ -36,13 +86,15 @@ figure { margin: 1rem 0; } .plot { width: 100%; height: 34rem; } .plot.low { hei
 figcaption { color: var(--soft); font-size: 0.9rem; }
 dt { font-weight: 600; margin-top: 0.6rem; } dd { margin: 0 0 0 1rem; }
 .twin { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; } .twin > * { min-width: 0; }
+.twin > .all { grid-column: 1 / -1; }
 @media (max-width: 50rem) { #metrics th .soft { display: none; }
   .twin { grid-template-columns: 1fr; } .plot { height: 28rem; } }
 @media print { :root { --ink: #000; --soft: #444; --page: #fff; --card: #fff; --line: #bbb; --violin: #4a5058; }
   body { max-width: none; font-size: 11pt; } .switch, .act, .modebar { display: none !important; }
-  .wide { overflow: visible; } table { font-size: 7.5pt; } th, td { padding: 0.1rem 0.25rem; }
-  figure, tr, .verdict { break-inside: avoid; } .twin { display: block; }
-  .plot text { fill: #000 !important; } summary { display: none; } }
+  .wide { overflow: visible; } table { font-size: 6.5pt; } th, td { padding: 0.1rem 0.2rem; }
+  thead th { white-space: normal; vertical-align: bottom; }
+  figure, tr, .verdict { break-inside: avoid; } h2, h3 { break-after: avoid; } .twin { display: block; }
+  .plot, .plot.low { height: auto; } .plot text { fill: #000 !important; } summary { display: none; } }
 """
 
 SCRIPT = """
@@ -69,6 +121,11 @@ SCRIPT = """
       plot_bgcolor: 'rgba(0,0,0,0)', autosize: true, dragmode: narrow ? false : 'zoom',
       modebar: { bgcolor: 'rgba(0,0,0,0)', color: colour('--soft'), activecolor: colour('--ink') },
       hoverlabel: { align: 'left', font: { size: 13 } } }, figure.layout);
+    const edges = layout.xaxis3;
+    if (narrow && edges && edges.tickangle) {
+      edges.ticktext = edges.ticktext.map(function (text, i) { return i % 2 ? '' : text; });
+    }
+    if (narrow && plot.classList.contains('free')) { layout.yaxis.tickfont = { size: 9 }; }
     if (printing) { layout.width = 680; layout.height = layout.height || plot.clientHeight; layout.autosize = false; }
     layout.font.color = printing ? '#000' : colour('--ink');
     for (const key of Object.keys(layout)) {
@@ -76,6 +133,7 @@ SCRIPT = """
         layout[key].gridcolor = printing ? '#ddd' : colour('--grid');
         layout[key].linecolor = layout[key].zerolinecolor = printing ? '#bbb' : colour('--line');
         layout[key].automargin = true;
+        if (layout[key].title) { layout[key].title.standoff = 8; }
       }
     }
     for (const trace of figure.data) {
@@ -105,19 +163,20 @@ SCRIPT = """
     printing = true; again(true);
   });
   window.addEventListener('afterprint', function () { printing = false; again(false); });
-  document.querySelectorAll('table.bins').forEach(function (table) {
+  document.querySelectorAll('table.sorts').forEach(function (table) {
     const heads = Array.from(table.tHead.rows[0].cells);
     heads.forEach(function (head, column) {
       head.firstElementChild.addEventListener('click', function () {
         const down = head.getAttribute('aria-sort') === 'ascending';
         heads.forEach(function (other) { other.setAttribute('aria-sort', 'none'); });
         head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
-        const value = function (row) { const v = row.cells[column].dataset.v; return v === '' ? NaN : Number(v); };
         const rows = Array.from(table.tBodies[0].rows);
         rows.sort(function (a, b) {
-          const x = value(a), y = value(b);
-          if (Number.isNaN(x) || Number.isNaN(y)) { return Number.isNaN(x) - Number.isNaN(y); }
-          return x === y ? 0 : (x < y) === down ? 1 : -1;
+          const x = a.cells[column].dataset.v, y = b.cells[column].dataset.v;
+          if (x === '' || y === '') { return (x === '') - (y === ''); }
+          const text = ['segment', 'window', 'verdict'].includes(head.dataset.name);
+          const order = text ? x.localeCompare(y, 'en', { numeric: true }) : x - y;
+          return (down ? -order : order) || 0;
         });
         rows.forEach(function (row) { table.tBodies[0].appendChild(row); });
       });
@@ -129,7 +188,10 @@ SCRIPT = """
       const heads = Array.from(table.tHead.rows[0].cells);
       const lines = [heads.map(function (cell) { return cell.dataset.name; }).join(',')];
       for (const row of table.tBodies[0].rows) {
-        lines.push(Array.from(row.cells).map(function (cell) { return cell.dataset.v; }).join(','));
+        lines.push(Array.from(row.cells).map(function (cell) {
+          const v = cell.dataset.v;
+          return /[",\\r\\n]/.test(v) ? '"' + v.replace(/"/g, '""') + '"' : v;
+        }).join(','));
       }
       const link = document.createElement('a');
       link.href = URL.createObjectURL(new Blob([lines.join('\\n') + '\\n'], { type: 'text/csv' }));
@@ -171,7 +233,7 @@ EXPLANATIONS = {
     ),
     "Logit scale": (
         "Stretches the ends of the probability axis, so that 0.001 and 0.01 are as far apart as 0.01 and 0.1."
-        " Predictions of exactly 0 or 1 are shown at its margins and counted."
+        " Predictions of exactly 0 or 1, and the few far beyond the others, are shown at its margins and counted."
     ),
 }
 

@@ -9,14 +9,15 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from truecal.axis import Scale, choose_scale, table_of
 from truecal.binning import Quantile, Uniform
-from truecal.comparisons import check_models
-from truecal.figures import diagram_figure, errors_figure, metrics_figures, need_plotly, reliability_figure
+from truecal.comparisons import binnings_of, check_models, metrics_figures
+from truecal.drift_table import DriftTable
+from truecal.figures import binnings_figure, diagram_figure, errors_figure, need_plotly, reliability_figure
 from truecal.metrics import Rejection
-from truecal.report_page import CITATION, EXPLANATIONS, SCRIPT, STYLE
+from truecal.report_page import CITATION, EXPLANATIONS, SCRIPT, STYLE, write_figure, write_table
+from truecal.report_sections import Figures, drift_section, segments_section
 from truecal.result import (
     MulticlassResult,
     Result,
@@ -26,6 +27,7 @@ from truecal.result import (
     name_metric,
     name_test,
 )
+from truecal.segments import SegmentTable
 
 # no request leaves the page, whatever is in it
 POLICY = (
@@ -52,7 +54,6 @@ COLUMNS = {
     "p_value": "p-value",
     "p_adjusted": "adjusted",
 }
-Figures = dict[str, dict[str, Any]]
 
 
 def report(
@@ -62,6 +63,8 @@ def report(
     title: str = "Calibration report",
     metric: str | None = None,
     scale: Scale | None = None,
+    segments: SegmentTable | None = None,
+    drift: DriftTable | None = None,
 ) -> Path:
     """Write results as one HTML file that needs nothing else, and return its path.
 
@@ -75,6 +78,10 @@ def report(
         Whose bins are shown; those of the first metric by default.
     scale : "linear" or "logit", optional
         Of the probability axes at first; the page has a switch. Chosen as in `draw_test_based` by default.
+    segments : SegmentTable, optional
+        What `judge_segments` found, as a table and a picture of the segments that exceed chance most.
+    drift : DriftTable, optional
+        What `drift` or `judge_windows` found, as a table and a picture of the windows.
 
     Examples
     --------
@@ -86,7 +93,8 @@ def report(
     named = _named(results)
     for result in named.values():
         table_of(result, metric)
-    text = _page(named, plotly.get_plotlyjs(), title, metric, choose_scale(named.values(), metric, scale))
+    logit = choose_scale(named.values(), metric, scale)
+    text = _page(named, plotly.get_plotlyjs(), title, metric, logit=logit, segments=segments, drift=drift)
     place = Path(path)
     draft = place.with_name(f".{place.name}.{os.getpid()}.tmp")
     try:
@@ -105,13 +113,24 @@ def _named(results: Result | MulticlassResult | Mapping[str, Result]) -> dict[st
     return check_models(results)
 
 
-def _page(named: dict[str, Result], plotly: str, title: str, metric: str | None, logit: bool) -> str:
+def _page(
+    named: dict[str, Result],
+    plotly: str,
+    title: str,
+    metric: str | None,
+    *,
+    logit: bool,
+    segments: SegmentTable | None,
+    drift: DriftTable | None,
+) -> str:
     figures: Figures = {}
     lead, tone = _lead(named, metric)
     body = [f"<h1>{escape(title)}</h1>", f'<p class="verdict {tone}" id="verdict">{lead}</p>']
     body += [_navigation(named, metric) if len(named) > 1 else ""]
     body += [_metrics_section(named, figures), _switch(logit)]
     body += [_model(i, name, result, metric, figures) for i, (name, result) in enumerate(named.items(), 1)]
+    body += [] if segments is None else [segments_section(segments, figures)]
+    body += [] if drift is None else [drift_section(drift, figures)]
     body += [_settings(named, plotly), _explanations()]
     data = json.dumps(figures, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
@@ -219,7 +238,9 @@ def _metrics_section(named: dict[str, Result], figures: Figures) -> str:
     for kind, figure in metrics_figures(named).items():
         number = f"metrics-{len(figures)}"
         figures[number] = {"linear": figure}
-        plots.append(_figure(number, "free", f"Metrics: {kind}", "Dots are values, lines intervals, grey is chance."))
+        plots.append(
+            write_figure(number, "free", f"Metrics: {kind}", "Dots are values, lines intervals, grey is chance.")
+        )
     more = f"<details><summary>More metrics as pictures</summary>{''.join(plots[1:])}</details>" if plots[1:] else ""
     return f"<h2>Metrics</h2>{table}{''.join(plots[:1])}{more}"
 
@@ -244,14 +265,16 @@ def _model(i: int, name: str, result: Result, metric: str | None, figures: Figur
     figures[f"diagram-{i}"] = {scale: diagram_figure(result, metric, scale) for scale in scales}
     figures[f"errors-{i}"] = {scale: errors_figure(result, metric, scale) for scale in scales}
     plots = [
-        _figure(
+        write_figure(
             f"diagram-{i}",
             "",
             f"Test-based reliability diagram of {name}",
             "For each bin: its predictions (the shape), the observed rate (red line) and the predictions that the "
             "test accepts (blue band). Below: bin sizes in grey, rejected predictions in red. Right: all predictions.",
         ),
-        _figure(f"errors-{i}", "low", f"Where {name} is wrong", "Share of predictions rejected, along the score axis."),
+        write_figure(
+            f"errors-{i}", "low", f"Where {name} is wrong", "Share of predictions rejected, along the score axis."
+        ),
     ]
     twins = []
     for kind in (Uniform, Quantile):
@@ -261,7 +284,13 @@ def _model(i: int, name: str, result: Result, metric: str | None, figures: Figur
             figures[number] = {scale: reliability_figure(result, key, scale) for scale in scales}
             caption = f"Observed rate against mean prediction, {describe_bins(result.metrics[key])}."
             what = "equal widths" if kind is Uniform else "equal sizes"
-            twins.append(_figure(number, "", f"Reliability diagram of {name}, {what}", caption))
+            twins.append(write_figure(number, "", f"Reliability diagram of {name}, {what}", caption))
+    rows = binnings_of(result)
+    if len(rows) > 1:
+        figures[f"binnings-{i}"] = {scale: binnings_figure(result, scale) for scale in scales}
+        caption = "Each way of binning the same predictions: edges dotted, sizes grey, observed rates red."
+        more = write_figure(f"binnings-{i}", "free", f"The binnings of {name}", caption)
+        twins.append(f'<details class="all"><summary>Binnings compared</summary>{more}</details>')
     notes = "".join(f'<p class="soft">Note: {escape(note)}.</p>' for note in result.notes)
     return (
         f'<section id="model-{i}"><h2>{escape(name)}</h2><p class="verdict {tone}">{text}</p>{"".join(plots)}'
@@ -269,40 +298,12 @@ def _model(i: int, name: str, result: Result, metric: str | None, figures: Figur
     )
 
 
-def _figure(number: str, size: str, label: str, caption: str) -> str:
-    return (
-        f'<figure><h3>{escape(label)}</h3><div class="plot {size}" data-figure="{number}" id="{number}" role="img" '
-        f'aria-label="{escape(label)}. {escape(caption)}"></div><figcaption>{escape(caption)}</figcaption></figure>'
-    )
-
-
 def _bins(i: int, name: str, result: Result, metric: str) -> str:
     table = result.tables[metric]
     columns = {"bin": list(range(1, len(table) + 1)), **{key: col.tolist() for key, col in table.columns().items()}}
-    keys = [key for key in COLUMNS if key != "p_adjusted" or result.adjust]
-    head = "".join(
-        f'<th scope="col" aria-sort="none" data-name="{key}"><button type="button">{COLUMNS[key]}</button></th>'
-        for key in keys
-    )
-    rows = "".join(
-        "<tr>" + "".join(_cell(key, columns[key][row]) for key in keys) + "</tr>" for row in range(len(table))
-    )
-    what = f"{len(table):,} bins of {escape(name_metric(metric))} for {escape(name)}"
-    return (
-        f"<h3>Bins</h3><p><button type='button' class='act csv' data-table='bins-{i}' "
-        f"data-file='truecal-bins-{i}.csv'>Download as CSV</button></p>"
-        f'<div class="wide" tabindex="0" role="region" aria-label="{what}"><table class="bins" id="bins-{i}">'
-        f"<caption>{what}; a heading sorts</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
-
-
-def _cell(key: str, value: float) -> str:
-    if value != value:  # noqa: PLR0124
-        return '<td data-v=""></td>'
-    if isinstance(value, int):
-        return f'<td data-v="{value}">{value:,}</td>'
-    raw = "Infinity" if value == float("inf") else repr(value)
-    return f'<td data-v="{raw}">{f"{100 * value:.1f} %" if key == "rejected_share" else f"{value:.4g}"}</td>'
+    names = {key: text for key, text in COLUMNS.items() if key != "p_adjusted" or result.adjust}
+    what = f"{len(table):,} bins of {name_metric(metric)} for {name}"
+    return f"<h3>Bins</h3>{write_table(f'bins-{i}', what, names, columns)}"
 
 
 def _settings(named: dict[str, Result], plotly: str) -> str:

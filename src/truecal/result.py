@@ -44,6 +44,8 @@ class Result:
         all.
     references, intervals : dict
         Metric name to its `Reference` and its `Interval`, where they were asked for.
+    bounds : dict
+        Metric name to the lowest and highest value that the data allow, where scores were grouped into cells.
     scores, shapes
         What pictures need: all predictions, and for each metric name the outlines of its table's bins.
     notes : tuple of str
@@ -64,6 +66,7 @@ class Result:
     region: str | None = None
     references: dict[str, Reference] = field(default_factory=dict)
     intervals: dict[str, Interval] = field(default_factory=dict)
+    bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
     scores: Scores | None = None
     shapes: dict[str, Shape] = field(default_factory=dict)
     library: str = field(default="pandas", compare=False)
@@ -113,6 +116,7 @@ class Result:
                 "region": self.region,
                 "references": {name: encode(found) for name, found in self.references.items()},
                 "intervals": {name: encode(found) for name, found in self.intervals.items()},
+                "bounds": {name: list(ends) for name, ends in self.bounds.items()},
                 "notes": list(self.notes),
                 "library": self.library,
                 "metrics": {
@@ -161,6 +165,7 @@ class Result:
             region=raw["region"],
             references=decode(raw["references"]),
             intervals=decode(raw["intervals"]),
+            bounds={name: (low, high) for name, (low, high) in raw.get("bounds", {}).items()},
             scores=decode(raw.get("scores")),
             shapes={name: shapes[entry["bins"]] for name, entry in raw["metrics"].items() if shapes},
             library=raw["library"],
@@ -297,6 +302,9 @@ def _inferences(name: str, result: Result) -> list[str]:
     if isinstance(metric.loss, Rejection) and result.values[name] > 0:
         too_low, too_high = result.direction(name)
         lines.append(f"{too_low:.2f} % too low, {too_high:.2f} % too high")
+    if name in result.bounds:
+        low, high = (format_value(value, metric) for value in result.bounds[name])
+        lines.append(f"certified {low} to {high}: scores were grouped into cells")
     if name in result.references:
         found = result.references[name]
         mean, low, high, excess = (

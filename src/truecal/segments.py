@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from truecal.bounds import bound
+from truecal.cells import Cells
 from truecal.inference import refer
 from truecal.metrics import TCE, Binned, Metric, Rejection
 from truecal.power import detect
+from truecal.progress import Progress
 from truecal.replicates import RandomState, draw_seeds
 from truecal.table import Adjustment, adjusted, as_frame
-from truecal.tally import Floats, Ints, Tally
+from truecal.tally import Bools, Floats, Ints, Tally
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentTable:
-    """One row a segment, in the order given.
+    """One row a segment, in the order given; arrays of one length, and what made them.
 
     segment
         The segment's values.
     n, positives, prevalence, mean
         Observations, positives, their ratio, mean prediction.
-    value, by_chance, excess, p_value, p_adjusted
-        The metric, its null mean, the difference, the p-value of the reference, and that adjusted for the number of
-        segments.
+    value, lowest, highest
+        The metric, and the lowest and highest value that the data allow: the same, unless scores were grouped into
+        cells.
+    by_chance, excess, p_value, p_adjusted
+        Its null mean, the difference, the p-value of the reference, and that adjusted for the number of segments.
     too_low, too_high
         The shares of predictions that the test rejects as too low and as too high.
     seen_below, seen_above
         What the segment as a whole could have seen: the nearest true rates below and above its mean prediction that the
         exact binomial test would find in four of five data sets; NaN where there is none. A small segment is not
         cleared by a high p-value.
+    by, metric, replicates, adjust, notes
+        The columns that make segments, what was computed, how often labels were redrawn, how p-values were adjusted,
+        what a reader should know.
     """
 
     segment: tuple[tuple[Any, ...], ...]
@@ -41,6 +49,8 @@ class SegmentTable:
     prevalence: Floats
     mean: Floats
     value: Floats
+    lowest: Floats
+    highest: Floats
     by_chance: Floats
     excess: Floats
     p_value: Floats
@@ -49,32 +59,59 @@ class SegmentTable:
     too_high: Floats
     seen_below: Floats
     seen_above: Floats
+    by: tuple[str, ...] = ()
+    metric: Metric = TCE
+    replicates: int = 199
+    adjust: Adjustment = "holm"
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.n)
 
+    @property
+    def names(self) -> list[str]:
+        """The segments as text: "country=de, kind=card"."""
+        if not self.by:
+            return [", ".join(map(str, key)) for key in self.segment]
+        return [", ".join(f"{c}={v}" for c, v in zip(self.by, key, strict=True)) for key in self.segment]
+
+    @property
+    def too_small(self) -> Bools:
+        """Segments that could not have refuted their mean prediction on any side, so that nothing is known of them."""
+        return np.isnan(self.seen_below) & np.isnan(self.seen_above)
+
+    def order(self) -> Ints:
+        """The rows, worst first: the smallest p-values, the largest excess among equals."""
+        return np.lexsort((-self.excess, self.p_value))
+
     def worst(self, count: int = 10) -> list[tuple[Any, ...]]:
         """The segments with the smallest p-values, the largest excess first among equals."""
-        order = np.lexsort((-self.excess, self.p_value))
-        return [self.segment[i] for i in order[:count]]
+        return [self.segment[i] for i in self.order()[:count]]
+
+    def columns(self) -> dict[str, Any]:
+        """The columns by name, the segment as text."""
+        arrays = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {"segment": self.names} | {
+            name: column for name, column in arrays.items() if isinstance(column, np.ndarray)
+        }
 
     def to_frame(self, library: str = "pandas") -> Any:
         """The table as a dataframe of "pandas", "polars" or "pyarrow"; the segment as text."""
-        columns = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        columns["segment"] = [", ".join(map(str, key)) for key in self.segment]
-        return as_frame(columns, library)
+        return as_frame(self.columns(), library)
 
 
 def judge_segments(
-    tallies: Mapping[tuple[Any, ...], Tally],
+    tallies: Mapping[tuple[Any, ...], Tally | Cells],
     metric: Metric = TCE,
     *,
     replicates: int = 199,
     adjust: Adjustment = "holm",
     random_state: RandomState = None,
     threads: int = 1,
+    by: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> SegmentTable:
-    """Judge every segment alone, and adjust for their number.
+    """Judge every segment alone, and adjust for their number. `by` names the columns behind the tallies' keys.
 
     Examples
     --------
@@ -92,26 +129,11 @@ def judge_segments(
     loss = metric.loss if isinstance(metric.loss, Rejection) else Rejection()
     seeds = draw_seeds(random_state, len(tallies)).tolist()
     rows = []
-    for seed, tally in zip(seeds, tallies.values(), strict=True):
-        bins = Binned(tally, metric.binning.partition(tally))
-        found = refer(tally, {"": metric}, replicates=replicates, random_state=seed, threads=threads)[""]
-        too_low, too_high = bins.rejected(loss.test, loss.significance, loss.tolerance)
-        total = tally.total
-        rows.append(
-            (
-                total,
-                tally.positives,
-                tally.positives / total,
-                min(float(bins.score_sums.sum()) / total, 1.0),
-                found.mean + found.excess,
-                found.mean,
-                found.excess,
-                found.p_value,
-                too_low.sum() / total,
-                too_high.sum() / total,
-            )
-        )
-    n, positives, prevalence, mean, value, by_chance, excess, p_value, low, high = map(
+    with Progress(len(tallies), "segments") as progress:
+        for seed, data in zip(seeds, tallies.values(), strict=True):
+            rows.append(_judge(data, metric, replicates=replicates, random_state=seed, threads=threads))
+            progress.step()
+    n, positives, mean, value, lowest, highest, low, high, by_chance, excess, p_value = map(
         np.array, zip(*rows, strict=True)
     )
     below, above = detect(n, mean, significance=loss.significance)
@@ -119,9 +141,11 @@ def judge_segments(
         segment=tuple(tallies),
         n=n,
         positives=positives,
-        prevalence=prevalence,
+        prevalence=positives / n,
         mean=mean,
         value=value,
+        lowest=lowest,
+        highest=highest,
         by_chance=by_chance,
         excess=excess,
         p_value=p_value,
@@ -130,4 +154,44 @@ def judge_segments(
         too_high=high,
         seen_below=below,
         seen_above=above,
+        by=tuple(by),
+        metric=metric,
+        replicates=replicates,
+        adjust=adjust,
+        notes=tuple(notes),
     )
+
+
+class Measured(NamedTuple):
+    """A metric of some observations: its value and bounds, and the shares rejected as too low and as too high."""
+
+    n: int
+    positives: int
+    mean: float
+    value: float
+    lowest: float
+    highest: float
+    too_low: float
+    too_high: float
+
+
+def measure(data: Tally | Cells, metric: Metric) -> Measured:
+    """The metric of observations; what is rejected is by its own test, or by the exact binomial one if it has none."""
+    tally = data.tally if isinstance(data, Cells) else data
+    bins = Binned(tally, metric.binning.partition(tally))
+    loss = metric.loss if isinstance(metric.loss, Rejection) else Rejection()
+    total, value = tally.total, metric.on(bins)
+    lowest, highest = value, value
+    if isinstance(data, Cells) and isinstance(metric.loss, Rejection):
+        low, high = bound(data, metric, bins.partition)
+        lowest, highest = min(low, value), max(high, value)
+    rejected = bins.rejected(loss.test, loss.significance, loss.tolerance)
+    mean = min(float(bins.score_sums.sum()) / total, 1.0)
+    too_low, too_high = (float(side.sum()) / total for side in rejected)
+    return Measured(total, tally.positives, mean, value, lowest, highest, too_low, too_high)
+
+
+def _judge(data: Tally | Cells, metric: Metric, **options: Any) -> tuple[float, ...]:
+    """What was measured, then the null mean, the excess and the p-value."""
+    found = refer(data.tally if isinstance(data, Cells) else data, {"": metric}, **options)[""]
+    return *measure(data, metric), found.mean, found.excess, found.p_value

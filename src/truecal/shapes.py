@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from truecal import _kernel
 from truecal.binning import Partition
-from truecal.tally import Bools, Floats, Ints, Tally
+from truecal.tally import Bools, Floats, Ints, Sorted, Tally
 
 CELLS = 60
 POINTS = 24
 MOST_OUTLINED = 2000
 FLOOR = 1e-9  # scores nearer to 0 or 1 are drawn as if they were this near on a logit axis
+DECADE = np.log(10)
 
 
 class _Arrays:
@@ -38,6 +40,40 @@ class _Arrays:
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=kind))
 
 
+class Ranked:
+    """Sorted observations that say where scores are among their entries, and how many observations come before."""
+
+    __slots__ = ("_ranks", "data")
+
+    def __init__(self, data: Sorted) -> None:
+        self.data = data
+        self._ranks: Ints | None = None  # entries are rows
+        if isinstance(data, Tally) and data.total > len(data):
+            self._ranks = np.zeros(len(data) + 1, dtype=np.int64)
+            np.cumsum(data.n, out=self._ranks[1:])
+
+    def __len__(self) -> int:
+        return len(self.data.entries[0])
+
+    def score(self, places: Ints) -> Floats:
+        """The scores of entries."""
+        return _kernel.scores_at(self.data.entries, np.ascontiguousarray(places))
+
+    def find(self, score: Floats) -> Ints:
+        """The first entries with at least these scores."""
+        flat = np.ascontiguousarray(score, dtype=np.float64).ravel()
+        return _kernel.locate(self.data.entries, flat, False).reshape(np.shape(score))
+
+    def before(self, places: Ints) -> Ints:
+        """How many observations come before entries."""
+        return places if self._ranks is None else np.asarray(self._ranks[places])
+
+    def inner(self) -> tuple[int, int]:
+        """The entries that are neither exactly 0 nor exactly 1."""
+        after = _kernel.locate(self.data.entries, np.array([0.0]), True)
+        return int(after[0]), int(self.find(np.array([1.0]))[0])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram(_Arrays):
     """Observations between neighbouring `edges`, which are scores; every counted observation is in a cell."""
@@ -52,7 +88,11 @@ class Histogram(_Arrays):
 @dataclass(frozen=True, slots=True)
 class Scores:
     """All predictions: the exact zeros and ones among them, and histograms evenly spaced in the score (`linear`) and
-    in its log-odds (`logit`, without the exact zeros and ones)."""
+    in its log-odds (`logit`, without the exact zeros and ones).
+
+    The edges of `logit` are multiples of a power of two of a decade of odds, whatever the data: every histogram whose
+    range holds odds of 1e-5 has an edge there, and counts what lies beyond exactly.
+    """
 
     zeros: int
     ones: int
@@ -60,11 +100,12 @@ class Scores:
     logit: Histogram
 
     @classmethod
-    def of(cls, tally: Tally, ranks: Ints) -> Scores:
-        """The predictions of a tally, whose entries begin at the rows `ranks`."""
-        first, last = _inner(tally)
-        zeros, ones = int(ranks[first]), int(ranks[-1] - ranks[last])
-        linear, logit = (_histogram(tally, ranks, scale) for scale in (False, True))
+    def of(cls, data: Ranked) -> Scores:
+        """The predictions of sorted observations."""
+        first, last = data.inner()
+        begin, end, total = data.before(np.array([first, last, len(data)])).tolist()
+        zeros, ones = begin, total - end
+        linear, logit = (_histogram(data, scale) for scale in (False, True))
         return cls(zeros, ones, linear, logit)
 
 
@@ -100,31 +141,27 @@ class Shape:
     logit: Outline
 
     @classmethod
-    def of(cls, tally: Tally, ranks: Ints, scores: Scores, partition: Partition, rejected: tuple[Ints, Ints]) -> Shape:
+    def of(cls, data: Ranked, scores: Scores, partition: Partition, rejected: tuple[Ints, Ints]) -> Shape:
         """The shape of bins of which so many observations are rejected as too low and as too high."""
         outlines = []
         for logit in (False, True):
             grid = (scores.logit if logit else scores.linear).edges
-            first, last = _inner(tally) if logit else (0, len(tally))
-            cuts = ranks[_places(tally, grid, first, last)]
-            sides = _between(cuts, ranks[partition.starts], *rejected)
-            outlines.append(Outline(*_outline(tally, ranks, partition.starts, logit), *sides))
+            first, last = data.inner() if logit else (0, len(data))
+            cuts = data.before(_places(data, grid, first, last))
+            sides = _between(cuts, data.before(partition.starts), *rejected)
+            outlines.append(Outline(*_outline(data, partition.starts, logit), *sides))
         return cls(*outlines)
-
-
-def rank(tally: Tally) -> Ints:
-    """How many observations come before each entry of a tally, and all of them at the end."""
-    if tally.total == len(tally):
-        return np.arange(len(tally) + 1)
-    ranks = np.zeros(len(tally) + 1, dtype=np.int64)
-    np.cumsum(tally.n, out=ranks[1:])
-    return ranks
 
 
 def log_odds(p: Floats | float) -> Floats:
     """log(p / (1 - p)) with p kept `FLOOR` away from 0 and 1."""
     kept = np.clip(p, FLOOR, 1 - FLOOR)
     return np.asarray(np.log(kept) - np.log1p(-kept))
+
+
+def from_decades(decades: Floats | float) -> Floats:
+    """The probabilities whose odds are these powers of ten."""
+    return np.asarray(1 / (1 + np.exp(-DECADE * np.asarray(decades))))
 
 
 def spaced(low: Floats | float, high: Floats | float, points: int, logit: bool) -> Floats:
@@ -134,43 +171,44 @@ def spaced(low: Floats | float, high: Floats | float, points: int, logit: bool) 
     return np.asarray(1 / (1 + np.exp(-np.linspace(log_odds(low), log_odds(high), points, axis=-1))))
 
 
-def _inner(tally: Tally) -> tuple[int, int]:
-    """The entries that are neither exactly 0 nor exactly 1."""
-    return int(tally.score[0] == 0), len(tally) - int(tally.score[-1] == 1)
-
-
-def _places(tally: Tally, edges: Floats, first: int | Ints, last: int | Ints) -> Ints:
+def _places(data: Ranked, edges: Floats, first: int | Ints, last: int | Ints) -> Ints:
     """The entries at which cells begin: all entries from first to last are in a cell, whatever rounding did."""
-    places = np.searchsorted(tally.score, edges)
+    places = data.find(edges)
     places[..., 0], places[..., -1] = first, last
     low, high = np.asarray(first), np.asarray(last)
     return np.clip(places, low[..., None], high[..., None])
 
 
-def _histogram(tally: Tally, ranks: Ints, logit: bool) -> Histogram:
-    first, last = _inner(tally) if logit else (0, len(tally))
-    low, high = tally.score[[first, last - 1]] if last > first else np.array([0.5, 0.5])
-    if logit:
-        low, high = np.clip([low, high], FLOOR, 1 - FLOOR)
-    if low == high:
-        low, high = (low * 0.9, low + 0.1 * (1 - low)) if logit else (max(low - 0.01, 0.0), min(low + 0.01, 1.0))
-    edges = spaced(low, high, CELLS + 1, logit)
-    return Histogram(edges, np.diff(ranks[_places(tally, edges, first, last)]))
+def _histogram(data: Ranked, logit: bool) -> Histogram:
+    first, last = data.inner() if logit else (0, len(data))
+    low, high = data.score(np.array([first, last - 1])) if last > first else np.array([0.5, 0.5])
+    if low == high and not logit:
+        low, high = max(low - 0.01, 0.0), min(low + 0.01, 1.0)
+    edges = _decades(low, high) if logit else spaced(low, high, CELLS + 1, logit)
+    return Histogram(edges, np.diff(data.before(_places(data, edges, first, last))))
 
 
-def _outline(tally: Tally, ranks: Ints, starts: Ints, logit: bool) -> tuple[Floats, Floats, Ints]:
+def _decades(low: float, high: float) -> Floats:
+    """Some 40 to 80 cells from low to high, of a power of two of a decade; fewer if these are close."""
+    start, end = log_odds(np.array([low, high])) / DECADE
+    step = 2.0 ** np.floor(np.log2(max(end - start, 0.5) / 40))
+    first = np.floor(start / step)
+    return from_decades(step * np.arange(first, max(np.ceil(end / step), first + 1) + 1))
+
+
+def _outline(data: Ranked, starts: Ints, logit: bool) -> tuple[Floats, Floats, Ints]:
     first, last = starts[:-1], starts[1:]
     if logit:
-        inner = _inner(tally)
+        inner = data.inner()
         first, last = np.clip(first, *inner), np.clip(last, *inner)
     held = last > first
     first, last = first[held], last[held]
     low, high = np.full((2, len(held)), np.nan)
-    low[held], high[held] = tally.score[first], tally.score[last - 1]
+    low[held], high[held] = data.score(first), data.score(last - 1)
     points = POINTS if len(held) <= MOST_OUTLINED else 2
     width = np.zeros((len(held), points), dtype=np.int64)
     edges = spaced(low[held], high[held], points + 1, logit)
-    width[held] = _smoothed(np.diff(ranks[_places(tally, edges, first, last)]), low[held] == high[held])
+    width[held] = _smoothed(np.diff(data.before(_places(data, edges, first, last))), low[held] == high[held])
     return low, high, width
 
 

@@ -79,8 +79,8 @@ class BinTable:
         rejected = too_low + too_high
         p_value = test.p_value(k, n, mean)
         below, above = detect(n, mean, significance=significance)
-        rate_low, rate_high = _exact(k, n, significance)
-        ratio, ratio_low, ratio_high = _ratios(np.stack([k / n, rate_low, rate_high]), mean)
+        rate_low, rate_high = exact_interval(k, n, significance)
+        ratio, ratio_low, ratio_high = ratios(np.stack([k / n, rate_low, rate_high]), mean)
 
         def spread(values: Floats) -> Floats:
             column = np.full(len(partition), np.nan)
@@ -131,7 +131,8 @@ class BinTable:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _exact(k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
+def exact_interval(k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
+    """The exact (Clopper-Pearson) interval of a rate, of level 1 - significance."""
     from scipy.special import betaincinv
 
     tail = significance / 2
@@ -140,12 +141,13 @@ def _exact(k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _ratios(rates: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
+def ratios(rates: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
+    """A rate and its interval over the mean prediction; where that is 0: 1, or infinite if something was observed."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = rates / mean
+        found = rates / mean
     nothing = mean == 0
-    ratios[:, nothing] = np.where(rates[0, nothing] > 0, np.inf, np.array([[1.0], [0.0], [np.inf]]))
-    return ratios[0], ratios[1], ratios[2]
+    found[:, nothing] = np.where(rates[0, nothing] > 0, np.inf, np.array([[1.0], [0.0], [np.inf]]))
+    return found[0], found[1], found[2]
 
 
 def adjusted(p_value: Floats, method: Adjustment) -> Floats:

@@ -6,6 +6,7 @@ after the sort, before the grouping; a single number such as `tce(...)` is compu
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,17 +46,17 @@ class Tally:
 
     def __post_init__(self) -> None:
         score = np.ascontiguousarray(self.score, dtype=np.float64) + 0.0
-        n, pos = (_whole(values, name) for name, values in (("n", self.n), ("pos", self.pos)))
+        n, pos = (whole_numbers(values, name) for name, values in (("n", self.n), ("pos", self.pos)))
         if not score.ndim == n.ndim == pos.ndim == 1 or not len(score) == len(n) == len(pos):
             raise ValueError(
                 f"`score`, `n` and `pos` must be columns of one length; their shapes are {score.shape}, {n.shape}, "
                 f"{pos.shape}."
             )
-        _refuse("score", "lie in [0, 1]", score, ~((score >= 0) & (score <= 1)))
-        _refuse("score", "increase strictly", score, np.diff(score, prepend=-1.0) <= 0)
-        _refuse("n", "be 1 or more", n, n < 1)
-        _refuse("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
-        _check_total(n)
+        refuse_where("score", "lie in [0, 1]", score, ~((score >= 0) & (score <= 1)))
+        refuse_where("score", "increase strictly", score, np.diff(score, prepend=-1.0) <= 0)
+        refuse_where("n", "be 1 or more", n, n < 1)
+        refuse_where("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
+        check_total(n)
         self._hold(score, n, pos)
 
     def _hold(self, score: Floats, n: Ints, pos: Ints) -> None:
@@ -71,49 +72,38 @@ class Tally:
         float32 or float16 in [0, 1]; `sample_weight` whole numbers that say how often each row was seen.
         """
         if sample_weight is None:
-            return _group(Rows.from_arrays(y_true, y_prob, pos_label).key, None)
+            return group_keys(Rows.from_arrays(y_true, y_prob, pos_label).key)
         key = _pack(*arrays.pair(y_true, y_prob, pos_label))
         weight = arrays.weights(sample_weight, len(key))
         seen = weight > 0
         if not seen.any():
             raise ValueError("`sample_weight` must hold a weight above 0; all are 0.")
         key, weight = key[seen], weight[seen]
-        _check_total(weight)
+        check_total(weight)
         order = np.argsort(key)
-        return _group(key[order], weight[order])
+        return group_keys(key[order], weight[order])
 
     def __add__(self, other: object) -> Tally:
         if not isinstance(other, Tally):
             return NotImplemented
-        _check_total(np.array([self.total, other.total]))
+        check_total(np.array([self.total, other.total]))
         return gathered(*(np.concatenate(pair) for pair in zip(self.entries, other.entries, strict=True)))
 
     def __radd__(self, other: object) -> Tally:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
 
-    def _from(self, first: int) -> Tally:
-        return trusted(self.score[first:], self.n[first:], self.pos[first:])
-
     def above(self, threshold: float) -> Tally:
         """The observations whose score is at least the threshold: the region that raises alerts."""
-        if not 0 <= threshold <= 1:
-            raise ValueError(f"`above` must lie in [0, 1]; it is {threshold!r}.")
-        first = int(np.searchsorted(self.score, threshold))
-        if first == len(self):
-            raise ValueError(f"`above` must leave some observations; the largest score is below {threshold!r}.")
-        return self._from(first)
+        return self.last(_first_above(self, threshold))
 
     def top(self, count: int | float) -> Tally:
         """The observations with the highest scores, a number (int) or a share (float) of them, and ties of the last."""
-        # 0.07 of 100 is 7, whatever binary fractions say
-        wanted = round(count * self.total, 6) if isinstance(count, (float, np.floating)) else count
-        if isinstance(count, bool) or not 0 < wanted <= self.total:
-            raise ValueError(
-                f"`top` must be a count from 1 to {self.total} or a share above 0 and at most 1.0; it is {count!r}."
-            )
-        from_top = np.cumsum(self.n[::-1])
-        kept = int(np.searchsorted(from_top, wanted)) + 1
-        return self._from(len(self) - kept)
+        wanted = _wanted(self.total, count)
+        return self.last(len(self) - int(np.searchsorted(np.cumsum(self.n[::-1]), wanted)) - 1)
+
+    def last(self, first: int) -> Tally:
+        """The entries from `first` on."""
+        return trusted(self.score[first:], self.n[first:], self.pos[first:])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
@@ -140,6 +130,11 @@ class Tally:
         return self.score, self.n, self.pos
 
     @property
+    def highest(self) -> float:
+        """The largest score."""
+        return float(self.score[-1])
+
+    @property
     def total(self) -> int:
         """Observations."""
         return int(self.n.sum())
@@ -159,7 +154,7 @@ class Rows:
     @classmethod
     def from_arrays(cls, y_true: Any, y_prob: Any, pos_label: Any = None) -> Rows:
         key = _pack(*arrays.pair(y_true, y_prob, pos_label))
-        _sort(key)
+        sort_keys(key)
         return cls(key)
 
     @property
@@ -169,11 +164,48 @@ class Rows:
 
     @property
     def total(self) -> int:
+        """Observations."""
         return len(self.key)
+
+    @property
+    def positives(self) -> int:
+        """Positive observations."""
+        return int(_kernel.count(self.entries, np.array([0, len(self.key)]))[1][0])
+
+    def above(self, threshold: float) -> Rows:
+        """The observations whose score is at least the threshold."""
+        return Rows(self.key[_first_above(self, threshold) :])
+
+    def top(self, count: int | float) -> Rows:
+        """The observations with the highest scores, and ties of the last."""
+        last = self.total - math.ceil(_wanted(self.total, count))
+        score = _kernel.scores_at(self.entries, np.array([last]))
+        return Rows(self.key[int(_kernel.locate(self.entries, score, False)[0]) :])
 
 
 Sorted = Tally | Rows
 MOST = 2**46
+
+
+def _first_above(data: Sorted, threshold: float) -> int:
+    """The first entry whose score is at least the threshold."""
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"`above` must lie in [0, 1]; it is {threshold!r}.")
+    first = int(_kernel.locate(data.entries, np.array([float(threshold)]), False)[0])
+    if first == len(data.entries[0]):
+        raise ValueError(f"`above` must leave some observations; the largest score is below {threshold!r}.")
+    return first
+
+
+def _wanted(total: int, count: int | float) -> float:
+    """How many of all observations are asked for, by a number or a share."""
+    # 0.07 of 100 is 7, whatever binary fractions say
+    wanted = round(count * total, 6) if isinstance(count, (float, np.floating)) else count
+    if isinstance(count, bool) or not 0 < wanted <= total:
+        raise ValueError(
+            f"`top` must be a count from 1 to {total} or a share above 0 and at most 1.0; it is {count!r}."
+        )
+    return float(wanted)
 
 
 def _pack(score: AnyArray, label: AnyArray) -> AnyArray:
@@ -183,7 +215,7 @@ def _pack(score: AnyArray, label: AnyArray) -> AnyArray:
     return key
 
 
-def _sort(key: AnyArray) -> None:
+def sort_keys(key: AnyArray) -> None:
     """Sort in place. Wide keys are sorted as the floats of the same bits, which processors compare faster.
 
     That order is the same as long as tiny numbers are not taken for zero, a mode some libraries switch on.
@@ -192,7 +224,8 @@ def _sort(key: AnyArray) -> None:
     (key.view(np.float64) if key.dtype == np.int64 and tiny * 1.0 > 0 else key).sort()
 
 
-def _group(key: AnyArray, weight: Ints | None) -> Tally:
+def group_keys(key: AnyArray, weight: Ints | None = None) -> Tally:
+    """A tally of sorted keys, each seen once or as often as its weight says."""
     groups = _kernel.count_groups(key)
     score, n, pos = np.empty(groups), np.empty(groups, np.int64), np.empty(groups, np.int64)
     _kernel.collapse(key, weight, score, n, pos)
@@ -216,20 +249,23 @@ def gathered(score: Floats, n: Ints, pos: Ints) -> Tally:
     return trusted(score[first], np.add.reduceat(n, first), np.add.reduceat(pos, first))
 
 
-def _check_total(n: Ints) -> None:
+def check_total(n: Ints) -> None:
+    """Refuse more observations than sums stay exact for."""
     total = float(n.sum(dtype=np.float64))
     if total > MOST:
         raise ValueError(f"A tally holds at most 2^46 observations, so that sums stay exact; these are {total:.4g}.")
 
 
-def _whole(values: Any, name: str) -> Ints:
+def whole_numbers(values: Any, name: str) -> Ints:
+    """A column of counts, as a copy."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"`{name}` must hold integers; it holds {array.dtype}.")
     return np.ascontiguousarray(array, dtype=np.int64).copy()
 
 
-def _refuse(name: str, rule: str, values: AnyArray, bad: AnyArray) -> None:
+def refuse_where(name: str, rule: str, values: AnyArray, bad: AnyArray) -> None:
+    """Name the first value that breaks a rule, if one does."""
     if bad.any():
         first = int(np.argmax(bad))
         raise ValueError(

@@ -1,0 +1,75 @@
+"""Drawing many rows over drawing ten thousand, side by side; each answer is asserted. Run by `make bench`.
+
+Pictures are made from what a `Result` holds, so the time follows the bins, not the rows: both have about as many here.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from measure import Line, seconds, simulate
+
+import truecal
+from truecal import BoundedIsotonic, Result, Tally
+
+BINS = BoundedIsotonic(0.05, 0.2)  # the paper's sizes: large data have no more bins than small
+METRICS = ["tce", "ece", "ace"]
+
+
+def rounded(rows: float) -> Tally:
+    """Scores with three decimals, most of them small, as counts: any number of rows in no memory."""
+    score = np.arange(1001) / 1000
+    n = np.ceil(rows * np.diff(np.arange(1002.0) ** 0.3) / 1001**0.3).astype(np.int64)
+    return Tally(score, n, np.random.default_rng(0).binomial(n, score))
+
+
+def distinct(rows: int) -> Tally:
+    return Tally.from_arrays(*simulate(rows))
+
+
+def draw(result: Result) -> None:
+    for function in (truecal.draw_test_based, truecal.draw_errors):
+        figure = Figure(figsize=(8, 6), layout="constrained")
+        function(result, scale="logit", ax=figure.subplots())
+        figure.canvas.draw()
+
+
+def lines(folder: Path) -> Iterator[Line]:
+    few = truecal.evaluate_tally(distinct(10**4), metrics=METRICS, binning=BINS)
+    for name, tally in (
+        ("1e8 rows, three decimals", rounded(1e8)),
+        ("1e7 distinct rows", distinct(10**7)),
+    ):
+        many = truecal.evaluate_tally(tally, metrics=METRICS, binning=BINS)
+        axes = truecal.draw_test_based(many, ax=Figure().subplots())
+        assert [bar.get_height() for bar in axes.sizes.containers[0]] == many.bins.n.tolist(), "a bar is wrong"
+        assert many.bins.n.sum() == tally.total > 0.99e7, "rows are lost"
+        assert many.scores.logit.n.sum() + many.scores.zeros + many.scores.ones == tally.total, "predictions are lost"
+        small, large = seconds(lambda: draw(few), lambda: draw(many), repeats=5)  # noqa: B023
+        yield Line(f"diagrams of {name}, over those of 1e4", large / small, 1.5, 1.2)
+        few_page, page = seconds(
+            lambda: truecal.report(few, folder / "few.html"),
+            lambda: truecal.report(many, folder / "many.html"),  # noqa: B023
+            repeats=5,
+        )
+        yield Line(f"report of {name}, over that of 1e4", page / few_page, 1.5, 1.2)
+
+
+def main() -> None:
+    mpl.use("Agg")
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for line in lines(Path(folder)):
+            print(line, flush=True)
+            missed += line.verdict() == "MISSED"
+    sys.exit(f"{missed} of the bounds above were missed" if missed else 0)
+
+
+if __name__ == "__main__":
+    main()

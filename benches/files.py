@@ -1,0 +1,90 @@
+"""A CSV of 1e7 rows, and the command line's start: ratios measured side by side in fresh processes. Part of `make
+bench`; each answer is asserted."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from measure import Line, run
+
+GROUP = """
+import polars as pl
+found = pl.scan_csv({path!r}).group_by("p").agg(pl.len().alias("n"), pl.col("y").sum()).collect(engine="streaming")
+print(found["n"].sum(), found["y"].sum())
+"""
+SCORE = """
+import truecal
+found = truecal.evaluate({path!r}, label="y", score="p", metrics=["tce"])
+print(found.n, found.positives)
+"""
+SEGMENTS_GROUP = """
+import polars as pl
+keys = pl.scan_csv({path!r}).group_by("place", "p")
+found = keys.agg(pl.len().alias("n"), pl.col("y").sum()).collect(engine="streaming")
+print(found["n"].sum(), found["y"].sum())
+"""
+SEGMENTS = """
+import truecal
+found = truecal.tally_segments({path!r}, label="y", score="p", by="place")
+print(sum(t.total for t in found.values()), sum(t.positives for t in found.values()))
+"""
+
+
+def write(path: Path, rows: int, decimals: int) -> str:
+    """A CSV of four columns; what its rows must add up to."""
+    rng = np.random.default_rng(0)
+    p = np.round(rng.beta(0.5, 50, rows), decimals)
+    y = (rng.random(rows) < p).astype(np.int8)
+    place = rng.choice(np.array(["de", "es", "fr", "it"]), rows)
+    pl.DataFrame({"id": np.arange(rows), "y": y, "p": p, "place": place}).write_csv(path)
+    return f"{rows} {y.sum()}"
+
+
+def csv(folder: Path, rows: int) -> Iterator[Line]:
+    for decimals, kind in ((4, "four decimals"), (17, "all distinct")):
+        path = folder / "a.csv"
+        told = write(path, rows, decimals)
+        pairs = (("evaluate", SCORE, GROUP), ("tally_segments", SEGMENTS, SEGMENTS_GROUP))
+        for name, code, bare in pairs:
+            ours, theirs = [], []
+            for _ in range(3):
+                ours.append(run(code.format(path=str(path)), told))
+                theirs.append(run(bare.format(path=str(path)), told))
+            ratio = min(found.seconds for found in ours) / min(found.seconds for found in theirs)
+            peak = min(found.gigabytes for found in ours)
+            yield Line(f"{name} of a CSV of {rows:.0e} rows, {kind}, over polars' group-by", ratio, 1.5, 1.1)
+            yield Line(f"{name}: peak memory, {kind}", peak, 2, 1, unit="GB")
+
+
+def start(folder: Path) -> Iterator[Line]:
+    path = folder / "small.csv"
+    write(path, 1000, 17)
+    command = ["-m", "truecal", "score", str(path), "--label", "y", "--score", "p", "--json"]
+    ours, bare = [], []
+    for _ in range(7):
+        found = run(command)
+        assert json.loads(found.output), "the command line answers"
+        ours.append(found.seconds)
+        bare.append(run("import numpy, polars").seconds)
+    yield Line("`truecal score` of 1,000 rows minus `import numpy, polars`", min(ours) - min(bare), 0.5, 0.3, unit="s")
+    yield Line("`truecal score` of 1,000 rows over `import numpy, polars`", min(ours) / min(bare), 3, 2)
+
+
+def main(rows: float) -> None:
+    missed = False
+    with tempfile.TemporaryDirectory() as folder:
+        for lines in (csv(Path(folder), int(rows)), start(Path(folder))):
+            for line in lines:
+                print(line, flush=True)
+                missed |= line.verdict() == "MISSED"
+    sys.exit(missed)
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 1e7)

@@ -1,0 +1,235 @@
+"""Files to frames: CSV, TSV, Parquet, Arrow IPC, JSON lines and NumPy archives, scanned lazily by polars.
+
+Nothing is read here but headers; `ingest` streams what it needs. Text may be compressed (.gz, .zst), a path may be a
+glob or a folder, and "-" is standard input.
+"""
+
+from __future__ import annotations
+
+import atexit
+import glob
+import gzip
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+PathLike = str | os.PathLike[str]
+FORMATS = {
+    "csv": (".csv", ".txt"),
+    "tsv": (".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "ipc": (".arrow", ".feather", ".ipc"),
+    "jsonl": (".jsonl", ".ndjson"),
+    "npz": (".npz",),
+}
+TEXT = ("csv", "tsv", "jsonl")
+COMPRESSED = (".gz", ".zst")  # of text; the other formats compress inside
+MISSING = ["", "NA", "N/A", "null", "NULL", "None"]
+SAMPLE = 10_000  # rows that the types of text columns are taken from
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A lazy polars frame of files, and about how many rows they hold where that is cheap to know."""
+
+    frame: Any
+    rows: int | None
+    places: tuple[Path, ...]
+    kind: str
+    numbers: tuple[str, ...]
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn what polars says of a broken file into an error that names the file."""
+        import polars as pl
+
+        try:
+            yield
+        except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
+            self._refuse_words(pl)
+            told = str(error).strip().splitlines()[0]
+            raise ValueError(
+                f"{name_places(self.places)} must be readable as {self.kind}; it is not: {told}"
+            ) from error
+
+    def _refuse_words(self, pl: Any) -> None:
+        """Name the text in a column of numbers, if that is what is wrong."""
+        if self.kind not in ("csv", "tsv") or not self.numbers:
+            return
+        words = _open(pl, self.places, self.kind, self.numbers, pl.String)
+        present = [name for name in self.numbers if name in words.collect_schema()]
+        for name in present:
+            column = pl.col(name)
+            wrong = column.is_not_null() & column.str.strip_chars().cast(pl.Float64, strict=False).is_null()
+            found = words.with_row_index("row", 1).filter(wrong).select("row", name).collect(engine="streaming")
+            if len(found):
+                row, value = found.sort("row").row(0)
+                raise ValueError(
+                    f"`{name}` must hold numbers in [0, 1]; {len(found):,} rows of {name_places(self.places)} hold "
+                    f"something else, the first is {value!r} in row {row:,}."
+                )
+
+
+def scan(source: PathLike | Sequence[PathLike], *, format: str | None = None) -> Any:
+    """A file, several, a folder or a glob, as a lazy polars frame.
+
+    Parameters
+    ----------
+    source : path or paths
+        Paths may hold wildcards; a folder stands for the files in it and below (`key=value` folders become columns);
+        "-" is standard input, which is CSV unless `format` says otherwise.
+    format : optional
+        One of csv, tsv, parquet, ipc, jsonl, npz; by default told from the names.
+    """
+    return open_files(source, format=format).frame
+
+
+def open_files(
+    source: PathLike | Sequence[PathLike], *, format: str | None = None, numbers: Sequence[str] = ()
+) -> Scanned:
+    """`scan`, with what reading on needs; text columns in `numbers` must hold numbers, whatever their first rows
+    hold."""
+    try:
+        import polars as pl
+    except ImportError as error:
+        raise ImportError("Files need polars: pip install 'truecal[files]'") from error
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"`format` must be one of {', '.join(FORMATS)}; it is {format!r}.")
+    given: list[PathLike] = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    if given == ["-"]:
+        places, kinds = [_spool()], {format or "csv"}
+    else:
+        places = [place for part in given for place in expand(os.fspath(part))]
+        kinds = {format or _format_of(place) for place in places}
+    if len(kinds) > 1:
+        raise ValueError(f"Files read together must be of one format; these are {', '.join(sorted(kinds))}.")
+    for place in places:
+        with open(place, "rb"):  # a file that may not be read is told before anything else
+            pass
+    kind = kinds.pop()
+    unread = Scanned(None, None, tuple(places), kind, ())
+    with unread.explained():
+        frame = _open(pl, unread.places, kind, numbers, pl.Float64)
+        frame.collect_schema()
+        rows = _about(unread.places, kind) if kind in TEXT else frame.select(pl.len()).collect().item()
+    return Scanned(frame, rows, unread.places, kind, tuple(numbers))
+
+
+def is_path(data: Any) -> bool:
+    """Whether data are named by a path, or by several."""
+    several = isinstance(data, (list, tuple)) and len(data) > 0
+    return all(isinstance(part, (str, os.PathLike)) for part in (data if several else [data]))
+
+
+def name_places(places: Sequence[Path]) -> str:
+    """Files in a message."""
+    more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
+    return f"{str(places[0])!r}{more}"
+
+
+def _open(pl: Any, places: Sequence[Path], kind: str, numbers: Sequence[str], number: Any) -> Any:
+    if kind in ("csv", "tsv"):
+        return pl.scan_csv(
+            list(places),
+            separator=_separator(places[0], kind),
+            null_values=MISSING,
+            infer_schema_length=SAMPLE,
+            schema_overrides=dict.fromkeys(numbers, number),
+            try_parse_dates=True,
+            encoding="utf8" if number == pl.Float64 else "utf8-lossy",  # to tell what is wrong, anything will do
+        )
+    if kind == "jsonl":
+        return pl.scan_ndjson(list(places), infer_schema_length=SAMPLE)
+    if kind == "parquet":
+        return pl.scan_parquet(list(places), hive_partitioning=True)
+    if kind == "ipc":
+        return pl.concat([_open_ipc(pl, place) for place in places])
+    return pl.concat([_read_npz(pl, place) for place in places]).lazy()
+
+
+def _open_ipc(pl: Any, place: Path) -> Any:
+    with open(place, "rb") as file:
+        stream = file.read(6) != b"ARROW1"
+    return pl.read_ipc_stream(place).lazy() if stream else pl.scan_ipc(place)
+
+
+def _read_npz(pl: Any, place: Path) -> Any:
+    try:
+        with np.load(place) as archive:
+            columns = {name: archive[name] for name in archive.files}
+    except (ValueError, EOFError, OSError) as error:
+        raise ValueError(f"{str(place)!r} must be readable as npz; it is not: {error}") from error
+    shapes = {name: column.shape for name, column in columns.items()}
+    if len(set(shapes.values())) != 1 or any(len(shape) != 1 for shape in shapes.values()):
+        raise ValueError(f"The arrays of {str(place)!r} must be columns of one length; their shapes are {shapes}.")
+    return pl.DataFrame(columns)
+
+
+def _separator(place: Path, kind: str) -> str:
+    """What sets columns apart, by the header: a comma, unless another sign is more frequent."""
+    if kind == "tsv" or place.suffix.lower() == ".zst":
+        return "\t" if kind == "tsv" else ","
+    with gzip.open(place, "rb") if place.suffix.lower() == ".gz" else open(place, "rb") as file:
+        header = file.readline(1 << 16)
+    return max((",", ";", "\t", "|"), key=lambda sign: header.count(sign.encode()))
+
+
+def _about(places: Sequence[Path], kind: str) -> int | None:
+    """The rows of text files, by the length of the first ones."""
+    if any(place.suffix.lower() in COMPRESSED for place in places):
+        return None
+    with open(places[0], "rb") as file:
+        head = file.read(1 << 20)
+    return sum(place.stat().st_size for place in places) * head.count(b"\n") // max(len(head), 1)
+
+
+def expand(name: str) -> list[Path]:
+    """The files that a name stands for."""
+    place = Path(name).expanduser()
+    if place.is_dir():
+        known = {suffix for suffixes in FORMATS.values() for suffix in suffixes}
+        inside = sorted(file for file in place.rglob("*") if file.is_file() and not file.name.startswith((".", "_")))
+        found = [file for file in inside if _unpacked(file).suffix.lower() in known]
+        if not found:
+            raise FileNotFoundError(f"The folder {name!r} must hold files of a known format; it holds none.")
+        return found
+    if not place.exists() and glob.has_magic(name):
+        matches = sorted(glob.glob(str(place), recursive=True))
+        found = [file for match in matches for file in expand(match)]
+        if not found:
+            raise FileNotFoundError(f"The pattern {name!r} must match at least one file; it matches none.")
+        return found
+    if not place.exists():
+        raise FileNotFoundError(f"There must be a file {name!r}; there is none.")
+    return [place]
+
+
+def _unpacked(place: Path) -> Path:
+    """A name without what says that it is compressed."""
+    return place.with_suffix("") if place.suffix.lower() in COMPRESSED else place
+
+
+def _format_of(place: Path) -> str:
+    plain = _unpacked(place)
+    for kind, suffixes in FORMATS.items():
+        if plain.suffix.lower() in suffixes and (plain == place or kind in TEXT):
+            return kind
+    known = ", ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
+    hint = "unpack it first" if place.suffix.lower() in (".xz", ".bz2", ".zip") else "name its `format`"
+    raise ValueError(f"The format of {str(place)!r} must be told by its name ({known}); it is not.\n\nHint: {hint}.")
+
+
+def _spool() -> Path:
+    """Standard input as a temporary file: it may be larger than memory, and is read more than once."""
+    with tempfile.NamedTemporaryFile(prefix="truecal-", delete=False) as file:
+        atexit.register(Path(file.name).unlink, missing_ok=True)
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return Path(file.name)

@@ -1,0 +1,241 @@
+"""Which columns are the labels and the scores: by their names, then by the values of the first rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from truecal import files
+
+Kind = Literal["binary", "fraction", "number", "text"]
+Role = Literal["label", "score"]
+ROWS = 10_000  # rows that are looked at
+# Names of one word or more that a column may go by, and the words that make a name likely.
+NAMES: dict[Role, set[str]] = {
+    "label": {
+        "y",
+        "label",
+        "labels",
+        "target",
+        "y_true",
+        "ytrue",
+        "truth",
+        "outcome",
+        "actual",
+        "observed",
+        "response",
+        "event",
+        "class",
+    },
+    "score": {
+        "p",
+        "prob",
+        "proba",
+        "probability",
+        "score",
+        "y_prob",
+        "y_proba",
+        "y_score",
+        "y_pred",
+        "yhat",
+        "y_hat",
+        "phat",
+        "p_hat",
+        "pred",
+        "prediction",
+        "predicted",
+        "predicted_probability",
+        "forecast",
+    },
+}
+WORDS: dict[Role, set[str]] = {
+    "label": {"label", "target", "truth", "outcome", "actual"},
+    "score": {"p", "prob", "proba", "probability", "score", "pred", "prediction", "predicted", "phat", "forecast"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """The columns of labels and of scores, and which other columns could have been meant.
+
+    label, scores
+        The columns, given or guessed.
+    guessed
+        The roles that were guessed: "label", "score", both or none.
+    others
+        Columns whose names or values would do as a score, too.
+    """
+
+    label: str
+    scores: tuple[str, ...]
+    guessed: tuple[Role, ...] = ()
+    others: tuple[str, ...] = ()
+
+
+class UnclearColumns(ValueError):
+    """A column could not be guessed: `role` says which, `candidates` what it could be."""
+
+    def __init__(self, role: Role, candidates: Sequence[str], columns: Sequence[str], wanted: int = 1) -> None:
+        self.role, self.candidates, self.wanted = role, tuple(candidates), wanted
+        many = ("a column", "one column", "two columns")[min(wanted, 2) if candidates else 0]
+        what = "labels: 0 and 1 or truth values" if role == "label" else "scores: probabilities between 0 and 1"
+        if candidates:
+            told = f"{many} must be meant, and these could be: {', '.join(map(repr, candidates))}."
+        else:
+            told = f"{many} must look like {what}; of {', '.join(map(repr, columns))} none does."
+        super().__init__(f"`{role}` cannot be guessed: {told}")
+
+
+def guess_columns(
+    data: Any,
+    *,
+    label: str | None = None,
+    score: str | Sequence[str] | None = None,
+    models: int = 1,
+    format: str | None = None,
+) -> Guess:
+    """Guess which columns of a dataframe or of files are the labels and the scores; what is given stays.
+
+    Names come first, such as y, label or target and p, prob or score; then the values of the first rows: zeros and
+    ones, and fractions between them. Where several columns would do equally well nothing is guessed.
+
+    Parameters
+    ----------
+    data : dataframe or path
+        As in `evaluate`.
+    label, score : optional
+        Columns that are known.
+    models : int
+        How many columns of scores are looked for.
+    format : optional
+        Of files, where their names do not tell.
+
+    Raises
+    ------
+    UnclearColumns
+        Where no column or more than that would do; a `ValueError`.
+
+    Examples
+    --------
+    >>> import polars as pl, truecal
+    >>> frame = pl.DataFrame({"id": [1, 2, 3], "churned": [0, 1, 0], "p_churn": [0.1, 0.7, 0.2]})
+    >>> guess = truecal.guess_columns(frame)
+    >>> guess.label, guess.scores
+    ('churned', ('p_churn',))
+    """
+    given = () if score is None else (score,) if isinstance(score, str) else tuple(score)
+    if label is not None and given:
+        return Guess(label, given)
+    kinds = look(data, format)
+    if any("." in name for name in kinds) and all(_is_number(name) for name in kinds):
+        raise ValueError(
+            f"The first line must name the columns; it holds {', '.join(kinds)}.\n\n"
+            "Hint: add a line above it, such as y,p."
+        )
+    free = [name for name in kinds if name not in (label, *given)]
+    guessed: tuple[Role, ...] = ()
+    if label is None:
+        tiers = [
+            _named("label", free, kinds, ("binary", "text")),
+            [name for name in free if kinds[name] == "binary" and not _is_named("score", name)],
+            _named("label", free, kinds, ("number",)),
+        ]
+        (label,) = _first("label", tiers, kinds, 1)
+        guessed += ("label",)
+    others: tuple[str, ...] = ()
+    if not given:
+        free = [name for name in free if name != label]
+        fractions = [name for name in free if kinds[name] == "fraction"]
+        tiers = [
+            _named("score", free, kinds, ("fraction",)),
+            [name for name in fractions if _is_named("score", name)],
+            fractions,
+            _named("score", free, kinds, ("number",)),
+        ]
+        given = _first("score", tiers, kinds, models)
+        guessed += ("score",)
+        others = tuple(name for name in fractions if name not in given)
+    return Guess(label, given, guessed, others)
+
+
+def refuse_swapped(data: Any, label: str, scores: Iterable[str], format: str | None = None) -> None:
+    """Refuse labels and scores that are each other's columns."""
+    kinds = look(data, format)
+    for score in scores:
+        if kinds.get(label) == "fraction" and kinds.get(score) == "binary":
+            raise ValueError(
+                f"`label` and `score` seem to be swapped: {label!r} holds fractions, {score!r} only 0 and 1.\n\n"
+                f"Hint: give {score!r} as `label` and {label!r} as `score`."
+            )
+
+
+def look(data: Any, format: str | None = None) -> dict[str, Kind]:
+    """What the first rows of each column hold; columns that can be neither label nor score are left out."""
+    import narwhals as nw
+
+    frame: Any
+    if files.is_path(data):
+        source = files.open_files(data, format=format)
+        with source.explained():
+            frame = nw.from_native(source.frame.head(ROWS).collect())
+    else:
+        frame = nw.from_native(data).head(ROWS)
+        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    if not len(frame):
+        raise ValueError("The data must hold at least one row; they hold none.")
+    found = {name: _kind(frame[name]) for name in frame.columns}
+    return {name: kind for name, kind in found.items() if kind is not None}
+
+
+def _kind(column: Any) -> Kind | None:
+    import narwhals as nw
+
+    if column.dtype == nw.Boolean:
+        return "binary"
+    if not column.dtype.is_numeric():
+        return "text" if column.dtype == nw.String and column.drop_nulls().n_unique() == 2 else None
+    values = column.drop_nulls().to_numpy().astype(np.float64)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return None
+    if np.isin(values, (0.0, 1.0)).all():
+        return "binary"
+    return "fraction" if values.min() >= 0 and values.max() <= 1 else "number"
+
+
+def _first(role: Role, tiers: list[list[str]], kinds: dict[str, Kind], wanted: int) -> tuple[str, ...]:
+    """As many candidates as wanted, from the first tiers that have that many; not if they have more."""
+    found: list[str] = []
+    for tier in tiers:
+        found = list(dict.fromkeys([*found, *tier]))
+        if len(found) == wanted:
+            return tuple(found)
+        if len(found) > wanted:
+            break
+    raise UnclearColumns(role, found if len(found) >= wanted else (), list(kinds), wanted)
+
+
+def _named(role: Role, names: Iterable[str], kinds: dict[str, Kind], allowed: tuple[Kind, ...]) -> list[str]:
+    return [name for name in names if kinds[name] in allowed and _plain(name) in NAMES[role]]
+
+
+def _is_named(role: Role, name: str) -> bool:
+    return _plain(name) in NAMES[role] or not WORDS[role].isdisjoint(_plain(name).split("_"))
+
+
+def _plain(name: str) -> str:
+    """A name in lower case with underscores between its words: YProb and "y prob" are y_prob."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,42 @@
+"""A line on standard error that says how far long work has come."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+WIDTH = 30
+
+
+class Progress:
+    """Counts what is done, on a terminal, once the work takes longer than a second."""
+
+    def __init__(self, total: int | None, unit: str) -> None:
+        self.total, self.unit, self.done = total, unit, 0
+        self.shown = 0
+        self.next = time.monotonic() + 1
+        self.wanted = sys.stderr is not None and sys.stderr.isatty()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def step(self, count: int = 1) -> None:
+        self.done += count
+        if self.wanted and time.monotonic() >= self.next:
+            self.next = time.monotonic() + 0.2
+            line = f"{self.done:,} {self.unit}"
+            if self.total:
+                filled = WIDTH * min(self.done, self.total) // self.total
+                about = max(self.done, self.total)
+                line = f"[{'#' * filled}{'.' * (WIDTH - filled)}] {self.done:,} of {about:,} {self.unit}"
+            sys.stderr.write("\r" + line.ljust(self.shown))
+            sys.stderr.flush()
+            self.shown = len(line)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.shown:
+            sys.stderr.write("\r" + " " * self.shown + "\r")
+            sys.stderr.flush()

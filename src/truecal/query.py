@@ -1,0 +1,388 @@
+"""What is asked of a dataframe: its rows as a few columns, each row with a status; through narwhals, in any engine.
+
+A row can be used, or it is one of a few kinds that cannot, which are counted in the same pass. Columns that are in this
+process stream out in batches; anything else is grouped by score in its engine, and what comes back is one line for
+each distinct score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Any, Literal
+
+import numpy as np
+
+from truecal import files
+from truecal.arrays import AnyArray
+from truecal.binning import BoundedIsotonic
+from truecal.grid import MOST, bits_for, cell, check_bits
+
+OnNull = Literal["raise", "drop"]
+BATCH = 1 << 19
+WINDOWS = ("1h", "1d", "1w", "1mo", "1q", "1y")
+KINDS = 6
+SPARE_BITS = 3  # beyond what bins need: four to ten times narrower bounds
+# Why a row cannot be used, by its status; missing ones may be dropped on request.
+MISSING = {1: "{score} is null", 2: "{score} is NaN", 4: "{label} is null"}
+WRONG = {3: "{score} is outside [0, 1]", 5: "{label} is neither 0 nor 1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is brought home, and into how much memory.
+
+    grid
+        "auto": scores are grouped into the cells of a grid where an engine outside this process holds more than `limit`
+        rows, and are exact everywhere else. A number of significant bits (2 to 26) makes a grid in any case, None
+        never.
+    limit
+        Rows whose distinct scores an engine may send home; a line of them takes up to 350 bytes on the way.
+    memory
+        Bytes that rows read into this process may take before they are sorted on disk.
+    """
+
+    grid: int | Literal["auto"] | None = "auto"
+    limit: int = 5_000_000
+    memory: int = 4 << 30
+
+    def __post_init__(self) -> None:
+        if self.grid is not None and self.grid != "auto":
+            check_bits(self.grid)
+        for name, value in (("limit", self.limit), ("memory", self.memory)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"`{name}` must be a whole number, 1 or more; it is {value!r}.")
+
+
+SCALE = Scale()
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a frame and what to do with them; see `tally_frame`."""
+
+    label: str
+    scores: tuple[str, ...]
+    by: tuple[str, ...] = ()
+    pos_label: Any = None
+    on_null: OnNull = "raise"
+    format: str | None = None
+    scale: Scale = SCALE
+    windows: Mapping[str, str] = field(default_factory=dict)  # of `by`, the time columns to be cut into windows
+
+    def __post_init__(self) -> None:
+        if self.on_null not in ("raise", "drop"):
+            raise ValueError(f'`on_null` must be "raise" or "drop"; it is {self.on_null!r}.')
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked of a frame: its rows as a few columns, with a status each."""
+
+    frame: Any
+    columns: Columns
+    source: files.Scanned | None
+
+    @classmethod
+    def of(cls, frame: Any, columns: Columns) -> Query:
+        """A question to a dataframe or to files, once the columns are known to be there and of the right kinds."""
+        native, source = _open(frame, columns.format, columns.scores)
+        return cls(native, _checked(columns, native.collect_schema()), source)
+
+    @property
+    def rows(self) -> int | None:
+        """About how many rows there are, where that is known."""
+        if self.source is not None:
+            return self.source.rows
+        return len(self.frame) if hasattr(self.frame, "__len__") else None
+
+    def reading(self) -> AbstractContextManager[None]:
+        """While a file is read, errors name it."""
+        return nullcontext() if self.source is None else self.source.explained()
+
+    def selected(self) -> Any:
+        """The rows as segment columns, scores, `one` (1 for a positive, else 0) and `status`."""
+        import narwhals as nw
+
+        schema = self.frame.collect_schema()
+        y = nw.col(self.columns.label)
+        if self.columns.pos_label is not None:
+            positive, usable = y == self.columns.pos_label, ~y.is_null()
+        elif schema[self.columns.label] == nw.Boolean:
+            positive, usable = y, ~y.is_null()
+        else:
+            positive, usable = y == 1, (y == 0) | (y == 1)
+        narrow = [schema[name] == nw.Float32 for name in self.columns.scores]
+        p = [
+            nw.col(name) if single else nw.col(name).cast(nw.Float64)
+            for name, single in zip(self.columns.scores, narrow, strict=True)
+        ]
+        status: Any = nw.when(usable).then(nw.lit(0)).otherwise(nw.lit(5))
+        kinds: tuple[tuple[int, Callable[[Any], Any]], ...] = (
+            (3, lambda x: (x < 0) | (x > 1)),
+            (2, lambda x: x.is_nan()),
+            (1, lambda x: x.is_null()),
+        )
+        status = nw.when(y.is_null()).then(nw.lit(4)).otherwise(status)
+        for code, condition in kinds:
+            for x in p:
+                status = nw.when(condition(x)).then(nw.lit(code)).otherwise(status)
+        one = nw.when(positive).then(nw.lit(1)).otherwise(nw.lit(0))
+        return self.frame.select(
+            *(self._segment(name).alias(f"by{i}") for i, name in enumerate(self.columns.by)),
+            *(x.alias(f"score{i}") for i, x in enumerate(p)),
+            one.alias("one"),
+            status.alias("status"),
+        )
+
+    def _segment(self, name: str) -> Any:
+        """A column that makes segments: as it is, or a time cut into windows."""
+        import narwhals as nw
+
+        every = self.columns.windows.get(name)
+        if every is None:
+            return nw.col(name)
+        # engines do not agree on weeks: days come home, and are put together there
+        return nw.col(name).cast(nw.Datetime("us")).dt.truncate("1d" if every == "1w" else every)
+
+    def stream(self) -> Iterator[tuple[AnyArray, AnyArray, AnyArray]] | None:
+        """Scores, labels and statuses in batches, where the columns are in this process; else None."""
+        import narwhals as nw
+
+        if isinstance(self.frame, nw.DataFrame):
+            return iter([_numbers(self.selected())])
+        if not self.frame.implementation.is_polars():
+            return None
+        native = self.selected().to_native()
+        parts = native.collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming")
+        return (_numbers(nw.from_native(part)) for part in parts)
+
+    def bits(self) -> int | None:
+        """The bits of the grid to use, or None where scores stay exact."""
+        import narwhals as nw
+
+        grid, limit = self.columns.scale.grid, self.columns.scale.limit
+        if grid != "auto":
+            return grid
+        if isinstance(self.frame, nw.DataFrame) or self.frame.implementation.is_polars():
+            return None
+        total = int(collected(self.frame.select(nw.len().alias("rows")))["rows"][0])
+        if total <= limit:
+            return None
+        needed = bits_for(total, BoundedIsotonic().bounds(total)[1])
+        return min(max(needed + SPARE_BITS, 13), MOST)
+
+    def grouped(self) -> dict[str, Any]:
+        """One line for each segment, status and score, with n and pos; numbers as arrays, segments as lists."""
+        import narwhals as nw
+
+        rows = self._held()
+        keys = [*(f"by{i}" for i in range(len(self.columns.by))), "status", *self._score_names]
+        found = rows.group_by(*keys).agg(nw.len().alias("n"), nw.col("one").sum().alias("pos"))
+        return _counted(found)
+
+    def gridded(self, bits: int) -> dict[str, Any]:
+        """One line for each segment, status and cell: also the sum, the smallest and the largest of its scores."""
+        import narwhals as nw
+
+        rows = self._held().with_columns(nw.col("score0").cast(nw.Float64))
+        steps = 0
+
+        def hold(value: Any) -> Any:
+            nonlocal rows, steps
+            steps += 1
+            rows = rows.with_columns(value.alias(f"step{steps}"))
+            return nw.col(f"step{steps}")
+
+        def where(condition: Any, a: Any, b: Any) -> Any:
+            return nw.when(condition).then(a).otherwise(b)
+
+        key = cell(nw.col("score0"), bits, where, hold)  # which adds steps to the rows
+        rows = rows.with_columns(key.alias("key"))
+        score = nw.col("score0")
+        found = rows.group_by(*(f"by{i}" for i in range(len(self.columns.by))), "status", "key").agg(
+            nw.len().alias("n"),
+            nw.col("one").sum().alias("pos"),
+            score.sum().alias("total"),
+            score.min().alias("low"),
+            score.max().alias("high"),
+        )
+        return _counted(found)
+
+    @property
+    def _score_names(self) -> list[str]:
+        return [f"score{i}" for i in range(len(self.columns.scores))]
+
+    def _held(self) -> Any:
+        """The selected rows; those that cannot be used need no score of their own."""
+        import narwhals as nw
+
+        usable = nw.col("status") == 0
+        held = [nw.when(usable).then(nw.col(name)).otherwise(nw.lit(0.0)).alias(name) for name in self._score_names]
+        return self.selected().with_columns(*held)
+
+    def refuse(self, counts: AnyArray) -> str:
+        """Stop where rows cannot be used, or say what is dropped; `counts` has the rows of each status."""
+        words = {"score": " or ".join(f"`{name}`" for name in self.columns.scores), "label": f"`{self.columns.label}`"}
+        total = int(counts.sum())
+
+        def tell(codes: dict[int, str]) -> str:
+            told = {code: rule.format(**words) for code, rule in codes.items() if counts[code]}
+            return ", ".join(f"{rule} in {int(counts[code]):,}" for code, rule in told.items())
+
+        if tell(WRONG) or (self.columns.on_null == "raise" and tell(MISSING)):
+            hint = "" if tell(WRONG) else '\n\nHint: `on_null="drop"` leaves rows out whose label or score is missing.'
+            if counts[3]:
+                hint = (
+                    "\n\nHint: `score` must be the probability of the positive label, neither a logit nor a percentage."
+                )
+            raise ValueError(
+                f"Every row must have a label and a score in [0, 1]; of {total:,} rows {tell(MISSING | WRONG)}.{hint}"
+            )
+        if not counts[0]:
+            raise ValueError("The frame must hold at least one row that can be used; it holds none.")
+        missing = total - int(counts[0])
+        return f"of {total:,} rows {missing:,} were dropped: {tell(MISSING)}" if missing else ""
+
+    def check_label(self, positives: int) -> None:
+        """Refuse a positive label that no row has, unless all rows are of one other label."""
+        if self.columns.pos_label is None or positives:
+            return
+        import narwhals as nw
+
+        found = self.frame.select(nw.col(self.columns.label).alias("label")).unique()
+        labels = [value for value in collected(found.head(4), ("label",))["label"] if value is not None]
+        if len(labels) > 1:
+            told = ", ".join(map(repr, sorted(labels, key=str)[:3]))
+            raise ValueError(f"`pos_label` must be one of the labels ({told}, ...); it is {self.columns.pos_label!r}.")
+
+
+def column_names(frame: Any, format: str | None = None) -> list[str]:
+    """The columns of a dataframe or of files."""
+    return list(_open(frame, format, ())[0].collect_schema())
+
+
+def join_columns(frame: Any, other: Any, on: list[str], names: Mapping[str, str], format: str | None = None) -> Any:
+    """A frame with columns of another beside its own, under new names; every row must have its one match."""
+    import narwhals as nw
+
+    left, right = (_open(part, format, ())[0] for part in (frame, other))
+    for native in (left, right):
+        for name in on:
+            check_column("on", name, list(native.collect_schema()))
+    for name in names:
+        check_column("score", name, list(right.collect_schema()))
+    if isinstance(left, nw.LazyFrame) != isinstance(right, nw.LazyFrame):
+        left, right = left.lazy(), right.lazy()
+    picked = right.select(*on, *(nw.col(old).alias(new) for old, new in names.items()))
+    joined = left.join(picked, on=on, how="inner")
+    rows = [int(collected(part.select(nw.len().alias("rows")))["rows"][0]) for part in (left, joined)]
+    if rows[0] != rows[1]:
+        raise ValueError(
+            f"Every row must have one match by {', '.join(map(repr, on))}; for {rows[0]:,} rows there are {rows[1]:,} "
+            "matches."
+        )
+    return joined.to_native()
+
+
+def _open(frame: Any, format: str | None, numbers: tuple[str, ...]) -> tuple[Any, files.Scanned | None]:
+    """A narwhals frame of what was given, and the files behind it where there are any."""
+    try:
+        import narwhals as nw
+    except ImportError as error:
+        raise ImportError("Dataframes need narwhals: pip install 'truecal[frames]'") from error
+    source = None
+    if files.is_path(frame):
+        source = files.open_files(frame, format=format, numbers=numbers)
+    elif format is not None:
+        raise ValueError(f"`format` is for files; `frame` is {type(frame).__name__}.")
+    try:
+        return nw.from_native(frame if source is None else source.frame), source
+    except TypeError as error:
+        raise TypeError(
+            "`frame` must be a dataframe of pandas, polars, pyarrow, DuckDB, PySpark, Dask or Ibis, or a path; "
+            f"it is {type(frame).__name__}."
+        ) from error
+
+
+def check_column(role: str, name: str, columns: Sequence[str]) -> None:
+    """Refuse a column that is not there, and say which may have been meant."""
+    if name not in columns:
+        near = get_close_matches(str(name), columns, n=1) or [c for c in columns if c.lower() == str(name).lower()]
+        hint = f"\n\nHint: did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"`{role}` must be one of the columns {', '.join(map(repr, columns))}; it is {name!r}.{hint}")
+
+
+def _checked(columns: Columns, schema: Any) -> Columns:
+    """Refuse columns that are not there or of the wrong kind; read a positive label given as text."""
+    import narwhals as nw
+
+    roles = [("label", columns.label), *(("score", name) for name in columns.scores)]
+    for role, name in [*roles, *(("by", name) for name in columns.by)]:
+        check_column(role, name, list(schema))
+    kind = schema[columns.label]
+    plain = kind.is_numeric() or kind == nw.Boolean
+    for name in columns.scores:
+        if not schema[name].is_numeric():
+            raise TypeError(f"`{name}` must hold numbers in [0, 1]; it holds {schema[name]}.")
+    for name in (columns.label, *columns.by):
+        if schema[name].is_nested():
+            raise TypeError(f"`{name}` must hold one plain value for each row; it holds {schema[name]}.")
+    for name, every in columns.windows.items():
+        if every not in WINDOWS:
+            raise ValueError(f"Windows must be one of {', '.join(map(repr, WINDOWS))} long; they are {every!r}.")
+        if not schema[name].is_temporal():
+            raise TypeError(
+                f"`{name}` must hold dates or times to be cut into windows of {every!r}; it holds {schema[name]}."
+            )
+    if columns.pos_label is None and not plain:
+        raise TypeError(
+            f"`{columns.label}` must hold 0 and 1 or truth values; it holds {kind}.\n\n"
+            "Hint: name the positive label with `pos_label`."
+        )
+    if isinstance(columns.pos_label, str) and plain:
+        return replace(columns, pos_label=_parsed(columns.pos_label, columns.label, kind))
+    return columns
+
+
+def _numbers(part: Any) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """A batch's scores, labels and statuses; the scores of rows that cannot be used may be anything."""
+    import narwhals as nw
+
+    score = part["score0"].to_numpy()
+    if score.dtype.kind != "f":
+        score = part["score0"].cast(nw.Float64).to_numpy().astype(np.float64)
+    return score, part["one"].cast(nw.UInt8).to_numpy(), part["status"].cast(nw.UInt8).to_numpy()
+
+
+def _counted(frame: Any) -> dict[str, Any]:
+    """Grouped lines, their counts as integers, whatever an engine's sums are."""
+    import narwhals as nw
+
+    return collected(frame.with_columns(*(nw.col(name).cast(nw.Int64) for name in ("status", "n", "pos"))))
+
+
+def collected(frame: Any, lists: tuple[str, ...] = ("by",)) -> dict[str, Any]:
+    """A small frame's columns, from wherever it is: arrays, or lists for names that begin as said."""
+    import narwhals as nw
+
+    if isinstance(frame, nw.LazyFrame):
+        if frame.implementation.is_duckdb():  # straight to NumPy: no pyarrow needed, half the memory
+            columns = frame.to_native().fetchnumpy()
+            return {name: c.tolist() if name.startswith(lists) else c for name, c in columns.items()}
+        polars = frame.implementation.is_polars()
+        frame = frame.collect("polars", engine="streaming") if polars else frame.collect()
+    return {name: frame[name].to_list() if name.startswith(lists) else frame[name].to_numpy() for name in frame.columns}
+
+
+def _parsed(pos_label: str, label: str, kind: Any) -> Any:
+    """A positive label given as text, as the column's own kind."""
+    words = {"true": True, "false": False}
+    if pos_label.lower() in words and not kind.is_numeric():
+        return words[pos_label.lower()]
+    try:
+        return float(pos_label)
+    except ValueError:
+        raise TypeError(f"`pos_label` must be {kind} as `{label}` is; it is {pos_label!r}.") from None

@@ -1,0 +1,141 @@
+"""Text for a terminal: as wide as it is, in colour where that is wanted, in signs that its encoding has."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+PIPED = 100  # columns where there is no terminal
+READABLE = 100  # columns of running text, on a terminal however wide
+STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+HARD_SPACE = "\N{NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table. Where room is short, those of rank 0 stay, and others by their rank while there is room."""
+
+    head: str
+    cells: Sequence[str]
+    rank: int = 0
+    left: bool = False
+    styles: Sequence[str] = ()
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal that it takes."""
+        return max(map(measure, (self.head, *self.cells)))
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """What is known of where text goes."""
+
+    width: int = PIPED
+    colour: bool = False
+    unicode: bool = True
+
+    @classmethod
+    def of(cls, stream: TextIO) -> Terminal:
+        """A stream as it is; colour only on a terminal, and not where NO_COLOR or TERM=dumb says no."""
+        tty = stream.isatty()
+        wanted = tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        fallback = (80 if tty else PIPED, 24)
+        try:
+            "\N{HORIZONTAL ELLIPSIS}\N{BOX DRAWINGS LIGHT HORIZONTAL}".encode(stream.encoding or "ascii")
+            unicode = True
+        except (UnicodeEncodeError, LookupError):
+            unicode = False
+        return cls(max(shutil.get_terminal_size(fallback).columns, 20), wanted, unicode)
+
+    def paint(self, text: str, style: str) -> str:
+        """Text in a style: bold, dim, red, green or yellow."""
+        return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if self.colour and style else text
+
+    def wrap(self, text: str, indent: str = "", first: str | None = None) -> str:
+        """Running text within the width; a number keeps its unit."""
+        kept = text.replace(" %", f"{HARD_SPACE}%").replace(" = ", f"{HARD_SPACE}={HARD_SPACE}")
+        lines = textwrap.wrap(
+            kept,
+            min(self.width, READABLE) - 1,
+            initial_indent=indent if first is None else first,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        return "\n".join(lines).replace(HARD_SPACE, " ")
+
+    def terms(self, pairs: Sequence[tuple[str, str]], indent: str = "  ") -> str:
+        """Words and what they mean, the meanings below each other."""
+        widest = max(measure(word) for word, _ in pairs)
+        lines = []
+        for word, meaning in pairs:
+            text = self.wrap(meaning, indent + " " * (widest + 2))
+            pad = " " * (widest - measure(word) + 2)
+            lines.append(f"{indent}{self.paint(word, 'bold')}{pad}{text.lstrip()}")
+        return "\n".join(lines)
+
+    def table(self, columns: Sequence[Column], indent: str = "  ") -> str:
+        """Rows below a head. Columns that find no room are left out and named; the first is cut if it must be."""
+        filled = [column for column in columns if any(column.cells)]
+        kept = [column for column in filled if column.rank == 0]
+        for column in sorted(filled, key=lambda column: column.rank):
+            if column.rank and self._excess([*kept, column], indent) <= 0:
+                kept.append(column)
+        shown = [column for column in filled if column in kept]
+        left_out = [column.head for column in filled if column not in kept]
+        widths = [column.width for column in shown]
+        spare = max(self._excess(shown, indent), 0)
+        widths[0] = max(widths[0] - spare, min(8, widths[0]))
+        heads = [self._cell(column, column.head, width, "dim") for column, width in zip(shown, widths, strict=True)]
+        lines = [indent + "  ".join(heads).rstrip()]
+        for i in range(len(shown[0].cells)):
+            cells = [
+                self._cell(column, column.cells[i], width, column.styles[i] if column.styles else "")
+                for column, width in zip(shown, widths, strict=True)
+            ]
+            lines.append((indent + "  ".join(cells)).rstrip())
+        if left_out:
+            told = self.wrap(f"left out for want of room: {', '.join(left_out)}", indent, indent)
+            lines += [self.paint(line, "dim") for line in told.splitlines()]
+        return "\n".join(lines)
+
+    def clip(self, text: str, width: int) -> str:
+        """Text that is cut where it is too long."""
+        if measure(text) <= width:
+            return text
+        mark = "\N{HORIZONTAL ELLIPSIS}" if self.unicode else "..."
+        while text and measure(text) + len(mark) > width:
+            text = text[:-1]
+        return text + mark
+
+    def _excess(self, columns: Sequence[Column], indent: str) -> int:
+        return len(indent) + sum(column.width + 2 for column in columns) - 2 - (self.width - 1)
+
+    def _cell(self, column: Column, text: str, width: int, style: str) -> str:
+        text = self.clip(text, width)
+        pad = " " * (width - measure(text))
+        painted = self.paint(text, style) if text else text
+        return painted + pad if column.left else pad + painted
+
+
+def measure(text: str) -> int:
+    """The columns of a terminal that text takes: two for a wide sign, none for an accent that joins the one before."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text
+    )
+
+
+def printable(text: str) -> str:
+    r"""Text on one line that does nothing to a terminal: a zero byte as \x00, and so for all that is not printed."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape", "backslashreplace").decode("ascii")
+        for sign in text
+    )

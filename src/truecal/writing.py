@@ -1,0 +1,46 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def written(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A draft beside `path` to write to; it takes the place of `path` at the end, or vanishes where anything failed.
+
+    Whoever reads `path` meanwhile sees the old file, whole; two writers at once leave one of their files, whole.
+    """
+    place = Path(os.path.realpath(path))  # a link stays a link
+    if not place.parent.is_dir():
+        raise FileNotFoundError(f"The folder of {os.fspath(path)!r} must exist; it does not.")
+    if place.is_dir():
+        raise IsADirectoryError(f"{os.fspath(path)!r} must be a file; it is a folder.")
+    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".tmp", dir=place.parent)
+    draft = Path(name)
+    try:
+        os.close(handle)
+        yield draft
+        os.chmod(draft, place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask())
+        with open(draft, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(draft, place)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a text file, whole or not at all."""
+    with written(path) as draft:
+        draft.write_text(text, encoding="utf-8")
+    return Path(path)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,194 @@
+"""On a terminal: width, colour, progress. Piped: plain text. Cut off or interrupted: no traceback, no half file."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from command import TRUECAL, OnTerminal, environment, predictions, run, widest, write_csv
+
+import truecal
+
+SHOWN = "\x1b["
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("terminal")
+
+
+@pytest.fixture(scope="module")
+def data(folder):
+    return write_csv(folder / "preds.csv", predictions())
+
+
+def test_60_columns_are_enough(data):
+    result = truecal.evaluate(data, label="y", score="p", metrics=["tce", "ece", "ace"], reference=199, random_state=0)
+    for words in (
+        ["score", data, "--bins"],
+        ["score", data, "-p", "p,more", "--metrics", "all", "--intervals", "50"],
+        ["segments", data, "--by", "country,kind"],
+        ["compare", data, "-p", "p,more", "--replicates", "50"],
+        ["plan", "0.01", "--relative", "0.2"],
+        ["check", data, "--max-value", "3", "--max-excess", "3"],
+        ["check", "--help"],
+        ["score", data, "-y", "nope", "-p", "p"],
+    ):
+        _, text = OnTerminal(*words).finish()
+        assert widest(text) <= 60, text
+        if words[-1] == "--bins":  # numbers are whole, with their units
+            chance = result.references["tce"]
+            for number in (result.format("tce"), f"{chance.mean:.2f} %", f"{chance.low:.2f} to {chance.high:.2f} %"):
+                assert number in text
+            assert "left out for want of room" in text
+
+
+def test_more_room_shows_more(data):
+    narrow, wide = (OnTerminal("score", data, width=width).finish()[1] for width in (60, 140))
+    assert "chance, 5 to 95 %" not in narrow.split("left out")[0]
+    assert "chance, 5 to 95 %" in wide
+    assert "left out" not in wide
+    assert run("score", data, COLUMNS="60").stdout.count("left out for want of room") == 1
+
+
+def test_20_columns_break_nothing(data):
+    code, text = OnTerminal("segments", data, "--by", "country", width=20).finish()
+    assert code == 0
+    assert "country\N{HORIZONTAL ELLIPSIS}" in text
+
+
+def test_colour_is_for_terminals_that_want_it(data):
+    words = "score", data, "-p", "more"
+    assert SHOWN in OnTerminal(*words).finish()[1]
+    assert SHOWN not in OnTerminal(*words, NO_COLOR="1").finish()[1]
+    assert SHOWN not in OnTerminal(*words, TERM="dumb").finish()[1]
+    assert SHOWN not in OnTerminal(*words, "--no-color").finish()[1]
+    assert SHOWN in OnTerminal("score", "nope.csv").finish()[1]
+    assert SHOWN not in OnTerminal("score", "nope.csv", "--no-color").finish()[1]
+    piped = run(*words)
+    assert SHOWN not in piped.stdout + piped.stderr
+
+
+def test_an_ascii_terminal_gets_ascii(folder):
+    columns = predictions(500) | {"city": ["Köln\x1b[31m" + "x" * 90] * 500}
+    data = write_csv(folder / "city.csv", columns)
+    done = run("segments", data, "--by", "city", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", COLUMNS="70")
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert "K\\xf6ln" in done.stdout
+    assert "..." in done.stdout
+    assert "K\N{LATIN SMALL LETTER O WITH DIAERESIS}ln\\x1b[31m" in run("segments", data, "--by", "city").stdout
+
+
+def test_progress_is_for_terminals_and_an_interrupt_stops_it(data, folder):
+    place = folder / "kept.json"
+    place.write_text("old")
+    before = sorted(os.listdir(folder))
+    shown = OnTerminal("score", data, "--reference", "10000000", "-o", place)
+    shown.read(until="replicates")
+    begin = time.monotonic()
+    shown.process.send_signal(signal.SIGINT)
+    code, text = shown.finish()
+    assert time.monotonic() - begin < 5  # a second or so, on a machine that others use
+    assert code == 130
+    assert "interrupted" in text
+    assert "Traceback" not in text
+    assert place.read_text() == "old"
+    assert sorted(os.listdir(folder)) == before
+    assert "replicates" not in run("score", data, "--reference", "3000").stderr
+
+
+def test_an_interrupt_while_reading_leaves_nothing(tmp_path):
+    command = [*TRUECAL, "score", "-"]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment(TMPDIR=str(tmp_path)), **streams) as process:
+        process.stdin.write(b"y,p\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + 60
+        while not any(name.startswith("truecal-") for name in os.listdir(tmp_path)):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+        assert process.stderr.read() == b"interrupted\n"
+    assert os.listdir(tmp_path) == []
+
+
+def test_being_terminated_leaves_no_draft(data, folder):
+    place = folder / "terminated.json"
+    place.write_text("old")
+    before = sorted(os.listdir(folder))
+    shown = OnTerminal("score", data, "--reference", "10000000", "-o", place)
+    shown.read(until="replicates")
+    shown.process.terminate()
+    assert shown.finish()[0] == 128 + signal.SIGTERM
+    assert sorted(os.listdir(folder)) == before
+    assert place.read_text() == "old"
+
+
+def test_a_reader_that_leaves_early_is_no_error(folder):
+    columns = predictions(4000) | {"shop": [i % 2000 for i in range(4000)]}
+    data = write_csv(folder / "shops.csv", columns)
+    script = f'"{sys.executable}" -m truecal segments "{data}" --by shop --reference 1 --csv | head -1; echo ${{PIPESTATUS[0]}}'
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, env=environment())
+    head, code = done.stdout.splitlines()
+    assert head.startswith("model,shop,n,")
+    assert code == "141"  # as of any tool that SIGPIPE ends
+    assert "rror" not in done.stderr
+
+
+def test_a_full_disk_is_told_and_the_old_file_stays(data, folder):
+    """On a small file system if one may be mounted, otherwise under a limit on the size of files."""
+    small = folder / "small"
+    small.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(small)], check=False, capture_output=True
+    )
+    full = mounted.returncode == 0
+    try:
+        for name, words in (
+            ("a.json", ["score", data, "--metrics", "all"]),
+            ("a.html", ["report", data]),
+            ("a.png", ["plot", data]),
+        ):
+            place = small / name
+            place.write_text("old")
+            limit = None if full else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, 16_384))
+            done = run(*words, "-o", place, preexec_fn=limit)
+            assert done.returncode == 2
+            told = "No space left on device." if full else "File too large."
+            assert f"error: {place}: {told}" in done.stderr
+            assert "Traceback" not in done.stderr
+            assert place.read_text() == "old"
+            assert os.listdir(small) == [name]
+            place.unlink()
+    finally:
+        if full:
+            subprocess.run(["umount", str(small)], check=True)
+
+
+def test_standard_output_may_be_full(data):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no /dev/full")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*TRUECAL, "score", str(data)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=environment(),
+        )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == "error: standard output: No space left on device."
+
+
+def test_notes_and_answers_do_not_mix(data):
+    done = run("score", data, "--json")
+    json.loads(done.stdout)
+    assert done.stderr.startswith("note: guessed")

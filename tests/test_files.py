@@ -1,0 +1,330 @@
+"""Every file format gives the tally of its columns; what cannot be read is named."""
+
+import gzip
+import io
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import pytest
+
+import truecal
+from truecal import Tally
+from truecal import spool as spool_module
+from truecal.spool import FOLD, Spool
+from truecal.tally import Rows, group_keys
+
+
+@pytest.fixture
+def pl(need):
+    need("narwhals")
+    return need("polars")
+
+
+@pytest.fixture
+def rows(rng):
+    p = np.round(rng.beta(0.5, 5, 2000), 3)
+    return (rng.random(2000) < p).astype(int), p
+
+
+@pytest.fixture
+def frame(pl, rows, rng):
+    return pl.DataFrame({"id": np.arange(2000), "y": rows[0], "p": rows[1], "place": rng.choice(["a", "b"], 2000)})
+
+
+def read(source, **options):
+    return truecal.tally_frame(source, label="y", score="p", **options)
+
+
+def zstd(data):
+    """Compressed as Parquet's own library does it, which needs no command."""
+    return pytest.importorskip("pyarrow").compress(data, codec="zstd", asbytes=True)
+
+
+def write(frame, path, kind):
+    """A file of the format, by its own library."""
+    if kind in ("csv", "csv.gz", "csv.zst"):
+        data = frame.write_csv().encode()
+    elif kind == "tsv":
+        data = frame.write_csv(separator="\t").encode()
+    elif kind == "semicolons.csv":
+        data = frame.write_csv(separator=";").encode()
+    elif kind in ("jsonl", "ndjson.gz"):
+        data = frame.write_ndjson().encode()
+    elif kind == "npz":
+        np.savez(path, **{name: frame[name].to_numpy() for name in ("y", "p")})
+        return
+    else:
+        buffer = io.BytesIO()
+        {"parquet": frame.write_parquet, "arrow": frame.write_ipc, "feather": frame.write_ipc_stream}[kind](buffer)
+        data = buffer.getvalue()
+    if kind.endswith(".gz"):
+        data = gzip.compress(data)
+    if kind.endswith(".zst"):
+        data = zstd(data)
+    path.write_bytes(data)
+
+
+KINDS = [
+    "csv",
+    "csv.gz",
+    "csv.zst",
+    "semicolons.csv",
+    "tsv",
+    "parquet",
+    "arrow",
+    "feather",
+    "jsonl",
+    "ndjson.gz",
+    "npz",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_format_gives_the_same_tally(frame, rows, tmp_path, kind):
+    write(frame, tmp_path / f"a.{kind}", kind)
+    assert read(tmp_path / f"a.{kind}") == Tally.from_arrays(*rows)
+    assert read(str(tmp_path / f"a.{kind}")) == Tally.from_arrays(*rows)
+
+
+def test_a_format_that_the_name_does_not_tell(frame, rows, tmp_path):
+    write(frame, tmp_path / "data", "tsv")
+    with pytest.raises(ValueError, match="(?s)must be told by its name.*Hint: name its `format`"):
+        read(tmp_path / "data")
+    assert read(tmp_path / "data", format="tsv") == Tally.from_arrays(*rows)
+    with pytest.raises(ValueError, match="`format` must be one of csv, tsv, parquet, ipc, jsonl, npz; it is 'xls'"):
+        read(tmp_path / "data", format="xls")
+    with pytest.raises(ValueError, match="`format` is for files; `frame` is DataFrame"):
+        read(frame, format="csv")
+
+
+def test_many_files_globs_and_folders(frame, rows, tmp_path):
+    parts = [frame[:700], frame[700:1500], frame[1500:]]
+    for i, part in enumerate(parts):
+        write(part, tmp_path / f"part{i}.parquet", "parquet")
+    expected = Tally.from_arrays(*rows)
+    assert read([tmp_path / f"part{i}.parquet" for i in range(3)]) == expected
+    assert read(str(tmp_path / "part*.parquet")) == expected
+    assert read(str(tmp_path / "part[0-1].parquet")) == Tally.from_arrays(rows[0][:1500], rows[1][:1500])
+    assert read(tmp_path) == expected
+    (tmp_path / "_SUCCESS").write_text("")
+    (tmp_path / ".hidden.parquet").write_text("no data")
+    (tmp_path / "notes.md").write_text("no data")
+    assert read(tmp_path) == expected
+
+
+def test_folders_named_for_values_are_a_column(frame, rows, tmp_path):
+    for place in ("a", "b"):
+        (tmp_path / f"place={place}").mkdir()
+        part = frame.filter(frame["place"] == place).drop("place")
+        write(part, tmp_path / f"place={place}" / "0.parquet", "parquet")
+    found = truecal.tally_segments(tmp_path, label="y", score="p", by="place")
+    here = frame["place"].to_numpy() == "a"
+    assert found == {
+        ("a",): Tally.from_arrays(rows[0][here], rows[1][here]),
+        ("b",): Tally.from_arrays(rows[0][~here], rows[1][~here]),
+    }
+
+
+def test_standard_input(frame, rows, tmp_path):
+    code = (
+        "import truecal; t = truecal.tally_frame('-', label='y', score='p');"
+        "import tempfile, os; print(t.total, t.positives, len(t))"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=frame.write_csv().encode(), capture_output=True, env=environment, check=True
+    )
+    expected = Tally.from_arrays(*rows)
+    assert done.stdout.split() == [str(v).encode() for v in (expected.total, expected.positives, len(expected))]
+    assert not os.listdir(tmp_path)  # what was spooled is gone
+
+
+def test_types_are_not_taken_from_the_first_rows_alone(pl, tmp_path):
+    """The first 20,000 scores look like integers; the last is a fraction."""
+    lines = ["y,p", *["0,0"] * 20_000, "1,0.25"]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    assert read(tmp_path / "a.csv") == Tally.from_arrays([0] * 20_000 + [1], [0.0] * 20_000 + [0.25])
+
+
+def test_text_among_numbers_is_named_with_its_row(pl, tmp_path):
+    lines = ["y,p", *["0,0.5"] * 15_000, "1,high", *["0,0.5"] * 10, "1,?"]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match=r"`p` must hold numbers in \[0, 1\]; 2 rows of .* 'high' in row 15,001"):
+        read(tmp_path / "a.csv")
+
+
+def test_missing_values_are_counted_and_dropped_on_request(pl, tmp_path):
+    (tmp_path / "a.csv").write_text("y,p\n1,0.5\n0,\n,0.25\n1,NA\n0,NaN\n1,null\n")
+    with pytest.raises(
+        ValueError, match=r"of 6 rows `p` is null in 3, `p` is NaN in 1, `y` is null in 1(?s:.*)on_null"
+    ):
+        read(tmp_path / "a.csv")
+    with pytest.warns(UserWarning, match="Of 6 rows 5 were dropped"):
+        assert read(tmp_path / "a.csv", on_null="drop") == Tally.from_arrays([1], [0.5])
+    result = truecal.evaluate(tmp_path / "a.csv", label="y", score="p", on_null="drop", metrics=["tce"])
+    assert any("5 were dropped" in note for note in result.notes)
+
+
+def test_files_that_cannot_be_read_are_named(pl, frame, tmp_path):
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 but not really")
+    (tmp_path / "broken.arrow").write_bytes(b"ARROW1 but not really")
+    (tmp_path / "broken.npz").write_bytes(b"PK but not really")
+    (tmp_path / "latin.csv").write_bytes(b"y,p\n1,caf\xe9\n")
+    for name in ("empty.csv", "broken.parquet", "broken.arrow", "broken.npz", "latin.csv"):
+        with pytest.raises(ValueError, match=name):
+            read(tmp_path / name)
+    np.savez(tmp_path / "ragged.npz", y=np.zeros(3), p=np.zeros(4))
+    with pytest.raises(ValueError, match="must be columns of one length"):
+        read(tmp_path / "ragged.npz")
+    (tmp_path / "header.csv").write_text("y,p\n")
+    with pytest.raises((ValueError, TypeError), match="must hold"):
+        read(tmp_path / "header.csv")
+    with pytest.raises(FileNotFoundError, match="There must be a file .*nothing.csv"):
+        read(tmp_path / "nothing.csv")
+    with pytest.raises(FileNotFoundError, match="must match at least one file"):
+        read(str(tmp_path / "no*.csv"))
+    (tmp_path / "a.csv.xz").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"(?s)a\.csv\.xz.*Hint: unpack it first"):
+        read(tmp_path / "a.csv.xz")
+    (tmp_path / "mixed").mkdir()
+    with pytest.raises(FileNotFoundError, match="must hold files of a known format"):
+        read(tmp_path / "mixed")
+    write(frame, tmp_path / "mixed" / "a.csv", "csv")
+    write(frame, tmp_path / "mixed" / "a.parquet", "parquet")
+    with pytest.raises(ValueError, match="must be of one format; these are csv, parquet"):
+        read(tmp_path / "mixed")
+
+
+def test_a_missing_polars_is_named(monkeypatch, need, tmp_path):
+    need("narwhals")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match=r"pip install 'truecal\[files\]'"):
+        read(tmp_path / "a.csv")
+
+
+def test_evaluate_takes_frames_files_models_and_segments(pl, frame, rows, tmp_path):
+    frame = frame.with_columns((pl.col("p") ** 2).alias("q"))
+    frame.write_parquet(tmp_path / "a.parquet")
+    one = truecal.evaluate(tmp_path / "a.parquet", label="y", score="p", metrics=["tce", "ece"])
+    assert one.values == truecal.evaluate(*rows, metrics=["tce", "ece"]).values
+    both = truecal.evaluate(frame, label="y", score=["p", "q"], metrics=["tce"])
+    assert list(both) == ["p", "q"]
+    assert both["p"].library == "polars"
+    assert both["q"]["tce"] == truecal.tce(rows[0], rows[1] ** 2)
+    segments = truecal.evaluate(frame, label="y", score="p", by="place", random_state=0)
+    tallies = truecal.tally_segments(frame, label="y", score="p", by="place")
+    assert segments.names == ["place=a", "place=b"]
+    np.testing.assert_array_equal(segments.value, truecal.judge_segments(tallies, random_state=0).value)
+    strict = truecal.evaluate(
+        frame, label="y", score="p", by="place", metrics=["tce_q"], significance=0.01, reference=9
+    )
+    assert strict.metric.loss.significance == 0.01
+    assert strict.replicates == 9
+    high = truecal.evaluate(frame, label="y", score="p", by="place", above=0.3)
+    assert high.n.sum() == (rows[1] >= 0.3).sum()
+    several = truecal.evaluate(frame, label="y", score=["p", "q"], by=["place"], random_state=0)
+    np.testing.assert_array_equal(several["p"].value, segments.value)
+
+
+def test_compare_takes_two_columns_of_a_frame(pl, frame, rows, tmp_path):
+    frame.with_columns((pl.col("p") ** 2).alias("q")).write_parquet(tmp_path / "a.parquet")
+    found = truecal.compare(tmp_path / "a.parquet", label="y", score=["p", "q"], replicates=200, random_state=0)["tce"]
+    plain = truecal.compare(*rows[:1], rows[1], rows[1] ** 2, replicates=200, random_state=0)["tce"]
+    assert (found.first, found.second) == (plain.first, plain.second)
+    # grouped rows draw other numbers from the same seed; the ends agree within the error of 200 replicates
+    assert found.low == pytest.approx(plain.low, abs=0.25 * (plain.high - plain.low))
+    assert found.high == pytest.approx(plain.high, abs=0.25 * (plain.high - plain.low))
+
+
+def test_misuse_is_explained(pl, frame, rows):
+    with pytest.raises(TypeError, match=r"(?s)`y_prob` must be given.*evaluate\(frame, label=\.\.\., score=\.\.\.\)"):
+        truecal.evaluate(frame)
+    with pytest.raises(TypeError, match="`label` and `score` must name columns of the frame; they are 'y' and None"):
+        truecal.evaluate(frame, label="y")
+    with pytest.raises(TypeError, match="`y_prob` must be left out"):
+        truecal.evaluate(frame, rows[1], label="y", score="p")
+    with pytest.raises(ValueError, match="`score` must name two columns to compare; it is 'p'"):
+        truecal.compare(frame, label="y", score="p")
+    with pytest.raises(TypeError, match="`intervals` must be left out where `by` makes segments"):
+        truecal.evaluate(frame, label="y", score="p", by="place", intervals=100)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'refrence'"):
+        truecal.evaluate(frame, label="y", score="p", refrence=100)
+
+
+def tally(spool):
+    data = spool.gathered()
+    return group_keys(data.key) if isinstance(data, Rows) else data
+
+
+@pytest.mark.parametrize("decimals", [2, 17])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_spool_is_the_tally_of_its_batches(rng, decimals, kind):
+    """More rows than are folded at once, tied and not; single precision first and double later."""
+    p = np.round(rng.beta(0.5, 5, FOLD + 100_000), decimals).astype(kind)
+    y = rng.random(len(p)) < p
+    spool = Spool()
+    edges = np.linspace(0, len(p), 40).astype(int)
+    for a, b in itertools.pairwise(edges):
+        spool.add(p[a:b], y[a:b])
+    assert tally(spool) == Tally.from_arrays(y, p)
+
+
+def test_a_spool_widens_when_doubles_come(rng):
+    single, double = rng.random(1000).astype(np.float32), rng.random(1000)
+    y = rng.integers(0, 2, 2000).astype(np.uint8)
+    spool = Spool()
+    spool.add(single, y[:1000])
+    spool.add(double, y[1000:])
+    assert tally(spool) == Tally.from_arrays(y, np.concatenate([single.astype(float), double]))
+
+
+def spooled(p, y, memory, batch=1000):
+    spool = Spool(memory)
+    for begin in range(0, len(p), batch):
+        spool.add(p[begin : begin + batch], y[begin : begin + batch])
+    return spool
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", ["spread", "rising", "tied", "one score", "few scores"])
+def test_what_outgrows_memory_is_sorted_on_disk(rng, tmp_path, monkeypatch, kind, shape):
+    """50,000 rows in the memory of a few thousand; scores that rise defeat what the first rows let expect."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    p = {
+        "spread": rng.beta(0.5, 5, 50_000),
+        "rising": np.sort(rng.beta(0.5, 5, 50_000)),
+        "tied": np.where(rng.random(50_000) < 0.7, 0.25, rng.random(50_000)),
+        "one score": np.full(50_000, 0.25),
+        "few scores": rng.choice([0.0, 0.25, 0.5, 1.0], 50_000),
+    }[shape].astype(kind)
+    y = (rng.random(50_000) < p).astype(np.uint8)
+    rows = spooled(p, y, 16_000).gathered()
+    np.testing.assert_array_equal(rows.key, Rows.from_arrays(y, p).key.astype(rows.key.dtype))
+    assert isinstance(rows.key, np.memmap)
+    assert not os.listdir(tmp_path)  # the data vanish with the array
+    assert tally(spooled(p, y, 16_000)) == Tally.from_arrays(y, p)
+
+
+def test_doubles_after_singles_and_folded_rows_go_to_disk_too(rng, monkeypatch):
+    monkeypatch.setattr(spool_module, "FOLD", 2000)
+    p = np.concatenate([rng.choice([0.25, 0.5, 0.75], 5000), rng.random(5000).astype(np.float32), rng.random(20_000)])
+    y = (rng.random(30_000) < p).astype(np.uint8)
+    assert tally(spooled(p, y, 32_000, batch=500)) == Tally.from_arrays(y, p)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"above": 0.05}, {"top": 0.1}, {"top": 777}, {"reference": 20, "random_state": 0}]
+)
+def test_rows_on_disk_give_the_result_of_a_tally(pl, rng, tmp_path, options):
+    """All metrics, tables, shapes and regions; every score once, so that rows stay rows."""
+    p = rng.beta(0.5, 5, 5000)
+    p[:3] = [0.0, 1.0, 1.0]
+    frame = pl.DataFrame({"y": rng.random(5000) < p, "p": p})
+    frame.write_parquet(tmp_path / "a.parquet")
+    found = truecal.evaluate(tmp_path / "a.parquet", label="y", score="p", scale=truecal.Scale(memory=8000), **options)
+    assert found == truecal.evaluate_tally(Tally.from_arrays(frame["y"], p), **options)

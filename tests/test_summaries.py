@@ -1,0 +1,674 @@
+"""Summaries add, in any order, and what is written is what is read, or nothing is."""
+
+import dataclasses
+import doctest
+import json
+import multiprocessing
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import date, datetime, timedelta
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import truecal
+from truecal import Cells, Rule, Scale, Summary, Tally, is_summary, merge_summaries, read_summary, write_summary
+from truecal.summary_files import BLANK, CLOSING, OPENING, _digest
+
+FIRST = date(2024, 1, 1)
+TALLY = Tally([0.25, 0.5], [3, 2], [1, 0])
+EXACT = Summary("y", "p", {("at", FIRST): TALLY, ("de", FIRST): TALLY}, ("country", "day"), {"day": "1d"})
+GRIDDED = dataclasses.replace(EXACT, parts={key: Cells.of(part, 13) for key, part in EXACT.parts.items()}, bits=13)
+
+
+def rows(rng, count, days=7, segments=5):
+    """Columns of a frame: labels, scores with ties, zeros and ones, a segment and a day."""
+    score = rng.beta(0.5, 3, size=count)
+    score[::3] = score[::3].round(2)
+    return {
+        "y": rng.random(count) < score,
+        "p": score,
+        "segment": rng.integers(0, segments, size=count),
+        "day": np.datetime64(FIRST) + rng.integers(0, days, size=count),
+    }
+
+
+def alike(a, b):
+    """Whether two summaries are the same, but for the rounding of sums."""
+    assert [getattr(a, name) for name in ("label", "score", "by", "windows", "bits")] == [
+        getattr(b, name) for name in ("label", "score", "by", "windows", "bits")
+    ]
+    assert list(a.parts) == list(b.parts)
+    if a.bits is None:
+        assert a == b
+        return True
+    assert [*map(len, a.parts.values())] == [*map(len, b.parts.values())]
+    for name in ("key", "n", "pos", "low", "high", "total"):
+        one, other = (np.concatenate([getattr(part, name) for part in some.parts.values()]) for some in (a, b))
+        np.testing.assert_allclose(one, other, rtol=1e-9 if name == "total" else 0, atol=0)
+    return True
+
+
+# Adding
+
+
+@pytest.mark.parametrize("grid", [None, 6])
+def test_a_year_of_days_is_one_pass_over_the_rows(grid, tmp_path, need):
+    pl = need("polars")
+    frame = pl.DataFrame(rows(np.random.default_rng(1), 2_000_000, days=365, segments=100))
+    options = dict(label="y", score="p", by="segment", time="day", scale=Scale(grid=grid))
+    for (day,), part in frame.group_by("day"):
+        write_summary(truecal.summarize(part, **options), tmp_path / f"{day}.parquet")
+    merged = merge_summaries(tmp_path)
+    assert len(merged) == 36_500
+    assert alike(merged, truecal.summarize(frame, **options))
+    for names in ((), ("segment",)):
+        alike(merged.over(names), Summary.of(*_read(frame, names, grid)))
+    assert alike(Summary("y", "p", {(): merged.whole()}, bits=grid), merged.over())
+
+
+def _read(frame, names, grid):
+    from truecal.ingest import read_segments
+    from truecal.query import Columns
+
+    windows = {"day": "1d"} if "day" in names else {}
+    columns = Columns("y", ("p",), names, scale=Scale(grid=grid), windows=windows)
+    return read_segments(frame, columns)[0], columns
+
+
+@pytest.mark.parametrize("grid", [None, 5])
+def test_the_order_of_adding_is_irrelevant(rng, need, grid):
+    pl = need("polars")
+    options = dict(label="y", score="p", by="segment", time="day", every="1w", scale=Scale(grid=grid))
+    parts = [truecal.summarize(pl.DataFrame(rows(rng, 500)), **options) for _ in range(6)]
+    forwards, backwards = sum(parts), reduce(add, reversed(parts))
+    assert alike(forwards, backwards)
+    assert alike((parts[0] + parts[1]) + parts[2], parts[0] + (parts[1] + parts[2]))
+    assert forwards.observations == 3000
+    assert forwards.positives == sum(part.positives for part in parts)
+    if grid is None:
+        assert forwards == backwards
+
+
+def test_a_fine_grid_becomes_the_coarse_one():
+    coarse = GRIDDED.coarser(4)
+    for fine in (EXACT, GRIDDED):
+        both = fine + coarse
+        assert both.bits == 4
+        assert both == coarse + fine == coarse + coarse
+    assert (EXACT + GRIDDED).bits == 13
+    with pytest.raises(ValueError, match="`bits` must not exceed the 4"):
+        coarse.coarser(5)
+
+
+def test_columns_can_be_left_out_and_reordered():
+    assert EXACT.over("day").parts == {(FIRST,): TALLY + TALLY}
+    assert EXACT.over("day").windows == {"day": "1d"}
+    assert EXACT.over("country").windows == {}
+    assert list(EXACT.over(["day", "country"]).parts) == [(FIRST, "at"), (FIRST, "de")]
+    assert EXACT.over(EXACT.by) is EXACT
+    assert EXACT.whole() == TALLY + TALLY == EXACT.tally
+    assert GRIDDED.whole() == Cells.of(TALLY + TALLY, 13)
+    assert GRIDDED.tally == TALLY + TALLY
+    with pytest.raises(ValueError, match="'country', 'day'; it is 'county'.\n\nHint: did you mean 'country'"):
+        EXACT.over("county")
+    with pytest.raises(ValueError, match="`by` must name each column once"):
+        EXACT.over(["day", "day"])
+    with pytest.raises(ValueError, match="has no segments; it is 'day'"):
+        EXACT.over().over("day")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"label": "z"},
+        {"score": "q"},
+        {"pos_label": "yes"},
+        {"windows": {"day": "1w"}},
+        {"by": ("country", "date"), "windows": {}},
+    ],
+)
+def test_what_does_not_belong_together_does_not_add(change):
+    with pytest.raises(ValueError, match=f"agree on `{next(iter(change))}` to add; these have"):
+        EXACT + dataclasses.replace(EXACT, **change)
+
+
+def test_summaries_add_to_summaries_only():
+    with pytest.raises(TypeError):
+        EXACT + 1
+    with pytest.raises(TypeError):
+        EXACT + TALLY
+    assert (EXACT == TALLY) is False
+    assert EXACT != GRIDDED
+    with pytest.raises(TypeError):
+        hash(EXACT)
+
+
+# Segments
+
+
+def test_segments_are_sorted_and_of_python_types():
+    names = ("a", "b")
+    keys = [(None, 2.0), (np.str_("b"), np.float64(1)), ("a", float("nan"))]
+    summary = Summary("y", "p", dict.fromkeys(keys, TALLY), names)
+    assert [tuple(map(type, key)) for key in summary.parts] == [(str, type(None)), (str, float), (type(None), float)]
+    assert list(summary.parts) == [("a", None), ("b", 1.0), (None, 2.0)]
+
+
+def test_whole_numbers_beside_floats_become_floats():
+    """As a column of pandas does that has a gap on some days."""
+    first, second = (
+        Summary("y", "p", dict.fromkeys(keys, TALLY), ("id",)) for keys in ([(1,), (2,)], [(2.0,), (None,)])
+    )
+    both = first + second
+    assert identical(both, second + first)
+    assert [type(value) for (value,) in both.parts] == [float, float, type(None)]
+    assert both.parts[2,] == TALLY + TALLY
+    large = Summary("y", "p", {(2**53 + 1,): TALLY}, ("id",))
+    with pytest.raises(TypeError, match="`id` must hold values of one type in all segments; 9007199254740993 is not"):
+        large + second
+
+
+def test_other_types_do_not_mix():
+    text, number = (Summary("y", "p", {(value,): TALLY}, ("id",)) for value in ("1", 1))
+    with pytest.raises(TypeError, match="`id` must hold values of one type in all segments; it holds int and str"):
+        text + number
+    with pytest.raises(TypeError, match="it holds bool and int"):
+        number + Summary("y", "p", {(True,): TALLY}, ("id",))
+
+
+@pytest.mark.parametrize("value", [2**63, b"x", timedelta(1), datetime(2024, 1, 1).astimezone(), object(), 1j])
+def test_values_that_a_file_could_not_hold_are_refused(value):
+    with pytest.raises(TypeError, match="(?s)`id` must hold text, 64-bit whole numbers.*Hint: cast it to text first"):
+        Summary("y", "p", {(value,): TALLY}, ("id",))
+
+
+def test_times_of_pandas_are_taken(need):
+    pd = need("pandas")
+    summary = Summary("y", "p", {(pd.Timestamp("2024-01-01 10:00"),): TALLY, (pd.NaT,): TALLY}, ("at",))
+    assert list(summary.parts) == [(datetime(2024, 1, 1, 10),), (None,)]
+    assert type(next(iter(summary.parts))[0]) is datetime
+    with pytest.raises(TypeError, match="`at` must hold"):
+        Summary("y", "p", {(pd.Timestamp(1),): TALLY}, ("at",))
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "message"),
+    [
+        ({"label": 1}, TypeError, "`label` must be text; it is 1"),
+        ({"by": ("a", "a")}, ValueError, "`by` must name each column once"),
+        ({"windows": {"day": "2d"}}, ValueError, "`windows` must give columns of `by` a length of '1h', .*gives '2d'"),
+        ({"windows": {"at": "1d"}}, ValueError, "for 'at' it gives '1d'"),
+        ({"bits": 40}, ValueError, "`bits` must be a whole number from 2 to 26; it is 40"),
+        ({"bits": 13}, TypeError, "Every segment must be `Cells` of 13 bits that is not empty; .* is Tally"),
+        ({"pos_label": 1}, TypeError, "`pos_label` must be text or None; it is 1"),
+        ({"parts": {}}, ValueError, "one at least; it holds 0"),
+        ({"parts": {(None, 1): TALLY, (float("nan"), 1): TALLY}, "windows": {}}, ValueError, "each segment once"),
+        ({"parts": {("at",): TALLY}}, ValueError, "must be a tuple of 2 values"),
+        ({"parts": {("at", FIRST): Tally([], [], [])}}, TypeError, "a `Tally` that is not empty"),
+        ({"parts": {("at", FIRST): 7}}, TypeError, "must be a `Tally`.* is 7"),
+    ],
+)
+def test_a_summary_is_checked(change, kind, message):
+    with pytest.raises(kind, match=message):
+        dataclasses.replace(EXACT, **change)
+
+
+def test_a_summary_says_what_it_is():
+    assert repr(EXACT) == "Summary(2 segments by country, day (1d), p for y, exact: 10 observations, 2 positive)"
+    assert repr(GRIDDED.over()) == "Summary(1 segment, p for y, in cells of 13 bits: 10 observations, 2 positive)"
+    assert len(EXACT) == 2
+    assert pickle.loads(pickle.dumps(GRIDDED)) == GRIDDED
+
+
+# Summarizing
+
+
+@pytest.mark.parametrize("grid", [None, "auto", 8])
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "duckdb"])
+def test_every_engine_gives_the_same(rng, need, library, grid):
+    pl = need("polars")
+    data = pl.DataFrame(rows(rng, 3000))
+    need(library)
+    options = dict(label="y", score="p", by="segment", time="day", scale=Scale(grid=grid))
+    native = {
+        "polars": data.lazy,
+        "pandas": data.to_pandas,
+        "pyarrow": data.to_arrow,
+        "duckdb": lambda: need("duckdb").from_arrow(data.to_arrow()),
+    }[library]()
+    found = truecal.summarize(native, **options)
+    assert alike(found, truecal.summarize(data, **options))
+    assert found.by == ("segment", "day")
+    assert found.bits == (8 if grid == 8 else None)
+    assert [tuple(map(type, key)) for key in found.parts] == [(int, date)] * 35
+
+
+def test_without_segments_there_is_one(rng, need):
+    frame = need("polars").DataFrame(rows(rng, 1000))
+    summary = truecal.summarize(frame, label="y", score="p")
+    assert summary.parts == {(): truecal.tally_frame(frame, label="y", score="p")}
+    gridded = truecal.summarize(frame, label="y", score="p", scale=Scale(grid=6))
+    assert alike(gridded, summary.coarser(6))
+
+
+def test_an_engine_that_found_few_scores_still_gives_the_grid_that_was_asked_for(need):
+    frame = need("polars").DataFrame({"y": [0, 1], "p": [0.25, 0.75], "s": ["a", "b"]})
+    for by in ((), "s"):
+        assert truecal.summarize(frame, label="y", score="p", by=by, scale=Scale(grid=6)).bits == 6
+
+
+def test_a_positive_label_is_part_of_it(need):
+    frame = need("polars").DataFrame({"y": ["no", "yes", "no"], "p": [0.2, 0.9, 0.3]})
+    yes, no = (truecal.summarize(frame, label="y", score="p", pos_label=label) for label in ("yes", "no"))
+    assert (yes.pos_label, yes.positives, no.positives) == ("yes", 1, 2)
+    with pytest.raises(ValueError, match="agree on `pos_label` to add; these have 'yes' and 'no'"):
+        yes + no
+
+
+def test_dropped_rows_are_told(need):
+    frame = need("polars").DataFrame({"y": [0, 1, None], "p": [0.2, 0.9, 0.3]})
+    with pytest.warns(UserWarning, match="Of 3 rows 1 were dropped"):
+        assert truecal.summarize(frame, label="y", score="p", on_null="drop").observations == 2
+    with pytest.raises(ValueError, match="Every row must have a label"):
+        truecal.summarize(frame, label="y", score="p")
+
+
+# Files
+
+values = {
+    "str": st.text(max_size=8),
+    "int": st.integers(-(2**63), 2**63 - 1),
+    "float": st.floats(allow_nan=False),
+    "bool": st.booleans(),
+    "date": st.dates(),
+    "datetime": st.datetimes(),
+}
+scores = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, 0.5, 5e-324, 1e-300, 0.1]))
+observations = st.lists(st.tuples(st.booleans(), scores, st.integers(1, 2**20)), min_size=1, max_size=12)
+
+
+@st.composite
+def summaries(draw):
+    kinds = draw(st.lists(st.sampled_from(sorted(values)), max_size=3))
+    keys = draw(st.sets(st.tuples(*(st.none() | values[kind] for kind in kinds)), min_size=1, max_size=4))
+    tallies = {}
+    for key in keys:
+        label, score, weight = zip(*draw(observations), strict=True)
+        tallies[key] = Tally.from_arrays(label, np.array(score), weight)
+    names = draw(st.lists(st.text(max_size=4), min_size=len(kinds) + 2, max_size=len(kinds) + 2, unique=True))
+    exact = Summary(*names[:2], tallies, names[2:], pos_label=draw(st.none() | st.text(max_size=3)))
+    return exact.coarser(draw(st.none() | st.integers(2, 26)))
+
+
+def identical(a, b):
+    """Equal, and of the same types."""
+    return a == b and [[type(v) for v in key] for key in a.parts] == [[type(v) for v in key] for key in b.parts]
+
+
+@given(summaries())
+@settings(max_examples=150)
+def test_what_is_written_is_read(tmp_path_factory, summary):
+    pytest.importorskip("polars")
+    place = tmp_path_factory.getbasetemp() / "roundtrip.parquet"
+    assert write_summary(summary, place) == place
+    assert is_summary(place)
+    assert identical(read_summary(place), summary)
+
+
+def test_settings_that_look_like_the_marks_of_a_file_do_no_harm(tmp_path, need):
+    need("polars")
+    mark = OPENING.decode() + '9, "version": "", ' + CLOSING.decode() + BLANK.decode() + '"}'
+    summary = Summary(mark, mark, {(mark,): TALLY}, (mark,), pos_label=mark)
+    assert read_summary(write_summary(summary, tmp_path / "a.parquet")) == summary
+
+
+def test_the_same_summary_is_the_same_file(tmp_path, need):
+    need("polars")
+    turned = dataclasses.replace(EXACT, parts=dict(reversed(EXACT.parts.items())))
+    a, b = (write_summary(part, tmp_path / f"{i}.parquet") for i, part in enumerate((EXACT, turned)))
+    assert a.read_bytes() == b.read_bytes()
+
+
+def test_other_tools_can_read_a_file(tmp_path, need):
+    pl = need("polars")
+    three = Cells.of(Tally([0.2500001, 0.2500002, 0.2500004, 0.75], [1, 1, 1, 1], [1, 0, 0, 1]), 6)
+    place = write_summary(Summary("y", "p", {("a",): three}, ("segment",), bits=6), tmp_path / "a.parquet")
+    found = pl.read_parquet(place)
+    assert found.columns == ["by0", "n", "pos", "low", "high", "total"]
+    assert found["n"].to_list() == [3, 1]
+    assert found["low"].to_list() == [0.2500001, 0.75]
+    assert found["high"].to_list() == [0.2500004, None]
+    assert found["total"].to_list() == [0.2500001 + 0.2500002 + 0.2500004, None]
+    told = json.loads(pl.read_parquet_metadata(place)["truecal"])
+    assert told | {"version": "", "checksum": ""} == {
+        "truecal_summary": 1,
+        "version": "",
+        "by": ["segment"],
+        "windows": {},
+        "label": "y",
+        "score": "p",
+        "pos_label": None,
+        "bits": 6,
+        "rows": 4,
+        "positives": 2,
+        "checksum": "",
+    }
+
+
+@pytest.mark.parametrize("summary", [EXACT, GRIDDED], ids=["exact", "gridded"])
+def test_no_flipped_bit_loads(tmp_path, need, summary):
+    need("polars")
+    place = write_summary(summary, tmp_path / "a.parquet")
+    whole = place.read_bytes()
+    for position in range(len(whole)):
+        broken = bytearray(whole)
+        broken[position] ^= 1 << position % 8
+        place.write_bytes(broken)
+        with pytest.raises(ValueError, match=r"a.parquet' must be a summary that `write_summary` wrote; it is "):
+            read_summary(place)
+
+
+def test_no_truncated_or_lengthened_file_loads(tmp_path, need):
+    need("polars")
+    place = write_summary(GRIDDED, tmp_path / "a.parquet")
+    whole = place.read_bytes()
+    for broken in (*(whole[:length] for length in range(len(whole))), whole + b"x", whole + b"PAR1", whole * 2):
+        place.write_bytes(broken)
+        with pytest.raises(ValueError, match=r"a.parquet' must be a summary that `write_summary` wrote; it is "):
+            read_summary(place)
+    place.write_bytes(whole[:-1])
+    with pytest.raises(ValueError, match="it is damaged: its end is missing.\n\nHint: restore a copy"):
+        read_summary(place)
+    assert not is_summary(place)
+
+
+def test_foreign_files_are_refused(tmp_path, need):
+    pl = need("polars")
+    frame = pl.DataFrame({"y": [0, 1], "p": [0.2, 0.7]})
+    frame.write_parquet(tmp_path / "data.parquet")
+    frame.write_csv(tmp_path / "data.csv")
+    (tmp_path / "empty.parquet").touch()
+    for name, message in (
+        ("data.parquet", "it is a Parquet file of something else.\n\nHint: `summarize` makes"),
+        ("data.csv", "it is no Parquet file."),
+        ("empty.parquet", "it is empty."),
+    ):
+        assert not is_summary(tmp_path / name)
+        with pytest.raises(ValueError, match=f"{name}' must be a summary that `write_summary` wrote; {message}"):
+            read_summary(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        read_summary(tmp_path / "none.parquet")
+    assert not is_summary(tmp_path / "none.parquet")
+    assert not is_summary(tmp_path)
+    assert not is_summary(frame)
+    assert is_summary(EXACT)
+
+
+def forge(place, old, new):
+    """Change a file and make its checksum right again."""
+    data = place.read_bytes()
+    assert data.count(old) == 1
+    assert len(old) == len(new)
+    data = data.replace(old, new)
+    start, digest = _digest(data)
+    place.write_bytes(data[:start] + digest + data[start + len(digest) :])
+
+
+def test_newer_files_are_refused(tmp_path, need):
+    need("polars")
+    place = write_summary(EXACT, tmp_path / "a.parquet")
+    forge(place, b'"truecal_summary": 1', b'"truecal_summary": 2')
+    assert is_summary(place)
+    with pytest.raises(
+        ValueError, match="(?s)a.parquet' .*it is of version 2, written by truecal .*Hint: update truecal"
+    ):
+        read_summary(place)
+
+
+def test_a_file_whose_parts_contradict_each_other_is_refused(tmp_path, need):
+    need("polars")
+    for old, new, message in (
+        (b'"rows": 10', b'"rows": 11', "its counts are not those it was written with"),
+        (b'"bits": 13', b'"bits": 99', "it cannot be read: `bits` must be a whole number from 2 to 26"),
+        (b'"day": "1d"', b'"day": "9d"', "it cannot be read: `windows` must give"),
+    ):
+        place = write_summary(GRIDDED, tmp_path / "a.parquet")
+        forge(place, old, new)
+        with pytest.raises(ValueError, match=f"a.parquet' must be .*; {message}"):
+            read_summary(place)
+
+
+def test_writing_is_refused_with_a_reason(tmp_path, need):
+    need("polars")
+    with pytest.raises(TypeError, match="`summary` must be a `Summary`; it is Tally"):
+        write_summary(TALLY, tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match="`path` must end in .parquet.*it is 'a.csv'"):
+        write_summary(EXACT, "a.csv")
+    with pytest.raises(FileNotFoundError, match="The folder of .* must exist"):
+        write_summary(EXACT, tmp_path / "none" / "a.parquet")
+    assert os.listdir(tmp_path) == []
+
+
+def test_without_polars_the_extra_is_named(tmp_path, need, monkeypatch):
+    need("polars")
+    place = write_summary(EXACT, tmp_path / "a.parquet")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    for call in (lambda: write_summary(EXACT, place), lambda: read_summary(place)):
+        with pytest.raises(ImportError, match=r"pip install 'truecal\[files\]'"):
+            call()
+
+
+# Merging
+
+
+def test_files_merge_by_folder_pattern_and_list(tmp_path, need):
+    need("polars")
+    days = [dataclasses.replace(EXACT, parts={("at", FIRST + timedelta(i % 3)): TALLY}) for i in range(11)]
+    places = [write_summary(day, tmp_path / f"day{i:02}.parquet") for i, day in enumerate(days)]
+    whole = sum(days)
+    assert merge_summaries(tmp_path) == whole
+    assert merge_summaries(str(tmp_path / "day*.parquet")) == whole
+    assert merge_summaries(places[::-1]) == whole
+    assert merge_summaries(places[0]) == days[0]
+    assert merge_summaries(places, by="day") == whole.over("day")
+    assert merge_summaries(places, by=()) == whole.over()
+    assert is_summary(tmp_path)
+    assert is_summary(places)
+
+
+def test_files_that_do_not_merge_are_named(tmp_path, need):
+    need("polars")
+    a = write_summary(EXACT, tmp_path / "a.parquet")
+    b = write_summary(dataclasses.replace(EXACT, score="q"), tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match="b.parquet' must add to the files before it; Summaries must agree on `score`"):
+        merge_summaries([a, b])
+    with pytest.raises(ValueError, match="Every file must be named once.*a.parquet' is not"):
+        merge_summaries([a, tmp_path / "a*"])
+    with pytest.raises(ValueError, match="`paths` must name at least one file"):
+        merge_summaries([])
+    b.write_text("y,p\n")
+    with pytest.raises(ValueError, match="b.parquet' must be a summary"):
+        merge_summaries(tmp_path)
+    with pytest.raises(FileNotFoundError, match="must match at least one file"):
+        merge_summaries(str(tmp_path / "*.pq"))
+
+
+# Dying and racing
+
+
+def _letters(letter):
+    parts = {(letter, i): Tally(np.linspace(0, 1, 500), np.full(500, i + 1), np.zeros(500, int)) for i in range(20)}
+    return Summary("y", "p", parts, ("letter", "i"))
+
+
+def test_a_process_killed_as_it_writes_leaves_the_old_file_whole(tmp_path, need):
+    need("polars")
+    place = write_summary(EXACT, tmp_path / "a.parquet")
+    code = (
+        "import os, signal, sys, truecal\n"
+        "old = truecal.read_summary(sys.argv[1])\n"
+        "os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)\n"  # all is written, nothing is in its place
+        "truecal.write_summary(old + old, sys.argv[1])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(place)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert read_summary(place) == EXACT
+    assert merge_summaries(tmp_path) == EXACT  # what is left of the draft is not taken for a summary
+
+
+def _write(place, letter, until):
+    summary, end = _letters(letter), time.monotonic() + until
+    while time.monotonic() < end:
+        write_summary(summary, place)
+
+
+def test_processes_killed_at_any_moment_leave_a_whole_file(tmp_path, need):
+    need("polars")
+    place = write_summary(EXACT, tmp_path / "a.parquet")
+    old, new = EXACT, _letters("a")
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_write, args=(place, "a", 60)) for _ in range(6)]
+    for i, writer in enumerate(writers):
+        writer.start()
+        while read_summary(place) == old:
+            time.sleep(0.005)
+        time.sleep(0.003 * i)
+        writer.kill()
+        writer.join()
+        assert read_summary(place) == new
+        write_summary(old, place)
+
+
+def test_two_writers_never_make_a_file_that_loads_and_is_wrong(tmp_path, need):
+    need("polars")
+    place = write_summary(_letters("a"), tmp_path / "a.parquet")
+    known = [_letters("a"), _letters("b")]
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_write, args=(place, letter, 2)) for letter in "ab"]
+    for writer in writers:
+        writer.start()
+    seen = set()
+    while any(writer.is_alive() for writer in writers):
+        seen.add(known.index(read_summary(place)))
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    assert seen == {0, 1}
+    assert os.listdir(tmp_path) == ["a.parquet"]
+
+
+# In the place of data
+
+
+@pytest.fixture
+def both(rng, tmp_path, need):
+    """A frame, its summary, and the summary's path."""
+    frame = need("polars").DataFrame(rows(rng, 5000, segments=3))
+    summary = truecal.summarize(frame, label="y", score="p", by="segment", time="day")
+    return frame, summary, write_summary(summary, tmp_path / "a.parquet")
+
+
+def test_a_summary_is_evaluated_like_its_data(both):
+    frame, summary, place = both
+    whole = truecal.evaluate(frame, label="y", score="p", reference=99, random_state=0)
+    table = truecal.evaluate(frame, label="y", score="p", by="segment", random_state=0)
+    for data in (summary, place, str(place), [place], place.parent):
+        for names in ({}, {"label": "y", "score": "p"}, {"score": "p"}):
+            found = truecal.evaluate(data, reference=99, random_state=0, **names)
+            assert found.values == whole.values
+            assert found.references == whole.references
+            parts = truecal.evaluate(data, by="segment", random_state=0, **names)
+            assert parts.segment == table.segment
+            np.testing.assert_array_equal(parts.value, table.value)
+            np.testing.assert_array_equal(parts.p_value, table.p_value)
+    assert truecal.evaluate(place, score=["p"])["p"].values == whole.values
+    assert len(truecal.evaluate(summary, by=["day", "segment"], reference=9)) == 21
+
+
+def test_a_gridded_summary_has_bounds(both):
+    frame, summary, _ = both
+    found = truecal.evaluate(summary.coarser(8), metrics=["tce", "ece"])
+    one_pass = truecal.evaluate(frame, label="y", score="p", metrics=["tce", "ece"], scale=Scale(grid=8))
+    assert found.values == pytest.approx(one_pass.values, rel=1e-9)
+    assert found.bounds["tce"] == pytest.approx(one_pass.bounds["tce"], rel=1e-9)
+    assert found.notes == one_pass.notes
+
+
+def test_a_summary_is_checked_like_its_data(both):
+    frame, summary, place = both
+    rules = [Rule("value", 15), Rule("p_value", 0.01, segment="*")]
+    wanted = truecal.check(frame, rules, label="y", score="p", by="segment")
+    for data in (summary, place):
+        assert truecal.check(data, rules, by="segment") == wanted
+    old = truecal.evaluate(summary, metrics=["tce"], intervals=50, random_state=0)
+    assert truecal.check(summary, [Rule("worse", 5)], baseline=old, intervals=50).findings
+    with pytest.raises(ValueError, match="`baseline` must be a `Result`"):
+        truecal.check(summary, [Rule("worse", 5)], baseline="q")
+    with pytest.raises(TypeError, match="`label` and `score` must name columns of the data; they are None and None"):
+        truecal.check(frame, rules)
+
+
+def test_a_summary_can_be_summarized_again(both):
+    _, summary, place = both
+    assert truecal.summarize(place, label="y", score="p", by="segment") == summary.over("segment")
+    assert truecal.summarize(summary, label="y", score="p", by="segment", time="day") == summary
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label": "z"}, "`label` must be that of the summary, 'y', or be left out; it is 'z'"),
+        ({"score": "q"}, "`score` must be that of the summary, .*'p'.*it is .*'q'"),
+        ({"pos_label": 0}, "`pos_label` must be that of the summary, None, or be left out; it is '0'"),
+        ({"on_null": "drop"}, "`on_null` must be left out where a summary is read: it has no rows"),
+        ({"format": "csv"}, "`format` must be left out"),
+        ({"scale": Scale(grid=4)}, "`scale` must be left out"),
+        ({"by": "country"}, "`by` must be one of the columns 'segment', 'day'; it is 'country'"),
+    ],
+)
+def test_a_summary_is_not_taken_for_something_else(both, options, message):
+    for data in both[1:]:
+        with pytest.raises(ValueError, match=message):
+            truecal.evaluate(data, **options)
+
+
+def test_windows_must_be_those_of_the_summary(both):
+    with pytest.raises(ValueError, match="`windows` must be that of the summary"):
+        truecal.summarize(both[1], label="y", score="p", time="day", every="1w")
+
+
+def test_models_are_not_compared_on_summaries(both):
+    for data in both[1:]:
+        with pytest.raises(ValueError, match="a summary has none"):
+            truecal.compare(data, label="y", score=["p", "q"])
+
+
+def test_a_damaged_summary_is_told_as_such(both):
+    place = both[2]
+    place.write_bytes(place.read_bytes()[:-7])
+    with pytest.raises(ValueError, match="a.parquet' must be a summary .*its end is missing"):
+        truecal.evaluate(place)
+    with pytest.raises(ValueError, match="a.parquet' must be a summary"):
+        truecal.check(place, [Rule("value", 15)])
+
+
+def test_examples_of_the_page_run(need, tmp_path, monkeypatch):
+    need("polars")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    page = Path(__file__).parents[1] / "docs" / "summaries.md"
+    blocks = "\n".join(re.findall(r"```pycon\n(.*?)```", page.read_text(), flags=re.DOTALL))
+    examples = doctest.DocTestParser().get_doctest(blocks, {}, page.name, page.name, 0)
+    report = []
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=report.append).failed == 0, report

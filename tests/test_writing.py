@@ -1,0 +1,77 @@
+"""Files that appear whole or not at all."""
+
+import multiprocessing
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from truecal.writing import write_text, written
+
+
+def test_a_failure_leaves_the_old_file_whole_and_no_draft(tmp_path):
+    place = tmp_path / "a.txt"
+    place.write_text("old")
+
+    def fail():
+        with written(place) as draft:
+            draft.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert place.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_killed_process_leaves_the_old_file_whole(tmp_path):
+    place = tmp_path / "a.txt"
+    place.write_text("old")
+    code = (
+        "import os, signal, sys\nfrom truecal.writing import written\n"
+        "with written(sys.argv[1]) as draft:\n    draft.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(place)], check=False)
+    assert done.returncode == -9
+    assert place.read_text() == "old"
+
+
+def _write(place, letter):
+    for _ in range(50):
+        write_text(place, letter * 100_000)
+
+
+def test_two_writers_at_once_leave_one_whole_file(tmp_path):
+    place = tmp_path / "a.txt"
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_write, args=(place, letter)) for letter in "ab"]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        if place.exists():
+            text = place.read_text()
+            assert text in ("a" * 100_000, "b" * 100_000)
+    for writer in writers:
+        writer.join()
+        assert writer.exitcode == 0
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_links_and_permissions_stay(tmp_path):
+    place, link = tmp_path / "a.txt", tmp_path / "link"
+    place.write_text("old")
+    place.chmod(0o640)
+    link.symlink_to(place)
+    assert write_text(link, "new") == link
+    assert link.is_symlink()
+    assert place.read_text() == "new"
+    assert stat.S_IMODE(place.stat().st_mode) == 0o640
+
+
+def test_places_that_cannot_be_written_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="The folder of .*nowhere.* must exist"):
+        write_text(tmp_path / "nowhere" / "a.txt", "")
+    with pytest.raises(IsADirectoryError, match="must be a file; it is a folder"):
+        write_text(tmp_path, "")
