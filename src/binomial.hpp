@@ -67,11 +67,11 @@ class Trials {
     double lower(double j, Odds o) const { return lower(j, o, pmf(j, o)); }
     double upper(double k, Odds o, double pmf_k) const {
         if (k <= 0) return 1;
-        return pmf_k == 0 ? 0 : pmf_k * o.q * fraction(k, n_ - k + 1, o.p);
+        return pmf_k == 0 ? 0 : pmf_k * o.q * fraction(k, n_ - k + 1, o.p, o.q);
     }
     double lower(double j, Odds o, double pmf_j) const {
         if (j < 0) return 0;
-        return pmf_j == 0 ? 0 : pmf_j * o.p * fraction(n_ - j, j + 1, o.q);
+        return pmf_j == 0 ? 0 : pmf_j * o.p * fraction(n_ - j, j + 1, o.q, o.p);
     }
 
     // log C(n, j) - log C(n, k), j < k
@@ -94,8 +94,8 @@ class Trials {
     // I_x(a, b) a B(a, b) / (x^a (1 - x)^b) by the even part of the continued fraction DLMF 8.17.22, whose terms are
     // all positive for x below (a + 1) / (a + b), as convergents of its forward recurrence: no division stands
     // in the way of the next step.
-    static double fraction(double a, double b, double x) {
-        const double gap = a + 1 - (a + b) * x;
+    static double fraction(double a, double b, double x, double y) { // y = 1 - x
+        const double gap = x < 0.5 ? a + 1 - (a + b) * x : (a + b) * y - (b - 1);
         double above_old = 0, above = 1, below_old = 1, below = a * gap / (a + 1), f = 1 / below;
         for (double m = 1; m < 1e7; ++m) {
             const double a1 = a + 2 * m - 1, mix = m * (b - m) * x / a1;
@@ -302,6 +302,30 @@ inline double binomial_p_value(double k, double n, double p) {
         else hi = mid;
     }
     return std::min(1.0, trials.upper(k, o) + trials.lower(lo, o));
+}
+
+// The p at which P(X >= k) = level, for k in 1..n: Newton's method on the logarithm of the smaller tail, in log-odds,
+// within a bracket.
+inline double binomial_rate(double k, double n, double level) {
+    const Trials trials(n);
+    const bool above = level <= 0.5;
+    const double goal = std::log(above ? level : 1 - level);
+    double low = -745, high = 745, t = std::log((k - 0.4) / (n - k + 0.6));
+    for (int i = 0; i < 200; ++i) {
+        const Odds o(t);
+        const double pmf = trials.pmf(k, o), slope = (above ? 1 : -1) * pmf * k * o.q;
+        const bool beyond = (n + 1) * o.p <= k; // the smaller tail is computed, the other is its complement
+        const double found = beyond ? trials.upper(k, o, pmf) : trials.lower(k - 1, o);
+        const double tail = beyond == above ? found : 1 - found;
+        const double miss = goal - std::log(tail);
+        (above == (miss > 0) ? low : high) = t;
+        double next = t + miss * tail / slope;
+        if (!(next > low && next < high)) next = (low + high) / 2;
+        const double step = std::abs(next - t);
+        t = next;
+        if (step <= 4e-16 * std::max(1.0, std::abs(t))) break;
+    }
+    return Odds(t).p;
 }
 
 } // namespace truecal

@@ -220,4 +220,11 @@ NB_MODULE(_kernel, m) {
     });
     m.def("binomial_accepted", &accepted);
     m.def("binomial_p_values", &p_values);
+    m.def("binomial_rates", [](In<Index> k, In<Index> n, double level) {
+        auto rates = empty<double>(k.shape(0));
+        nb::gil_scoped_release release;
+        for (std::size_t i = 0; i < k.shape(0); ++i)
+            rates.data()[i] = binomial_rate(static_cast<double>(k.data()[i]), static_cast<double>(n.data()[i]), level);
+        return rates;
+    });
 }

@@ -77,6 +77,27 @@ def test_a_baseline_column_is_compared_pair_by_pair(frame):
     assert back.exit_code == 1
 
 
+def test_a_baseline_among_the_scores_is_not_judged(frame):
+    rules = Rule("value", 100), Rule("worse", 100)
+    verdict = check(frame, *rules, score=["p", "old", "q"], baseline="old", replicates=50)
+    assert [finding.model for finding in verdict.findings] == ["p", "q", "p", "q"]
+    assert [finding.status for finding in verdict.findings] == ["pass"] * 4
+    with pytest.raises(ValueError, match="`score` must name a model besides the baseline; it names 'old' alone"):
+        check(frame, Rule("worse", 0), score="old", baseline="old")
+
+
+def test_a_grid_gives_the_gate_bounds(frame):
+    """The limit lies where a coarse grid leaves it open: it could not tell, and the exact scores can."""
+    coarse = truecal.Scale(grid=3)
+    low, high = truecal.evaluate(frame, label="y", score="q", metrics=["tce"], scale=coarse).bounds["tce"]
+    rule = Rule("value", (low + high) / 2)
+    assert low < high
+    assert check(frame, rule, score="q", scale=coarse).status == "unknown"
+    assert check(frame, rule, score="q").status in ("pass", "fail")
+    parts = check(frame, Rule("value", 100, segment="*"), by="country", scale=coarse)
+    assert "lies between" in parts.findings[0].reason
+
+
 def test_a_baseline_file_is_matched_by_its_keys(frame, tmp_path):
     shuffled = frame.sample(fraction=1, shuffle=True, seed=0)
     shuffled.select("id", p="old").write_parquet(tmp_path / "old.parquet")

@@ -14,7 +14,7 @@ import pytest
 import truecal
 from truecal import Tally
 from truecal import spool as spool_module
-from truecal.spool import FOLD, Spool
+from truecal.spool import FOLD, Spool, packed
 from truecal.tally import Rows, group_keys
 
 
@@ -270,7 +270,7 @@ def test_a_spool_is_the_tally_of_its_batches(rng, decimals, kind):
     spool = Spool()
     edges = np.linspace(0, len(p), 40).astype(int)
     for a, b in itertools.pairwise(edges):
-        spool.add(p[a:b], y[a:b])
+        spool.add(packed(p[a:b], y[a:b]))
     assert tally(spool) == Tally.from_arrays(y, p)
 
 
@@ -278,15 +278,15 @@ def test_a_spool_widens_when_doubles_come(rng):
     single, double = rng.random(1000).astype(np.float32), rng.random(1000)
     y = rng.integers(0, 2, 2000).astype(np.uint8)
     spool = Spool()
-    spool.add(single, y[:1000])
-    spool.add(double, y[1000:])
+    spool.add(packed(single, y[:1000]))
+    spool.add(packed(double, y[1000:]))
     assert tally(spool) == Tally.from_arrays(y, np.concatenate([single.astype(float), double]))
 
 
 def spooled(p, y, memory, batch=1000):
     spool = Spool(memory)
     for begin in range(0, len(p), batch):
-        spool.add(p[begin : begin + batch], y[begin : begin + batch])
+        spool.add(packed(p[begin : begin + batch], y[begin : begin + batch]))
     return spool
 
 

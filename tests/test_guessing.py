@@ -92,3 +92,18 @@ def test_swapped_columns_are_refused():
         ValueError, match="`label` and `score` seem to be swapped: 'p' holds fractions, 'y' only 0 and 1"
     ):
         refuse_swapped(frame, "p", ["y"])
+
+
+def test_the_one_column_of_dates_or_times_is_guessed(tmp_path):
+    from datetime import UTC, date, datetime
+
+    day, moment = [date(2026, 1, 31)], [datetime(2026, 1, 31, 12)]
+    assert truecal.guess_time(polars.DataFrame({"y": [1], "day": day})) == "day"
+    assert truecal.guess_time(polars.DataFrame({"y": [1], "at": moment}).lazy()) == "at"
+    assert truecal.guess_time(polars.DataFrame({"y": [1], "at": [datetime(2026, 1, 31, tzinfo=UTC)]})) == "at"
+    (tmp_path / "a.csv").write_text("y,at,name\n1,2026-01-31T12:00:00,x\n")
+    assert truecal.guess_time(tmp_path / "a.csv") == "at"
+    with pytest.raises(truecal.UnclearColumns, match="`time` cannot be guessed: .* these could be: 'day', 'at'"):
+        truecal.guess_time(polars.DataFrame({"day": day, "at": moment}))
+    with pytest.raises(truecal.UnclearColumns, match="a column must look like dates or times; of 'y', 'p' none does"):
+        truecal.guess_time(polars.DataFrame({"y": [1], "p": [0.5]}))

@@ -14,6 +14,7 @@ ORDER = [
     "_kernel",
     "arrays",
     "progress",
+    "terminal",
     "writing",
     "tally",
     "pairs",
@@ -23,6 +24,7 @@ ORDER = [
     "spool",
     "files",
     "query",
+    "batches",
     "summaries",
     "summary_files",
     "ingest",
@@ -64,10 +66,11 @@ ORDER = [
     "report_sections",
     "reports",
     "demo",
-    "terminal",
     "records",
     "answers",
+    "drift_answers",
     "parsing",
+    "arguments",
     "options",
     "completion",
     "outputs",
@@ -78,9 +81,9 @@ ORDER = [
 # who may import which third party, and whether at the top of the module
 ALLOWED = {
     "numpy": None,
-    "narwhals": {"query", "guessing"},
+    "narwhals": {"query", "batches", "guessing"},
     "polars": {"files", "summary_files"},
-    "scipy": {"decisions", "hypotheses", "table", "power", "comparators", "inference"},
+    "scipy": {"decisions", "hypotheses", "power", "comparators", "inference"},
 }
 
 

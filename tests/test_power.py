@@ -3,8 +3,10 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import betaincinv
 
 import truecal
+from truecal import _kernel
 from truecal.power import critical, exact_power
 
 
@@ -107,3 +109,24 @@ def test_critical_counts_are_the_edges_of_rejection():
 def test_impossible_plans_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         truecal.plan(**arguments)
+
+
+def test_rates_at_a_tail_are_scipys(rng):
+    """P(X >= k) = level at p: the inverse of the regularised beta function, to 1e-10 of the nearer end of [0, 1] or a float."""
+    for top in (1, 3, 30, 1000, 10**6):
+        n = rng.integers(1, top + 1, 300)
+        k = np.clip(np.ceil(n * rng.beta(0.3, 1, 300)).astype(np.int64), 1, n)
+        for level in (1e-12, 1e-6, 0.025, 0.2, 0.5, 0.8, 0.975, 1 - 1e-6):
+            expected = betaincinv(k, n - k + 1, level)
+            slack = 1e-10 * np.minimum(expected, 1 - expected)
+            assert (np.abs(_kernel.binomial_rates(k, n, level) - expected) <= slack + 2e-16).all()
+
+
+def test_rates_of_the_first_and_the_last_count_have_closed_forms():
+    """P(X >= 1) = 1 - (1 - p)^n and P(X >= n) = p^n."""
+    n = np.array([1, 2, 7, 1000, 59_631_154, 10**9])
+    for level in (1e-9, 0.025, 0.8, 0.975):
+        first = _kernel.binomial_rates(np.ones_like(n), n, level)
+        np.testing.assert_allclose(first, -np.expm1(np.log1p(-level) / n), rtol=1e-12)
+        last = _kernel.binomial_rates(n, n, level)
+        np.testing.assert_allclose(1 - last, -np.expm1(np.log(level) / n), rtol=1e-12, atol=2e-16)

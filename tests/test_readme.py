@@ -11,7 +11,9 @@ import pytest
 import truecal
 
 ROOT = Path(__file__).parents[1]
-MODULES = sorted(module.name for module in pkgutil.iter_modules(truecal.__path__) if module.name not in ("_kernel", "__main__"))
+MODULES = sorted(
+    module.name for module in pkgutil.iter_modules(truecal.__path__) if module.name not in ("_kernel", "__main__")
+)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

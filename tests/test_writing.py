@@ -75,3 +75,5 @@ def test_places_that_cannot_be_written_are_named(tmp_path):
         write_text(tmp_path / "nowhere" / "a.txt", "")
     with pytest.raises(IsADirectoryError, match="must be a file; it is a folder"):
         write_text(tmp_path, "")
+    with pytest.raises(OSError, match="'/dev/null' must be a plain file"):
+        write_text("/dev/null", "")

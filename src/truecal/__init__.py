@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from truecal.guessing import Guess as Guess
     from truecal.guessing import UnclearColumns as UnclearColumns
     from truecal.guessing import guess_columns as guess_columns
+    from truecal.guessing import guess_time as guess_time
     from truecal.hypotheses import BayesFactor as BayesFactor
     from truecal.hypotheses import Binomial as Binomial
     from truecal.hypotheses import BinomialMidP as BinomialMidP
@@ -117,7 +118,7 @@ _WHERE = {
     "files": "scan",
     "gate": "judge",
     "gridded": "evaluate_cells",
-    "guessing": "Guess UnclearColumns guess_columns",
+    "guessing": "Guess UnclearColumns guess_columns guess_time",
     "hypotheses": "BayesFactor Binomial BinomialMidP LikelihoodRatio Score StudentT",
     "inference": "Difference Interval Reference find_intervals refer",
     "ingest": "summarize tally_frame tally_segments",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ALARM = 0.05  # p-values up to here are more than chance
 MARKS = {"pass": "green", "fail": "red", "unknown": "yellow"}
 ADJUSTED = {"holm": "; Holm's for all segments", "bh": "; Benjamini and Hochberg's for all segments", "none": ""}
+CERTIFIED = "where the value of these bins surely lies, whatever the exact scores in their cells are"
 P_VALUE = "how often a perfect model would look as bad; small means worse than chance"
 
 
@@ -37,17 +38,20 @@ def tell_results(results: Mapping[str, Result], source: str, terminal: Terminal,
         return ["" if record[key] is None else format_value(record[key], metric) for record, metric in pairs]
 
     def spans(low: str, high: str) -> list[str]:
-        return [_span(a, b) for a, b in zip(column(low), column(high), strict=True)]
+        return [format_span(a, b) for a, b in zip(column(low), column(high), strict=True)]
 
     names = [record["metric"] for record in records]
     again = [i > 0 and names[i - 1] == name for i, name in enumerate(names)]
     alarms = ["red" if (record["p_value"] or 1) <= ALARM else "" for record in records]
     confidence = next((span.confidence for span in first.intervals.values()), 0.95)
+    bounded = [record["metric"] in results[record["model"]].bounds for record in records]
+    certified = [span if known else "" for span, known in zip(spans("lowest", "highest"), bounded, strict=True)]
     p_values = ["" if record["p_value"] is None else f"{record['p_value']:.3g}" for record in records]
     columns = [
         Column("metric", ["" if known else name for name, known in zip(names, again, strict=True)], left=True),
         Column("model", [printable(record["model"]) for record in records] if many else [""] * len(records), left=True),
         Column("value", column("value"), styles=["bold"] * len(records)),
+        Column("certified", certified, 1),
         Column(f"{100 * confidence:g} % interval", spans("low", "high"), 2),
         Column("by chance", column("by_chance"), 1),
         Column("chance, 5 to 95 %", spans("chance_low", "chance_high"), 4),
@@ -71,7 +75,7 @@ def _headline(results: Mapping[str, Result], source: str, terminal: Terminal) ->
     sizes: dict[str, list[str]] = {}
     for model, result in results.items():
         region = f" ({result.region})" if result.region else ""
-        size = f"{_count(result.n, 'prediction')}{region}, {_rate(result.prevalence)} positive"
+        size = f"{format_count(result.n, 'prediction')}{region}, {format_rate(result.prevalence)} positive"
         sizes.setdefault(size, []).append(printable(model))
     told = "; ".join(f"{', '.join(models)}: {size}" if len(sizes) > 1 else size for size, models in sizes.items())
     return terminal.paint(terminal.wrap(f"{printable(source)}: {told}"), "bold")
@@ -97,7 +101,7 @@ def _sentences(results: Mapping[str, Result], terminal: Terminal) -> str:
             if chance.p_value <= ALARM:
                 told, style = f", where a perfect model would have {mean}: worse than chance explains", "red"
             else:
-                told = f", and a perfect model would have {_span(low, high)}: no worse than chance explains"
+                told = f", and a perfect model would have {format_span(low, high)}: no worse than chance explains"
         text = terminal.wrap(f"{who}{what}{ways}{told}.", "  ", "  ")
         lines += [terminal.paint(line, style) for line in text.splitlines()]
     return "\n".join(lines)
@@ -105,6 +109,8 @@ def _sentences(results: Mapping[str, Result], terminal: Terminal) -> str:
 
 def _legend(result: Result) -> list[tuple[str, str]]:
     terms = _meanings(result.metrics)
+    if result.bounds:
+        terms.append(("certified", CERTIFIED))
     if result.references:
         count = next(iter(result.references.values())).replicates
         terms.append(("by chance", f"the mean of {count:,} perfect models with these scores"))
@@ -160,8 +166,8 @@ def tell_segments(
     parts = []
     for model, table in tables.items():
         about = f" of {printable(model)}" if len(tables) > 1 else ""
-        title = f"{printable(source)}: {_count(len(table), 'segment')} by {printable(', '.join(table.by))}{about}"
-        size = f"{_count(int(table.n.sum()), 'prediction')}, {_rate(table.positives.sum() / table.n.sum())} positive"
+        title = f"{printable(source)}: {format_count(len(table), 'segment')} by {printable(', '.join(table.by))}{about}"
+        size = format_size(int(table.n.sum()), int(table.positives.sum()))
         rows = table.order()[:worst] if worst else table.order()
         parts.append(terminal.paint(terminal.wrap(f"{title}, {size}"), "bold"))
         parts.append(_segments(table, metric, rows, terminal, adjust))
@@ -169,6 +175,7 @@ def tell_segments(
     first = next(iter(tables.values()))
     terms = [
         (metric, describe(first.metric)),
+        ("certified", CERTIFIED),
         ("by chance", f"the mean of {first.replicates:,} perfect models with the segment's scores"),
         ("p" + " adjusted" * (adjust != "none"), P_VALUE + ADJUSTED[adjust]),
         ("mostly", "whether the refuted predictions are too low or too high"),
@@ -189,16 +196,21 @@ def _segments(table: SegmentTable, metric: str, rows: np.ndarray, terminal: Term
         return "" if low == high else "too low" if low > high else "too high"
 
     def seen(i: int) -> str:
-        low, high = ("none" if np.isnan(x) else _rate(x) for x in (table.seen_below[i], table.seen_above[i]))
+        low, high = ("none" if np.isnan(x) else format_rate(x) for x in (table.seen_below[i], table.seen_above[i]))
         return "too small" if small[i] else f"{low} / {high}"
+
+    def certain(i: int) -> str:
+        low, high = (format_value(ends[i], table.metric) for ends in (table.lowest, table.highest))
+        return format_span(low, high) if table.lowest[i] < table.highest[i] else ""
 
     alarms = ["red" if table.p_adjusted[i] <= ALARM else "" for i in rows]
     columns = [
         Column("segment", [printable(names[i]) for i in rows], left=True, styles=alarms),
         Column("n", [f"{table.n[i]:,}" for i in rows], 1),
-        Column("positive", [_rate(table.prevalence[i]) for i in rows], 5),
-        Column("mean score", [_rate(table.mean[i]) for i in rows], 6),
+        Column("positive", [format_rate(table.prevalence[i]) for i in rows], 5),
+        Column("mean score", [format_rate(table.mean[i]) for i in rows], 6),
         Column(metric, values(table.value), styles=["bold"] * len(rows)),
+        Column("certified", [certain(i) for i in rows], 2),
         Column("by chance", values(table.by_chance), 2),
         Column("excess", values(table.excess), 4),
         Column("p" if adjust == "none" else "p adjusted", [f"{table.p_adjusted[i]:.3g}" for i in rows], styles=alarms),
@@ -246,7 +258,7 @@ def tell_differences(
         return [format_value(getattr(found, field), metrics[name]) for name, found in differences.items()]
 
     confidence = next(iter(differences.values())).confidence
-    spans = [_span(low, high) for low, high in zip(column("low"), column("high"), strict=True)]
+    spans = [format_span(low, high) for low, high in zip(column("low"), column("high"), strict=True)]
     columns = [
         Column("metric", list(differences), left=True),
         Column(a, column("first"), 2),
@@ -273,8 +285,9 @@ def tell_differences(
 def tell_plan(found: Plan, terminal: Terminal) -> str:
     """How much data it takes."""
     title = terminal.wrap(
-        f"To show that predictions of {_rate(found.predicted)} are wrong where the truth is {_rate(found.actual)}, in "
-        f"{100 * found.power:g} % of data sets (exact binomial test at {found.significance:g}), it takes"
+        f"To show that predictions of {format_rate(found.predicted)} are wrong where the truth is "
+        f"{format_rate(found.actual)}, in {100 * found.power:g} % of data sets (exact binomial test at "
+        f"{found.significance:g}), it takes"
     )
     counts = [f"{found.bin_size:,}", f"{found.rows:,}", f"{found.rows_paper:,}"]
     widest = max(map(len, counts))
@@ -296,7 +309,7 @@ def tell_verdict(verdict: Verdict, terminal: Terminal, most: int = 50) -> str:
     lines = []
     for finding in verdict.worst()[:most]:
         where = printable(finding.model + (f" [{finding.segment}]" if finding.segment is not None else ""))
-        size = "" if finding.n is None else f" ({_count(finding.n, 'row')})"
+        size = "" if finding.n is None else f" ({format_count(finding.n, 'row')})"
         text = terminal.wrap(f"{where}{size}: {printable(finding.reason)}", " " * 11).lstrip()
         lines.append(f"  {terminal.paint(finding.status.ljust(7), MARKS[finding.status])}  {text}")
     if len(verdict.findings) > most:
@@ -306,14 +319,21 @@ def tell_verdict(verdict: Verdict, terminal: Terminal, most: int = 50) -> str:
     return "\n".join([title, "", *lines, *(["", terminal.terms(terms)] if terms else [])])
 
 
-def _span(low: str, high: str) -> str:
+def format_span(low: str, high: str) -> str:
     """Two ends, with their unit once."""
     return f"{low.removesuffix(' %')} to {high}" if low else ""
 
 
-def _rate(rate: float) -> str:
+def format_rate(rate: float) -> str:
+    """A probability in percent, with as many figures as tell it from 100 %."""
     return f"{100 * rate:.3g} %" if rate < 0.9995 or rate == 1 else f"{100 * rate:.5g} %"
 
 
-def _count(n: int, unit: str) -> str:
+def format_size(n: int, positives: int) -> str:
+    """How many predictions, and how many of them positive."""
+    return f"{format_count(n, 'prediction')}, {format_rate(positives / n)} positive"
+
+
+def format_count(n: int, unit: str) -> str:
+    """A number of things."""
     return f"{n:,} {unit}{'s' * (n != 1)}"

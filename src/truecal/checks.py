@@ -13,7 +13,7 @@ from truecal.evaluation import compare, evaluate, judge_all
 from truecal.gate import judge
 from truecal.inference import Difference
 from truecal.ingest import read_segments
-from truecal.query import Columns, OnNull, column_names, join_columns
+from truecal.query import SCALE, Columns, OnNull, Scale, column_names, join_columns
 from truecal.replicates import RandomState
 from truecal.result import Result
 from truecal.rules import Rule, read_rules
@@ -37,6 +37,7 @@ def check(
     pos_label: Any = None,
     on_null: OnNull = "raise",
     format: str | None = None,
+    scale: Scale = SCALE,
     reference: int = 1000,
     intervals: int = 1000,
     replicates: int = 1000,
@@ -48,7 +49,7 @@ def check(
 
     Parameters
     ----------
-    data, label, score, by, pos_label, on_null, format, options
+    data, label, score, by, pos_label, on_null, format, scale, options
         As in `evaluate`, which refuses options it does not know; `by` is for rules about segments.
     rules : path or rules
         A TOML file for `read_rules`, or rules.
@@ -57,7 +58,8 @@ def check(
         with the last release's scores of the same rows (in columns of the same names), matched by the columns `on`; or
         a `Result` of the last release, or a file of its JSON, on whatever rows it was then. The first two are paired
         and see the smallest differences; the last needs a result with intervals, and combines them as those of
-        independent data (Zou and Donner, Statistics in Medicine 2008).
+        independent data (Zou and Donner, Statistics in Medicine 2008). A column that is among `score` too is not
+        judged: it was released before.
     reference, intervals, replicates : int
         How often labels are redrawn for references, intervals and differences. For the p-values of segments as often as
         the rules' limits need.
@@ -76,6 +78,10 @@ def check(
         raise TypeError(f"`label` and `score` must name columns of the data; they are {label!r} and {score!r}.")
     chosen = read_rules(rules) if isinstance(rules, (str, os.PathLike)) else tuple(rules)
     models = [score] if isinstance(score, str) else list(score)
+    if on is None and isinstance(baseline, str) and baseline in models:
+        models = [model for model in models if model != baseline]
+        if not models:
+            raise ValueError(f"`score` must name a model besides the baseline; it names {baseline!r} alone.")
     whole = [rule for rule in chosen if rule.segment is None]
     parts = [rule for rule in chosen if rule.segment is not None]
     needs = {rule.needs for rule in whole}
@@ -89,6 +95,7 @@ def check(
             score=models,
             reference=reference if "reference" in needs else 0,
             intervals=intervals if "interval" in needs or ("difference" in needs and _is_result(baseline)) else 0,
+            scale=scale,
             **reading,
             **common,
             **options,
@@ -101,7 +108,7 @@ def check(
             )
         names = (by,) if isinstance(by, str) else tuple(by)
         for model in models:
-            columns = Columns(label, (model,), names, pos_label, on_null, format)
+            columns = Columns(label, (model,), names, pos_label, on_null, format, scale)
             segments[model] = _judge_segments(data, columns, parts, common, options)
     differences: dict[str, Mapping[str, Difference]] = {}
     if "difference" in needs:
@@ -118,8 +125,6 @@ def check(
                 name: options[name] for name in ("binning", "test", "significance", "tolerance") if name in options
             }
             for model in models:
-                if model == baseline:
-                    continue
                 both, other = _beside(data, model, baseline, on, format)
                 differences[model] = compare(
                     both,

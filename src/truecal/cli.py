@@ -18,8 +18,16 @@ from truecal.terminal import Terminal
 
 # What the library's errors call by the names of its parameters, as the command line calls it.
 SAME = ("label", "score", "by", "format", "above", "top", "significance", "metrics", "threads", "output", "adjust")
-WORDS = {f"`{name}`": f"--{name}" for name in (*SAME, "shift", "relative", "power", "baseline", "on")} | {
+MORE = ("shift", "relative", "power", "baseline", "on", "time", "every", "now", "memory")
+WORDS = {f"`{name}`": f"--{name}" for name in (*SAME, *MORE)} | {
     '`on_null="drop"`': "--drop-missing",
+    "`on_null`": "--drop-missing",
+    "`scale`": "--grid, --limit and --memory",
+    "`mature_after`": "--mature-after",
+    "`write_summary`": "`truecal tally`",
+    "`summarize`": "`truecal tally`",
+    "`over`": "--by",
+    "`path`": "--output",
     "`pos_label`": "--pos-label",
     "`rate`": "RATE",
     "`replicates`": "--reference",

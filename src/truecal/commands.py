@@ -4,30 +4,39 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable
+from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truecal.inputs import (
     check_metric,
     choose_metrics,
+    describe_summary,
     explained,
     flat,
     is_saved,
     read_data,
+    read_drift,
     read_results,
     read_segments,
+    refuse_computing,
 )
 from truecal.outputs import answer, check_place, naming, note, tell_files, tell_notes
 from truecal.parsing import UsageError
 
+if TYPE_CHECKING:
+    from truecal.summaries import Summary
+
 METRICS = ["tce", "ece", "ace"]  # of `score`, unless others are asked for
 PICTURES = (".png", ".svg", ".pdf")
+SUMMARIES = (".parquet", ".pq")
 
 
 def score(args: Namespace) -> int:
     """Metrics of one or more models."""
     from truecal import answers, records
 
+    refuse_computing(args)
     if args.by:
         if args.intervals or args.bins:
             raise UsageError("--intervals and --bins must be left out where `by` makes segments", "truecal segments")
@@ -56,7 +65,7 @@ def compare(args: Namespace) -> int:
         raise UsageError(f"`score` must name two columns to compare; it names {len(data.scores)}", "truecal compare")
     with explained(data):
         found = evaluation.compare(
-            data.paths,
+            data.source,
             score=data.scores,
             metrics=METRICS if names is None else names,
             significance=args.significance,
@@ -101,54 +110,118 @@ def segments(args: Namespace) -> int:
     return 0
 
 
+def drift(args: Namespace) -> int:
+    """Every window of time."""
+    from truecal import drift_answers, records
+
+    check_place(args.output)
+    picture = _picture_place(args.plot, "plot", "truecal drift") if args.plot else None
+    name = (choose_metrics(args, ["tce"]) or ["tce"])[0]
+    data = read_data(args, timed=True)
+    if len(data.scores) != 1:
+        raise UsageError(f"`score` must name one column; it names {len(data.scores)}", "truecal drift")
+    table = read_drift(args, data, name)
+    tell_notes([table])
+    if picture:
+        from truecal import drift_pictures
+        from truecal.plots import need_matplotlib
+
+        need_matplotlib("matplotlib").use("Agg")
+        _save(drift_pictures.draw_drift(table), picture)
+        note(f"wrote {picture}")
+    answer(
+        args,
+        lambda terminal: drift_answers.tell_drift(table, name, data.name, terminal),
+        table.to_json,
+        lambda: records.drift_records(table),
+    )
+    return 0
+
+
 def report(args: Namespace) -> int:
     """One HTML page."""
     from truecal import reports
 
+    refuse_computing(args)
+    _need_time(args)
     check_place(args.output)
-    if args.by and is_saved(args):
-        raise UsageError("`by` must be left out where a result is read: it has no rows", "truecal report")
-    data = None if is_saved(args) else read_data(args)
+    data = None if is_saved(args) else read_data(args, timed=args.time is not None)
     results, _ = read_results(args, None, data)
-    table = None
-    if args.by and data is not None:
+    table = windows = None
+    if data is not None and args.by:
         table = next(iter(read_segments(args, data, "tce").values()))
-        if len(data.scores) > 1:
-            note(f"the segments on the page are those of {data.scores[0]}")
-    tell_notes([*results.values(), *([table] if table else [])])
+    if data is not None and args.time:
+        windows = read_drift(args, data)
+    if data is not None and len(data.scores) > 1:
+        for what, found in (("segments", table), ("windows", windows)):
+            if found is not None:
+                note(f"the {what} on the page are those of {data.scores[0]}")
+    tell_notes([*results.values(), *(found for found in (table, windows) if found is not None)])
     with naming(args.output):
-        reports.report(results, args.output, title=args.title, segments=table)
+        reports.report(results, args.output, title=args.title, segments=table, drift=windows)
     return tell_files(args, [Path(args.output)])
 
 
 def plot(args: Namespace) -> int:
     """A picture."""
     from truecal.plots import need_matplotlib
+
+    refuse_computing(args)
+    kind = args.kind or ("drift" if args.time else "segments" if args.by else None)
+    if kind != "drift":
+        _need_time(args)
+    place = _picture_place(args.output or f"{kind or 'diagram'}.png", "output", "truecal plot")
+    need_matplotlib("matplotlib").use("Agg")
+    _save(_draw(args, kind), place)
+    return tell_files(args, [place])
+
+
+def _need_time(args: Namespace) -> None:
+    """Refuse options about windows where there are none."""
+    given = [name for name in ("every", "mature_after", "now") if getattr(args, name, None) is not None]
+    if given and args.time is None:
+        raise UsageError(f"`time` must name a column where `{given[0]}` is given", f"truecal {args.command}")
+
+
+def _picture_place(place: str, option: str, prog: str) -> Path:
+    found = Path(place)
+    if found.suffix.lower() not in PICTURES:
+        raise UsageError(f"--{option} must end in {', '.join(PICTURES)}; it is {place!r}", prog)
+    check_place(found)
+    return found
+
+
+def _save(drawn: Any, place: Path) -> None:
     from truecal.writing import written
 
-    place = Path(args.output or f"{args.kind or 'diagram'}.png")
-    if place.suffix.lower() not in PICTURES:
-        raise UsageError(f"`output` must end in {', '.join(PICTURES)}; it is {str(place)!r}", "truecal plot")
-    check_place(place)
-    need_matplotlib("matplotlib").use("Agg")
-    drawn = _draw(args)
     while isinstance(drawn, (list, tuple)):
         drawn = drawn[0]
     with naming(place), written(place) as draft:
         drawn.get_figure(root=True).savefig(draft, format=place.suffix[1:].lower(), dpi=150)
-    return tell_files(args, [place])
 
 
-def _draw(args: Namespace) -> Any:
+def _draw(args: Namespace, kind: str | None) -> Any:
     from truecal import comparisons, plots
 
-    if args.kind == "segments" or (args.by and args.kind is None):
+    if kind == "drift":
+        from truecal import drift_pictures
+
+        data = read_data(args, timed=True)
+        if len(data.scores) > 1:
+            raise UsageError(f"--kind drift draws one model; {len(data.scores)} are given", "truecal plot")
+        table = read_drift(args, data)
+        tell_notes([table])
+        return drift_pictures.draw_drift(table, title=args.title)
+    if kind == "segments":
         if not args.by:
             raise UsageError("`by` must name the columns that make segments", "truecal plot")
-        return comparisons.draw_segments(next(iter(read_segments(args, read_data(args), "tce").values())))
+        found = next(iter(read_segments(args, read_data(args), "tce").values()))
+        tell_notes([found])
+        return comparisons.draw_segments(found)
     results, _ = read_results(args, None)
+    tell_notes(results.values())
     first = next(iter(results.values()))
-    kind = args.kind or ("models" if len(results) > 1 else "test-based")
+    kind = kind or ("models" if len(results) > 1 else "test-based")
     if kind == "models":
         return comparisons.draw_models(results, scale=args.scale)
     if kind == "metrics":
@@ -208,9 +281,11 @@ def check(args: Namespace) -> int:
             "there must be a rule; there is none.\n\nHint: give a file with --rules or a limit such as --max-excess 5"
         )
     data = read_data(args)
+    if args.baseline in data.scores and not args.on:
+        note(f"{args.baseline} is the baseline, and is not judged")
     with explained(data):
         verdict = checks.check(
-            data.paths,
+            data.source,
             rules,
             score=data.scores,
             by=flat(args.by) or None,
@@ -222,7 +297,7 @@ def check(args: Namespace) -> int:
             replicates=args.replicates,
             random_state=args.seed,
             threads=args.threads,
-            **data.reading(args),
+            **data.scaled(args),
         )
     for place, text in ((args.junit, verdict.to_junit), (args.markdown, verdict.to_markdown)):
         if place:
@@ -235,6 +310,68 @@ def check(args: Namespace) -> int:
         lambda: records.finding_records(verdict),
     )
     return verdict.exit_code
+
+
+def tally(args: Namespace) -> int:
+    """A summary of data."""
+    from truecal import ingest
+
+    place = _summary_place(args)
+    _need_time(args)
+    data = read_data(args, timed=args.time is not None)
+    if len(data.scores) != 1:
+        raise UsageError(f"`score` must name one column; it names {len(data.scores)}", "truecal tally")
+    with explained(data):
+        summary = ingest.summarize(
+            data.source,
+            score=data.scores[0],
+            by=flat(args.by),
+            time=data.time,
+            every=data.every or "1d",
+            **data.scaled(args),
+        )
+    return _write_summary(args, summary, place)
+
+
+def merge(args: Namespace) -> int:
+    """The sum of summaries."""
+    from truecal import summary_files
+
+    place = _summary_place(args)
+    _refuse_inside(args.files, place)
+    return _write_summary(
+        args, summary_files.merge_summaries(args.files, by=None if args.by is None else flat(args.by)), place
+    )
+
+
+def _summary_place(args: Namespace) -> Path:
+    place = Path(args.output)
+    if place.suffix.lower() not in SUMMARIES:
+        raise UsageError(f"`output` must end in .parquet; it is {str(place)!r}", f"truecal {args.command}")
+    check_place(place)
+    return place
+
+
+def _refuse_inside(given: list[str], place: Path) -> None:
+    """Refuse a sum that would be one of its own parts the next time; one that is named is added to."""
+    for path in given:
+        folder, own = Path(path).expanduser().resolve(), place.resolve()
+        if own == folder:
+            note(f"{place} is added to, and replaced")
+        elif own.is_relative_to(folder) or fnmatch(str(own), str(folder)):
+            raise ValueError(
+                f"`output` must lie outside of what is merged, {path!r}, or its rows would count twice from then on; "
+                f"it is {str(place)!r}."
+            )
+
+
+def _write_summary(args: Namespace, summary: Summary, place: Path) -> int:
+    from truecal import summary_files
+
+    with naming(place):
+        summary_files.write_summary(summary, place)
+    note(f"{place} holds {describe_summary(summary, summary.by, dict(summary.windows))}")
+    return tell_files(args, [place])
 
 
 def completion(args: Namespace) -> int:

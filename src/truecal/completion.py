@@ -6,7 +6,8 @@ import argparse
 import shlex
 from dataclasses import dataclass
 
-from truecal.options import COMMANDS, METRICS
+from truecal.arguments import METRICS
+from truecal.options import COMMANDS
 
 FILES = ("FILE", "FOLDER", "COLUMN|FILE")
 

@@ -236,6 +236,7 @@ def check_significance(significance: float) -> None:
 def decisive_cuts(
     test: Test, k: Ints, n: Ints, significance: float, tolerance: Tolerance | float | None
 ) -> tuple[Floats, Floats]:
+    """Cuts within which p is certainly accepted, and outside which it is certainly rejected, under a tolerance."""
     check_significance(significance)
     tolerance = as_tolerance(tolerance)
     if tolerance is None or tolerance.value == 0:
@@ -245,6 +246,7 @@ def decisive_cuts(
 
 
 def is_inside(cuts: Floats, p: Floats) -> Bools:
+    """Whether each p is among what its cuts accept."""
     first, hole, last, upper_last, upper_hole, upper_first = cuts.T
     below = (p >= last) | ((p >= first) & (p < hole))
     above = (p <= upper_last) | ((p <= upper_first) & (p > upper_hole))

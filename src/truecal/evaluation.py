@@ -23,7 +23,7 @@ from truecal.query import SCALE, Columns, OnNull, Scale
 from truecal.replicates import RandomState
 from truecal.result import MulticlassResult, Result
 from truecal.segments import SegmentTable, judge_segments
-from truecal.summaries import Summary
+from truecal.summaries import Segment, Summary
 from truecal.summary_files import open_summary
 from truecal.table import FRAMES, Adjustment
 from truecal.tallied import Options, evaluate_tally
@@ -306,7 +306,7 @@ def evaluate_data(data: Sorted | Cells, metrics: Metrics, options: Options) -> R
 
 
 def judge_all(
-    tallies: Mapping[ingest.Segment, Tally | Cells],
+    tallies: Mapping[Segment, Tally | Cells],
     metrics: Metrics,
     by: tuple[str, ...],
     notes: tuple[str, ...],

@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ class Scanned:
 
         try:
             yield
-        except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
+        except (pl.exceptions.PolarsError, UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
             self._refuse_words(pl)
             told = str(error).strip().splitlines()[0]
             raise ValueError(
@@ -64,7 +65,9 @@ class Scanned:
         """Name the text in a column of numbers, if that is what is wrong."""
         if self.kind not in ("csv", "tsv") or not self.numbers:
             return
-        words = _open(pl, self.places, self.kind, self.numbers, pl.String)
+        # to tell what is wrong, letters of any alphabet will do
+        types = dict.fromkeys(self.numbers, pl.String)
+        words = _open(pl, self.places, self.kind, schema_overrides=types, encoding="utf8-lossy")
         present = [name for name in self.numbers if name in words.collect_schema()]
         for name in present:
             column = pl.col(name)
@@ -93,10 +96,17 @@ def scan(source: PathLike | Sequence[PathLike], *, format: str | None = None) ->
 
 
 def open_files(
-    source: PathLike | Sequence[PathLike], *, format: str | None = None, numbers: Sequence[str] = ()
+    source: PathLike | Sequence[PathLike],
+    *,
+    format: str | None = None,
+    numbers: Sequence[str] = (),
+    dates: bool = False,
 ) -> Scanned:
-    """`scan`, with what reading on needs; text columns in `numbers` must hold numbers, whatever their first rows
-    hold."""
+    """`scan`, with what reading on needs.
+
+    Text columns in `numbers` must hold numbers, whatever their first rows hold; with `dates`, which takes longer, those
+    that look like dates and times are read as such.
+    """
     try:
         import polars as pl
     except ImportError as error:
@@ -117,7 +127,8 @@ def open_files(
     kind = kinds.pop()
     unread = Scanned(None, None, tuple(places), kind, ())
     with unread.explained():
-        frame = _open(pl, unread.places, kind, numbers, pl.Float64)
+        types = dict.fromkeys(numbers, pl.Float64)
+        frame = _open(pl, unread.places, kind, schema_overrides=types, try_parse_dates=dates)
         frame.collect_schema()
         rows = _about(unread.places, kind) if kind in TEXT else frame.select(pl.len()).collect().item()
     return Scanned(frame, rows, unread.places, kind, tuple(numbers))
@@ -135,17 +146,12 @@ def name_places(places: Sequence[Path]) -> str:
     return f"{str(places[0])!r}{more}"
 
 
-def _open(pl: Any, places: Sequence[Path], kind: str, numbers: Sequence[str], number: Any) -> Any:
+def _open(pl: Any, places: Sequence[Path], kind: str, **text: Any) -> Any:
+    """The files as a lazy frame; `text` is for CSV."""
     if kind in ("csv", "tsv"):
-        return pl.scan_csv(
-            list(places),
-            separator=_separator(places[0], kind),
-            null_values=MISSING,
-            infer_schema_length=SAMPLE,
-            schema_overrides=dict.fromkeys(numbers, number),
-            try_parse_dates=True,
-            encoding="utf8" if number == pl.Float64 else "utf8-lossy",  # to tell what is wrong, anything will do
-        )
+        separator = _separator(places[0], kind)
+        options = {"separator": separator, "null_values": MISSING, "infer_schema_length": SAMPLE}
+        return pl.scan_csv(list(places), **options, **text)
     if kind == "jsonl":
         return pl.scan_ndjson(list(places), infer_schema_length=SAMPLE)
     if kind == "parquet":

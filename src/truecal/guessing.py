@@ -12,7 +12,7 @@ import numpy as np
 from truecal import files
 
 Kind = Literal["binary", "fraction", "number", "text"]
-Role = Literal["label", "score"]
+Role = Literal["label", "score", "time"]
 ROWS = 10_000  # rows that are looked at
 # Names of one word or more that a column may go by, and the words that make a name likely.
 NAMES: dict[Role, set[str]] = {
@@ -52,6 +52,11 @@ NAMES: dict[Role, set[str]] = {
         "forecast",
     },
 }
+LOOKS: dict[Role, str] = {
+    "label": "labels: 0 and 1 or truth values",
+    "score": "scores: probabilities between 0 and 1",
+    "time": "dates or times",
+}
 WORDS: dict[Role, set[str]] = {
     "label": {"label", "target", "truth", "outcome", "actual"},
     "score": {"p", "prob", "proba", "probability", "score", "pred", "prediction", "predicted", "phat", "forecast"},
@@ -82,11 +87,10 @@ class UnclearColumns(ValueError):
     def __init__(self, role: Role, candidates: Sequence[str], columns: Sequence[str], wanted: int = 1) -> None:
         self.role, self.candidates, self.wanted = role, tuple(candidates), wanted
         many = ("a column", "one column", "two columns")[min(wanted, 2) if candidates else 0]
-        what = "labels: 0 and 1 or truth values" if role == "label" else "scores: probabilities between 0 and 1"
         if candidates:
             told = f"{many} must be meant, and these could be: {', '.join(map(repr, candidates))}."
         else:
-            told = f"{many} must look like {what}; of {', '.join(map(repr, columns))} none does."
+            told = f"{many} must look like {LOOKS[role]}; of {', '.join(map(repr, columns))} none does."
         super().__init__(f"`{role}` cannot be guessed: {told}")
 
 
@@ -160,6 +164,29 @@ def guess_columns(
         guessed += ("score",)
         others = tuple(name for name in fractions if name not in given)
     return Guess(label, given, guessed, others)
+
+
+def guess_time(data: Any, *, format: str | None = None) -> str:
+    """The one column of a dataframe or of files that holds dates or times; `UnclearColumns` where there is not one.
+
+    Examples
+    --------
+    >>> import datetime, polars as pl, truecal
+    >>> truecal.guess_time(pl.DataFrame({"y": [0], "p": [0.1], "day": [datetime.date(2026, 1, 31)]}))
+    'day'
+    """
+    import narwhals as nw
+
+    if files.is_path(data):
+        source = files.open_files(data, format=format, dates=True)
+        with source.explained():
+            schema = nw.from_native(source.frame).collect_schema()
+    else:
+        schema = nw.from_native(data).collect_schema()
+    found = [name for name, kind in schema.items() if kind in (nw.Date, nw.Datetime)]
+    if len(found) != 1:
+        raise UnclearColumns("time", found, list(schema))
+    return str(found[0])
 
 
 def refuse_swapped(data: Any, label: str, scores: Iterable[str], format: str | None = None) -> None:

@@ -13,16 +13,17 @@ from typing import Any, cast
 
 import numpy as np
 
+from truecal.batches import batches, pack_part, part_segments
 from truecal.cells import Cells
 from truecal.pairs import Pairs
 from truecal.progress import Progress
 from truecal.query import KINDS, SCALE, Columns, OnNull, Query, Scale
 from truecal.spool import Spool
-from truecal.summaries import Summary
+from truecal.summaries import Segment, Summary
 from truecal.summary_files import find_summary, is_summary
 from truecal.tally import Ints, Rows, Sorted, Tally, gathered, group_keys
 
-Segment = tuple[Any, ...]
+IN_MEMORY = 1 << 62
 
 
 def tally_frame(
@@ -63,9 +64,7 @@ def tally_segments(
     sorted."""
     segments = (by,) if isinstance(by, str) else tuple(by)
     columns = Columns(label, (score,), segments, pos_label, on_null, format)
-    query = Query.of(frame, columns)
-    with query.reading():
-        tallies, dropped = _split(query, query.grouped())
+    tallies, dropped = _read_apart(Query.of(frame, columns), None)
     _warn(dropped)
     return cast(dict[Segment, Tally], tallies)
 
@@ -139,23 +138,64 @@ def read_data(frame: Any, columns: Columns) -> tuple[Sorted | Cells, str]:
 
 def _read(query: Query, bits: int | None) -> tuple[Sorted | Cells, str]:
     """The observations of a query that has no segments, and what was dropped, in words."""
-    batches = query.stream()
-    if batches is None:
-        lines = query.grouped() if bits is None else query.gridded(bits)
-        segments, dropped = _split(query, lines, bits)
+    parts = batches(query)
+    if parts is None:
+        segments, dropped = _split(query, query.grouped() if bits is None else query.gridded(bits), bits)
         return segments[()], dropped
     spool, counts = Spool(query.columns.scale.memory, bits), np.zeros(KINDS, dtype=np.int64)
     with query.reading(), Progress(query.rows, "rows") as progress:
-        for score, one, status in batches:
-            usable = status == 0
-            whole = bool(usable.all())
-            counts += np.bincount(status, minlength=KINDS) if not whole else [len(status), 0, 0, 0, 0, 0]
-            spool.add(*((score, one) if whole else (score[usable], one[usable])))
-            progress.step(len(status))
+        for part in parts:
+            keys, _, found = pack_part(query, part)
+            spool.add(keys)
+            counts += found
+            progress.step(len(part))
     dropped = query.refuse(counts)
     data = spool.gathered()
     query.check_label(data.positives)
     return data.simplified() if isinstance(data, Cells) else data, dropped
+
+
+def _read_apart(query: Query, bits: int | None) -> tuple[dict[Segment, Tally | Cells], str]:
+    """The observations of each of a query's segments, in order, and what was dropped, in words."""
+    parts = batches(query)
+    if parts is None:
+        return _split(query, query.grouped() if bits is None else query.gridded(bits), bits)
+    spools: dict[Segment, Spool] = {}
+    counts = np.zeros(KINDS, dtype=np.int64)
+    names = query.columns.by
+    with query.reading(), Progress(query.rows, "rows") as progress:
+        for part in filter(len, parts):
+            keys, usable, found = pack_part(query, part)
+            segments, codes = part_segments(part, len(names))
+            codes = codes if usable is None else codes[usable]
+            order = np.argsort(codes, kind="stable")
+            keys, ends = keys[order], np.cumsum(np.bincount(codes, minlength=len(segments)))
+            columns = [
+                _plain(list(column), query.columns.windows.get(name))
+                for name, column in zip(names, zip(*segments, strict=True), strict=True)
+            ]
+            plain = zip(*columns, strict=True) if names else [()]
+            for key, begin, end in zip(plain, [0, *ends[:-1]], ends, strict=True):
+                if begin < end:
+                    spools.setdefault(key, Spool(IN_MEMORY, bits)).add(keys[begin:end])
+            counts += found
+            progress.step(len(part))
+    dropped = query.refuse(counts)
+    gathered = {key: _in_memory(spools[key]) for key in sorted(spools, key=_order)}
+    query.check_label(sum(data.positives for data in gathered.values()))
+    return gathered, dropped
+
+
+def _in_memory(spool: Spool) -> Tally | Cells:
+    data = spool.gathered()
+    if isinstance(data, Cells):
+        return data.simplified()
+    return group_keys(data.key) if isinstance(data, Rows) else data
+
+
+def _order(segment: Segment) -> list[tuple[bool, str, Any]]:
+    """The order of segments: nothing comes last, and values of one kind side by side."""
+    return [(value is None, str(type(value)), value) for value in segment]
 
 
 def read_segments(frame: Any, columns: Columns) -> tuple[dict[Segment, Tally | Cells], str]:
@@ -165,9 +205,7 @@ def read_segments(frame: Any, columns: Columns) -> tuple[dict[Segment, Tally | C
         parts = summary.over(columns.by).parts.items()
         return {key: part.simplified() if isinstance(part, Cells) else part for key, part in parts}, ""
     query = Query.of(frame, columns)
-    with query.reading():
-        bits = query.bits()
-        return _split(query, query.grouped() if bits is None else query.gridded(bits), bits)
+    return _read_apart(query, query.bits())
 
 
 def read_pairs(frame: Any, columns: Columns) -> tuple[Pairs, str]:
@@ -202,7 +240,7 @@ def _split(query: Query, lines: dict[str, Any], bits: int | None = None) -> tupl
     ends = np.searchsorted(code[order], np.arange(len(segments) + 1))
     query.check_label(int(lines["pos"][kept].sum()))
     found = {}
-    for key in sorted(segments, key=lambda key: [(value is None, str(type(value)), value) for value in key]):
+    for key in sorted(segments, key=_order):
         rows = kept[order[ends[segments[key]] : ends[segments[key] + 1]]]
         if len(rows):
             found[key] = _tally(lines, rows) if bits is None else _cells(lines, rows, bits)

@@ -1,4 +1,4 @@
-"""What commands read: files or saved results, the columns that are meant, and the results they give."""
+"""What commands read: files, summaries or saved results, the columns that are meant, and the results they give."""
 
 from __future__ import annotations
 
@@ -10,26 +10,47 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from truecal.outputs import check_place, note
 from truecal.parsing import UsageError, suggest
 
+if TYPE_CHECKING:
+    from truecal.drift_table import DriftTable
+    from truecal.guessing import UnclearColumns
+    from truecal.query import Scale
+    from truecal.summaries import Summary
+
+REFERENCE, INTERVALS = 199, 199  # where they are drawn unless another number is given
+# What is computed from rows, and is therefore nothing to ask of a saved result; `threads` never changes an answer.
+COMPUTED = (
+    *("label", "score", "by", "pos_label", "drop_missing", "time", "every", "mature_after", "now"),
+    *("metrics", "significance", "above", "top", "reference", "intervals", "seed", "adjust"),
+    *("grid", "limit", "memory"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The files of a command, and the columns in them."""
+    """The files of a command, or the summary in them, and the columns; with windows, their column and length."""
 
-    paths: list[str]
+    source: list[str] | Summary
     format: str | None
     name: str
     label: str
     scores: list[str]
+    scale: Scale
+    time: str | None = None
+    every: str | None = None
 
     def reading(self, args: Namespace) -> dict[str, Any]:
         """The options of `evaluate` and its kin that say what is read."""
         missing = "drop" if args.drop_missing else "raise"
         return {"label": self.label, "pos_label": args.pos_label, "on_null": missing, "format": self.format}
+
+    def scaled(self, args: Namespace) -> dict[str, Any]:
+        """The same, and how much is held."""
+        return self.reading(args) | {"scale": self.scale}
 
 
 def read_results(args: Namespace, default: list[str] | None, data: Data | None = None) -> tuple[dict[str, Any], str]:
@@ -42,10 +63,13 @@ def read_results(args: Namespace, default: list[str] | None, data: Data | None =
         found = {name: result for path in args.files for name, result in records.read_results(path).items()}
         return found, _name(args.files)
     data = data or read_data(args)
-    options = {name: getattr(args, name) for name in ("significance", "above", "top", "reference", "intervals")}
-    options |= {"random_state": args.seed, "threads": args.threads, **data.reading(args)}
+    intervals = INTERVALS if args.command == "report" else 0
+    options = {name: getattr(args, name) for name in ("significance", "above", "top")}
+    options |= {"reference": REFERENCE if args.reference is None else args.reference}
+    options |= {"intervals": intervals if args.intervals is None else args.intervals}
+    options |= {"random_state": args.seed, "threads": args.threads, **data.scaled(args)}
     with explained(data):
-        return evaluation.evaluate(data.paths, metrics=metrics, score=data.scores, **options), data.name
+        return evaluation.evaluate(data.source, metrics=metrics, score=data.scores, **options), data.name
 
 
 def read_segments(args: Namespace, data: Data, metric: str) -> dict[str, Any]:
@@ -54,16 +78,45 @@ def read_segments(args: Namespace, data: Data, metric: str) -> dict[str, Any]:
 
     if args.top is not None:
         raise UsageError("`top` must be left out where `by` makes segments", f"truecal {args.command}")
-    options = {name: getattr(args, name) for name in ("significance", "above", "reference")}
+    options = {name: getattr(args, name) for name in ("significance", "above")}
+    options |= {"reference": REFERENCE if args.reference is None else args.reference}
     options |= {"adjust": None if args.adjust == "none" else args.adjust}
-    options |= {"random_state": args.seed, "threads": args.threads, **data.reading(args)}
+    options |= {"random_state": args.seed, "threads": args.threads, **data.scaled(args)}
     with explained(data):
-        return evaluation.evaluate(data.paths, metrics=[metric], score=data.scores, by=flat(args.by), **options)
+        return evaluation.evaluate(data.source, metrics=[metric], score=data.scores, by=flat(args.by), **options)
 
 
-def read_data(args: Namespace, models: int = 1) -> Data:
-    """The files and columns that are meant; what is guessed is said."""
-    from truecal import files, guessing
+def read_drift(args: Namespace, data: Data, name: str = "tce") -> DriftTable:
+    """The windows of the first model."""
+    from truecal import windows
+    from truecal.metrics import Rejection, choose
+
+    for region in ("above", "top"):
+        if getattr(args, region, None) is not None:
+            raise UsageError(f"`{region}` must be left out where `time` makes windows", f"truecal {args.command}")
+    assert data.time is not None
+    with explained(data):
+        return windows.drift(
+            data.source,
+            choose([name], None, Rejection(significance=args.significance))[name],
+            score=data.scores[0],
+            time=data.time,
+            every=data.every,
+            mature_after=args.mature_after,
+            now=args.now,
+            reference=args.reference,
+            intervals=INTERVALS if args.intervals is None else args.intervals,
+            adjust=None if args.adjust == "none" else args.adjust,
+            significance=args.significance,
+            random_state=args.seed,
+            threads=args.threads,
+            **data.scaled(args),
+        )
+
+
+def read_data(args: Namespace, models: int = 1, *, timed: bool = False) -> Data:
+    """The files, or the summary in them, and the columns that are meant; what is guessed is said."""
+    from truecal import files, guessing, summary_files
 
     _heed_interrupts()
     paths, format = list(args.files), args.format
@@ -71,22 +124,118 @@ def read_data(args: Namespace, models: int = 1) -> Data:
         if sys.stdin.isatty():
             note(f"reading {format or 'csv'} from standard input; Ctrl-D ends it")
         paths, format = [str(files.open_files("-", format=format).places[0])], format or "csv"
+    if summary_files.is_summary(paths):
+        return _read_summary(args, paths, models, timed=timed)
     try:
         guess = guessing.guess_columns(
             paths, label=args.label, score=flat(args.score) or None, models=models, format=format
         )
+        time, every = _windows(args, paths, format) if timed else (None, None)
     except guessing.UnclearColumns as error:
-        meant = ",".join(error.candidates[: error.wanted]) or "COLUMN"
-        command = shlex.join(["truecal", *args.words, f"--{error.role}", meant])
-        raise ValueError(f"{error}\n\nHint: say which, such as  {command}") from error
-    if guess.guessed:
-        told = {
-            "label": f"--label {shlex.quote(guess.label)}",
-            "score": f"--score {shlex.quote(','.join(guess.scores))}",
-        }
+        _say_which(args, error)
+    told = {
+        "label": f"--label {shlex.quote(guess.label)}",
+        "score": f"--score {shlex.quote(','.join(guess.scores))}",
+        "time": f"--time {shlex.quote(time or '')}",
+    }
+    guessed = [*guess.guessed, *(["time"] if timed and args.time is None else [])]
+    if guessed:
         more = f" ({', '.join(guess.others[:5])} could be a score, too)" if guess.others else ""
-        note(f"guessed {' '.join(told[role] for role in guess.guessed)}{more}")
-    return Data(paths, format, _name(args.files), guess.label, list(guess.scores))
+        note(f"guessed {' '.join(told[role] for role in guessed)}{more}")
+    scale = _scale(args, paths, format)
+    return Data(paths, format, _name(args.files), guess.label, list(guess.scores), scale, time, every)
+
+
+def _windows(args: Namespace, paths: list[str], format: str | None) -> tuple[str, str | None]:
+    """The column of times in files, given or guessed, and the length of windows."""
+    from truecal import guessing, query
+
+    if args.time is None:
+        time = guessing.guess_time(paths, format=format)
+    else:
+        time = args.time
+        query.check_column("time", time, query.column_names(paths, format))
+    return time, None if args.every == "none" else args.every or "1d"
+
+
+def _read_summary(args: Namespace, paths: list[str], models: int, *, timed: bool) -> Data:
+    """The sum of summaries, by the columns that are needed; what they hold is said."""
+    from truecal import files, guessing, query, summary_files
+
+    name, places = _name(args.files), [place for path in paths for place in files.expand(path)]
+    if models > 1:
+        raise ValueError(
+            f"Two models are compared on the same rows; {name!r} is a summary, which has none.\n\n"
+            "Hint: compare the data that it was made of."
+        )
+    settings = summary_files.read_settings(places[0])
+    by, own = tuple(settings["by"]), dict(settings["windows"])
+    time, every = args.time if timed else None, None
+    if timed:
+        if time is None and len(own) != 1:
+            _say_which(args, guessing.UnclearColumns("time", list(own), by))
+        elif time is None:
+            (time,) = own
+            note(f"guessed --time {shlex.quote(time)}")
+        query.check_column("time", time, by)
+        every = own.get(time) if args.every is None else None if args.every == "none" else args.every
+        if every is not None and every != own.get(time):
+            raise ValueError(
+                f"`every` must be that of the summary, {own.get(time)!r}, or be left out; it is {every!r}."
+            )
+    kept = dict.fromkeys([*flat(getattr(args, "by", None)), *([time] if time else [])])
+    summary = summary_files.merge_summaries(paths, by=list(kept))
+    what = "a summary" if len(places) == 1 else f"{len(places):,} summaries"
+    note(f"{name}: {what} of {describe_summary(summary, by, own)}")
+    label, scores = args.label or summary.label, flat(args.score) or [summary.score]
+    return Data(summary, args.format, name, label, scores, _scale(args), time, every)
+
+
+def describe_summary(summary: Summary, by: tuple[str, ...], windows: dict[str, str]) -> str:
+    """What a summary holds, in words."""
+    names = [f"{name} ({windows[name]})" if name in windows else name for name in by]
+    how = "exact" if summary.bits is None else f"in cells of {summary.bits} bits"
+    return (
+        f"{summary.score} for {summary.label}{' by ' * bool(by)}{', '.join(names)}, {how}: "
+        f"{summary.observations:,} predictions, {summary.positives:,} positive"
+    )
+
+
+def _say_which(args: Namespace, error: UnclearColumns) -> NoReturn:
+    """Refuse to guess, with a command that would not have to."""
+    meant = ",".join(error.candidates[: error.wanted]) or "COLUMN"
+    command = shlex.join(["truecal", *args.words, f"--{error.role}", meant])
+    raise ValueError(f"{error}\n\nHint: say which, such as  {command}") from error
+
+
+def _scale(args: Namespace, paths: list[str] | None = None, format: str | None = None) -> Scale:
+    """The options for large data; where `limit` is given and files hold more rows, with a grid."""
+    from truecal.query import SCALE, Scale
+
+    if not hasattr(args, "grid"):
+        return SCALE
+    grid = args.grid
+    if args.limit is not None and grid == "auto" and paths is not None:
+        grid = _bits_beyond(args.limit, paths, format)
+    return Scale(grid, args.limit or SCALE.limit, args.memory or SCALE.memory)
+
+
+def _bits_beyond(limit: int, paths: list[str], format: str | None) -> int | None:
+    """The bits of a grid for files of more rows than a limit, as engines elsewhere get them; None for fewer."""
+    from truecal import files
+    from truecal.query import choose_bits
+
+    rows = files.open_files(paths, format=format).rows
+    if rows is None:
+        raise ValueError(
+            "--limit needs to know the rows before they are read, and compressed text does not tell.\n\n"
+            "Hint: give --grid 13, or another number of bits."
+        )
+    if rows <= limit:
+        return None
+    bits = choose_bits(rows)
+    note(f"about {rows:,} rows are more than --limit {limit}: scores are grouped into cells of {bits} bits")
+    return bits
 
 
 def _heed_interrupts() -> None:
@@ -104,8 +253,9 @@ def explained(data: Data) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError):
-        with suppress(TypeError, OSError):
-            refuse_swapped(data.paths, data.label, data.scores, data.format)
+        if isinstance(data.source, list):
+            with suppress(TypeError, OSError):
+                refuse_swapped(data.source, data.label, data.scores, data.format)
         raise
 
 
@@ -131,6 +281,22 @@ def check_metric(name: str) -> None:
 def is_saved(args: Namespace) -> bool:
     """Whether results are read, rather than data."""
     return args.format is None and all(path.lower().endswith(".json") for path in args.files)
+
+
+def refuse_computing(args: Namespace) -> None:
+    """Refuse options that a saved result cannot follow."""
+    from truecal.options import COMMANDS
+
+    if not is_saved(args):
+        return
+    parser = COMMANDS[args.command].parser(args.command)
+    for name in COMPUTED:
+        if hasattr(args, name) and getattr(args, name) != parser.get_default(name):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(
+                f"{option} must be left out where a saved result is read: it has no rows to compute anything from",
+                f"truecal {args.command}",
+            )
 
 
 def _name(paths: list[str]) -> str:

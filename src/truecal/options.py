@@ -6,12 +6,19 @@ import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from truecal.parsing import Help, Parser, cores, limit, names, positive, top, whole
+from truecal.arguments import (
+    add_adjust,
+    add_columns,
+    add_data,
+    add_drawing,
+    add_judging,
+    add_output,
+    add_scale,
+    add_windows,
+)
+from truecal.parsing import Help, Parser, limit, names, positive, whole
 from truecal.terminal import Terminal
 
-# Written out, so that help needs no NumPy; a test compares them with what they stand for.
-METRICS = ("tce", "tce_q", "tce_v", "ece", "ace", "mce", "mce_q", "rmsce", "rmsce_q", "ece_pava_bc")
-FORMATS = ("csv", "tsv", "parquet", "ipc", "jsonl", "npz")
 LIMITS = {
     "max_value": "value at most this",
     "max_excess": "value above what chance gives at most this",
@@ -20,7 +27,8 @@ LIMITS = {
     "max_worse": "not shown to be more than this above the baseline",
     "non_inferior": "shown to be at most this above the baseline",
 }
-PICTURES = ("test-based", "reliability", "errors", "models", "metrics", "binnings", "segments")
+PICTURES = ("test-based", "reliability", "errors", "models", "metrics", "binnings", "segments", "drift")
+DRAWN = "0 for none; default 199"
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -52,126 +60,101 @@ class Command:
         return parser
 
 
-def _columns(parser: argparse.ArgumentParser, by: str | None = "columns that make segments") -> None:
-    group = parser.add_argument_group("columns")
-    group.add_argument(
-        "-y", "--label", metavar="COLUMN", help="labels: 0 and 1, or see --pos-label; guessed if left out"
-    )
-    group.add_argument(
-        "-p", "--score", metavar="COLUMN", action="append", type=names,
-        help="predicted probabilities; several models by commas or by repeating; guessed if left out",
-    )  # fmt: skip
-    if by:
-        group.add_argument("--by", metavar="COLUMN", action="append", type=names, help=f"{by}; commas or repeated")
-    group.add_argument("--pos-label", metavar="VALUE", help="the positive label; every other one is negative")
-    group.add_argument(
-        "--drop-missing", action="store_true", help="leave out rows without label or score, and say how many"
-    )
-
-
-def _data(parser: argparse.ArgumentParser, saved: bool = False) -> None:
-    text = "files, globs or folders; - is standard input"
-    text += "; or a result of `truecal score --json`, named .json" if saved else ""
-    group = parser.add_argument_group("data")
-    group.add_argument("files", metavar="FILE", nargs="+", help=text)
-    group.add_argument("--format", choices=FORMATS, help="of the files, where their names do not tell")
-
-
-def _judging(
-    parser: argparse.ArgumentParser,
-    metrics: str,
-    reference: int | None,
-    intervals: int | None = None,
-    region: bool = True,
-) -> None:
-    group = parser.add_argument_group("what is computed")
-    group.add_argument(
-        "--metrics", metavar="NAMES", type=names, action="append",
-        help=f"of {', '.join(METRICS)}, or all; default {metrics}",
-    )  # fmt: skip
-    group.add_argument("--significance", metavar="LEVEL", type=float, default=0.05, help="of each test; default 0.05")
-    if region:
-        group.add_argument("--above", metavar="SCORE", type=float, help="judge only predictions of at least this")
-        group.add_argument(
-            "--top", metavar="COUNT", type=top, help="judge only the top 1000, or the top 0.01 (a share)"
-        )
-    if reference is not None:
-        group.add_argument(
-            "--reference", metavar="N", type=whole, default=reference,
-            help=f"perfect models drawn, to say what chance gives; 0 for none; default {reference}",
-        )  # fmt: skip
-    if intervals is not None:
-        text = f"replicates for intervals; 0 for none; default {intervals}"
-        group.add_argument("--intervals", metavar="N", type=whole, default=intervals, help=text)
-    group.add_argument("--seed", metavar="N", type=whole, default=0, help="of what is drawn; default 0")
-    group.add_argument("--threads", metavar="N", type=positive, default=cores(), help="the numbers do not depend on it")
-
-
-def _output(parser: argparse.ArgumentParser, csv: bool = True) -> None:
-    group = parser.add_argument_group("output")
-    form = group.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="JSON, for programs")
-    if csv:
-        form.add_argument("--csv", action="store_true", help="the table as CSV, with every column")
-        text = "where to instead of standard output; .json and .csv in the name choose the form"
-        group.add_argument("-o", "--output", metavar="FILE", help=text)
-
-
 def _score(parser: argparse.ArgumentParser) -> None:
-    _data(parser, saved=True)
-    _columns(parser)
-    _judging(parser, "tce,ece,ace", 199, 0)
+    add_data(parser, saved=True)
+    add_columns(parser)
+    add_judging(parser, "tce,ece,ace", DRAWN, "0")
     parser.add_argument("--bins", action="store_true", help="the bins of the first metric as well; with --csv, instead")
-    _output(parser)
+    add_scale(parser)
+    add_output(parser)
 
 
 def _compare(parser: argparse.ArgumentParser) -> None:
-    _data(parser)
-    _columns(parser, by=None)
-    _judging(parser, "tce; test-based ones can be compared", None, region=False)
+    add_data(parser, summary=False)
+    add_columns(parser, by=None)
+    add_judging(parser, "tce; test-based ones can be compared", None, region=False)
     text = "labels drawn for the interval; default 1000"
     parser.add_argument("--replicates", metavar="N", type=positive, default=1000, help=text)
-    _output(parser)
+    add_output(parser)
 
 
 def _segments(parser: argparse.ArgumentParser) -> None:
-    _data(parser)
-    _columns(parser)
-    _judging(parser, "tce; the first is judged", 199)
-    _adjust(parser)
+    add_data(parser)
+    add_columns(parser)
+    add_judging(parser, "tce; the first is judged", DRAWN)
+    add_adjust(parser)
     parser.add_argument(
         "--worst", metavar="N", type=whole, default=20, help="how many are shown; 0 for all; default 20"
     )
-    _output(parser)
+    add_scale(parser)
+    add_output(parser)
 
 
-def _adjust(parser: argparse.ArgumentParser) -> None:
-    text = "p-values for the number of segments: by Holm (default), Benjamini-Hochberg, or not"
-    parser.add_argument("--adjust", choices=("holm", "bh", "none"), default="holm", help=text)
+def _drift(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    add_columns(parser, by=None)
+    add_windows(parser, "dates or times; guessed if left out")
+    add_judging(
+        parser,
+        "tce; the first is judged",
+        "default as many as alarms need",
+        "199",
+        region=False,
+        level="of each test and alarm",
+    )
+    add_adjust(parser, "windows")
+    add_scale(parser)
+    parser.add_argument("--plot", metavar="FILE", help="a picture as well; .png, .svg or .pdf")
+    add_output(parser)
 
 
 def _report(parser: argparse.ArgumentParser) -> None:
-    _data(parser, saved=True)
-    _columns(parser)
-    _judging(parser, "all", 199, 199)
-    _adjust(parser)
+    add_data(parser, saved=True)
+    add_columns(parser)
+    add_windows(parser, "dates or times, for a section on drift")
+    add_judging(parser, "all", f"{DRAWN}, for drift as many as alarms need", "199")
+    add_adjust(parser, "segments and windows")
+    add_scale(parser)
     parser.add_argument("--title", default="Calibration report", help="of the page")
     parser.add_argument("-o", "--output", metavar="FILE", default="report.html", help="default report.html")
-    _output(parser, csv=False)
+    add_output(parser, csv=False)
 
 
 def _plot(parser: argparse.ArgumentParser) -> None:
-    _data(parser, saved=True)
-    _columns(parser, by="columns that make segments, for --kind segments")
-    _judging(parser, "all", 199, 0)
-    _adjust(parser)
-    text = f"{', '.join(PICTURES)}; default test-based, models for several scores, segments for --by"
+    add_data(parser, saved=True)
+    add_columns(parser, by="columns that make segments, for --kind segments")
+    add_windows(parser, "dates or times, for --kind drift")
+    add_judging(parser, "all", f"{DRAWN}, for drift as many as alarms need", "0, for drift 199")
+    add_adjust(parser, "segments or windows")
+    add_scale(parser)
+    text = f"{', '.join(PICTURES)}; default test-based, models for several scores, segments for --by, drift for --time"
     parser.add_argument("--kind", metavar="KIND", choices=PICTURES, help=text)
     parser.add_argument("--scale", choices=("linear", "logit"), help="of probabilities; default by the data")
     parser.add_argument("--title", help="a line above the numbers")
     text = "default KIND.png; .png, .svg or .pdf"
     parser.add_argument("-o", "--output", metavar="FILE", help=text)
-    _output(parser, csv=False)
+    add_output(parser, csv=False)
+
+
+def _tally(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    add_columns(parser)
+    add_windows(parser, "dates or times that make windows", drift=False)
+    add_scale(parser)
+    _summary_output(parser)
+
+
+def _merge(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("data")
+    group.add_argument("files", metavar="FILE", nargs="+", help="summaries, globs or folders of them")
+    text = "columns to keep, commas or repeated; '' keeps none; default all"
+    group.add_argument("--by", metavar="COLUMN", action="append", type=names, help=text)
+    _summary_output(parser)
+
+
+def _summary_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to; must end in .parquet")
+    add_output(parser, csv=False)
 
 
 def _plan(parser: argparse.ArgumentParser) -> None:
@@ -181,19 +164,19 @@ def _plan(parser: argparse.ArgumentParser) -> None:
     off.add_argument("--shift", metavar="S", type=float, help="the truth is RATE + S")
     parser.add_argument("--power", type=float, default=0.8, help="probability of finding it; default 0.8")
     parser.add_argument("--significance", metavar="LEVEL", type=float, default=0.05, help="of the test; default 0.05")
-    _output(parser)
+    add_output(parser)
 
 
 def _demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", metavar="FOLDER", nargs="?", default="demo", help="where the pictures go; default demo"
     )
-    _output(parser, csv=False)
+    add_output(parser, csv=False)
 
 
 def _check(parser: argparse.ArgumentParser) -> None:
-    _data(parser)
-    _columns(parser)
+    add_data(parser)
+    add_columns(parser)
     rules = parser.add_argument_group("rules, from a file or from options")
     rules.add_argument("--rules", metavar="FILE", help="a TOML file of rules; see docs/gate.md")
     for name, text in LIMITS.items():
@@ -214,9 +197,9 @@ def _check(parser: argparse.ArgumentParser) -> None:
         group.add_argument(
             f"--{name}", metavar="N", type=positive, default=1000, help=f"draws for {text}; default 1000"
         )
-    group.add_argument("--seed", metavar="N", type=whole, default=0, help="of what is drawn; default 0")
-    group.add_argument("--threads", metavar="N", type=positive, default=cores(), help="the numbers do not depend on it")
-    _output(parser)
+    add_drawing(group)
+    add_scale(parser)
+    add_output(parser)
     parser.add_argument("--junit", metavar="FILE", help="JUnit XML as well, for a CI server")
     parser.add_argument("--markdown", metavar="FILE", help="a Markdown summary as well, for a pull request")
 
@@ -235,6 +218,7 @@ COMMANDS = {
             "truecal score 'runs/*.csv.gz' --intervals 1000",
             "truecal score preds.csv --json -o result.json",
             "truecal score - < preds.csv",
+            "truecal score days/",
         ),
         _score,
     ),
@@ -250,12 +234,24 @@ COMMANDS = {
         ("truecal segments preds.csv --by country", "truecal segments preds.csv --by country,kind --csv"),
         _segments,
     ),
+    "drift": Command(
+        "which days are wrong, and whether prevalence moved",
+        "Every window of time judged alone, against chance, with its prevalence beside it, so that a change of "
+        "prevalence and a change of calibration can be told apart.",
+        (
+            "truecal drift preds.parquet --time day --every 1w",
+            "truecal drift preds.csv --mature-after 30d --plot a.png",
+            "truecal drift days/ --csv",
+        ),
+        _drift,
+    ),
     "report": Command(
         "one HTML page for a colleague",
         "Metrics, bins and interactive diagrams as one HTML file that opens offline.",
         (
             "truecal report preds.csv -o report.html",
             "truecal report preds.csv -p old,new --by country",
+            "truecal report preds.csv --time day --every 1w",
             "truecal report result.json",
         ),
         _report,
@@ -267,6 +263,7 @@ COMMANDS = {
             "truecal plot preds.csv -o diagram.png",
             "truecal plot preds.csv --kind errors -o errors.svg",
             "truecal plot preds.csv --by country -o country.png",
+            "truecal plot preds.csv --time day -o drift.png",
         ),
         _plot,
     ),
@@ -296,6 +293,27 @@ COMMANDS = {
             "    --baseline old --max-worse 0 --junit junit.xml",
         ),
         _check,
+    ),
+    "tally": Command(
+        "a small summary that stands for the data",
+        "Counts by score, segment and window as a Parquet file, which every command but compare takes in the place of "
+        "the data. Summaries add: see truecal merge.",
+        (
+            "truecal tally preds.csv -o day.parquet --by country",
+            "truecal tally preds.csv --time day -o day.parquet",
+            "truecal tally big.parquet --grid 13 -o day.parquet",
+        ),
+        _tally,
+    ),
+    "merge": Command(
+        "one summary of many",
+        "Adds summaries of `truecal tally`, over days, shards and machines.",
+        (
+            "truecal merge days/ -o month.parquet",
+            "truecal merge 'days/2026-*.parquet' --by country \\",
+            "    -o year.parquet",
+        ),
+        _merge,
     ),
     "completion": Command(
         "a completion script for bash, zsh or fish",

@@ -10,6 +10,8 @@ from typing import NoReturn
 
 from truecal.terminal import READABLE
 
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
 
 class UsageError(Exception):
     """A command line that cannot be understood."""
@@ -98,6 +100,24 @@ def top(text: str) -> int | float:
         return int(text) if text.isdecimal() else float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"it must be a count or a share; it is {text!r}") from None
+
+
+def bits(text: str) -> int | str | None:
+    """The significant bits of a grid; "auto", or None for "none"."""
+    if text in ("auto", "none"):
+        return None if text == "none" else text
+    if not text.isdecimal() or not 2 <= int(text) <= 26:  # as `grid` has it
+        raise argparse.ArgumentTypeError(f"it must be a whole number from 2 to 26, auto or none; it is {text!r}")
+    return int(text)
+
+
+def size(text: str) -> int:
+    """Bytes, with a unit or without: 4GB are 4e9, 4GiB are 2^32."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?i?)b?", text.lower())
+    value = int(float(found[1]) * UNITS.get(found[2], 0)) if found else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"it must be bytes, such as 500MB, 4GB or 4GiB; it is {text!r}")
+    return value
 
 
 def limit(text: str) -> tuple[str, float]:

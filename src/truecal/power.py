@@ -78,16 +78,13 @@ def detect(
 ) -> tuple[Floats, Floats]:
     """The nearest true rates below and above the predicted `rate` that bins of n show with that power; NaN where
     none is."""
-    from scipy.special import betaincinv
-
     n_, p = np.broadcast_arrays(np.asarray(n, dtype=np.int64), np.asarray(rate, dtype=np.float64))
     shape = n_.shape
     n_, p = n_.ravel().copy(), p.ravel().copy()
     low, high = critical(n_, p, significance)
-    with np.errstate(invalid="ignore"):
-        # P(X <= low) and P(X >= high) reach the power; the other tail adds nothing that matters there
-        below = np.where(low >= 0, betaincinv(np.maximum(low, 0) + 1, n_ - np.maximum(low, 0), 1 - power), np.nan)
-        above = np.where(high <= n_, betaincinv(np.minimum(high, n_), n_ - np.minimum(high, n_) + 1, power), np.nan)
+    # P(X <= low) and P(X >= high) reach the power; the other tail adds nothing that matters there
+    below = np.where(low >= 0, _kernel.binomial_rates(np.minimum(np.maximum(low, 0) + 1, n_), n_, 1 - power), np.nan)
+    above = np.where(high <= n_, _kernel.binomial_rates(np.clip(high, 1, n_), n_, power), np.nan)
     return below.reshape(shape), above.reshape(shape)
 
 

@@ -8,12 +8,10 @@ each distinct score.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Literal
-
-import numpy as np
 
 from truecal import files
 from truecal.arrays import AnyArray
@@ -21,7 +19,6 @@ from truecal.binning import BoundedIsotonic
 from truecal.grid import MOST, bits_for, cell, check_bits
 
 OnNull = Literal["raise", "drop"]
-BATCH = 1 << 19
 WINDOWS = ("1h", "1d", "1w", "1mo", "1q", "1y")
 KINDS = 6
 SPARE_BITS = 3  # beyond what bins need: four to ten times narrower bounds
@@ -88,7 +85,7 @@ class Query:
     @classmethod
     def of(cls, frame: Any, columns: Columns) -> Query:
         """A question to a dataframe or to files, once the columns are known to be there and of the right kinds."""
-        native, source = _open(frame, columns.format, columns.scores)
+        native, source = _open(frame, columns.format, columns.scores, bool(columns.windows))
         return cls(native, _checked(columns, native.collect_schema()), source)
 
     @property
@@ -98,26 +95,46 @@ class Query:
             return self.source.rows
         return len(self.frame) if hasattr(self.frame, "__len__") else None
 
-    def reading(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def reading(self) -> Iterator[None]:
         """While a file is read, errors name it."""
-        return nullcontext() if self.source is None else self.source.explained()
+        from narwhals.exceptions import NarwhalsError
 
-    def selected(self) -> Any:
-        """The rows as segment columns, scores, `one` (1 for a positive, else 0) and `status`."""
+        if self.source is None:
+            yield
+            return
+        with self.source.explained():
+            try:
+                yield
+            except NarwhalsError as error:  # which stands for one of polars
+                raise error.__cause__ or error from None
+
+    def renamed(self) -> Any:
+        """The columns alone: `label`, `score0`, ..., `by0`, ..."""
         import narwhals as nw
 
-        schema = self.frame.collect_schema()
-        y = nw.col(self.columns.label)
+        return self.frame.select(
+            nw.col(self.columns.label).alias("label"),
+            *(nw.col(name).alias(f"score{i}") for i, name in enumerate(self.columns.scores)),
+            *(self._segment(name).alias(f"by{i}") for i, name in enumerate(self.columns.by)),
+        )
+
+    def judged(self, rows: Any) -> Any:
+        """Renamed columns as segments, scores, `one` (1 for a positive, else 0) and `status`."""
+        import narwhals as nw
+
+        schema = rows.collect_schema()
+        y = nw.col("label")
         if self.columns.pos_label is not None:
             positive, usable = y == self.columns.pos_label, ~y.is_null()
-        elif schema[self.columns.label] == nw.Boolean:
+        elif schema["label"] == nw.Boolean:
             positive, usable = y, ~y.is_null()
         else:
             positive, usable = y == 1, (y == 0) | (y == 1)
-        narrow = [schema[name] == nw.Float32 for name in self.columns.scores]
+        single = [schema[name] == nw.Float32 for name in self._score_names]
         p = [
-            nw.col(name) if single else nw.col(name).cast(nw.Float64)
-            for name, single in zip(self.columns.scores, narrow, strict=True)
+            nw.col(name) if narrow else nw.col(name).cast(nw.Float64)
+            for name, narrow in zip(self._score_names, single, strict=True)
         ]
         status: Any = nw.when(usable).then(nw.lit(0)).otherwise(nw.lit(5))
         kinds: tuple[tuple[int, Callable[[Any], Any]], ...] = (
@@ -130,12 +147,7 @@ class Query:
             for x in p:
                 status = nw.when(condition(x)).then(nw.lit(code)).otherwise(status)
         one = nw.when(positive).then(nw.lit(1)).otherwise(nw.lit(0))
-        return self.frame.select(
-            *(self._segment(name).alias(f"by{i}") for i, name in enumerate(self.columns.by)),
-            *(x.alias(f"score{i}") for i, x in enumerate(p)),
-            one.alias("one"),
-            status.alias("status"),
-        )
+        return rows.select(*self._segment_names, *p, one.alias("one"), status.alias("status"))
 
     def _segment(self, name: str) -> Any:
         """A column that makes segments: as it is, or a time cut into windows."""
@@ -146,18 +158,6 @@ class Query:
             return nw.col(name)
         # engines do not agree on weeks: days come home, and are put together there
         return nw.col(name).cast(nw.Datetime("us")).dt.truncate("1d" if every == "1w" else every)
-
-    def stream(self) -> Iterator[tuple[AnyArray, AnyArray, AnyArray]] | None:
-        """Scores, labels and statuses in batches, where the columns are in this process; else None."""
-        import narwhals as nw
-
-        if isinstance(self.frame, nw.DataFrame):
-            return iter([_numbers(self.selected())])
-        if not self.frame.implementation.is_polars():
-            return None
-        native = self.selected().to_native()
-        parts = native.collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming")
-        return (_numbers(nw.from_native(part)) for part in parts)
 
     def bits(self) -> int | None:
         """The bits of the grid to use, or None where scores stay exact."""
@@ -171,16 +171,16 @@ class Query:
         total = int(collected(self.frame.select(nw.len().alias("rows")))["rows"][0])
         if total <= limit:
             return None
-        needed = bits_for(total, BoundedIsotonic().bounds(total)[1])
-        return min(max(needed + SPARE_BITS, 13), MOST)
+        return choose_bits(total)
 
     def grouped(self) -> dict[str, Any]:
         """One line for each segment, status and score, with n and pos; numbers as arrays, segments as lists."""
         import narwhals as nw
 
         rows = self._held()
-        keys = [*(f"by{i}" for i in range(len(self.columns.by))), "status", *self._score_names]
-        found = rows.group_by(*keys).agg(nw.len().alias("n"), nw.col("one").sum().alias("pos"))
+        found = rows.group_by(*self._segment_names, "status", *self._score_names).agg(
+            nw.len().alias("n"), nw.col("one").sum().alias("pos")
+        )
         return _counted(found)
 
     def gridded(self, bits: int) -> dict[str, Any]:
@@ -202,7 +202,7 @@ class Query:
         key = cell(nw.col("score0"), bits, where, hold)  # which adds steps to the rows
         rows = rows.with_columns(key.alias("key"))
         score = nw.col("score0")
-        found = rows.group_by(*(f"by{i}" for i in range(len(self.columns.by))), "status", "key").agg(
+        found = rows.group_by(*self._segment_names, "status", "key").agg(
             nw.len().alias("n"),
             nw.col("one").sum().alias("pos"),
             score.sum().alias("total"),
@@ -212,16 +212,20 @@ class Query:
         return _counted(found)
 
     @property
+    def _segment_names(self) -> list[str]:
+        return [f"by{i}" for i in range(len(self.columns.by))]
+
+    @property
     def _score_names(self) -> list[str]:
         return [f"score{i}" for i in range(len(self.columns.scores))]
 
     def _held(self) -> Any:
-        """The selected rows; those that cannot be used need no score of their own."""
+        """The rows with their status; those that cannot be used need no score of their own."""
         import narwhals as nw
 
         usable = nw.col("status") == 0
         held = [nw.when(usable).then(nw.col(name)).otherwise(nw.lit(0.0)).alias(name) for name in self._score_names]
-        return self.selected().with_columns(*held)
+        return self.judged(self.renamed()).with_columns(*held)
 
     def refuse(self, counts: AnyArray) -> str:
         """Stop where rows cannot be used, or say what is dropped; `counts` has the rows of each status."""
@@ -259,6 +263,11 @@ class Query:
             raise ValueError(f"`pos_label` must be one of the labels ({told}, ...); it is {self.columns.pos_label!r}.")
 
 
+def choose_bits(total: int) -> int:
+    """The bits of a grid for so many rows, where nobody said how many."""
+    return min(max(bits_for(total, BoundedIsotonic().bounds(total)[1]) + SPARE_BITS, 13), MOST)
+
+
 def column_names(frame: Any, format: str | None = None) -> list[str]:
     """The columns of a dataframe or of files."""
     return list(_open(frame, format, ())[0].collect_schema())
@@ -287,7 +296,9 @@ def join_columns(frame: Any, other: Any, on: list[str], names: Mapping[str, str]
     return joined.to_native()
 
 
-def _open(frame: Any, format: str | None, numbers: tuple[str, ...]) -> tuple[Any, files.Scanned | None]:
+def _open(
+    frame: Any, format: str | None, numbers: tuple[str, ...], dates: bool = False
+) -> tuple[Any, files.Scanned | None]:
     """A narwhals frame of what was given, and the files behind it where there are any."""
     try:
         import narwhals as nw
@@ -295,7 +306,7 @@ def _open(frame: Any, format: str | None, numbers: tuple[str, ...]) -> tuple[Any
         raise ImportError("Dataframes need narwhals: pip install 'truecal[frames]'") from error
     source = None
     if files.is_path(frame):
-        source = files.open_files(frame, format=format, numbers=numbers)
+        source = files.open_files(frame, format=format, numbers=numbers, dates=dates)
     elif format is not None:
         raise ValueError(f"`format` is for files; `frame` is {type(frame).__name__}.")
     try:
@@ -345,16 +356,6 @@ def _checked(columns: Columns, schema: Any) -> Columns:
     if isinstance(columns.pos_label, str) and plain:
         return replace(columns, pos_label=_parsed(columns.pos_label, columns.label, kind))
     return columns
-
-
-def _numbers(part: Any) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """A batch's scores, labels and statuses; the scores of rows that cannot be used may be anything."""
-    import narwhals as nw
-
-    score = part["score0"].to_numpy()
-    if score.dtype.kind != "f":
-        score = part["score0"].cast(nw.Float64).to_numpy().astype(np.float64)
-    return score, part["one"].cast(nw.UInt8).to_numpy(), part["status"].cast(nw.UInt8).to_numpy()
 
 
 def _counted(frame: Any) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from truecal.result import Result
 from truecal.segments import SegmentTable
 
 if TYPE_CHECKING:
+    from truecal.drift_table import DriftTable
     from truecal.verdict import Verdict
 
 FORMAT = 1
@@ -46,10 +47,13 @@ def _metric_record(name: str, model: str, result: Result) -> Record:
     chance, span = result.references.get(name), result.intervals.get(name)
     tested = isinstance(result.metrics[name].loss, Rejection)
     too_low, too_high = result.direction(name) if tested else (None, None)
+    lowest, highest = result.bounds.get(name, (result.values[name], result.values[name]))
     return {
         "metric": name,
         "model": model,
         "value": result.values[name],
+        "lowest": lowest,
+        "highest": highest,
         "unit": unit_of(result.metrics[name]),
         "by_chance": chance and chance.mean,
         "chance_low": chance and chance.low,
@@ -85,6 +89,14 @@ def segment_records(tables: Mapping[str, SegmentTable]) -> list[Record]:
             segment = dict(zip(table.by, map(_plain, key), strict=True))
             found.append({"model": model, "segment": segment} | {name: column[i] for name, column in columns.items()})
     return found
+
+
+def drift_records(table: DriftTable) -> list[Record]:
+    """A record for each window, in order of time."""
+    columns = {
+        name: column if isinstance(column, list) else column.tolist() for name, column in table.columns().items()
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def difference_records(differences: Mapping[str, Difference], models: Sequence[str]) -> list[Record]:

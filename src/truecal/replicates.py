@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -78,8 +78,11 @@ def map_seeds(
 
         futures = [pool.submit(work, first) for first in range(threads)]
         try:
-            for future in futures:
-                future.result()
+            pending = set(futures)
+            while pending:  # in short waits, since one without end cannot be interrupted everywhere
+                done, pending = wait(pending, 0.2, FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
         except BaseException:
             stop = True
             raise

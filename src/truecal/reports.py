@@ -249,6 +249,9 @@ def _value(result: Result, name: str) -> str:
     if name not in result.values:
         return ""
     text, metric = escape(result.format(name)), result.metrics[name]
+    if name in result.bounds:
+        low, high = (format_value(end, metric) for end in result.bounds[name])
+        text += f'<span class="soft">certified {low} to {high}</span>'
     if name in result.references:
         found = result.references[name]
         text += f'<span class="soft">chance {format_value(found.mean, metric)}, p {found.p_value:.2g}</span>'

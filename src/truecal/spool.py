@@ -18,15 +18,21 @@ import numpy as np
 from truecal import _kernel
 from truecal.arrays import AnyArray
 from truecal.cells import Cells
-from truecal.tally import Rows, Sorted, Tally, group_keys, sort_keys
+from truecal.tally import Rows, Sorted, Tally, group_keys, pack_keys, sort_keys
 
-FOLD = 1 << 23  # rows between looks at how many of them share their scores
+FOLD = 1 << 20  # rows between looks at how many of them share their scores
 TIED = 4  # rows a score, on average, from which on folding pays
 MEMORY = 4 << 30
 
 
+def packed(score: AnyArray, label: AnyArray) -> AnyArray | None:
+    """Rows as keys; None if a score or a label is not what it must be."""
+    key, *fine = pack_keys(score, label)
+    return key if all(fine) else None
+
+
 class Spool:
-    """A growing column of keys. Scores and labels are trusted: in [0, 1], and 0 or 1.
+    """A growing column of keys.
 
     Parameters
     ----------
@@ -44,19 +50,21 @@ class Spool:
         self._folding = True
         self._disk: _Disk | None = None
 
-    def add(self, score: AnyArray, label: AnyArray) -> None:
-        """Take a batch in."""
-        if self._keys.dtype == np.int32 and not (score.dtype == np.float32 or _kernel.fits_float(score)):
-            self._widen()
-        wide = self._keys.dtype == np.int64
-        end = self._used + len(score)
+    def add(self, keys: AnyArray) -> None:
+        """Take a batch of keys in, as `packed` makes them."""
+        if keys.dtype != self._keys.dtype:
+            if keys.dtype == np.int64:
+                self._widen()
+            else:
+                keys = _widened(keys)
+        end = self._used + len(keys)
         most = max(self._memory // self._keys.itemsize // 2, 1)  # as much again goes into the sorting of pieces
         if self._used and end > most:
             self._spill() if self._bits is None else self._fold()
-            end = len(score)
+            end = len(keys)
         if end > len(self._keys):  # realloc, which moves pages and copies nothing
             self._keys.resize(max(end, min(2 * len(self._keys), most)), refcheck=False)
-        _kernel.pack(score.astype(np.float64, copy=False) if wide else score, label, self._keys[self._used : end])
+        self._keys[self._used : end] = keys
         self._used = end
         if self._folding and end >= FOLD:
             self._fold()

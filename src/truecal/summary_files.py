@@ -80,6 +80,12 @@ def read_summary(path: PathLike) -> Summary:
         return summary
 
 
+def read_settings(path: PathLike) -> dict[str, Any]:
+    """What a file of `write_summary` says of itself, such as its columns, without reading its lines."""
+    with _naming(path):
+        return _settings(Path(path).read_bytes())
+
+
 def is_summary(data: Any) -> bool:
     """Whether data are a `Summary`, or a path to one, by the file's last bytes; of several, or a folder, the first."""
     if isinstance(data, Summary) or not files.is_path(data):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from truecal import _kernel
 from truecal.metrics import Binned, Rejection
 from truecal.power import detect
 from truecal.tally import Floats, Ints
@@ -132,12 +133,10 @@ class BinTable:
 
 
 def exact_interval(k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
-    """The exact (Clopper-Pearson) interval of a rate, of level 1 - significance."""
-    from scipy.special import betaincinv
-
+    """The Clopper-Pearson interval of level 1 - significance, given k positives in n observations."""
     tail = significance / 2
-    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail), 0.0)
-    high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail), 1.0)
+    low = np.where(k > 0, _kernel.binomial_rates(np.maximum(k, 1), n, tail), 0.0)
+    high = np.where(k < n, _kernel.binomial_rates(np.minimum(k + 1, n), n, 1 - tail), 1.0)
     return low, high
 
 

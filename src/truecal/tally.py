@@ -208,10 +208,16 @@ def _wanted(total: int, count: int | float) -> float:
     return float(wanted)
 
 
-def _pack(score: AnyArray, label: AnyArray) -> AnyArray:
+def pack_keys(score: AnyArray, label: AnyArray) -> tuple[AnyArray, bool, bool]:
+    """Rows as keys, in 32 bits where the scores allow it; whether all scores and all labels are what they must be."""
     narrow = score.dtype == np.float32 or _kernel.fits_float(score)
     key = np.empty(len(score), dtype=np.int32 if narrow else np.int64)
-    arrays.refuse_values(score, label, *_kernel.pack(score, label, key))
+    return key, *_kernel.pack(score, label, key)
+
+
+def _pack(score: AnyArray, label: AnyArray) -> AnyArray:
+    key, *fine = pack_keys(score, label)
+    arrays.refuse_values(score, label, *fine)
     return key
 
 

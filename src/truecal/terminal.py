@@ -134,7 +134,7 @@ def measure(text: str) -> int:
 
 
 def printable(text: str) -> str:
-    r"""Text on one line that does nothing to a terminal: a zero byte as \x00, and so for all that is not printed."""
+    r"""Text on one line, safe for a terminal and for XML: a zero byte as \x00, and so for all that is not printed."""
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape", "backslashreplace").decode("ascii")
         for sign in text

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from xml.etree import ElementTree
 
 from truecal.rules import Rule
+from truecal.terminal import printable
 
 FORMAT = 1
 Status = Literal["pass", "fail", "unknown"]
@@ -161,14 +162,6 @@ class Verdict:
         rest = f"<p>{_left_out(self.worst()[most:])}.</p>" if len(self.findings) > most else ""
         title = f"<b>{self.status.upper()}</b> ({self.summary()})"
         return f"<div><p>{title}</p><table><tr>{head}</tr>{rows}</table>{rest}</div>"
-
-
-def printable(text: str) -> str:
-    r"""Text on one line, safe for a terminal and for XML: a zero byte as \x00, and so for all that is not printed."""
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape", "backslashreplace").decode("ascii")
-        for sign in text
-    )
 
 
 def _cells(finding: Finding) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ def written(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise FileNotFoundError(f"The folder of {os.fspath(path)!r} must exist; it does not.")
     if place.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)!r} must be a file; it is a folder.")
+    if place.exists() and not place.is_file():
+        raise OSError(f"{os.fspath(path)!r} must be a plain file; it is a device or a pipe.")
     handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".tmp", dir=place.parent)
     draft = Path(name)
     try:
