@@ -13,11 +13,15 @@ from truecal.spool import packed
 from truecal.tally import Ints
 
 BATCH = 1 << 19
+TIED = 16  # rows a score and segment, on average, from which on an engine's group-by is faster than a sort
 RADIX = 1 << 16  # codes up to here sort in linear time
 
 
-def batches(query: Query) -> Iterator[Any] | None:
-    """Frames with the columns `label`, `score0` and `by0`, `by1`, ...; None where they are in an engine elsewhere."""
+def batches(query: Query, *, tied: bool = True) -> Iterator[Any] | None:
+    """Frames with the columns `label`, `score0` and `by0`, `by1`, ...; None where the engine does better by itself.
+
+    That is: where the columns are elsewhere, and, unless `tied` is False, where many rows share their scores.
+    """
     import narwhals as nw
 
     wanted = query.renamed()
@@ -25,6 +29,11 @@ def batches(query: Query) -> Iterator[Any] | None:
         return iter([wanted])
     if not wanted.implementation.is_polars():
         return None
+    if tied:
+        with query.reading():
+            first = wanted.head(BATCH).collect("polars")
+        if len(first) == BATCH and first.select(nw.exclude("label")).unique().shape[0] * TIED <= BATCH:
+            return None
     parts = wanted.to_native().collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming")
     return (nw.from_native(part) for part in parts)
 

@@ -48,13 +48,21 @@ class Scanned:
     numbers: tuple[str, ...]
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
-        """Turn what polars says of a broken file into an error that names the file."""
+    def explained(self, *errors: type[Exception]) -> Iterator[None]:
+        """Turn what polars says of a broken file, in whatever errors, into one that names the file."""
         import polars as pl
 
+        kinds: tuple[type[Exception], ...] = (
+            pl.exceptions.PolarsError,
+            UnicodeDecodeError,
+            EOFError,
+            zlib.error,
+            gzip.BadGzipFile,
+            *errors,
+        )
         try:
             yield
-        except (pl.exceptions.PolarsError, UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except kinds as error:
             self._refuse_words(pl)
             told = str(error).strip().splitlines()[0]
             raise ValueError(

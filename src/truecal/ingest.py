@@ -16,7 +16,7 @@ import numpy as np
 from truecal.batches import batches, pack_part, part_segments
 from truecal.cells import Cells
 from truecal.pairs import Pairs
-from truecal.progress import Progress
+from truecal.progress import Clock, Progress
 from truecal.query import KINDS, SCALE, Columns, OnNull, Query, Scale
 from truecal.spool import Spool
 from truecal.summaries import Segment, Summary
@@ -138,9 +138,9 @@ def read_data(frame: Any, columns: Columns) -> tuple[Sorted | Cells, str]:
 
 def _read(query: Query, bits: int | None) -> tuple[Sorted | Cells, str]:
     """The observations of a query that has no segments, and what was dropped, in words."""
-    parts = batches(query)
+    parts = batches(query, tied=bits is None)
     if parts is None:
-        segments, dropped = _split(query, query.grouped() if bits is None else query.gridded(bits), bits)
+        segments, dropped = _grouped(query, bits)
         return segments[()], dropped
     spool, counts = Spool(query.columns.scale.memory, bits), np.zeros(KINDS, dtype=np.int64)
     with query.reading(), Progress(query.rows, "rows") as progress:
@@ -157,9 +157,9 @@ def _read(query: Query, bits: int | None) -> tuple[Sorted | Cells, str]:
 
 def _read_apart(query: Query, bits: int | None) -> tuple[dict[Segment, Tally | Cells], str]:
     """The observations of each of a query's segments, in order, and what was dropped, in words."""
-    parts = batches(query)
+    parts = batches(query, tied=bits is None)
     if parts is None:
-        return _split(query, query.grouped() if bits is None else query.gridded(bits), bits)
+        return _grouped(query, bits)
     spools: dict[Segment, Spool] = {}
     counts = np.zeros(KINDS, dtype=np.int64)
     names = query.columns.by
@@ -213,7 +213,7 @@ def read_pairs(frame: Any, columns: Columns) -> tuple[Pairs, str]:
     if is_summary(frame):
         raise ValueError("Two models are compared on the same rows; a summary has none.")
     query = Query.of(frame, columns)
-    with query.reading():
+    with query.reading(), Clock("grouping"):
         lines = query.grouped()
     dropped = query.refuse(np.bincount(lines["status"], weights=lines["n"], minlength=KINDS))
     kept = lines["status"] == 0
@@ -221,6 +221,13 @@ def read_pairs(frame: Any, columns: Columns) -> tuple[Pairs, str]:
     query.check_label(int(pos.sum()))
     first, second = (lines[f"score{i}"][kept].astype(np.float64) for i in (0, 1))
     return Pairs.gathered(first, second, n, pos), dropped
+
+
+def _grouped(query: Query, bits: int | None) -> tuple[dict[Segment, Tally | Cells], str]:
+    """The observations of each segment, grouped in the engine."""
+    with query.reading(), Clock("grouping"):
+        lines = query.grouped() if bits is None else query.gridded(bits)
+    return _split(query, lines, bits)
 
 
 def _split(query: Query, lines: dict[str, Any], bits: int | None = None) -> tuple[dict[Segment, Tally | Cells], str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from threading import Event, Thread
 from types import TracebackType
 
 WIDTH = 30
@@ -40,3 +41,29 @@ class Progress:
         if self.shown:
             sys.stderr.write("\r" + " " * self.shown + "\r")
             sys.stderr.flush()
+
+
+class Clock(Progress):
+    """Says how long work has taken that cannot say how far it is."""
+
+    def __init__(self, work: str) -> None:
+        super().__init__(None, f"seconds of {work}")
+        self.over = Event()
+        self.ticker = Thread(target=self._tick, daemon=True)
+
+    def __enter__(self) -> Clock:
+        if self.wanted:
+            self.ticker.start()
+        return self
+
+    def _tick(self) -> None:
+        while not self.over.wait(1):
+            self.step()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.over.set()
+        if self.wanted:
+            self.ticker.join()
+        super().__exit__(kind, error, trace)

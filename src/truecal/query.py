@@ -7,11 +7,13 @@ each distinct score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Literal
+
+import numpy as np
 
 from truecal import files
 from truecal.arrays import AnyArray
@@ -95,19 +97,11 @@ class Query:
             return self.source.rows
         return len(self.frame) if hasattr(self.frame, "__len__") else None
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> AbstractContextManager[None]:
         """While a file is read, errors name it."""
         from narwhals.exceptions import NarwhalsError
 
-        if self.source is None:
-            yield
-            return
-        with self.source.explained():
-            try:
-                yield
-            except NarwhalsError as error:  # which stands for one of polars
-                raise error.__cause__ or error from None
+        return nullcontext() if self.source is None else self.source.explained(NarwhalsError)
 
     def renamed(self) -> Any:
         """The columns alone: `label`, `score0`, ..., `by0`, ..."""
@@ -119,8 +113,8 @@ class Query:
             *(self._segment(name).alias(f"by{i}") for i, name in enumerate(self.columns.by)),
         )
 
-    def judged(self, rows: Any) -> Any:
-        """Renamed columns as segments, scores, `one` (1 for a positive, else 0) and `status`."""
+    def judged(self, rows: Any, *others: str) -> Any:
+        """Renamed columns as segments, scores, `one` (1 for a positive, else 0), `status`, and others as they are."""
         import narwhals as nw
 
         schema = rows.collect_schema()
@@ -147,7 +141,7 @@ class Query:
             for x in p:
                 status = nw.when(condition(x)).then(nw.lit(code)).otherwise(status)
         one = nw.when(positive).then(nw.lit(1)).otherwise(nw.lit(0))
-        return rows.select(*self._segment_names, *p, one.alias("one"), status.alias("status"))
+        return rows.select(*self._segment_names, *p, one.alias("one"), status.alias("status"), *others)
 
     def _segment(self, name: str) -> Any:
         """A column that makes segments: as it is, or a time cut into windows."""
@@ -174,14 +168,21 @@ class Query:
         return choose_bits(total)
 
     def grouped(self) -> dict[str, Any]:
-        """One line for each segment, status and score, with n and pos; numbers as arrays, segments as lists."""
+        """A line or two for each segment and score: status, n and pos; numbers as arrays, segments as lists.
+
+        Rows are grouped by everything that is asked of them, and judged afterwards, when they are few.
+        """
         import narwhals as nw
 
-        rows = self._held()
-        found = rows.group_by(*self._segment_names, "status", *self._score_names).agg(
-            nw.len().alias("n"), nw.col("one").sum().alias("pos")
-        )
-        return _counted(found)
+        if self.frame.implementation.is_dask():  # which mixes groups up where only lengths are asked for
+            keys = *self._segment_names, "status", *self._score_names
+            count = nw.len().alias("n"), nw.col("one").sum().alias("pos")
+            return _counted(self._held().group_by(*keys).agg(*count), ("status", "n", "pos"))
+        rows = self.renamed()
+        found = brought_home(rows.group_by(*rows.collect_schema()).agg(nw.len().alias("n")))
+        lines = _counted(self.judged(found, "n"), ("status", "n"))
+        lines["pos"] = np.where(lines.pop("one") == 1, lines["n"], 0)
+        return lines
 
     def gridded(self, bits: int) -> dict[str, Any]:
         """One line for each segment, status and cell: also the sum, the smallest and the largest of its scores."""
@@ -209,7 +210,7 @@ class Query:
             score.min().alias("low"),
             score.max().alias("high"),
         )
-        return _counted(found)
+        return _counted(found, ("status", "n", "pos"))
 
     @property
     def _segment_names(self) -> list[str]:
@@ -358,24 +359,31 @@ def _checked(columns: Columns, schema: Any) -> Columns:
     return columns
 
 
-def _counted(frame: Any) -> dict[str, Any]:
-    """Grouped lines, their counts as integers, whatever an engine's sums are."""
+def _counted(frame: Any, counts: tuple[str, ...]) -> dict[str, Any]:
+    """A small frame's columns, its counts as integers, whatever an engine's sums are."""
     import narwhals as nw
 
-    return collected(frame.with_columns(*(nw.col(name).cast(nw.Int64) for name in ("status", "n", "pos"))))
+    return collected(frame.with_columns(*(nw.col(name).cast(nw.Int64) for name in counts)))
+
+
+def brought_home(frame: Any) -> Any:
+    """A small frame in this process; DuckDB's, which are here, stay relations."""
+    import narwhals as nw
+
+    if not isinstance(frame, nw.LazyFrame) or frame.implementation.is_duckdb():
+        return frame
+    return frame.collect("polars", engine="streaming") if frame.implementation.is_polars() else frame.collect()
 
 
 def collected(frame: Any, lists: tuple[str, ...] = ("by",)) -> dict[str, Any]:
     """A small frame's columns, from wherever it is: arrays, or lists for names that begin as said."""
     import narwhals as nw
 
-    if isinstance(frame, nw.LazyFrame):
-        if frame.implementation.is_duckdb():  # straight to NumPy: no pyarrow needed, half the memory
-            columns = frame.to_native().fetchnumpy()
-            return {name: c.tolist() if name.startswith(lists) else c for name, c in columns.items()}
-        polars = frame.implementation.is_polars()
-        frame = frame.collect("polars", engine="streaming") if polars else frame.collect()
-    return {name: frame[name].to_list() if name.startswith(lists) else frame[name].to_numpy() for name in frame.columns}
+    home = brought_home(frame)
+    if isinstance(home, nw.LazyFrame):  # DuckDB: straight to NumPy, which needs no pyarrow and half the memory
+        columns = home.to_native().fetchnumpy()
+        return {name: c.tolist() if name.startswith(lists) else c for name, c in columns.items()}
+    return {name: home[name].to_list() if name.startswith(lists) else home[name].to_numpy() for name in home.columns}
 
 
 def _parsed(pos_label: str, label: str, kind: Any) -> Any:
