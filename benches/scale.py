@@ -25,7 +25,7 @@ print(found["n"].sum(), found["y"].sum())
     "DuckDB's": """
 import duckdb, sys
 connection = duckdb.connect()
-connection.execute("set memory_limit = '3GB'")
+connection.execute("set memory_limit = '3GB'; set enable_progress_bar = false")
 groups = connection.sql("select p, count(*) n, cast(sum(y) as bigint) y from '{path}' group by p")
 try:
     columns = groups.fetchnumpy()

@@ -28,6 +28,7 @@ from truecal.result import (
     name_test,
 )
 from truecal.segments import SegmentTable
+from truecal.writing import write_text
 
 # no request leaves the page, whatever is in it
 POLICY = (
@@ -95,14 +96,7 @@ def report(
         table_of(result, metric)
     logit = choose_scale(named.values(), metric, scale)
     text = _page(named, plotly.get_plotlyjs(), title, metric, logit=logit, segments=segments, drift=drift)
-    place = Path(path)
-    draft = place.with_name(f".{place.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, place)
-    finally:
-        draft.unlink(missing_ok=True)
-    return place
+    return write_text(path, text)
 
 
 def _named(results: Result | MulticlassResult | Mapping[str, Result]) -> dict[str, Result]:
