@@ -176,7 +176,7 @@ def test_segments_too_small_to_be_refuted_are_named(folder):
 
 def test_too_few_draws_for_many_segments_are_said(folder):
     columns = predictions(1000) | {"shop": [i % 40 for i in range(1000)]}
-    done = run("segments", write_csv(folder / "shops.csv", columns), "--by", "shop")
+    done = run("segments", write_csv(folder / "shops.csv", columns), "--by", "shop", "--reference", "199")
     # 40 segments at 0.05 by Holm: 40 / (draws + 1) <= 0.05 takes 799
     assert "199 draws are too few for 40 segments; --reference 799 is enough" in done.stderr
 

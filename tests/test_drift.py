@@ -14,9 +14,10 @@ from test_readme import ROOT, run
 import truecal
 from truecal import Cells, DriftTable, Gap, Metric, Quantile, Rejection, Relative, Tally
 from truecal.drift_pictures import DriftAxes, drift_figure, hover_windows
+from truecal.inference import refer_further
 from truecal.maturity import end_of, find_ends, find_mature, read_moment, read_span
 from truecal.table import adjusted
-from truecal.windows import _compare_prevalence, _refer
+from truecal.windows import _compare_prevalence
 
 
 def day(i):
@@ -74,7 +75,7 @@ def test_p_values_of_right_windows_are_valid_though_drawing_stops_early(rng):
     for i in range(400):
         p = rng.beta(1, 4, 150)
         tally = Tally.from_arrays(rng.random(150) < p, p)
-        found = _refer(tally, truecal.NAMED_METRICS["ace"], 999, i, 1)
+        found = refer_further(tally, truecal.NAMED_METRICS["ace"], 999, i, 1)
         assert found.replicates in (199, 799, 999)
         p_values.append(found.p_value)
     for level in (0.005, 0.02, 0.05, 0.1, 0.5):

@@ -328,3 +328,15 @@ def test_rows_on_disk_give_the_result_of_a_tally(pl, rng, tmp_path, options):
     frame.write_parquet(tmp_path / "a.parquet")
     found = truecal.evaluate(tmp_path / "a.parquet", label="y", score="p", scale=truecal.Scale(memory=8000), **options)
     assert found == truecal.evaluate_tally(Tally.from_arrays(frame["y"], p), **options)
+
+
+def test_dates_of_text_must_be_unambiguous(pl, tmp_path):
+    lines = ["y,p,day", *(f"{i % 2},0.5,0{1 + i % 3}/0{1 + i % 5}/2025" for i in range(30))]
+    (tmp_path / "us.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(
+        ValueError, match=r"`day` must hold dates written as YYYY-MM-DD; in .* the first is '01/01/2025'"
+    ):
+        truecal.drift(tmp_path / "us.csv", label="y", score="p", time="day")
+    lines = ["y,p,day", *(f"{i % 2},0.5,2025-0{1 + i % 3}-01" for i in range(30))]
+    (tmp_path / "iso.csv").write_text("\n".join(lines) + "\n")
+    assert len(truecal.drift(tmp_path / "iso.csv", label="y", score="p", time="day", reference=9, intervals=0)) == 3

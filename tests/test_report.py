@@ -442,3 +442,20 @@ def test_tables_and_pictures_speak_to_screen_readers(browser, page):
     assert counts[0] == counts[1] == 6
     assert counts[2] == counts[3] > 4
     assert counts[4:] == [0, "en"]
+
+
+def test_a_report_is_html_and_its_top_does_not_hide_wrong_segments(tmp_path, rng, need):
+    need("plotly")
+    p = rng.beta(1, 9, size=(2, 3000))
+    truth = p * np.array([[1.0], [1.8]])
+    tallies = {
+        (name,): truecal.Tally.from_arrays(rng.random(3000) < np.minimum(q, 1), s)
+        for name, q, s in zip("ab", truth, p, strict=True)
+    }
+    table = truecal.judge_segments(tallies, random_state=0, by=["country"])
+    right = truecal.evaluate_tally(tallies["a",], ["tce"])
+    with pytest.raises(ValueError, match="`path` of a report must end in .html; it is 'report.pdf'"):
+        truecal.report({"m": right}, "report.pdf")
+    text = truecal.report({"m": right}, tmp_path / "a.html", segments=table).read_text()
+    top = text[text.index('id="verdict"') :][:2000]
+    assert "But predictions are off, beyond what chance explains, in <b>1 of 2 segments</b>." in top

@@ -88,3 +88,15 @@ def test_from_a_frame_to_its_segments(need, rng):
     found = truecal.judge_segments(truecal.tally_segments(frame, label="y", score="p", by="country"), random_state=0)
     assert found.segment == (("de",), ("fr",), ("it",))
     assert (found.p_adjusted < 0.05).tolist() == [False, True, False]
+
+
+def test_many_segments_can_still_raise_an_alarm_and_the_worst_are_shown(rng):
+    """40 segments under Holm need p-values of 0.05 / 40, which 199 replicates cannot reach: the worst one gets more."""
+    tallies = segments(rng, 40, 1500, wrong=(7,))
+    found = truecal.judge_segments(tallies, random_state=0)
+    assert found.replicates == 800
+    assert [key for key, p in zip(found.segment, found.p_adjusted, strict=True) if p < 0.05] == [("s7",)]
+    text = repr(found).splitlines()
+    assert text[0] == "40 segments, the worst 20 first; 1 beyond what chance explains (adjusted p-value at most 0.05)"
+    assert text[2].split()[:2] == ["s7", "1,500"]
+    assert len(text) == 22

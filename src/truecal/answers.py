@@ -176,7 +176,7 @@ def tell_segments(
     terms = [
         (metric, describe(first.metric)),
         ("certified", CERTIFIED),
-        ("by chance", f"the mean of {first.replicates:,} perfect models with the segment's scores"),
+        ("by chance", "the mean of perfect models with the segment's scores"),
         ("p" + " adjusted" * (adjust != "none"), P_VALUE + ADJUSTED[adjust]),
         ("mostly", "whether the refuted predictions are too low or too high"),
         ("could see", "true rates beyond these would have been found in four of five data sets"),

@@ -71,10 +71,13 @@ def _table(table: DriftTable, metric: str, terminal: Terminal) -> str:
 
 
 def _sentences(table: DriftTable, terminal: Terminal) -> str:
-    said, ripe, alarms = table.verdict, int(table.mature.sum()), int(table.alarm.sum())
-    judged = f"{format_count(ripe, 'window')}{' with complete labels' * (INCOMPLETE in said)}"
+    said, alarms = table.verdict, int(table.alarm.sum())
+    ripe = int(table.mature.sum()) - said.count(TOO_SMALL)
+    judged = f"{format_count(ripe, 'window')}{' that could be judged' * (ripe < len(table))}"
     count = f"{alarms:,}" if alarms else "none"
     lines = [f"In {count} of {judged} the predictions are off beyond what chance explains."]
+    if not ripe:
+        lines = ["No window could be judged; longer ones may, such as --every 1w or 1mo."]
     if PREVALENCE in said:
         lines.append(
             f"In {said.count(PREVALENCE):,} the share of positives differs from that of the others, and nothing shows "

@@ -143,7 +143,7 @@ class DriftTable:
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         return {"window": self.names, **arrays, "verdict": self.verdict}
 
-    def to_frame(self, library: str = "pandas") -> Any:
+    def to_frame(self, library: str | None = None) -> Any:
         """The table as a dataframe of "pandas", "polars" or "pyarrow"; windows as they are."""
         return as_frame(self.columns() | {"window": list(self.window)}, library)
 

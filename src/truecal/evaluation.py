@@ -139,7 +139,7 @@ def evaluate(
         Several columns are several models on the same rows: the answer is a dictionary of results.
     by : name or names, optional
         Columns whose values make segments: the answer is a `SegmentTable` of the first metric, TCE by default, with
-        199 replicates unless `reference` says otherwise and p-values adjusted for the number of segments by Holm's
+        at most `reference` replicates (see `judge_segments`) and p-values adjusted for the number of segments by Holm's
         method unless `adjust` says otherwise.
     scale : Scale
         For data that are larger than memory, or in an engine elsewhere: see `Scale`.
@@ -317,7 +317,7 @@ def judge_all(
     tolerance: Tolerance | float | None = None,
     adjust: Adjustment = "holm",
     above: float | None = None,
-    reference: int = 199,
+    reference: int | None = None,
     random_state: RandomState = None,
     threads: int = 1,
     **others: Any,

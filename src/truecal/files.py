@@ -10,11 +10,12 @@ import atexit
 import glob
 import gzip
 import os
+import re
 import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,20 @@ class Scanned:
             raise ValueError(
                 f"{name_places(self.places)} must be readable as {self.kind}; it is not: {told}"
             ) from error
+
+    def check_dates(self, names: Iterable[str]) -> None:
+        """Refuse dates of a text file that are not written as YYYY-MM-DD: 03/04/2026 is in March or in April."""
+        import polars as pl
+
+        columns = self.frame.collect_schema()
+        for name in names if self.kind in ("csv", "tsv") else ():
+            words = _open(pl, self.places, self.kind, schema_overrides={name: pl.String}, encoding="utf8-lossy")
+            first = words.select(pl.col(name).drop_nulls().first()).collect().item() if name in columns else None
+            if first is not None and not re.match(r"\s*\d{4}-\d\d-\d\d", first):
+                raise ValueError(
+                    f"`{name}` must hold dates written as YYYY-MM-DD; in {name_places(self.places)} the first is "
+                    f"{first!r}."
+                )
 
     def _refuse_words(self, pl: Any) -> None:
         """Name the text in a column of numbers, if that is what is wrong."""

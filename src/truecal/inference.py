@@ -20,6 +20,10 @@ from truecal.recalibration import fit_logistic, log_odds, recalibrated
 from truecal.replicates import RandomState, map_seeds, redraw
 from truecal.tally import Floats, Ints, Tally, trusted
 
+FIRST = 199  # replicates of every one of many references
+ENOUGH = 10  # redrawn values as large as the observed one: what more of them would tell does not matter
+GROWTH = 4  # of the replicates of one that is not yet decided
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -93,6 +97,29 @@ def refer(
             mean, low, median, high, (1 + as_large) / (replicates + 1), observed[name] - mean, replicates
         )
     return references
+
+
+def refer_further(tally: Tally, metric: Metric, most: int, seed: int, threads: int) -> Reference:
+    """The null reference, of more and more replicates while few of them reach the observed value.
+
+    The p-value stays valid: it can be as small as a only if that of the first batch whose size allows to stop at a
+    p-value of a was as small, and the sizes are fixed beforehand.
+    """
+    seeds = np.random.default_rng(seed)
+    found = refer(tally, {"": metric}, replicates=min(most, FIRST), random_state=seeds, threads=threads)[""]
+    while found.replicates < most and _reached(found) < ENOUGH:
+        total = min(most, GROWTH * (found.replicates + 1) - 1)
+        more = refer(tally, {"": metric}, replicates=total - found.replicates, random_state=seeds, threads=threads)[""]
+        mean = (found.replicates * found.mean + more.replicates * more.mean) / total
+        p_value = (1 + _reached(found) + _reached(more)) / (total + 1)
+        excess = found.excess + found.mean - mean
+        found = Reference(mean, found.low, found.median, found.high, p_value, excess, total)
+    return found
+
+
+def _reached(found: Reference) -> int:
+    """How many redrawn values were as large as the observed one."""
+    return round(found.p_value * (found.replicates + 1)) - 1
 
 
 def find_intervals(

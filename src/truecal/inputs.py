@@ -78,8 +78,7 @@ def read_segments(args: Namespace, data: Data, metric: str) -> dict[str, Any]:
 
     if args.top is not None:
         raise UsageError("`top` must be left out where `by` makes segments", f"truecal {args.command}")
-    options = {name: getattr(args, name) for name in ("significance", "above")}
-    options |= {"reference": REFERENCE if args.reference is None else args.reference}
+    options = {name: getattr(args, name) for name in ("significance", "above", "reference")}
     options |= {"adjust": None if args.adjust == "none" else args.adjust}
     options |= {"random_state": args.seed, "threads": args.threads, **data.scaled(args)}
     with explained(data):

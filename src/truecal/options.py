@@ -81,7 +81,7 @@ def _compare(parser: argparse.ArgumentParser) -> None:
 def _segments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_columns(parser)
-    add_judging(parser, "tce; the first is judged", DRAWN)
+    add_judging(parser, "tce; the first is judged", "at most; default as many as alarms need")
     add_adjust(parser)
     parser.add_argument(
         "--worst", metavar="N", type=whole, default=20, help="how many are shown; 0 for all; default 20"

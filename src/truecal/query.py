@@ -88,7 +88,10 @@ class Query:
     def of(cls, frame: Any, columns: Columns) -> Query:
         """A question to a dataframe or to files, once the columns are known to be there and of the right kinds."""
         native, source = _open(frame, columns.format, columns.scores, bool(columns.windows))
-        return cls(native, _checked(columns, native.collect_schema()), source)
+        schema = native.collect_schema()
+        if source is not None:
+            source.check_dates(columns.windows)
+        return cls(native, _checked(columns, schema), source)
 
     @property
     def rows(self) -> int | None:

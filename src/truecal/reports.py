@@ -12,7 +12,7 @@ from pathlib import Path
 
 from truecal.axis import Scale, choose_scale, table_of
 from truecal.binning import Quantile, Uniform
-from truecal.comparisons import binnings_of, check_models, metrics_figures
+from truecal.comparisons import ALARM, binnings_of, check_models, metrics_figures
 from truecal.drift_table import DriftTable
 from truecal.figures import binnings_figure, diagram_figure, errors_figure, need_plotly, reliability_figure
 from truecal.metrics import Rejection
@@ -90,6 +90,8 @@ def report(
     >>> result = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
     >>> truecal.report({"my model": result}, "report.html")  # doctest: +SKIP
     """
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"`path` of a report must end in .html; it is {os.fspath(path)!r}.")
     plotly = need_plotly()
     named = _named(results)
     for result in named.values():
@@ -119,6 +121,9 @@ def _page(
 ) -> str:
     figures: Figures = {}
     lead, tone = _lead(named, metric)
+    alarms = _alarms(segments, drift)
+    if alarms:
+        lead, tone = f"{lead} {alarms}", "bad"
     body = [f"<h1>{escape(title)}</h1>", f'<p class="verdict {tone}" id="verdict">{lead}</p>']
     body += [_navigation(named, metric) if len(named) > 1 else ""]
     body += [_metrics_section(named, figures), _switch(logit)]
@@ -152,6 +157,16 @@ def _lead(named: dict[str, Result], metric: str | None) -> tuple[str, str]:
         f"predictions) and <b>{escape(worst)}</b> most ({shares[worst]:.1f} %)."
     )
     return text, ""
+
+
+def _alarms(segments: SegmentTable | None, drift: DriftTable | None) -> str:
+    """What the sections below found, for someone who reads the top alone."""
+    parts = []
+    if segments is not None and (wrong := int((segments.p_adjusted <= ALARM).sum())):
+        parts.append(f"{wrong:,} of {len(segments):,} segments")
+    if drift is not None and (wrong := len(drift.alarms)):
+        parts.append(f"{wrong:,} of {len(drift):,} time windows")
+    return f"But predictions are off, beyond what chance explains, in <b>{' and '.join(parts)}</b>." if parts else ""
 
 
 def verdict(name: str, result: Result, metric: str | None = None) -> tuple[str, str]:

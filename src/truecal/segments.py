@@ -10,16 +10,16 @@ import numpy as np
 
 from truecal.bounds import bound
 from truecal.cells import Cells
-from truecal.inference import refer
+from truecal.inference import FIRST, refer_further
 from truecal.metrics import TCE, Binned, Metric, Rejection
 from truecal.power import detect
 from truecal.progress import Progress
-from truecal.replicates import RandomState, draw_seeds
+from truecal.replicates import RandomState, check_counts, draw_seeds
 from truecal.table import Adjustment, adjusted, as_frame
 from truecal.tally import Bools, Floats, Ints, Tally
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SegmentTable:
     """One row a segment, in the order given; arrays of one length, and what made them.
 
@@ -39,8 +39,8 @@ class SegmentTable:
         exact binomial test would find in four of five data sets; NaN where there is none. A small segment is not
         cleared by a high p-value.
     by, metric, replicates, adjust, notes
-        The columns that make segments, what was computed, how often labels were redrawn, how p-values were adjusted,
-        what a reader should know.
+        The columns that make segments, what was computed, how often labels were redrawn at most, how p-values were
+        adjusted, what a reader should know.
     """
 
     segment: tuple[tuple[Any, ...], ...]
@@ -95,16 +95,36 @@ class SegmentTable:
             name: column for name, column in arrays.items() if isinstance(column, np.ndarray)
         }
 
-    def to_frame(self, library: str = "pandas") -> Any:
-        """The table as a dataframe of "pandas", "polars" or "pyarrow"; the segment as text."""
+    def to_frame(self, library: str | None = None) -> Any:
+        """The table as a dataframe of "pandas", "polars" or "pyarrow", by default the first that is installed; the
+        segment as text."""
         return as_frame(self.columns(), library)
+
+    def __repr__(self) -> str:
+        worst, names, wrong = self.order()[:20], self.names, int((self.p_adjusted <= 0.05).sum())
+        heads = ("segment", "n", "positive", "value", "by chance", "p adjusted", "")
+        percent = isinstance(self.metric.loss, Rejection)
+        rows = [heads]
+        for i in worst.tolist():
+            value, chance = (f"{x:.2f} %" if percent else f"{x:.5f}" for x in (self.value[i], self.by_chance[i]))
+            rate, p_value = f"{100 * self.prevalence[i]:.3g} %", f"{self.p_adjusted[i]:.3g}"
+            small = "too small to tell" if self.too_small[i] else ""
+            rows.append((names[i], f"{int(self.n[i]):,}", rate, value, chance, p_value, small))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(cell.rjust(width) if 0 < i < 6 else cell.ljust(width) for i, (cell, width) in enumerate(pairs))
+            for pairs in (list(zip(row, widths, strict=True)) for row in rows)
+        ]
+        shown = f", the worst {len(worst)} first" if len(self) > len(worst) else ", worst first"
+        title = f"{len(self):,} segments{shown}; {wrong:,} beyond what chance explains (adjusted p-value at most 0.05)"
+        return "\n".join([title, *(f"  {line}".rstrip() for line in lines), *(f"Note: {note}." for note in self.notes)])
 
 
 def judge_segments(
     tallies: Mapping[tuple[Any, ...], Tally | Cells],
     metric: Metric = TCE,
     *,
-    replicates: int = 199,
+    replicates: int | None = None,
     adjust: Adjustment = "holm",
     random_state: RandomState = None,
     threads: int = 1,
@@ -112,6 +132,10 @@ def judge_segments(
     notes: Sequence[str] = (),
 ) -> SegmentTable:
     """Judge every segment alone, and adjust for their number. `by` names the columns behind the tallies' keys.
+
+    Labels are redrawn at most `replicates` times: 199 times for every segment, and more only while fewer than 10 of the
+    redrawn values reach the observed one. By default as often as it takes for one segment to have an adjusted p-value
+    below 0.05: 20 times the number of segments.
 
     Examples
     --------
@@ -127,11 +151,14 @@ def judge_segments(
     if not tallies:
         raise ValueError("`tallies` must hold at least one segment; it is empty.")
     loss = metric.loss if isinstance(metric.loss, Rejection) else Rejection()
+    most = max(FIRST, 20 * len(tallies) if adjust else 0) if replicates is None else replicates
+    check_counts(most, threads)
     seeds = draw_seeds(random_state, len(tallies)).tolist()
     rows = []
     with Progress(len(tallies), "segments") as progress:
         for seed, data in zip(seeds, tallies.values(), strict=True):
-            rows.append(_judge(data, metric, replicates=replicates, random_state=seed, threads=threads))
+            found = refer_further(data.tally if isinstance(data, Cells) else data, metric, most, seed, threads)
+            rows.append((*measure(data, metric), found.mean, found.excess, found.p_value))
             progress.step()
     n, positives, mean, value, lowest, highest, low, high, by_chance, excess, p_value = map(
         np.array, zip(*rows, strict=True)
@@ -156,7 +183,7 @@ def judge_segments(
         seen_above=above,
         by=tuple(by),
         metric=metric,
-        replicates=replicates,
+        replicates=most,
         adjust=adjust,
         notes=tuple(notes),
     )
@@ -189,9 +216,3 @@ def measure(data: Tally | Cells, metric: Metric) -> Measured:
     mean = min(float(bins.score_sums.sum()) / total, 1.0)
     too_low, too_high = (float(side.sum()) / total for side in rejected)
     return Measured(total, tally.positives, mean, value, lowest, highest, too_low, too_high)
-
-
-def _judge(data: Tally | Cells, metric: Metric, **options: Any) -> tuple[float, ...]:
-    """What was measured, then the null mean, the excess and the p-value."""
-    found = refer(data.tally if isinstance(data, Cells) else data, {"": metric}, **options)[""]
-    return *measure(data, metric), found.mean, found.excess, found.p_value

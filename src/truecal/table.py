@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -173,8 +174,10 @@ def adjusted(p_value: Floats, method: Adjustment) -> Floats:
     return result
 
 
-def as_frame(columns: Mapping[str, Any], library: str) -> Any:
-    """Columns as a dataframe of a library that must be installed."""
+def as_frame(columns: Mapping[str, Any], library: str | None) -> Any:
+    """Columns as a dataframe of a library that must be installed; None takes the first that is."""
+    if library is None:
+        library = next((name for name in FRAMES if find_spec(name)), "pandas")
     if library not in FRAMES:
         raise ValueError(f"`library` must be one of {', '.join(FRAMES)}; it is {library!r}.")
     try:

@@ -19,7 +19,7 @@ from truecal.cells import Cells
 from truecal.decisions import check_significance
 from truecal.drift_table import DriftTable
 from truecal.hypotheses import Binomial
-from truecal.inference import Reference, check_confidence, find_intervals, refer
+from truecal.inference import FIRST, check_confidence, find_intervals, refer_further
 from truecal.maturity import Moment, Span, find_ends, find_mature, read_span
 from truecal.metrics import TCE, Metric, Rejection
 from truecal.power import detect
@@ -29,10 +29,6 @@ from truecal.replicates import RandomState, draw_seeds
 from truecal.segments import measure
 from truecal.table import Adjustment, adjusted, exact_interval, ratios
 from truecal.tally import Bools, Floats, Ints, Tally
-
-FIRST = 199  # replicates of every window
-ENOUGH = 10  # redrawn values as large as the observed one: what more of them would tell does not matter
-GROWTH = 4  # of the replicates of a window that is not yet decided
 
 
 def drift(
@@ -200,7 +196,7 @@ def judge_windows(
     with Progress(len(parts), "windows") as progress:
         for (first, second), part, brief in zip(seeds, parts, (decided | ~mature).tolist(), strict=True):
             tally = _tally(part)
-            references.append(_refer(tally, metric, min(most, FIRST) if brief else most, first, threads))
+            references.append(refer_further(tally, metric, min(most, FIRST) if brief else most, first, threads))
             spans.append((math.nan, math.nan))
             if intervals:
                 span = find_intervals(
@@ -280,29 +276,6 @@ def _ordered(windows: Mapping[Any, Tally | Cells]) -> tuple[list[Any], list[Tall
 
 def _tally(data: Tally | Cells) -> Tally:
     return data.tally if isinstance(data, Cells) else data
-
-
-def _refer(tally: Tally, metric: Metric, most: int, seed: int, threads: int) -> Reference:
-    """The null reference, of more and more replicates while few of them reach the observed value.
-
-    The p-value stays valid: it can be as small as a only if that of the first batch whose size allows to stop at a
-    p-value of a was as small, and the sizes are fixed beforehand.
-    """
-    seeds = np.random.default_rng(seed)
-    found = refer(tally, {"": metric}, replicates=min(most, FIRST), random_state=seeds, threads=threads)[""]
-    while found.replicates < most and _reached(found) < ENOUGH:
-        total = min(most, GROWTH * (found.replicates + 1) - 1)
-        more = refer(tally, {"": metric}, replicates=total - found.replicates, random_state=seeds, threads=threads)[""]
-        mean = (found.replicates * found.mean + more.replicates * more.mean) / total
-        p_value = (1 + _reached(found) + _reached(more)) / (total + 1)
-        excess = found.excess + found.mean - mean
-        found = Reference(mean, found.low, found.median, found.high, p_value, excess, total)
-    return found
-
-
-def _reached(found: Reference) -> int:
-    """How many redrawn values were as large as the observed one."""
-    return round(found.p_value * (found.replicates + 1)) - 1
 
 
 def _adjusted(p_value: Floats, mature: Bools, adjust: Adjustment) -> Floats:
