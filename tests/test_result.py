@@ -247,3 +247,10 @@ def test_direction_adds_up(data):
             assert bins.too_low[i] == np.sum(rejected & (rows < bins.rate[i]))
             assert bins.too_high[i] == np.sum(rejected & (rows > bins.rate[i]))
     assert list(truecal.evaluate(*data, metrics="ece").values) == ["ece"]
+
+
+def test_a_result_with_a_part_missing_is_refused(result):
+    raw = json.loads(result.to_json())
+    del next(iter(raw["bins"].values()))["rate_low"]
+    with pytest.raises(ValueError, match="`text` must be a whole truecal result; 'rate_low' is missing"):
+        Result.from_json(json.dumps(raw))

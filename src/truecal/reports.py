@@ -154,7 +154,8 @@ def _lead(named: dict[str, Result], metric: str | None) -> tuple[str, str]:
     best, worst = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
     text = (
         f"Of {len(named)} models, the data contradict <b>{escape(best)}</b> least ({shares[best]:.1f} % of its "
-        f"predictions) and <b>{escape(worst)}</b> most ({shares[worst]:.1f} %)."
+        f"predictions) and <b>{escape(worst)}</b> most ({shares[worst]:.1f} %). Whether they differ beyond chance, "
+        "<code>truecal compare</code> tells."
     )
     return text, ""
 

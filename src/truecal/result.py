@@ -69,7 +69,7 @@ class Result:
     bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
     scores: Scores | None = None
     shapes: dict[str, Shape] = field(default_factory=dict)
-    library: str = field(default="pandas", compare=False)
+    library: str | None = field(default=None, compare=False)
 
     @property
     def prevalence(self) -> float:
@@ -147,6 +147,13 @@ class Result:
                 f"`text` must be a truecal result of format {FORMAT}; it is of format {known!r}.\n\n"
                 "Hint: it was written by another version; update truecal."
             )
+        try:
+            return cls._read(raw)
+        except KeyError as error:
+            raise ValueError(f"`text` must be a whole truecal result; {error} is missing.") from error
+
+    @classmethod
+    def _read(cls, raw: dict[str, Any]) -> Result:
         tables = {name: decode_table(columns) for name, columns in raw["bins"].items()}
         check_test(decode(raw["test"]))
         shapes = decode(raw.get("shapes", {}))

@@ -117,8 +117,8 @@ class BinTable:
         """The columns by name."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
-    def to_frame(self, library: str = "pandas") -> Any:
-        """The table as a dataframe of "pandas", "polars" or "pyarrow", which must be installed."""
+    def to_frame(self, library: str | None = None) -> Any:
+        """The table as a dataframe of "pandas", "polars" or "pyarrow", by default the first that is installed."""
         return as_frame(self.columns(), library)
 
     def __len__(self) -> int:
