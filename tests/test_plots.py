@@ -384,3 +384,13 @@ def test_a_missing_extra_names_the_command(monkeypatch):
     with pytest.raises(ImportError, match=r"pip install 'truecal\[report\]'"):
         truecal.report(result, "nowhere.html")
     assert "<img" not in result._repr_html_()
+
+
+def test_the_comparison_of_binnings_counts_what_is_at_the_margins():
+    y, p = data()
+    p[:300], p[300:340] = 0, 1
+    rows = truecal.draw_binnings(truecal.evaluate(y, p, metrics=["tce", "ece"]), scale="logit")
+    assert "300 at 0" in rows[-1].get_xlabel()
+    assert "40 at 1" in rows[-1].get_xlabel()
+    rows = truecal.draw_binnings(truecal.evaluate(y, p, metrics=["tce", "ece"]), scale="linear")
+    assert rows[-1].get_xlabel() == "prediction"

@@ -162,6 +162,12 @@ def margins_of(result: Result, metric: str | None, axis: Axis) -> list[Margin]:
     return margins
 
 
+def counted_beyond(result: Result, name: str, axis: Axis) -> str:
+    """The predictions at the margins of an axis in words, for its title."""
+    words = [word for margin in margins_of(result, name, axis) for word in margin.words]
+    return f" (at the margins: {', '.join(words)})" if words else ""
+
+
 def fit_axis(results: Iterable[Result], metric: str | None, scale: Scale | None, wide: bool = True) -> Axis:
     """The axis that holds all predictions and rates; with `wide` also what the tests accept."""
     results = list(results)

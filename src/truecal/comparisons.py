@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from truecal.axis import DARK, GREY, RED, Figure, Scale, fit_axis, rounded, table_of
+from truecal.axis import DARK, GREY, RED, Figure, Scale, counted_beyond, fit_axis, rounded, table_of
 from truecal.metrics import Max, Metric, Rejection
 from truecal.plots import (
     DiagramAxes,
@@ -79,7 +79,7 @@ def draw_binnings(
         if i < len(rows) - 1:
             ax.xaxis.set_ticklabels([])
         else:
-            ax.set_xlabel("prediction" + ", logit scale" * axis.logit)
+            ax.set_xlabel("prediction" + ", logit scale" * axis.logit + counted_beyond(result, name, axis))
     return rows
 
 

@@ -19,6 +19,7 @@ from truecal.axis import (
     Figure,
     Margin,
     Scale,
+    counted_beyond,
     drawn_of,
     edge_ticks,
     fit_axis,
@@ -222,7 +223,7 @@ def binnings_figure(result: Result, scale: Scale | None) -> Figure:
     layout: Figure = {"barmode": "overlay", "hovermode": "closest", "annotations": [], "height": 90 + 150 * len(names)}
     layout["xaxis"] = {
         **_ticks(axis),
-        "title": {"text": "prediction" + ", logit scale" * axis.logit},
+        "title": {"text": "prediction" + ", logit scale" * axis.logit + counted_beyond(result, names[0], axis)},
         "showgrid": False,
     }
     for i, name in enumerate(names):
