@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 import truecal
-from truecal import Tally
+from truecal import Tally, batches
 from truecal import spool as spool_module
+from truecal.ingest import read_data, read_segments
+from truecal.query import Columns, Query
 from truecal.spool import FOLD, Spool, packed
 from truecal.tally import Rows, group_keys
 
@@ -340,3 +342,29 @@ def test_dates_of_text_must_be_unambiguous(pl, tmp_path):
     lines = ["y,p,day", *(f"{i % 2},0.5,2025-0{1 + i % 3}-01" for i in range(30))]
     (tmp_path / "iso.csv").write_text("\n".join(lines) + "\n")
     assert len(truecal.drift(tmp_path / "iso.csv", label="y", score="p", time="day", reference=9, intervals=0)) == 3
+
+
+@pytest.mark.parametrize("grid", [None, 5])
+def test_tied_files_are_grouped_by_the_engine_to_the_same_end(pl, rng, tmp_path, monkeypatch, grid):
+    monkeypatch.setattr(batches, "BATCH", 1000)
+    p = np.round(rng.random(2000), 1)  # 11 scores, which 5 bits tell apart
+    y, place = (rng.random(2000) < p).astype(int), rng.choice(["a", "b"], 2000)
+    frame = pl.DataFrame({"y": y, "p": p, "place": place})
+    frame.write_csv(tmp_path / "a.csv")
+    grouped = []
+    whole = Query.grouped
+    monkeypatch.setattr(Query, "grouped", lambda query: grouped.append(query) or whole(query))
+    scale = truecal.Scale(grid=grid)
+    data, _ = read_data(tmp_path / "a.csv", Columns("y", ("p",), scale=scale))
+    assert grouped
+    assert data == Tally.from_arrays(y, p)
+    parts, _ = read_segments(tmp_path / "a.csv", Columns("y", ("p",), ("place",), scale=scale))
+    assert parts["a",] == Tally.from_arrays(y[place == "a"], p[place == "a"])
+    frame.with_columns(pl.when(pl.col("p") == 0.3).then(None).otherwise(pl.col("p")).alias("p")).write_csv(
+        tmp_path / "b.csv"
+    )
+    missing = int((p == 0.3).sum())
+    with pytest.raises(ValueError, match=f"of 2,000 rows `p` is null in {missing}"):
+        read(tmp_path / "b.csv")
+    with pytest.warns(UserWarning, match=f"Of 2,000 rows {missing} were dropped"):
+        assert read(tmp_path / "b.csv", on_null="drop") == Tally.from_arrays(y[p != 0.3], p[p != 0.3])

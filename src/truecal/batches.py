@@ -14,13 +14,14 @@ from truecal.tally import Ints
 
 BATCH = 1 << 19
 TIED = 16  # rows a score and segment, on average, from which on an engine's group-by is faster than a sort
+VERY_TIED = 64  # and from which on it is small enough where a grid is asked for
 RADIX = 1 << 16  # codes up to here sort in linear time
 
 
-def batches(query: Query, *, tied: bool = True) -> Iterator[Any] | None:
+def batches(query: Query, tied: int = TIED) -> Iterator[Any] | None:
     """Frames with the columns `label`, `score0` and `by0`, `by1`, ...; None where the engine does better by itself.
 
-    That is: where the columns are elsewhere, and, unless `tied` is False, where many rows share their scores.
+    That is: where the columns are elsewhere, and where so many rows share a score and segment, by the first of them.
     """
     import narwhals as nw
 
@@ -29,11 +30,10 @@ def batches(query: Query, *, tied: bool = True) -> Iterator[Any] | None:
         return iter([wanted])
     if not wanted.implementation.is_polars():
         return None
-    if tied:
-        with query.reading():
-            first = wanted.head(BATCH).collect("polars")
-        if len(first) == BATCH and first.select(nw.exclude("label")).unique().shape[0] * TIED <= BATCH:
-            return None
+    with query.reading():
+        first = wanted.head(BATCH).collect("polars")
+    if len(first) == BATCH and first.select(nw.exclude("label")).unique().shape[0] * tied <= BATCH:
+        return None
     parts = wanted.to_native().collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming")
     return (nw.from_native(part) for part in parts)
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from truecal.batches import batches, pack_part, part_segments
+from truecal.batches import TIED, VERY_TIED, batches, pack_part, part_segments
 from truecal.cells import Cells
 from truecal.pairs import Pairs
 from truecal.progress import Clock, Progress
@@ -138,7 +138,7 @@ def read_data(frame: Any, columns: Columns) -> tuple[Sorted | Cells, str]:
 
 def _read(query: Query, bits: int | None) -> tuple[Sorted | Cells, str]:
     """The observations of a query that has no segments, and what was dropped, in words."""
-    parts = batches(query, tied=bits is None)
+    parts = batches(query, TIED if bits is None else VERY_TIED)
     if parts is None:
         segments, dropped = _grouped(query, bits)
         return segments[()], dropped
@@ -157,7 +157,7 @@ def _read(query: Query, bits: int | None) -> tuple[Sorted | Cells, str]:
 
 def _read_apart(query: Query, bits: int | None) -> tuple[dict[Segment, Tally | Cells], str]:
     """The observations of each of a query's segments, in order, and what was dropped, in words."""
-    parts = batches(query, tied=bits is None)
+    parts = batches(query, TIED if bits is None else VERY_TIED)
     if parts is None:
         return _grouped(query, bits)
     spools: dict[Segment, Spool] = {}
@@ -224,10 +224,14 @@ def read_pairs(frame: Any, columns: Columns) -> tuple[Pairs, str]:
 
 
 def _grouped(query: Query, bits: int | None) -> tuple[dict[Segment, Tally | Cells], str]:
-    """The observations of each segment, grouped in the engine."""
+    """The observations of each segment, grouped in the engine; by score there, where that is here and many are tied."""
+    here = query.frame.implementation.is_polars()
     with query.reading(), Clock("grouping"):
-        lines = query.grouped() if bits is None else query.gridded(bits)
-    return _split(query, lines, bits)
+        lines = query.grouped() if bits is None or here else query.gridded(bits)
+    if bits is None or not here:
+        return _split(query, lines, bits)
+    exact, dropped = _split(query, lines)
+    return {key: Cells.of(cast(Tally, part), bits).simplified() for key, part in exact.items()}, dropped
 
 
 def _split(query: Query, lines: dict[str, Any], bits: int | None = None) -> tuple[dict[Segment, Tally | Cells], str]:
