@@ -11,7 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from measure import Line, run
+from measure import Line, run, seconds
+
+import truecal
 
 GROUP = """
 import polars as pl
@@ -62,6 +64,22 @@ def csv(folder: Path, rows: int) -> Iterator[Line]:
             yield Line(f"{name}: peak memory, {kind}", peak, 2, 1, unit="GB")
 
 
+def work(folder: Path, rows: int) -> Iterator[Line]:
+    """The same without start and imports, in this process, in turns."""
+    path = folder / "a.csv"
+    for decimals, kind in ((4, "four decimals"), (17, "all distinct")):
+        told = write(path, rows, decimals)
+        scan = pl.scan_csv(path).group_by("p").agg(pl.len().alias("n"), pl.col("y").sum())
+        found = truecal.evaluate(path, label="y", score="p", metrics=["tce"])
+        assert told == f"{found.n} {found.positives}"
+        bare, ours = seconds(
+            lambda scan=scan: scan.collect(engine="streaming"),
+            lambda: truecal.evaluate(path, label="y", score="p", metrics=["tce"]),
+            repeats=5,
+        )
+        yield Line(f"evaluate without start and imports, {kind}, over polars' group-by", ours / bare, 1.5, 1.1)
+
+
 def start(folder: Path) -> Iterator[Line]:
     path = folder / "small.csv"
     write(path, 1000, 17)
@@ -79,7 +97,7 @@ def start(folder: Path) -> Iterator[Line]:
 def main(rows: float) -> None:
     missed = False
     with tempfile.TemporaryDirectory() as folder:
-        for lines in (csv(Path(folder), int(rows)), start(Path(folder))):
+        for lines in (csv(Path(folder), int(rows)), work(Path(folder), int(rows)), start(Path(folder))):
             for line in lines:
                 print(line, flush=True)
                 missed |= line.verdict() == "MISSED"

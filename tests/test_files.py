@@ -346,7 +346,7 @@ def test_dates_of_text_must_be_unambiguous(pl, tmp_path):
 
 @pytest.mark.parametrize("grid", [None, 5])
 def test_tied_files_are_grouped_by_the_engine_to_the_same_end(pl, rng, tmp_path, monkeypatch, grid):
-    monkeypatch.setattr(batches, "BATCH", 1000)
+    monkeypatch.setattr(batches, "LOOK", 1000)
     p = np.round(rng.random(2000), 1)  # 11 scores, which 5 bits tell apart
     y, place = (rng.random(2000) < p).astype(int), rng.choice(["a", "b"], 2000)
     frame = pl.DataFrame({"y": y, "p": p, "place": place})

@@ -13,6 +13,7 @@ from truecal.spool import packed
 from truecal.tally import Ints
 
 BATCH = 1 << 19
+LOOK = 1 << 17  # the first rows, which tell how many share their scores
 TIED = 16  # rows a score and segment, on average, from which on an engine's group-by is faster than a sort
 VERY_TIED = 64  # and from which on it is small enough where a grid is asked for
 RADIX = 1 << 16  # codes up to here sort in linear time
@@ -31,8 +32,8 @@ def batches(query: Query, tied: int = TIED) -> Iterator[Any] | None:
     if not wanted.implementation.is_polars():
         return None
     with query.reading():
-        first = wanted.head(BATCH).collect("polars")
-    if len(first) == BATCH and first.select(nw.exclude("label")).unique().shape[0] * tied <= BATCH:
+        first = wanted.head(LOOK).collect("polars")
+    if len(first) == LOOK and first.select(nw.exclude("label")).unique().shape[0] * tied <= LOOK:
         return None
     parts = wanted.to_native().collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming")
     return (nw.from_native(part) for part in parts)
