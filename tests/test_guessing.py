@@ -107,3 +107,10 @@ def test_the_one_column_of_dates_or_times_is_guessed(tmp_path):
         truecal.guess_time(polars.DataFrame({"day": day, "at": moment}))
     with pytest.raises(truecal.UnclearColumns, match="a column must look like dates or times; of 'y', 'p' none does"):
         truecal.guess_time(polars.DataFrame({"y": [1], "p": [0.5]}))
+
+
+def test_one_score_where_two_are_wanted_is_named(need):
+    pl = need("polars")
+    frame = pl.DataFrame({"y": [0, 1, 0], "p": [0.1, 0.7, 0.2]})
+    with pytest.raises(truecal.UnclearColumns, match="two columns must look like .*; only 'p' does"):
+        truecal.guess_columns(frame, models=2)

@@ -87,7 +87,9 @@ class UnclearColumns(ValueError):
     def __init__(self, role: Role, candidates: Sequence[str], columns: Sequence[str], wanted: int = 1) -> None:
         self.role, self.candidates, self.wanted = role, tuple(candidates), wanted
         many = ("a column", "one column", "two columns")[min(wanted, 2) if candidates else 0]
-        if candidates:
+        if 0 < len(candidates) < wanted:
+            told = f"{many} must look like {LOOKS[role]}; only {', '.join(map(repr, candidates))} does."
+        elif candidates:
             told = f"{many} must be meant, and these could be: {', '.join(map(repr, candidates))}."
         else:
             told = f"{many} must look like {LOOKS[role]}; of {', '.join(map(repr, columns))} none does."
@@ -243,7 +245,7 @@ def _first(role: Role, tiers: list[list[str]], kinds: dict[str, Kind], wanted: i
             return tuple(found)
         if len(found) > wanted:
             break
-    raise UnclearColumns(role, found if len(found) >= wanted else (), list(kinds), wanted)
+    raise UnclearColumns(role, found, list(kinds), wanted)
 
 
 def _named(role: Role, names: Iterable[str], kinds: dict[str, Kind], allowed: tuple[Kind, ...]) -> list[str]:
