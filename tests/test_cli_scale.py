@@ -234,7 +234,7 @@ def test_drift_is_drawn_and_reported(data, folder):
 def test_mistakes_about_time_are_told(data, folder):
     assert "--time must be one of the columns" in refused("drift", data, "--time", "att")
     assert "did you mean 'at'?" in refused("drift", data, "--time", "att")
-    assert "must hold dates or times" in refused("drift", data, "--time", "country")
+    assert "must hold dates written as YYYY-MM-DD" in refused("drift", data, "--time", "country")
     assert "--mature-after must be" in refused("drift", data, "--mature-after", "soon")
     assert "--now must be a date" in refused("drift", data, "--mature-after", "1d", "--now", "soon")
     assert "did you mean 1d?" in refused("drift", data, "--every", "1dd")
