@@ -5,6 +5,7 @@ Everything here looks at values through NumPy's array protocol; no dataframe or 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -87,6 +88,11 @@ def refuse_values(score: AnyArray, label: AnyArray, scores_ok: bool, labels_ok: 
         refuse_labels(label, score)
     if not scores_ok:
         refuse_scores(score)
+
+
+def listed(names: str | Iterable[str] | None) -> tuple[str, ...]:
+    """One name, several or none, as a tuple."""
+    return () if names is None else (names,) if isinstance(names, str) else tuple(names)
 
 
 def check_lengths(**lengths: int) -> None:

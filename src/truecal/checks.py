@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from truecal import files
+from truecal.arrays import listed
 from truecal.evaluation import compare, evaluate, judge_all
 from truecal.gate import judge
 from truecal.inference import Difference
@@ -77,7 +78,7 @@ def check(
     if label is None or score is None:
         raise TypeError(f"`label` and `score` must name columns of the data; they are {label!r} and {score!r}.")
     chosen = read_rules(rules) if isinstance(rules, (str, os.PathLike)) else tuple(rules)
-    models = [score] if isinstance(score, str) else list(score)
+    models = list(listed(score))
     if on is None and isinstance(baseline, str) and baseline in models:
         models = [model for model in models if model != baseline]
         if not models:
@@ -106,7 +107,7 @@ def check(
             raise ValueError(
                 "`by` must name the columns that make segments, since a rule is about segments; it is None."
             )
-        names = (by,) if isinstance(by, str) else tuple(by)
+        names = listed(by)
         for model in models:
             columns = Columns(label, (model,), names, pos_label, on_null, format, scale)
             segments[model] = _judge_segments(data, columns, parts, common, options)
@@ -166,7 +167,7 @@ def _beside(
             )
     if on is None:
         raise ValueError("`on` must name the columns that match the baseline's rows with these; it is None.")
-    keys = [on] if isinstance(on, str) else list(on)
+    keys = list(listed(on))
     return join_columns(data, baseline, keys, {model: BASELINE}, format), BASELINE
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack, overload
 import numpy as np
 
 from truecal import arrays, ingest
+from truecal.arrays import listed
 from truecal.binning import BinningLike
 from truecal.cells import Cells
 from truecal.classes import as_matrix, one_vs_rest, refuse_class_options
@@ -163,10 +164,9 @@ def evaluate(
     if label is not None or score is not None or by is not None:
         _refuse_columns(y_prob=y_prob, sample_weight=sample_weight, multiclass=multiclass, labels=labels)
         name, models = _roles(label, score)
-        segments = () if by is None else (by,) if isinstance(by, str) else tuple(by)
         found = {
             model: _evaluate_frame(
-                y_true, Columns(name, (model,), segments, pos_label, on_null, format, scale), metrics, options
+                y_true, Columns(name, (model,), listed(by), pos_label, on_null, format, scale), metrics, options
             )
             for model in models
         }

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from truecal import files
+from truecal.arrays import listed
 
 Kind = Literal["binary", "fraction", "number", "text"]
 Role = Literal["label", "score", "time"]
@@ -133,7 +134,7 @@ def guess_columns(
     >>> guess.label, guess.scores
     ('churned', ('p_churn',))
     """
-    given = () if score is None else (score,) if isinstance(score, str) else tuple(score)
+    given = listed(score)
     if label is not None and given:
         return Guess(label, given)
     kinds = look(data, format)

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from truecal.arrays import listed
 from truecal.batches import TIED, VERY_TIED, batches, pack_part, part_segments
 from truecal.cells import Cells
 from truecal.pairs import Pairs
@@ -21,7 +22,7 @@ from truecal.query import KINDS, SCALE, Columns, OnNull, Query, Scale
 from truecal.spool import Spool
 from truecal.summaries import Segment, Summary
 from truecal.summary_files import find_summary, is_summary
-from truecal.tally import Ints, Rows, Sorted, Tally, gathered, group_keys
+from truecal.tally import Ints, Rows, Sorted, Tally, gathered
 
 IN_MEMORY = 1 << 62
 
@@ -62,8 +63,7 @@ def tally_segments(
 ) -> dict[Segment, Tally]:
     """`tally_frame` for every combination of values in the columns `by`, in one pass; keyed by those values,
     sorted."""
-    segments = (by,) if isinstance(by, str) else tuple(by)
-    columns = Columns(label, (score,), segments, pos_label, on_null, format)
+    columns = Columns(label, (score,), listed(by), pos_label, on_null, format)
     tallies, dropped = _read_apart(Query.of(frame, columns), None)
     _warn(dropped)
     return cast(dict[Segment, Tally], tallies)
@@ -103,9 +103,8 @@ def summarize(
     >>> truecal.summarize(frame, label="y", score="p", by="country")
     Summary(2 segments by country, p for y, exact: 3 observations, 2 positive)
     """
-    names = (by,) if isinstance(by, str) else tuple(by)
     windows = {} if time is None else {time: every}
-    names = (*(name for name in names if name not in windows), *windows)
+    names = (*(name for name in listed(by) if name not in windows), *windows)
     columns = Columns(label, (score,), names, pos_label, on_null, format, scale, windows)
     summary = find_summary(frame, columns)
     if summary is not None:
@@ -115,7 +114,7 @@ def summarize(
         parts, dropped = read_segments(frame, columns)
     else:
         whole, dropped = read_data(frame, columns)
-        parts[()] = group_keys(whole.key) if isinstance(whole, Rows) else whole
+        parts[()] = whole.tally if isinstance(whole, Rows) else whole
     _warn(dropped)
     return Summary.of(parts, columns)
 
@@ -123,15 +122,14 @@ def summarize(
 def read_tally(frame: Any, columns: Columns) -> tuple[Tally, str]:
     """The tally of a frame or file, and what was dropped, in words."""
     data, dropped = _read(Query.of(frame, columns), None)
-    return group_keys(data.key) if isinstance(data, Rows) else cast(Tally, data), dropped
+    return data.tally, dropped
 
 
 def read_data(frame: Any, columns: Columns) -> tuple[Sorted | Cells, str]:
     """Data or a summary in whatever form fits: exactly, or in cells; and what was dropped, in words."""
     summary = find_summary(frame, columns)
     if summary is not None:
-        whole = summary.whole()
-        return whole.simplified() if isinstance(whole, Cells) else whole, ""
+        return summary.whole().simplified(), ""
     query = Query.of(frame, columns)
     return _read(query, query.bits())
 
@@ -152,7 +150,7 @@ def _read(query: Query, bits: int | None) -> tuple[Sorted | Cells, str]:
     dropped = query.refuse(counts)
     data = spool.gathered()
     query.check_label(data.positives)
-    return data.simplified() if isinstance(data, Cells) else data, dropped
+    return data.simplified(), dropped
 
 
 def _read_apart(query: Query, bits: int | None) -> tuple[dict[Segment, Tally | Cells], str]:
@@ -188,9 +186,7 @@ def _read_apart(query: Query, bits: int | None) -> tuple[dict[Segment, Tally | C
 
 def _in_memory(spool: Spool) -> Tally | Cells:
     data = spool.gathered()
-    if isinstance(data, Cells):
-        return data.simplified()
-    return group_keys(data.key) if isinstance(data, Rows) else data
+    return data.tally if isinstance(data, Rows) else data.simplified()
 
 
 def _order(segment: Segment) -> list[tuple[bool, str, Any]]:
@@ -203,7 +199,7 @@ def read_segments(frame: Any, columns: Columns) -> tuple[dict[Segment, Tally | C
     summary = find_summary(frame, columns)
     if summary is not None:
         parts = summary.over(columns.by).parts.items()
-        return {key: part.simplified() if isinstance(part, Cells) else part for key, part in parts}, ""
+        return {key: part.simplified() for key, part in parts}, ""
     query = Query.of(frame, columns)
     return _read_apart(query, query.bits())
 
@@ -231,7 +227,7 @@ def _grouped(query: Query, bits: int | None) -> tuple[dict[Segment, Tally | Cell
     if bits is None or not here:
         return _split(query, lines, bits)
     exact, dropped = _split(query, lines)
-    return {key: Cells.of(cast(Tally, part), bits).simplified() for key, part in exact.items()}, dropped
+    return {key: Cells.of(part.tally, bits).simplified() for key, part in exact.items()}, dropped
 
 
 def _split(query: Query, lines: dict[str, Any], bits: int | None = None) -> tuple[dict[Segment, Tally | Cells], str]:

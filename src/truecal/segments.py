@@ -157,7 +157,7 @@ def judge_segments(
     rows = []
     with Progress(len(tallies), "segments") as progress:
         for seed, data in zip(seeds, tallies.values(), strict=True):
-            found = refer_further(data.tally if isinstance(data, Cells) else data, metric, most, seed, threads)
+            found = refer_further(data.tally, metric, most, seed, threads)
             rows.append((*measure(data, metric), found.mean, found.excess, found.p_value))
             progress.step()
     n, positives, mean, value, lowest, highest, low, high, by_chance, excess, p_value = map(
@@ -204,7 +204,7 @@ class Measured(NamedTuple):
 
 def measure(data: Tally | Cells, metric: Metric) -> Measured:
     """The metric of observations; what is rejected is by its own test, or by the exact binomial one if it has none."""
-    tally = data.tally if isinstance(data, Cells) else data
+    tally = data.tally
     bins = Binned(tally, metric.binning.partition(tally))
     loss = metric.loss if isinstance(metric.loss, Rejection) else Rejection()
     total, value = tally.total, metric.on(bins)

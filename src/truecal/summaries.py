@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from truecal.arrays import listed
 from truecal.cells import Cells
 from truecal.grid import check_bits
 from truecal.query import SCALE, WINDOWS, Columns, check_column
@@ -135,7 +136,7 @@ class Summary:
 
     def over(self, names: str | Sequence[str] = ()) -> Summary:
         """The same observations by fewer columns, or by the same in another order."""
-        by = (names,) if isinstance(names, str) else tuple(names)
+        by = listed(names)
         if by and not self.by:
             raise ValueError(f"`by` must be left out, since the summary has no segments; it is {by[0]!r}.")
         for name in by:
@@ -159,7 +160,7 @@ class Summary:
     def tally(self) -> Tally:
         """All segments together as a tally; cells as single scores, each at its mean."""
         whole = self.whole()
-        return whole.tally if isinstance(whole, Cells) else whole
+        return whole.tally
 
     @property
     def observations(self) -> int:

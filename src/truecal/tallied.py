@@ -15,7 +15,7 @@ from truecal.replicates import RandomState
 from truecal.result import Result
 from truecal.shapes import Ranked, Scores, Shape
 from truecal.table import Adjustment, BinTable
-from truecal.tally import Rows, Sorted, Tally, group_keys
+from truecal.tally import Rows, Sorted, Tally
 
 
 class Options(TypedDict, total=False):
@@ -101,7 +101,7 @@ def evaluate_tally(
     notes = dict.fromkeys(note for binned in bins.values() for note in binned.partition.notes)
     references, spans = {}, {}
     if reference or intervals:
-        tally = data if isinstance(data, Tally) else group_keys(data.key)  # labels are redrawn in memory
+        tally = data.tally  # labels are redrawn in memory
     if reference:
         references = refer(tally, chosen, replicates=reference, random_state=random_state, threads=threads)
     if intervals:

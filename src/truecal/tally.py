@@ -130,6 +130,15 @@ class Tally:
         return self.score, self.n, self.pos
 
     @property
+    def tally(self) -> Tally:
+        """Itself, as every form that observations have can be had as a tally."""
+        return self
+
+    def simplified(self) -> Tally:
+        """Itself; cells may be simpler than they look."""
+        return self
+
+    @property
     def highest(self) -> float:
         """The largest score."""
         return float(self.score[-1])
@@ -171,6 +180,15 @@ class Rows:
     def positives(self) -> int:
         """Positive observations."""
         return int(_kernel.count(self.entries, np.array([0, len(self.key)]))[1][0])
+
+    @property
+    def tally(self) -> Tally:
+        """The rows grouped by score, in memory."""
+        return group_keys(self.key)
+
+    def simplified(self) -> Rows:
+        """Itself; cells may be simpler than they look."""
+        return self
 
     def above(self, threshold: float) -> Rows:
         """The observations whose score is at least the threshold."""

@@ -85,7 +85,7 @@ def drift(
     found = {key: part for (key,), part in segments.items()}
     notes = [dropped] if dropped else []
     if None in found:
-        rows = _tally(found.pop(None)).total
+        rows = found.pop(None).tally.total
         if on_null != "drop" or not found:
             hint = '\n\nHint: `on_null="drop"` leaves such rows out.' if found else ""
             raise ValueError(f"Every row must have a time; `{time}` is null in {rows:,}.{hint}")
@@ -195,7 +195,7 @@ def judge_windows(
     references, spans = [], []
     with Progress(len(parts), "windows") as progress:
         for (first, second), part, brief in zip(seeds, parts, (decided | ~mature).tolist(), strict=True):
-            tally = _tally(part)
+            tally = part.tally
             references.append(refer_further(tally, metric, min(most, FIRST) if brief else most, first, threads))
             spans.append((math.nan, math.nan))
             if intervals:
@@ -272,10 +272,6 @@ def _ordered(windows: Mapping[Any, Tally | Cells]) -> tuple[list[Any], list[Tall
         if not len(named[start]):
             raise ValueError(f"Every window must hold an observation; that of {start!s} holds none.")
     return starts, [named[start] for start in starts]
-
-
-def _tally(data: Tally | Cells) -> Tally:
-    return data.tally if isinstance(data, Cells) else data
 
 
 def _adjusted(p_value: Floats, mature: Bools, adjust: Adjustment) -> Floats:
