@@ -2,6 +2,7 @@
 #include "binomial.hpp"
 #include "entries.hpp"
 #include "random.hpp"
+#include "ties.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -92,6 +93,24 @@ void collapse_rows(In<Int> key, std::optional<In<Index>> weight, Out<double> sco
     nb::gil_scoped_release release;
     collapse(Keys<Int>{key.data(), length(key)}, weight ? weight->data() : nullptr, score.data(), n.data(),
              pos.data());
+}
+
+// A table's slots are the pairs of an array.
+Table as_table(Out<Index> slots, Index taken) {
+    int bits = 0;
+    while ((std::size_t(2) << bits) < slots.shape(0)) ++bits;
+    return {reinterpret_cast<Slot *>(slots.data()), bits, taken};
+}
+
+// How many rows were counted, and how many slots are taken.
+template <class Float>
+std::tuple<Index, Index> count_rows(In<Float> score, Any label, Out<Index> slots, Index taken) {
+    return with_labels(label, [&](auto *labels) {
+        nb::gil_scoped_release release;
+        Table table = as_table(slots, taken);
+        const Index counted = table.add_rows(score.data(), labels, length(score));
+        return std::tuple(counted, table.taken);
+    });
 }
 
 // Each function of sorted entries, once for every layout; `make` turns its columns into entries.
@@ -202,6 +221,13 @@ NB_MODULE(_kernel, m) {
     m.def("count_groups", &count_row_groups<std::int32_t>);
     m.def("collapse", &collapse_rows<std::int64_t>, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
     m.def("collapse", &collapse_rows<std::int32_t>, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
+    m.def("count_rows", &count_rows<double>);
+    m.def("count_rows", &count_rows<float>);
+    m.def("move_slots", [](In<Index> from, Out<Index> to) {
+        Table table = as_table(to, 0);
+        for (std::size_t i = 0; i < from.shape(0); i += 2)
+            if (from.data()[i + 1] > 0) table.add(from.data()[i], from.data()[i + 1]);
+    });
 
     using Key64 = In<std::int64_t>;
     using Key32 = In<std::int32_t>;

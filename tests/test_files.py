@@ -2,27 +2,21 @@
 
 import gzip
 import io
-import itertools
 import os
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 import pytest
 
 import truecal
 from truecal import Tally, batches
-from truecal import spool as spool_module
 from truecal.ingest import read_data, read_segments
 from truecal.query import Columns, Query
-from truecal.spool import FOLD, Spool, packed
-from truecal.tally import Rows, group_keys
 
 
 @pytest.fixture
 def pl(need):
-    need("narwhals")
     return need("polars")
 
 
@@ -258,67 +252,6 @@ def test_misuse_is_explained(pl, frame, rows):
         truecal.evaluate(frame, label="y", score="p", refrence=100)
 
 
-def tally(spool):
-    data = spool.gathered()
-    return group_keys(data.key) if isinstance(data, Rows) else data
-
-
-@pytest.mark.parametrize("decimals", [2, 17])
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_a_spool_is_the_tally_of_its_batches(rng, decimals, kind):
-    """More rows than are folded at once, tied and not; single precision first and double later."""
-    p = np.round(rng.beta(0.5, 5, FOLD + 100_000), decimals).astype(kind)
-    y = rng.random(len(p)) < p
-    spool = Spool()
-    edges = np.linspace(0, len(p), 40).astype(int)
-    for a, b in itertools.pairwise(edges):
-        spool.add(packed(p[a:b], y[a:b]))
-    assert tally(spool) == Tally.from_arrays(y, p)
-
-
-def test_a_spool_widens_when_doubles_come(rng):
-    single, double = rng.random(1000).astype(np.float32), rng.random(1000)
-    y = rng.integers(0, 2, 2000).astype(np.uint8)
-    spool = Spool()
-    spool.add(packed(single, y[:1000]))
-    spool.add(packed(double, y[1000:]))
-    assert tally(spool) == Tally.from_arrays(y, np.concatenate([single.astype(float), double]))
-
-
-def spooled(p, y, memory, batch=1000):
-    spool = Spool(memory)
-    for begin in range(0, len(p), batch):
-        spool.add(packed(p[begin : begin + batch], y[begin : begin + batch]))
-    return spool
-
-
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", ["spread", "rising", "tied", "one score", "few scores"])
-def test_what_outgrows_memory_is_sorted_on_disk(rng, tmp_path, monkeypatch, kind, shape):
-    """50,000 rows in the memory of a few thousand; scores that rise defeat what the first rows let expect."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    p = {
-        "spread": rng.beta(0.5, 5, 50_000),
-        "rising": np.sort(rng.beta(0.5, 5, 50_000)),
-        "tied": np.where(rng.random(50_000) < 0.7, 0.25, rng.random(50_000)),
-        "one score": np.full(50_000, 0.25),
-        "few scores": rng.choice([0.0, 0.25, 0.5, 1.0], 50_000),
-    }[shape].astype(kind)
-    y = (rng.random(50_000) < p).astype(np.uint8)
-    rows = spooled(p, y, 16_000).gathered()
-    np.testing.assert_array_equal(rows.key, Rows.from_arrays(y, p).key.astype(rows.key.dtype))
-    assert isinstance(rows.key, np.memmap)
-    assert not os.listdir(tmp_path)  # the data vanish with the array
-    assert tally(spooled(p, y, 16_000)) == Tally.from_arrays(y, p)
-
-
-def test_doubles_after_singles_and_folded_rows_go_to_disk_too(rng, monkeypatch):
-    monkeypatch.setattr(spool_module, "FOLD", 2000)
-    p = np.concatenate([rng.choice([0.25, 0.5, 0.75], 5000), rng.random(5000).astype(np.float32), rng.random(20_000)])
-    y = (rng.random(30_000) < p).astype(np.uint8)
-    assert tally(spooled(p, y, 32_000, batch=500)) == Tally.from_arrays(y, p)
-
-
 @pytest.mark.parametrize(
     "options", [{}, {"above": 0.05}, {"top": 0.1}, {"top": 777}, {"reference": 20, "random_state": 0}]
 )
@@ -345,8 +278,8 @@ def test_dates_of_text_must_be_unambiguous(pl, tmp_path):
 
 
 @pytest.mark.parametrize("grid", [None, 5])
-def test_tied_files_are_grouped_by_the_engine_to_the_same_end(pl, rng, tmp_path, monkeypatch, grid):
-    monkeypatch.setattr(batches, "LOOK", 1000)
+def test_tied_segments_are_grouped_by_the_engine_to_the_same_end(pl, rng, tmp_path, monkeypatch, grid):
+    monkeypatch.setattr(batches, "LOOK", 1600)
     p = np.round(rng.random(2000), 1)  # 11 scores, which 5 bits tell apart
     y, place = (rng.random(2000) < p).astype(int), rng.choice(["a", "b"], 2000)
     frame = pl.DataFrame({"y": y, "p": p, "place": place})
@@ -354,17 +287,33 @@ def test_tied_files_are_grouped_by_the_engine_to_the_same_end(pl, rng, tmp_path,
     grouped = []
     whole = Query.grouped
     monkeypatch.setattr(Query, "grouped", lambda query: grouped.append(query) or whole(query))
-    scale = truecal.Scale(grid=grid)
-    data, _ = read_data(tmp_path / "a.csv", Columns("y", ("p",), scale=scale))
+    parts, _ = read_segments(tmp_path / "a.csv", Columns("y", ("p",), ("place",), scale=truecal.Scale(grid=grid)))
     assert grouped
-    assert data == Tally.from_arrays(y, p)
-    parts, _ = read_segments(tmp_path / "a.csv", Columns("y", ("p",), ("place",), scale=scale))
     assert parts["a",] == Tally.from_arrays(y[place == "a"], p[place == "a"])
-    frame.with_columns(pl.when(pl.col("p") == 0.3).then(None).otherwise(pl.col("p")).alias("p")).write_csv(
-        tmp_path / "b.csv"
+
+
+@pytest.mark.parametrize("grid", [None, 5])
+@pytest.mark.parametrize("missing", ["", "nan"])
+def test_tied_files_are_counted_whatever_is_missing(pl, rng, tmp_path, monkeypatch, grid, missing):
+    monkeypatch.setattr(batches, "BATCH", 300)
+    p = np.round(rng.random(2000), 1)
+    y = (rng.random(2000) < p).astype(int)
+    lines = [f"{label},{missing if score == 0.3 else score}" for label, score in zip(y, p, strict=True)]
+    (tmp_path / "a.csv").write_text("\n".join(["y,p", *lines]) + "\n")
+    rule = f"of 2,000 rows `p` is {'NaN' if missing else 'null'} in {(p == 0.3).sum()}"
+    scale = truecal.Scale(grid=grid)
+    with pytest.raises(ValueError, match=rule):
+        read_data(tmp_path / "a.csv", Columns("y", ("p",), scale=scale))
+    data, dropped = read_data(tmp_path / "a.csv", Columns("y", ("p",), on_null="drop", scale=scale))
+    assert data.tally == Tally.from_arrays(y[p != 0.3], p[p != 0.3])
+    assert dropped.startswith(f"of 2,000 rows {(p == 0.3).sum()} were dropped")
+
+
+def test_files_need_no_narwhals(pl, frame, tmp_path):
+    frame.write_parquet(tmp_path / "a.parquet")
+    code = (
+        "import sys; sys.modules['narwhals'] = None; import truecal; "
+        f"found = truecal.evaluate({str(tmp_path / 'a.parquet')!r}, label='y', score='p', by='place'); print(len(found))"
     )
-    missing = int((p == 0.3).sum())
-    with pytest.raises(ValueError, match=f"of 2,000 rows `p` is null in {missing}"):
-        read(tmp_path / "b.csv")
-    with pytest.warns(UserWarning, match=f"Of 2,000 rows {missing} were dropped"):
-        assert read(tmp_path / "b.csv", on_null="drop") == Tally.from_arrays(y[p != 0.3], p[p != 0.3])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "2\n"

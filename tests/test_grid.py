@@ -39,7 +39,7 @@ from truecal.bounds import bound_rejected
 from truecal.decisions import binomtest_rejects
 from truecal.grid import bits_for, cell
 from truecal.metrics import NAMED_METRICS, TCE, Binned
-from truecal.tally import Rows
+from truecal.tally import sort_rows
 
 SPECIAL = [0.0, -0.0, 5e-324, 1e-323, 1.73e-322, 4.049e-320, 1e-310, 2.0**-1022, 1e-300, 1e-6, 0.25, 0.5, 0.75, 1.0]
 TESTS = [BinomialMidP(), Score(), LikelihoodRatio(), StudentT(), BayesFactor(), BayesFactor(0.5, 0.5, 10), Binomial()]
@@ -471,4 +471,4 @@ def test_the_kernel_cuts_cells_where_the_arithmetic_does(rng, bits):
     np.testing.assert_array_equal(cells.key, keys[expected])
     np.testing.assert_array_equal(cells.n, np.diff(np.append(expected, len(score))))
     assert cells == Cells(bits, *cells.columns)  # which checks them
-    assert Cells.of(Rows.from_arrays(np.zeros(len(score)), score), bits) == cells
+    assert Cells.of(sort_rows(np.zeros(len(score)), score), bits) == cells

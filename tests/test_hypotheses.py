@@ -20,7 +20,7 @@ from truecal import (
     Tally,
 )
 from truecal.decisions import count_rejected
-from truecal.tally import Rows
+from truecal.tally import sort_rows
 
 TESTS = [Binomial(), BinomialMidP(), Score(), LikelihoodRatio(), StudentT(), BayesFactor(), BayesFactor(0.5, 0.5, 10)]
 
@@ -122,7 +122,7 @@ def test_binomial_p_value_is_scipys(pair, p):
         assert found < 1e-280
 
 
-@pytest.mark.parametrize("layout", [Tally.from_arrays, Rows.from_arrays])
+@pytest.mark.parametrize("layout", [Tally.from_arrays, sort_rows])
 def test_counts_on_data_equal_one_scipy_test_per_prediction(layout, rng):
     for size, make in [(400, lambda p: p), (400, lambda p: np.round(p, 2)), (300, lambda p: p**6)]:
         p = make(rng.beta(0.5, 3, size))
@@ -140,7 +140,7 @@ def test_counts_on_data_equal_one_scipy_test_per_prediction(layout, rng):
                 assert found.tolist() == expected
 
 
-@pytest.mark.parametrize("layout", [Tally.from_arrays, Rows.from_arrays])
+@pytest.mark.parametrize("layout", [Tally.from_arrays, sort_rows])
 def test_scores_at_the_very_end_of_an_interval_are_decided_by_scipy(layout):
     """Every score within a few steps of an end: all in doubt, all handed over, none decided differently."""
     for k, n in [(3, 40), (0, 40), (17, 60), (60, 60), (29, 33)]:

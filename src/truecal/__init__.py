@@ -101,6 +101,8 @@ if TYPE_CHECKING:
     from truecal.windows import drift as drift
     from truecal.windows import judge_windows as judge_windows
 
+__version__ = "0.1.0"
+
 _WHERE = {
     "api": "ace compute ece mce rmsce tce",
     "binning": "BinQuality BoundedIsotonic Edges Isotonic Partition Quantile Uniform measure_bins",
@@ -145,10 +147,6 @@ __all__ = sorted(_HOME)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("truecal")
     if name not in _HOME:
         raise AttributeError(f"module 'truecal' has no attribute {name!r}")
     from importlib import import_module

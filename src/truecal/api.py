@@ -15,7 +15,7 @@ from truecal.classes import Multiclass, as_matrix, one_vs_rest, refuse_class_opt
 from truecal.decisions import Test, Tolerance, as_tolerance
 from truecal.hypotheses import Binomial
 from truecal.metrics import Binned, Gap, Metric, Rejection, check_metric
-from truecal.tally import Rows, Sorted, Tally
+from truecal.tally import Sorted, Tally, sort_rows
 
 
 def tce(
@@ -157,7 +157,7 @@ def compute(metric: Metric, y_true: Any, y_prob: Any, *, pos_label: Any = None, 
         n, k, sums, scores_ok, labels_ok = _kernel.fixed_bins(score, label, scheme.edges, isinstance(scheme, Uniform))
         arrays.refuse_values(score, label, scores_ok, labels_ok)
         return metric.norm(n, metrics.gaps(n, k, sums))
-    return _warned(metric, Rows.from_arrays(y_true, y_prob, pos_label))
+    return _warned(metric, sort_rows(y_true, y_prob, pos_label))
 
 
 def _warned(metric: Metric, data: Sorted) -> float:

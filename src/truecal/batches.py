@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from truecal.arrays import AnyArray
+from truecal.engines import engine_of, is_lazy, language, native
 from truecal.query import KINDS, Query
-from truecal.spool import packed
+from truecal.spool import Spool, packed
 from truecal.tally import Ints
 
 BATCH = 1 << 19
@@ -22,39 +23,61 @@ RADIX = 1 << 16  # codes up to here sort in linear time
 def batches(query: Query, tied: int = TIED) -> Iterator[Any] | None:
     """Frames with the columns `label`, `score0` and `by0`, `by1`, ...; None where the engine does better by itself.
 
-    That is: where the columns are elsewhere, and where so many rows share a score and segment, by the first of them.
+    That is: where the columns are elsewhere, and where segments are asked for and so many rows share one and a score,
+    by the first of them.
     """
-    import narwhals as nw
-
+    if not query.here:
+        return None
     wanted = query.renamed()
-    if isinstance(wanted, nw.DataFrame):
+    if not is_lazy(wanted):
         return iter([wanted])
-    if not wanted.implementation.is_polars():
-        return None
-    with query.reading():
-        first = wanted.head(LOOK).collect("polars")
-    if len(first) == LOOK and first.select(nw.exclude("label")).unique().shape[0] * tied <= LOOK:
-        return None
-    parts = wanted.to_native().collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming")
-    return (nw.from_native(part) for part in parts)
+    if query.columns.by:
+        with query.reading():
+            first = wanted.head(LOOK).collect()
+        if len(first) == LOOK and first.drop("label").n_unique() * tied <= LOOK:
+            return None
+    parts: Iterator[Any] = wanted.collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming")
+    return parts
+
+
+def take_part(query: Query, part: Any, spool: Spool) -> Ints:
+    """A batch's rows into a spool; how many there are of each status."""
+    counts = np.zeros(KINDS, dtype=np.int64)
+    if _is_plain(query, part):
+        counts[0] = spool.take(_floats(part["score0"]), part["label"].to_numpy())
+        part = part[int(counts[0]) :]
+    if len(part):
+        score, one, status = _judged(query, part)
+        counts += np.bincount(status, minlength=KINDS)
+        usable = status == 0
+        spool.take(score[usable], one[usable])
+    return counts
 
 
 def pack_part(query: Query, part: Any) -> tuple[AnyArray, AnyArray | None, Ints]:
     """The keys of a batch's rows, which rows they are of (None for all), and how many rows there are of each status."""
-    counts = np.zeros(KINDS, dtype=np.int64)
-    score, label = part["score0"], part["label"]
-    if query.columns.pos_label is None and not score.null_count() and not label.null_count():
-        keys = packed(_floats(score), label.to_numpy())
+    if _is_plain(query, part):
+        keys = packed(_floats(part["score0"]), part["label"].to_numpy())
         if keys is not None:
-            counts[0] = len(part)
-            return keys, None, counts
-    judged = query.judged(part)
-    status = judged["status"].to_numpy().astype(np.uint8)
-    counts += np.bincount(status, minlength=KINDS)
+            return keys, None, len(part) * (np.arange(KINDS) == 0)
+    score, one, status = _judged(query, part)
     usable = status == 0
-    keys = packed(_floats(judged["score0"])[usable], judged["one"].to_numpy()[usable].astype(np.uint8))
+    keys = packed(score[usable], one[usable])
     assert keys is not None, "rows of status 0 can be used"
-    return keys, usable, counts
+    return keys, usable, np.bincount(status, minlength=KINDS)
+
+
+def _is_plain(query: Query, part: Any) -> bool:
+    """Whether labels and scores may be taken as they are."""
+    missing = part["score0"].null_count() or part["label"].null_count()
+    return query.columns.pos_label is None and not missing
+
+
+def _judged(query: Query, part: Any) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Scores, labels and statuses."""
+    judged = query.judged(part)
+    one, status = (judged[name].to_numpy().astype(np.uint8) for name in ("one", "status"))
+    return _floats(judged["score0"]), one, status
 
 
 def part_segments(part: Any, columns: int) -> tuple[list[tuple[Any, ...]], AnyArray]:
@@ -84,33 +107,30 @@ def part_segments(part: Any, columns: int) -> tuple[list[tuple[Any, ...]], AnyAr
 
 def _floats(series: Any) -> AnyArray:
     """Scores as an array of float32 or float64; missing ones may be anything."""
-    import narwhals as nw
-
-    if series.dtype not in (nw.Float32, nw.Float64):
-        series = series.cast(nw.Float64)
+    pl = language(series)
+    if series.dtype not in (pl.Float32, pl.Float64):
+        series = series.cast(pl.Float64)
     array = series.to_numpy()
     return np.asarray(array if array.dtype.kind == "f" else array.astype(np.float64))
 
 
 def _codes(series: Any) -> tuple[list[Any], Ints]:
     """The distinct values of a column, and each row's place among them; the last is None where values are missing."""
-    import narwhals as nw
-
-    native = series.to_native()
-    if series.implementation.is_pandas_like():
-        code, distinct = native.factorize()
+    pl, engine = language(series), engine_of(series)
+    if engine in ("pandas", "modin", "cudf"):
+        code, distinct = native(series).factorize()
         values, code = list(distinct), np.asarray(code, dtype=np.int64)
-    elif series.implementation.is_pyarrow():
-        encoded = native.combine_chunks().dictionary_encode()
+    elif engine == "pyarrow":
+        encoded = native(series).combine_chunks().dictionary_encode()
         values, code = encoded.dictionary.to_pylist(), encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
-    elif series.dtype in (nw.String, nw.Categorical, nw.Enum):
-        words = series.cast(nw.String)
+    elif series.dtype in (pl.String, pl.Categorical, pl.Enum):
+        words = series.cast(pl.String)
         values = words.drop_nulls().unique().to_list()
-        physical = words.cast(nw.Enum(values)).to_native().to_physical()
+        physical = native(words.cast(pl.Enum(values))).to_physical()
         code = physical.cast(int).fill_null(-1).to_numpy()
     else:
         values = series.drop_nulls().unique().sort().to_list()
-        code = native.rank("dense").cast(int).fill_null(0).to_numpy() - 1
+        code = native(series).rank("dense").cast(int).fill_null(0).to_numpy() - 1
     missing = code < 0
     if missing.any():
         code = np.where(missing, len(values), code)

@@ -13,6 +13,7 @@ import sys
 import warnings
 from typing import Any, NoReturn, TextIO
 
+from truecal import __version__
 from truecal.parsing import UsageError, suggest
 from truecal.terminal import Terminal
 
@@ -82,9 +83,7 @@ def _run(words: list[str]) -> int:
         print(text, file=sys.stdout if first else sys.stderr)
         return 0 if first else 2
     if first == "--version":
-        from importlib.metadata import version
-
-        print(f"truecal {version('truecal')}")
+        print(f"truecal {__version__}")
         return 0
     if first not in options.COMMANDS:
         raise UsageError(f"there is no command {first!r}{suggest(first, list(options.COMMANDS))}")

@@ -276,7 +276,7 @@ def _between(inside: Ints, outside: Ints) -> list[int]:
     def holds(places: Ints, entry: int) -> bool:
         return any(places[i] <= entry < places[i + 1] for i in (0, 2, 4))
 
-    turns = np.unique(np.concatenate([inside, outside])).tolist()
+    turns = sorted({*inside.tolist(), *outside.tolist()})
     return [
         entry
         for first, last in pairwise(turns)

@@ -49,8 +49,8 @@ class Scanned:
     numbers: tuple[str, ...]
 
     @contextmanager
-    def explained(self, *errors: type[Exception]) -> Iterator[None]:
-        """Turn what polars says of a broken file, in whatever errors, into one that names the file."""
+    def explained(self) -> Iterator[None]:
+        """Turn what polars says of a broken file into an error that names the file."""
         import polars as pl
 
         kinds: tuple[type[Exception], ...] = (
@@ -59,7 +59,6 @@ class Scanned:
             EOFError,
             zlib.error,
             gzip.BadGzipFile,
-            *errors,
         )
         try:
             yield

@@ -11,6 +11,7 @@ import numpy as np
 
 from truecal import files
 from truecal.arrays import listed
+from truecal.engines import is_lazy, language, opened
 
 Kind = Literal["binary", "fraction", "number", "text"]
 Role = Literal["label", "score", "time"]
@@ -178,15 +179,11 @@ def guess_time(data: Any, *, format: str | None = None) -> str:
     >>> truecal.guess_time(pl.DataFrame({"y": [0], "p": [0.1], "day": [datetime.date(2026, 1, 31)]}))
     'day'
     """
-    import narwhals as nw
-
     if files.is_path(data):
-        source = files.open_files(data, format=format, dates=True)
-        with source.explained():
-            schema = nw.from_native(source.frame).collect_schema()
-    else:
-        schema = nw.from_native(data).collect_schema()
-    found = [name for name, kind in schema.items() if kind in (nw.Date, nw.Datetime)]
+        data = files.open_files(data, format=format, dates=True).frame
+    frame = opened(data)
+    pl, schema = language(frame), frame.collect_schema()
+    found = [name for name, kind in schema.items() if kind in (pl.Date, pl.Datetime)]
     if len(found) != 1:
         raise UnclearColumns("time", found, list(schema))
     return str(found[0])
@@ -205,16 +202,12 @@ def refuse_swapped(data: Any, label: str, scores: Iterable[str], format: str | N
 
 def look(data: Any, format: str | None = None) -> dict[str, Kind]:
     """What the first rows of each column hold; columns that can be neither label nor score are left out."""
-    import narwhals as nw
-
-    frame: Any
     if files.is_path(data):
         source = files.open_files(data, format=format)
         with source.explained():
-            frame = nw.from_native(source.frame.head(ROWS).collect())
-    else:
-        frame = nw.from_native(data).head(ROWS)
-        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+            data = source.frame.head(ROWS).collect()
+    frame = opened(data).head(ROWS)
+    frame = frame.collect() if is_lazy(frame) else frame
     if not len(frame):
         raise ValueError("The data must hold at least one row; they hold none.")
     found = {name: _kind(frame[name]) for name in frame.columns}
@@ -222,12 +215,11 @@ def look(data: Any, format: str | None = None) -> dict[str, Kind]:
 
 
 def _kind(column: Any) -> Kind | None:
-    import narwhals as nw
-
-    if column.dtype == nw.Boolean:
+    pl = language(column)
+    if column.dtype == pl.Boolean:
         return "binary"
     if not column.dtype.is_numeric():
-        return "text" if column.dtype == nw.String and column.drop_nulls().n_unique() == 2 else None
+        return "text" if column.dtype == pl.String and column.drop_nulls().n_unique() == 2 else None
     values = column.drop_nulls().to_numpy().astype(np.float64)
     values = values[np.isfinite(values)]
     if not len(values):

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from truecal.arrays import listed
-from truecal.batches import TIED, VERY_TIED, batches, pack_part, part_segments
+from truecal.batches import TIED, VERY_TIED, batches, pack_part, part_segments, take_part
 from truecal.cells import Cells
 from truecal.pairs import Pairs
 from truecal.progress import Clock, Progress
@@ -136,16 +136,14 @@ def read_data(frame: Any, columns: Columns) -> tuple[Sorted | Cells, str]:
 
 def _read(query: Query, bits: int | None) -> tuple[Sorted | Cells, str]:
     """The observations of a query that has no segments, and what was dropped, in words."""
-    parts = batches(query, TIED if bits is None else VERY_TIED)
+    parts = batches(query)
     if parts is None:
         segments, dropped = _grouped(query, bits)
         return segments[()], dropped
     spool, counts = Spool(query.columns.scale.memory, bits), np.zeros(KINDS, dtype=np.int64)
     with query.reading(), Progress(query.rows, "rows") as progress:
         for part in parts:
-            keys, _, found = pack_part(query, part)
-            spool.add(keys)
-            counts += found
+            counts += take_part(query, part, spool)
             progress.step(len(part))
     dropped = query.refuse(counts)
     data = spool.gathered()
@@ -175,7 +173,7 @@ def _read_apart(query: Query, bits: int | None) -> tuple[dict[Segment, Tally | C
             plain = zip(*columns, strict=True) if names else [()]
             for key, begin, end in zip(plain, [0, *ends[:-1]], ends, strict=True):
                 if begin < end:
-                    spools.setdefault(key, Spool(IN_MEMORY, bits)).add(keys[begin:end])
+                    spools.setdefault(key, Spool(IN_MEMORY, bits, count=False)).add(keys[begin:end])
             counts += found
             progress.step(len(part))
     dropped = query.refuse(counts)
@@ -221,10 +219,9 @@ def read_pairs(frame: Any, columns: Columns) -> tuple[Pairs, str]:
 
 def _grouped(query: Query, bits: int | None) -> tuple[dict[Segment, Tally | Cells], str]:
     """The observations of each segment, grouped in the engine; by score there, where that is here and many are tied."""
-    here = query.frame.implementation.is_polars()
     with query.reading(), Clock("grouping"):
-        lines = query.grouped() if bits is None or here else query.gridded(bits)
-    if bits is None or not here:
+        lines = query.grouped() if bits is None or query.here else query.gridded(bits)
+    if bits is None or not query.here:
         return _split(query, lines, bits)
     exact, dropped = _split(query, lines)
     return {key: Cells.of(part.tally, bits).simplified() for key, part in exact.items()}, dropped

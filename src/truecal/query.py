@@ -1,4 +1,4 @@
-"""What is asked of a dataframe: its rows as a few columns, each row with a status; through narwhals, in any engine.
+"""What is asked of a dataframe: its rows as a few columns, each row with a status; in any engine.
 
 A row can be used, or it is one of a few kinds that cannot, which are counted in the same pass. Columns that are in this
 process stream out in batches; anything else is grouped by score in its engine, and what comes back is one line for
@@ -18,6 +18,7 @@ import numpy as np
 from truecal import files
 from truecal.arrays import AnyArray
 from truecal.binning import BoundedIsotonic
+from truecal.engines import brought_home, collected, engine_of, is_lazy, language, native, opened
 from truecal.grid import MOST, bits_for, cell, check_bits
 
 OnNull = Literal["raise", "drop"]
@@ -87,11 +88,15 @@ class Query:
     @classmethod
     def of(cls, frame: Any, columns: Columns) -> Query:
         """A question to a dataframe or to files, once the columns are known to be there and of the right kinds."""
-        native, source = _open(frame, columns.format, columns.scores, bool(columns.windows))
-        schema = native.collect_schema()
+        data, source = _open(frame, columns.format, columns.scores, bool(columns.windows))
         if source is not None:
             source.check_dates(columns.windows)
-        return cls(native, _checked(columns, schema), source)
+        return cls(data, _checked(columns, data), source)
+
+    @property
+    def here(self) -> bool:
+        """Whether the columns stream through this process, or are in it already."""
+        return not is_lazy(self.frame) or engine_of(self.frame) == "polars"
 
     @property
     def rows(self) -> int | None:
@@ -102,70 +107,63 @@ class Query:
 
     def reading(self) -> AbstractContextManager[None]:
         """While a file is read, errors name it."""
-        from narwhals.exceptions import NarwhalsError
-
-        return nullcontext() if self.source is None else self.source.explained(NarwhalsError)
+        return nullcontext() if self.source is None else self.source.explained()
 
     def renamed(self) -> Any:
         """The columns alone: `label`, `score0`, ..., `by0`, ..."""
-        import narwhals as nw
-
+        pl = language(self.frame)
         return self.frame.select(
-            nw.col(self.columns.label).alias("label"),
-            *(nw.col(name).alias(f"score{i}") for i, name in enumerate(self.columns.scores)),
+            pl.col(self.columns.label).alias("label"),
+            *(pl.col(name).alias(f"score{i}") for i, name in enumerate(self.columns.scores)),
             *(self._segment(name).alias(f"by{i}") for i, name in enumerate(self.columns.by)),
         )
 
     def judged(self, rows: Any, *others: str) -> Any:
         """Renamed columns as segments, scores, `one` (1 for a positive, else 0), `status`, and others as they are."""
-        import narwhals as nw
-
-        schema = rows.collect_schema()
-        y = nw.col("label")
+        pl, schema = language(rows), rows.collect_schema()
+        y = pl.col("label")
         if self.columns.pos_label is not None:
             positive, usable = y == self.columns.pos_label, ~y.is_null()
-        elif schema["label"] == nw.Boolean:
+        elif schema["label"] == pl.Boolean:
             positive, usable = y, ~y.is_null()
         else:
             positive, usable = y == 1, (y == 0) | (y == 1)
-        single = [schema[name] == nw.Float32 for name in self._score_names]
+        single = [schema[name] == pl.Float32 for name in self._score_names]
         p = [
-            nw.col(name) if narrow else nw.col(name).cast(nw.Float64)
+            pl.col(name) if narrow else pl.col(name).cast(pl.Float64)
             for name, narrow in zip(self._score_names, single, strict=True)
         ]
-        status: Any = nw.when(usable).then(nw.lit(0)).otherwise(nw.lit(5))
+        status: Any = pl.when(usable).then(pl.lit(0)).otherwise(pl.lit(5))
         kinds: tuple[tuple[int, Callable[[Any], Any]], ...] = (
             (3, lambda x: (x < 0) | (x > 1)),
             (2, lambda x: x.is_nan()),
             (1, lambda x: x.is_null()),
         )
-        status = nw.when(y.is_null()).then(nw.lit(4)).otherwise(status)
+        status = pl.when(y.is_null()).then(pl.lit(4)).otherwise(status)
         for code, condition in kinds:
             for x in p:
-                status = nw.when(condition(x)).then(nw.lit(code)).otherwise(status)
-        one = nw.when(positive).then(nw.lit(1)).otherwise(nw.lit(0))
+                status = pl.when(condition(x)).then(pl.lit(code)).otherwise(status)
+        one = pl.when(positive).then(pl.lit(1)).otherwise(pl.lit(0))
         return rows.select(*self._segment_names, *p, one.alias("one"), status.alias("status"), *others)
 
     def _segment(self, name: str) -> Any:
         """A column that makes segments: as it is, or a time cut into windows."""
-        import narwhals as nw
-
+        pl = language(self.frame)
         every = self.columns.windows.get(name)
         if every is None:
-            return nw.col(name)
+            return pl.col(name)
         # engines do not agree on weeks: days come home, and are put together there
-        return nw.col(name).cast(nw.Datetime("us")).dt.truncate("1d" if every == "1w" else every)
+        return pl.col(name).cast(pl.Datetime("us")).dt.truncate("1d" if every == "1w" else every)
 
     def bits(self) -> int | None:
         """The bits of the grid to use, or None where scores stay exact."""
-        import narwhals as nw
-
         grid, limit = self.columns.scale.grid, self.columns.scale.limit
         if grid != "auto":
             return grid
-        if isinstance(self.frame, nw.DataFrame) or self.frame.implementation.is_polars():
+        if self.here:
             return None
-        total = int(collected(self.frame.select(nw.len().alias("rows")))["rows"][0])
+        pl = language(self.frame)
+        total = int(collected(self.frame.select(pl.len().alias("rows")))["rows"][0])
         if total <= limit:
             return None
         return choose_bits(total)
@@ -175,40 +173,38 @@ class Query:
 
         Rows are grouped by everything that is asked of them, and judged afterwards, when they are few.
         """
-        import narwhals as nw
-
-        if self.frame.implementation.is_dask():  # which mixes groups up where only lengths are asked for
+        pl = language(self.frame)
+        if engine_of(self.frame) == "dask":  # which mixes groups up where only lengths are asked for
             keys = *self._segment_names, "status", *self._score_names
-            count = nw.len().alias("n"), nw.col("one").sum().alias("pos")
+            count = pl.len().alias("n"), pl.col("one").sum().alias("pos")
             return _counted(self._held().group_by(*keys).agg(*count), ("status", "n", "pos"))
         rows = self.renamed()
-        found = brought_home(rows.group_by(*rows.collect_schema()).agg(nw.len().alias("n")))
+        found = brought_home(rows.group_by(*rows.collect_schema()).agg(pl.len().alias("n")))
         lines = _counted(self.judged(found, "n"), ("status", "n"))
         lines["pos"] = np.where(lines.pop("one") == 1, lines["n"], 0)
         return lines
 
     def gridded(self, bits: int) -> dict[str, Any]:
         """One line for each segment, status and cell: also the sum, the smallest and the largest of its scores."""
-        import narwhals as nw
-
-        rows = self._held().with_columns(nw.col("score0").cast(nw.Float64))
+        pl = language(self.frame)
+        rows = self._held().with_columns(pl.col("score0").cast(pl.Float64))
         steps = 0
 
         def hold(value: Any) -> Any:
             nonlocal rows, steps
             steps += 1
             rows = rows.with_columns(value.alias(f"step{steps}"))
-            return nw.col(f"step{steps}")
+            return pl.col(f"step{steps}")
 
         def where(condition: Any, a: Any, b: Any) -> Any:
-            return nw.when(condition).then(a).otherwise(b)
+            return pl.when(condition).then(a).otherwise(b)
 
-        key = cell(nw.col("score0"), bits, where, hold)  # which adds steps to the rows
+        key = cell(pl.col("score0"), bits, where, hold)  # which adds steps to the rows
         rows = rows.with_columns(key.alias("key"))
-        score = nw.col("score0")
+        score = pl.col("score0")
         found = rows.group_by(*self._segment_names, "status", "key").agg(
-            nw.len().alias("n"),
-            nw.col("one").sum().alias("pos"),
+            pl.len().alias("n"),
+            pl.col("one").sum().alias("pos"),
             score.sum().alias("total"),
             score.min().alias("low"),
             score.max().alias("high"),
@@ -225,10 +221,9 @@ class Query:
 
     def _held(self) -> Any:
         """The rows with their status; those that cannot be used need no score of their own."""
-        import narwhals as nw
-
-        usable = nw.col("status") == 0
-        held = [nw.when(usable).then(nw.col(name)).otherwise(nw.lit(0.0)).alias(name) for name in self._score_names]
+        pl = language(self.frame)
+        usable = pl.col("status") == 0
+        held = [pl.when(usable).then(pl.col(name)).otherwise(pl.lit(0.0)).alias(name) for name in self._score_names]
         return self.judged(self.renamed()).with_columns(*held)
 
     def refuse(self, counts: AnyArray) -> str:
@@ -258,9 +253,8 @@ class Query:
         """Refuse a positive label that no row has, unless all rows are of one other label."""
         if self.columns.pos_label is None or positives:
             return
-        import narwhals as nw
-
-        found = self.frame.select(nw.col(self.columns.label).alias("label")).unique()
+        pl = language(self.frame)
+        found = self.frame.select(pl.col(self.columns.label).alias("label")).unique()
         labels = [value for value in collected(found.head(4), ("label",))["label"] if value is not None]
         if len(labels) > 1:
             told = ", ".join(map(repr, sorted(labels, key=str)[:3]))
@@ -279,47 +273,36 @@ def column_names(frame: Any, format: str | None = None) -> list[str]:
 
 def join_columns(frame: Any, other: Any, on: list[str], names: Mapping[str, str], format: str | None = None) -> Any:
     """A frame with columns of another beside its own, under new names; every row must have its one match."""
-    import narwhals as nw
-
     left, right = (_open(part, format, ())[0] for part in (frame, other))
-    for native in (left, right):
+    for side in (left, right):
         for name in on:
-            check_column("on", name, list(native.collect_schema()))
+            check_column("on", name, list(side.collect_schema()))
     for name in names:
         check_column("score", name, list(right.collect_schema()))
-    if isinstance(left, nw.LazyFrame) != isinstance(right, nw.LazyFrame):
+    if is_lazy(left) != is_lazy(right):
         left, right = left.lazy(), right.lazy()
-    picked = right.select(*on, *(nw.col(old).alias(new) for old, new in names.items()))
+    pl = language(left)
+    picked = right.select(*on, *(pl.col(old).alias(new) for old, new in names.items()))
     joined = left.join(picked, on=on, how="inner")
-    rows = [int(collected(part.select(nw.len().alias("rows")))["rows"][0]) for part in (left, joined)]
+    rows = [int(collected(part.select(pl.len().alias("rows")))["rows"][0]) for part in (left, joined)]
     if rows[0] != rows[1]:
         raise ValueError(
             f"Every row must have one match by {', '.join(map(repr, on))}; for {rows[0]:,} rows there are {rows[1]:,} "
             "matches."
         )
-    return joined.to_native()
+    return native(joined)
 
 
 def _open(
     frame: Any, format: str | None, numbers: tuple[str, ...], dates: bool = False
 ) -> tuple[Any, files.Scanned | None]:
-    """A narwhals frame of what was given, and the files behind it where there are any."""
-    try:
-        import narwhals as nw
-    except ImportError as error:
-        raise ImportError("Dataframes need narwhals: pip install 'truecal[frames]'") from error
+    """The frame of what was given, and the files behind it where there are any."""
     source = None
     if files.is_path(frame):
         source = files.open_files(frame, format=format, numbers=numbers, dates=dates)
     elif format is not None:
         raise ValueError(f"`format` is for files; `frame` is {type(frame).__name__}.")
-    try:
-        return nw.from_native(frame if source is None else source.frame), source
-    except TypeError as error:
-        raise TypeError(
-            "`frame` must be a dataframe of pandas, polars, pyarrow, DuckDB, PySpark, Dask or Ibis, or a path; "
-            f"it is {type(frame).__name__}."
-        ) from error
+    return opened(frame if source is None else source.frame), source
 
 
 def check_column(role: str, name: str, columns: Sequence[str]) -> None:
@@ -330,15 +313,14 @@ def check_column(role: str, name: str, columns: Sequence[str]) -> None:
         raise ValueError(f"`{role}` must be one of the columns {', '.join(map(repr, columns))}; it is {name!r}.{hint}")
 
 
-def _checked(columns: Columns, schema: Any) -> Columns:
+def _checked(columns: Columns, frame: Any) -> Columns:
     """Refuse columns that are not there or of the wrong kind; read a positive label given as text."""
-    import narwhals as nw
-
+    pl, schema = language(frame), frame.collect_schema()
     roles = [("label", columns.label), *(("score", name) for name in columns.scores)]
     for role, name in [*roles, *(("by", name) for name in columns.by)]:
         check_column(role, name, list(schema))
     kind = schema[columns.label]
-    plain = kind.is_numeric() or kind == nw.Boolean
+    plain = kind.is_numeric() or kind == pl.Boolean
     for name in columns.scores:
         if not schema[name].is_numeric():
             raise TypeError(f"`{name}` must hold numbers in [0, 1]; it holds {schema[name]}.")
@@ -364,29 +346,8 @@ def _checked(columns: Columns, schema: Any) -> Columns:
 
 def _counted(frame: Any, counts: tuple[str, ...]) -> dict[str, Any]:
     """A small frame's columns, its counts as integers, whatever an engine's sums are."""
-    import narwhals as nw
-
-    return collected(frame.with_columns(*(nw.col(name).cast(nw.Int64) for name in counts)))
-
-
-def brought_home(frame: Any) -> Any:
-    """A small frame in this process; DuckDB's, which are here, stay relations."""
-    import narwhals as nw
-
-    if not isinstance(frame, nw.LazyFrame) or frame.implementation.is_duckdb():
-        return frame
-    return frame.collect("polars", engine="streaming") if frame.implementation.is_polars() else frame.collect()
-
-
-def collected(frame: Any, lists: tuple[str, ...] = ("by",)) -> dict[str, Any]:
-    """A small frame's columns, from wherever it is: arrays, or lists for names that begin as said."""
-    import narwhals as nw
-
-    home = brought_home(frame)
-    if isinstance(home, nw.LazyFrame):  # DuckDB: straight to NumPy, which needs no pyarrow and half the memory
-        columns = home.to_native().fetchnumpy()
-        return {name: c.tolist() if name.startswith(lists) else c for name, c in columns.items()}
-    return {name: home[name].to_list() if name.startswith(lists) else home[name].to_numpy() for name in home.columns}
+    pl = language(frame)
+    return collected(frame.with_columns(*(pl.col(name).cast(pl.Int64) for name in counts)))
 
 
 def _parsed(pos_label: str, label: str, kind: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from truecal.tally import Floats, Ints, Tally, trusted
 
 MOST_TOGETHER = 64
 ROWS_AT_ONCE = 200_000
-RandomState = int | np.random.Generator | np.random.RandomState | None
+# in words: to import `np.random` takes a while, and few need it
+RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
 
 def redraw(

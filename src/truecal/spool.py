@@ -1,8 +1,9 @@
 """Observations that arrive in batches: packed as they come, sorted once, in the memory of one integer a row.
 
-Where many rows share their scores they are folded into a tally on the way. Where they outgrow the memory allowed they
-go to disk: every full buffer is sorted and cut at the same keys, so that each piece of the key range gathers in a file
-of its own; at the end the pieces are sorted one after another into one file, which is then read as if it were memory.
+Where many rows share their scores they are counted at once, or folded into a tally on the way. Where they outgrow the
+memory allowed they go to disk: every full buffer is sorted and cut at the same keys, so that each piece of the key
+range gathers in a file of its own; at the end the pieces are sorted one after another into one file, which is then read
+as if it were memory.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from truecal import _kernel
 from truecal.arrays import AnyArray
 from truecal.cells import Cells
 from truecal.tally import Rows, Sorted, Tally, group_keys, pack_keys, sort_keys
+from truecal.ties import TIED, Ties
 
 FOLD = 1 << 20  # rows between looks at how many of them share their scores
-TIED = 4  # rows a score, on average, from which on folding pays
 MEMORY = 4 << 30
 
 
@@ -40,15 +41,31 @@ class Spool:
         The bytes that keys may take; beyond, they go to a temporary folder, which vanishes with the data.
     bits : int, optional
         Keep the cells of a grid of so many bits instead of the scores; they need no disk.
+    count : bool
+        Count rows as long as many are the same, in a table of up to 4 MB.
     """
 
-    def __init__(self, memory: int = MEMORY, bits: int | None = None) -> None:
+    def __init__(self, memory: int = MEMORY, bits: int | None = None, *, count: bool = True) -> None:
         self._memory, self._bits = memory, bits
         self._keys: AnyArray = np.empty(0, dtype=np.int32)
         self._used = 0
         self._tally: Tally | Cells | None = None
+        self._ties = Ties() if count else None
         self._folding = True
         self._disk: _Disk | None = None
+
+    def take(self, score: AnyArray, label: AnyArray) -> int:
+        """Take a batch of rows in, from the first on; how many: all, unless some are not a score in [0, 1] and a
+        label."""
+        counted = 0 if self._ties is None else self._ties.add(score, label)
+        if counted == len(score):
+            return counted
+        keys = packed(score[counted:], label[counted:])
+        if keys is None:
+            return counted
+        self._settle()
+        self.add(keys)
+        return len(score)
 
     def add(self, keys: AnyArray) -> None:
         """Take a batch of keys in, as `packed` makes them."""
@@ -71,8 +88,10 @@ class Spool:
 
     def gathered(self) -> Sorted | Cells:
         """All of it at the end, in whatever form is smallest: the spool is used up."""
+        self._settle()
         if self._bits is not None:
-            self._fold()
+            if self._used or self._tally is None:
+                self._fold()
             return cast(Cells, self._tally)
         if self._disk is not None:
             self._spill()
@@ -82,7 +101,23 @@ class Spool:
         sort_keys(self._keys)
         if self._tally is None:
             return Rows(self._keys)
-        return cast(Tally, self._tally) + group_keys(self._keys)
+        tally = cast(Tally, self._tally)
+        return tally + group_keys(self._keys) if self._used else tally
+
+    def _settle(self) -> None:
+        """End the counting: what was counted becomes a tally, or keys."""
+        ties, self._ties = self._ties, None
+        if ties is None or not ties.rows:
+            return
+        keys, counts = ties.found()
+        if not ties.tied:
+            rows = np.repeat(keys, counts)
+            self.take((rows >> 1).view(np.float64), (rows & 1).astype(np.uint8))
+            return
+        tally = group_keys(keys, counts)
+        self._tally = tally if self._bits is None else Cells.of(tally, self._bits)
+        if not _kernel.fits_float(tally.score):
+            self._widen()
 
     def _fold(self) -> None:
         keys = self._keys[: self._used]

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from hashlib import blake2b
-from importlib.metadata import version
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from truecal import files
+from truecal import __version__, files
 from truecal.cells import Cells
 from truecal.files import PathLike
 from truecal.grid import cell
@@ -179,7 +178,7 @@ def _settings(data: bytes) -> dict[str, Any]:
         raise ValueError("it is damaged: its settings cannot be read" + MENDING) from error
     if isinstance(schema, int) and schema > SCHEMA:
         raise ValueError(
-            f"it is of version {schema}, written by truecal {own}; truecal {version('truecal')} reads up to {SCHEMA}."
+            f"it is of version {schema}, written by truecal {own}; truecal {__version__} reads up to {SCHEMA}."
             "\n\nHint: update truecal."
         )
     return dict(settings)
@@ -214,7 +213,7 @@ def _encode(summary: Summary) -> bytes:
     joined = [np.concatenate(column) for column in zip(*numbers, strict=True)]
     settings = {
         OPENING.decode()[2:-3]: SCHEMA,
-        "version": version("truecal"),
+        "version": __version__,
         "by": summary.by,
         "windows": summary.windows,
         "label": summary.label,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from importlib.metadata import version
 from typing import Any, TypedDict
 
+from truecal import __version__
 from truecal.binning import BinningLike
 from truecal.decisions import Test, Tolerance, as_tolerance
 from truecal.hypotheses import Binomial
@@ -129,7 +129,7 @@ def evaluate_tally(
         scores=scores,
         shapes={name: shapes[key] for name, key in keys.items()},
         notes=tuple(notes),
-        version=version("truecal"),
+        version=__version__,
     )
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from truecal import _kernel, arrays
 from truecal.arrays import AnyArray
+from truecal.ties import Ties
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -72,7 +73,7 @@ class Tally:
         float32 or float16 in [0, 1]; `sample_weight` whole numbers that say how often each row was seen.
         """
         if sample_weight is None:
-            return group_keys(Rows.from_arrays(y_true, y_prob, pos_label).key)
+            return sort_rows(y_true, y_prob, pos_label).tally
         key = _pack(*arrays.pair(y_true, y_prob, pos_label))
         weight = arrays.weights(sample_weight, len(key))
         seen = weight > 0
@@ -160,12 +161,6 @@ class Rows:
 
     key: AnyArray
 
-    @classmethod
-    def from_arrays(cls, y_true: Any, y_prob: Any, pos_label: Any = None) -> Rows:
-        key = _pack(*arrays.pair(y_true, y_prob, pos_label))
-        sort_keys(key)
-        return cls(key)
-
     @property
     def entries(self) -> tuple[AnyArray]:
         """The column, as the kernel takes it."""
@@ -203,6 +198,19 @@ class Rows:
 
 Sorted = Tally | Rows
 MOST = 2**46
+FEW = 1 << 18  # rows that are sorted sooner than anything is known about them
+
+
+def sort_rows(y_true: Any, y_prob: Any, pos_label: Any = None) -> Sorted:
+    """Observations sorted by score: grouped where many share theirs, else row by row."""
+    score, label = arrays.pair(y_true, y_prob, pos_label)
+    if len(score) > FEW:
+        ties = Ties(len(score))
+        if ties.add(score, label) == len(score) and ties.tied:
+            return group_keys(*ties.found())
+    key = _pack(score, label)
+    sort_keys(key)
+    return Rows(key)
 
 
 def _first_above(data: Sorted, threshold: float) -> int:
