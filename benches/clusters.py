@@ -27,7 +27,12 @@ import truecal
 from truecal import Tally
 
 PARTS = 16
-WORK = {"bare": "bare group-by", "tally": "tally_frame", "segments": "tally_segments, 10"}
+WORK = {
+    "bare": "bare group-by",
+    "tally": "tally_frame",
+    "segments": "tally_segments, 10",
+    "grid": "summarize, a grid of 13 bits",
+}
 
 
 def write(folder: Path, rows: int, decimals: int | None) -> None:
@@ -114,6 +119,8 @@ def run(engine: str, work: str, folder: Path) -> None:
                 return bare(frame)
             if work == "tally":
                 return truecal.tally_frame(frame, **names)
+            if work == "grid":
+                return truecal.summarize(frame, **names, scale=truecal.Scale(grid=13))
             return truecal.tally_segments(frame, **names, by="segment")
 
         job(read(str(folder / "few")))
@@ -127,6 +134,9 @@ def run(engine: str, work: str, folder: Path) -> None:
             grown = grown or peak(driver) - held  # the checks below take memory too
             if work == "bare":
                 assert found == lines, "distinct scores are lost"
+            elif work == "grid":
+                home = len(found.whole())
+                assert (found.observations, found.positives) == (total, positives), "the cells are wrong"
             else:
                 parts = [found] if work == "tally" else list(found.values())
                 tally, home = sum(parts), sum(map(len, parts))

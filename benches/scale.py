@@ -77,7 +77,9 @@ def lines(folder: Path, rows: int, kind: str, repeats: int) -> Iterator[str]:
     told = run([__file__, "write", str(path), str(rows), kind]).output
     jobs = {f"{engine} group-by": code.format(path=str(path)) for engine, code in GROUP.items()}
     jobs |= {f"`evaluate`, {way}": OURS.format(path=str(path), scale=scale) for way, scale in WAYS.items()}
-    found = {name: [run(code, told, fail=True) for _ in range(repeats)] for name, code in jobs.items()}
+    # in turns, so that what else this machine does falls on all
+    rounds = [{name: run(code, told, fail=True) for name, code in jobs.items()} for _ in range(repeats)]
+    found = {name: [one[name] for one in rounds] for name in jobs}
     bare = min((one.seconds for one in found["polars' group-by"] if one is not None), default=float("nan"))
     for name, runs in found.items():
         done = [one for one in runs if one is not None]
@@ -97,7 +99,7 @@ def main(sizes: list[float], kinds: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for rows in sizes:
             for kind in kinds:
-                for line in lines(Path(folder), int(rows), kind, 3 if rows <= 1e8 else 1):
+                for line in lines(Path(folder), int(rows), kind, 9 if rows <= 1e7 else 3 if rows <= 1e8 else 1):
                     print(line, flush=True)
 
 

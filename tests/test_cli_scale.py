@@ -146,7 +146,7 @@ def test_what_a_summary_does_not_hold_is_refused(days, data):
     assert "--by must be one of the columns 'country', 'at'; it is 'kind'" in refused("segments", days, "--by", "kind")
     assert "--drop-missing must be left out where a summary is read" in refused("score", days, "--drop-missing")
     assert "--grid, --limit and --memory must be left out" in refused("score", days, "--grid", "5")
-    assert "--every must be that of the summary, '1d', or be left out" in refused("drift", days, "--every", "1w")
+    assert "--every must be that of the summary, '1d', or a longer one: '1w'" in refused("drift", days, "--every", "1h")
     assert "--time must be one of the columns" in refused("drift", days, "--time", "day")
     told = refused("check", days, "--max-worse", "0", "--baseline", "old")
     assert "--baseline must be a `Result`, or a file of one" in told
@@ -197,6 +197,9 @@ def test_drift_as_json_and_csv(data, days):
     from_days = run("drift", days, "--intervals", "0", "--csv")
     assert "guessed --time at" in from_days.stderr
     assert rows_of(from_days.stdout) == rows
+    weeks = [rows_of(run("drift", name, *words[2:], "--every", "1w", "--csv").stdout) for name in (data, days)]
+    assert weeks[0] == weeks[1]
+    assert 1 <= len(weeks[0]) < len(rows)
 
 
 def test_drift_options_reach_the_library(data, folder):

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 import truecal
 from truecal import Cells, Rule, Scale, Summary, Tally, is_summary, merge_summaries, read_summary, write_summary
+from truecal.query import LONGER
 from truecal.summary_files import BLANK, CLOSING, OPENING, _digest
 
 FIRST = date(2024, 1, 1)
@@ -644,9 +645,38 @@ def test_a_summary_is_not_taken_for_something_else(both, options, message):
             truecal.evaluate(data, **options)
 
 
-def test_windows_must_be_those_of_the_summary(both):
-    with pytest.raises(ValueError, match="`windows` must be that of the summary"):
-        truecal.summarize(both[1], label="y", score="p", time="day", every="1w")
+def test_windows_are_not_shorter_than_those_of_the_summary(both):
+    with pytest.raises(ValueError, match="`every` must be that of the summary, '1d', or a longer one: '1w', '1mo', "):
+        truecal.summarize(both[1], label="y", score="p", time="day", every="1h")
+    with pytest.raises(ValueError, match="`every` is for columns of times; 'segment' of the summary is none"):
+        truecal.summarize(both[1], label="y", score="p", time="segment", every="1w")
+    weeks = truecal.summarize(both[1], label="y", score="p", time="day", every="1w")
+    with pytest.raises(ValueError, match="`every` must be that of the summary, '1w'; it is '1mo'"):
+        weeks.over("day", {"day": "1mo"})
+
+
+@pytest.mark.parametrize("grid", [None, 6])
+@pytest.mark.parametrize(("own", "every"), [(own, every) for own, others in LONGER.items() for every in others])
+def test_windows_add_up_to_longer_ones(need, rng, tmp_path, own, every, grid):
+    """Hours, days, months and quarters as whatever they add up to: what one pass over the rows gives, times missing
+    too; over two years, so that leap days, weeks across years and quarters are among them."""
+    pl = need("polars")
+    at = pl.Series("at", np.datetime64("2023-06-01T00:30", "us") + rng.integers(0, 2 * 366 * 86_400, 5000) * 1_000_000)
+    frame = pl.DataFrame({"y": rng.integers(0, 2, 5000), "p": np.round(rng.random(5000), 2), "at": at})
+    frame = frame.with_columns(pl.when(pl.int_range(pl.len()) % 100 > 0).then("at"))
+    options = {"label": "y", "score": "p", "time": "at", "scale": Scale(grid=grid)}
+    expected = truecal.summarize(frame, every=every, **options)
+    short = truecal.summarize(frame, every=own, **options)
+    assert len(short) > len(expected) > 2
+    assert alike(short.over("at", {"at": every}), expected)
+    truecal.write_summary(short, tmp_path / "short.parquet")
+    assert alike(truecal.merge_summaries(tmp_path / "short.parquet", windows={"at": every}), expected)
+    options = {"label": "y", "score": "p", "time": "at", "every": every, "reference": 9, "intervals": 0}
+    with pytest.raises(ValueError, match='Every row must have a time; `at` is null in 50.\n\nHint: `on_null="drop"`'):
+        truecal.drift(tmp_path / "short.parquet", **options)
+    table = truecal.drift(tmp_path / "short.parquet", **options, on_null="drop")
+    assert list(table.window) == [key for (key,) in expected.parts if key is not None]
+    assert table.n.sum() == 4950
 
 
 def test_models_are_not_compared_on_summaries(both):

@@ -61,6 +61,14 @@ def brought_home(frame: Any) -> Any:
     return frame.collect(engine="streaming") if engine == "polars" else frame.collect()
 
 
+def count_distinct(frame: Any) -> Any:
+    """The different rows of a frame, each with how often it comes, as `n`; small, and in this process."""
+    pl, schema = language(frame), frame.collect_schema()
+    if engine_of(frame) == "dask":  # which gives rows to other groups where pandas holds -0.0 in columns of Arrow's
+        frame = frame.with_columns(*(pl.col(name) + 0.0 for name, kind in schema.items() if kind.is_float()))
+    return brought_home(frame.group_by(*schema).agg(pl.len().alias("n")))
+
+
 def collected(frame: Any, lists: tuple[str, ...] = ("by",)) -> dict[str, Any]:
     """A small frame's columns, from wherever it is: arrays, or lists for names that begin as said."""
     home = brought_home(frame)

@@ -18,7 +18,7 @@ from truecal.batches import TIED, VERY_TIED, batches, pack_part, part_segments, 
 from truecal.cells import Cells
 from truecal.pairs import Pairs
 from truecal.progress import Clock, Progress
-from truecal.query import KINDS, SCALE, Columns, OnNull, Query, Scale
+from truecal.query import KINDS, SCALE, Columns, OnNull, Query, Scale, window_start
 from truecal.spool import Spool
 from truecal.summaries import Segment, Summary
 from truecal.summary_files import find_summary, is_summary
@@ -108,7 +108,7 @@ def summarize(
     columns = Columns(label, (score,), names, pos_label, on_null, format, scale, windows)
     summary = find_summary(frame, columns)
     if summary is not None:
-        return summary.over(names)
+        return summary.over(names, windows)
     parts: dict[Segment, Tally | Cells] = {}
     if names:
         parts, dropped = read_segments(frame, columns)
@@ -196,7 +196,7 @@ def read_segments(frame: Any, columns: Columns) -> tuple[dict[Segment, Tally | C
     """The observations of the segments of data or a summary, exactly or in cells, and what was dropped, in words."""
     summary = find_summary(frame, columns)
     if summary is not None:
-        parts = summary.over(columns.by).parts.items()
+        parts = summary.over(columns.by, columns.windows).parts.items()
         return {key: part.simplified() for key, part in parts}, ""
     query = Query.of(frame, columns)
     return _read_apart(query, query.bits())
@@ -274,14 +274,11 @@ def _is_absent(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
 
 
-def _window(value: Any, every: str) -> date | datetime:
+def _window(value: Any, every: str) -> date:
     """Where a window begins, of whatever type an engine's times are; days and longer ones are dates."""
     if isinstance(value, int):  # microseconds, as some engines' times come out of NumPy
         value = datetime(1970, 1, 1) + timedelta(microseconds=value)
-    start = datetime(*value.timetuple()[:6])
-    if every == "1h":
-        return start
-    return start.date() - timedelta(days=start.weekday() if every == "1w" else 0)
+    return window_start(datetime(*value.timetuple()[:6]), every)
 
 
 def _warn(dropped: str) -> None:

@@ -178,12 +178,9 @@ def _read_summary(args: Namespace, paths: list[str], models: int, *, timed: bool
             note(f"guessed --time {shlex.quote(time)}")
         query.check_column("time", time, by)
         every = own.get(time) if args.every is None else None if args.every == "none" else args.every
-        if every is not None and every != own.get(time):
-            raise ValueError(
-                f"`every` must be that of the summary, {own.get(time)!r}, or be left out; it is {every!r}."
-            )
     kept = dict.fromkeys([*flat(getattr(args, "by", None)), *([time] if time else [])])
-    summary = summary_files.merge_summaries(paths, by=list(kept))
+    windows = {time: every} if time and every else {}
+    summary = summary_files.merge_summaries(paths, by=list(kept), windows=windows)
     what = "a summary" if len(places) == 1 else f"{len(places):,} summaries"
     note(f"{name}: {what} of {describe_summary(summary, by, own)}")
     label, scores = args.label or summary.label, flat(args.score) or [summary.score]

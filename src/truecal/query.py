@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -18,11 +19,13 @@ import numpy as np
 from truecal import files
 from truecal.arrays import AnyArray
 from truecal.binning import BoundedIsotonic
-from truecal.engines import brought_home, collected, engine_of, is_lazy, language, native, opened
+from truecal.engines import collected, count_distinct, engine_of, is_lazy, language, native, opened
 from truecal.grid import MOST, bits_for, cell, check_bits
 
 OnNull = Literal["raise", "drop"]
 WINDOWS = ("1h", "1d", "1w", "1mo", "1q", "1y")
+# which windows each kind adds up to; weeks add up to nothing else
+LONGER = {"1h": WINDOWS[1:], "1d": WINDOWS[2:], "1w": (), "1mo": ("1q", "1y"), "1q": ("1y",), "1y": ()}
 KINDS = 6
 SPARE_BITS = 3  # beyond what bins need: four to ten times narrower bounds
 # Why a row cannot be used, by its status; missing ones may be dropped on request.
@@ -173,14 +176,7 @@ class Query:
 
         Rows are grouped by everything that is asked of them, and judged afterwards, when they are few.
         """
-        pl = language(self.frame)
-        if engine_of(self.frame) == "dask":  # which mixes groups up where only lengths are asked for
-            keys = *self._segment_names, "status", *self._score_names
-            count = pl.len().alias("n"), pl.col("one").sum().alias("pos")
-            return _counted(self._held().group_by(*keys).agg(*count), ("status", "n", "pos"))
-        rows = self.renamed()
-        found = brought_home(rows.group_by(*rows.collect_schema()).agg(pl.len().alias("n")))
-        lines = _counted(self.judged(found, "n"), ("status", "n"))
+        lines = _counted(self.judged(count_distinct(self.renamed()), "n"), ("status", "n"))
         lines["pos"] = np.where(lines.pop("one") == 1, lines["n"], 0)
         return lines
 
@@ -259,6 +255,24 @@ class Query:
         if len(labels) > 1:
             told = ", ".join(map(repr, sorted(labels, key=str)[:3]))
             raise ValueError(f"`pos_label` must be one of the labels ({told}, ...); it is {self.columns.pos_label!r}.")
+
+
+def window_start(moment: date, every: str) -> date:
+    """The beginning of the window that a day or time is in: a time where windows are hours, else a day.
+
+    Examples
+    --------
+    >>> window_start(date(2026, 5, 20), "1q")
+    datetime.date(2026, 4, 1)
+    """
+    if every == "1h":
+        begin = datetime(moment.year, moment.month, moment.day)
+        return begin.replace(hour=moment.hour) if isinstance(moment, datetime) else begin
+    day = date(moment.year, moment.month, moment.day)
+    if every == "1w":
+        return day - timedelta(days=day.weekday())
+    months = {"1mo": 1, "1q": 3, "1y": 12}.get(every)
+    return day if months is None else day.replace(month=(day.month - 1) // months * months + 1, day=1)
 
 
 def choose_bits(total: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from types import NoneType
 from typing import Any, cast
@@ -13,7 +13,7 @@ import numpy as np
 from truecal.arrays import listed
 from truecal.cells import Cells
 from truecal.grid import check_bits
-from truecal.query import SCALE, WINDOWS, Columns, check_column
+from truecal.query import LONGER, SCALE, WINDOWS, Columns, check_column, window_start
 from truecal.tally import Tally, check_total, gathered
 
 Segment = tuple[Any, ...]
@@ -91,12 +91,10 @@ class Summary:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def _with(self, by: tuple[str, ...], parts: dict[Segment, Part], bits: int | None) -> Summary:
+    def _with(self, parts: dict[Segment, Part], **changed: Any) -> Summary:
         """The same with other parts, which are known to be right."""
         other = object.__new__(Summary)
-        windows = {name: every for name, every in self.windows.items() if name in by}
-        other._hold(label=self.label, score=self.score, pos_label=self.pos_label)
-        other._hold(by=by, windows=windows, bits=bits, parts=parts)
+        other._hold(**{part.name: getattr(self, part.name) for part in fields(self)} | {"parts": parts} | changed)
         return other
 
     @classmethod
@@ -121,7 +119,7 @@ class Summary:
         parts = dict(first.parts)
         for key, part in second.parts.items():
             parts[key] = _pooled([parts[key], part]) if key in parts else part
-        return self._with(self.by, _ordered(self.by, parts, [*first.parts, *second.parts]), bits)
+        return self._with(_ordered(self.by, parts, [*first.parts, *second.parts]), bits=bits)
 
     def __radd__(self, other: object) -> Summary:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
@@ -132,10 +130,11 @@ class Summary:
         """The same observations in cells of so many bits; None leaves them as they are."""
         if bits is None or bits == self.bits:
             return self
-        return self._with(self.by, {key: _coarser(part, bits) for key, part in self.parts.items()}, bits)
+        return self._with({key: _coarser(part, bits) for key, part in self.parts.items()}, bits=bits)
 
-    def over(self, names: str | Sequence[str] = ()) -> Summary:
-        """The same observations by fewer columns, or by the same in another order."""
+    def over(self, names: str | Sequence[str] = (), windows: Mapping[str, str] | None = None) -> Summary:
+        """The same observations by fewer columns, or by the same in another order; and in longer `windows` of time,
+        such as `{"day": "1mo"}`."""
         by = listed(names)
         if by and not self.by:
             raise ValueError(f"`by` must be left out, since the summary has no segments; it is {by[0]!r}.")
@@ -143,14 +142,20 @@ class Summary:
             check_column("by", name, self.by)
         if len(set(by)) < len(by):
             raise ValueError(f"`by` must name each column once; it is {', '.join(map(repr, by))}.")
-        if by == self.by:
+        own = {name: every for name, every in self.windows.items() if name in by}
+        wanted = own | dict(windows or {})
+        for name, every in wanted.items():
+            if every != own.get(name) and every not in LONGER.get(own.get(name, ""), ()):
+                raise ValueError(_why_not(name, every, own.get(name)))
+        if by == self.by and wanted == own:
             return self
-        places = [self.by.index(name) for name in by]
+        places = [(self.by.index(name), wanted[name] if wanted.get(name) != own.get(name) else None) for name in by]
         groups: dict[Segment, list[Part]] = {}
         for key, part in self.parts.items():
-            groups.setdefault(tuple(key[place] for place in places), []).append(part)
+            values = (_longer(key[place], every) for place, every in places)
+            groups.setdefault(tuple(values), []).append(part)
         parts = {key: _pooled(found) for key, found in groups.items()}
-        return self._with(by, _ordered(by, parts, parts), self.bits)
+        return self._with(_ordered(by, parts, parts), by=by, windows=wanted)
 
     def whole(self) -> Part:
         """All segments together: a `Tally` where scores are exact, else `Cells`."""
@@ -177,7 +182,6 @@ class Summary:
         asked: dict[str, tuple[Any, Any]] = {
             "label": (columns.label, self.label),
             "score": (columns.scores, (self.score,)),
-            "windows": (dict(columns.windows), {name: self.windows.get(name) for name in columns.windows}),
         }
         if columns.pos_label is not None:
             asked["pos_label"] = str(columns.pos_label), self.pos_label
@@ -203,6 +207,19 @@ class Summary:
             f"Summary({len(self):,} segment{'s' * (len(self) != 1)}{by}, {self.score} for {self.label}, {how}: "
             f"{self.observations:,} observations, {self.positives:,} positive)"
         )
+
+
+def _why_not(name: str, every: str, own: str | None) -> str:
+    if own is None:
+        return f"`every` is for columns of times; {name!r} of the summary is none. It is {every!r}."
+    longer = "".join(f", {other!r}" for other in LONGER[own])
+    return (
+        f"`every` must be that of the summary, {own!r}{longer and ', or a longer one: ' + longer[2:]}; it is {every!r}."
+    )
+
+
+def _longer(value: Any, every: str | None) -> Any:
+    return value if every is None or value is None else window_start(value, every)
 
 
 def plain_value(value: Any) -> Any:

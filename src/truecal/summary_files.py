@@ -104,11 +104,17 @@ def is_summary(data: Any) -> bool:
         return False
 
 
-def merge_summaries(paths: PathLike | Sequence[PathLike], *, by: str | Sequence[str] | None = None) -> Summary:
+def merge_summaries(
+    paths: PathLike | Sequence[PathLike],
+    *,
+    by: str | Sequence[str] | None = None,
+    windows: Mapping[str, str] | None = None,
+) -> Summary:
     """The sum of files of `write_summary`: a path or paths, which may be folders or hold wildcards.
 
     Files are read one after the other, and sums of equally many files are added: what is in memory is the sum a few
-    times over. Where that is too much, `by` keeps only some of the columns, `()` none.
+    times over. Where that is too much, `by` keeps only some of the columns, `()` none, and `windows` makes those of
+    time longer; see `Summary.over`.
     """
     given: list[PathLike] = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     places = [place for part in given for place in files.expand(os.fspath(part))]
@@ -119,7 +125,7 @@ def merge_summaries(paths: PathLike | Sequence[PathLike], *, by: str | Sequence[
             raise ValueError(f"Every file must be named once, so that no row counts twice; {str(place)!r} is not.")
         seen.add(place.resolve())
         count, total = 1, read_summary(place)
-        total = total if by is None else total.over(by)
+        total = total.over(total.by if by is None else by, windows)
         with _naming(place, "must add to the files before it"):
             while sums and sums[-1][0] == count:
                 count, total = 2 * count, sums.pop()[1] + total
@@ -146,7 +152,7 @@ def find_summary(data: Any, columns: Columns) -> Summary | None:
     """A summary that is given, or one in files, if it is of these columns; None for other data."""
     if not is_summary(data):
         return None
-    summary = data if isinstance(data, Summary) else merge_summaries(data, by=columns.by)
+    summary = data if isinstance(data, Summary) else merge_summaries(data, by=columns.by, windows=columns.windows)
     summary.check_columns(columns)
     return summary
 

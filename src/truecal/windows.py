@@ -27,6 +27,7 @@ from truecal.progress import Progress
 from truecal.query import SCALE, Columns, OnNull, Scale
 from truecal.replicates import RandomState, draw_seeds
 from truecal.segments import measure
+from truecal.summary_files import is_summary
 from truecal.table import Adjustment, adjusted, exact_interval, ratios
 from truecal.tally import Bools, Floats, Ints, Tally
 
@@ -80,7 +81,8 @@ def drift(
     [datetime.date(2026, 3, 4)]
     """
     windows = {} if every is None else {time: every}
-    columns = Columns(label, (score,), (time,), pos_label, on_null, format, scale, windows)
+    rows_on_null = "raise" if is_summary(data) else on_null  # a summary has no rows, but it may lack a time
+    columns = Columns(label, (score,), (time,), pos_label, rows_on_null, format, scale, windows)
     segments, dropped = ingest.read_segments(data, columns)
     found = {key: part for (key,), part in segments.items()}
     notes = [dropped] if dropped else []
