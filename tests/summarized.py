@@ -1,0 +1,46 @@
+"""Summaries and rows that several tests use."""
+
+import dataclasses
+from datetime import date
+
+import numpy as np
+
+from truecal import Cells, Summary, Tally
+
+FIRST = date(2024, 1, 1)
+TALLY = Tally([0.25, 0.5], [3, 2], [1, 0])
+EXACT = Summary("y", "p", {("at", FIRST): TALLY, ("de", FIRST): TALLY}, ("country", "day"), {"day": "1d"})
+GRIDDED = dataclasses.replace(EXACT, parts={key: Cells.of(part, 13) for key, part in EXACT.parts.items()}, bits=13)
+
+
+def rows(rng, count, days=7, segments=5):
+    """Columns of a frame: labels, scores with ties, zeros and ones, a segment and a day."""
+    score = rng.beta(0.5, 3, size=count)
+    score[::3] = score[::3].round(2)
+    return {
+        "y": rng.random(count) < score,
+        "p": score,
+        "segment": rng.integers(0, segments, size=count),
+        "day": np.datetime64(FIRST) + rng.integers(0, days, size=count),
+    }
+
+
+def alike(a, b):
+    """Whether two summaries are the same, but for the rounding of sums."""
+    assert [getattr(a, name) for name in ("label", "score", "by", "windows", "bits")] == [
+        getattr(b, name) for name in ("label", "score", "by", "windows", "bits")
+    ]
+    assert list(a.parts) == list(b.parts)
+    if a.bits is None:
+        assert a == b
+        return True
+    assert [*map(len, a.parts.values())] == [*map(len, b.parts.values())]
+    for name in ("key", "n", "pos", "low", "high", "total"):
+        one, other = (np.concatenate([getattr(part, name) for part in some.parts.values()]) for some in (a, b))
+        np.testing.assert_allclose(one, other, rtol=1e-9 if name == "total" else 0, atol=0)
+    return True
+
+
+def identical(a, b):
+    """Equal, and of the same types."""
+    return a == b and [[type(v) for v in key] for key in a.parts] == [[type(v) for v in key] for key in b.parts]
