@@ -1,4 +1,5 @@
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,11 +10,12 @@ import pytest
 from scipy import stats
 
 import truecal
-from truecal import NAMED_METRICS, Result, Tally, replicates
+from truecal import NAMED_METRICS, Result, Tally, replicates, tallied
 from truecal.inference import find_differences
 from truecal.pairs import Pairs
 from truecal.recalibration import fit_logistic, log_odds, recalibrated
 from truecal.replicates import draw_seeds, redraw
+from truecal.tally import sort_rows
 
 TCE_ALONE = {"tce": NAMED_METRICS["tce"]}
 
@@ -346,3 +348,26 @@ def test_the_order_of_rows_does_not_change_a_comparison(rng):
     order = rng.permutation(1500)
     once = truecal.compare(y, p, q, replicates=50, random_state=3)
     assert truecal.compare(y[order], p[order], q[order], replicates=50, random_state=3) == once
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_labels_of_very_many_scores_are_redrawn_for_cells(rng, monkeypatch, rows):
+    """The value stays exact, and the two means differ by less than four standard errors."""
+    p = rng.beta(2, 2, 20_000)
+    data = sort_rows(rng.random(20_000) < p, p)
+    data = data if rows else data.tally
+    options = {"metrics": ["tce", "ece"], "reference": 400, "intervals": 100, "random_state": 0}
+    exact = truecal.evaluate_tally(data, **options)
+    monkeypatch.setattr(tallied, "REDRAWN", 19_999)
+    found = truecal.evaluate_tally(data, **options)
+    assert found.values == exact.values
+    assert not exact.notes
+    assert re.fullmatch(
+        r"labels were redrawn for [\d,]+ cells of 16 significant bits in the place of 20,000 scores: .*", found.notes[0]
+    )
+    for name in ("tce", "ece"):
+        one, other = exact.references[name], found.references[name]
+        assert other.excess == pytest.approx(found[name] - other.mean)
+        error = (one.high - one.low) / 3.3 / 400**0.5  # 5 to 95 % are 3.3 standard deviations
+        assert abs(one.mean - other.mean) < 4 * 2**0.5 * error
+        assert found.intervals[name].low <= found[name] <= found.intervals[name].high

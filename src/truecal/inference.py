@@ -72,8 +72,9 @@ def refer(
     replicates: int = 1000,
     random_state: RandomState = None,
     threads: int = 1,
+    observed: Mapping[str, float] | None = None,
 ) -> dict[str, Reference]:
-    """The null reference of every metric.
+    """The null reference of every metric; `observed` values are the tally's own unless given.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def refer(
     >>> found["tce"].p_value > 0.05
     True
     """
-    observed = _values(tally, metrics)
+    observed = _values(tally, metrics) if observed is None else observed
     drawn = redraw(tally, tally.score, metrics, replicates=replicates, random_state=random_state, threads=threads)
     references = {}
     for name, values in drawn.items():
@@ -130,8 +131,9 @@ def find_intervals(
     replicates: int = 1000,
     random_state: RandomState = None,
     threads: int = 1,
+    observed: Mapping[str, float] | None = None,
 ) -> dict[str, Interval]:
-    """An interval for the expectation of every metric.
+    """An interval for the expectation of every metric; `observed` values are the tally's own unless given.
 
     Labels are redrawn from the logistically recalibrated predictions; the spread of the redrawn values on both
     sides of their mean, half by its quantiles and half by its standard deviation, is laid around the observed
@@ -139,7 +141,7 @@ def find_intervals(
     data, so it lies off centre and covers as little as 40 %.
     """
     check_confidence(confidence)
-    observed = _values(tally, metrics)
+    observed = _values(tally, metrics) if observed is None else observed
     drawn = redraw(
         tally,
         recalibrated(tally),

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
-from truecal import __version__
+from truecal import __version__, _kernel
 from truecal.binning import BinningLike
+from truecal.cells import Cells
 from truecal.decisions import Test, Tolerance, as_tolerance
 from truecal.hypotheses import Binomial
 from truecal.inference import find_intervals, refer
 from truecal.metrics import Metric, Rejection, bin_once, choose
+from truecal.query import choose_bits
 from truecal.replicates import RandomState
 from truecal.result import Result
 from truecal.shapes import Ranked, Scores, Shape
 from truecal.table import Adjustment, BinTable
 from truecal.tally import Rows, Sorted, Tally
+
+REDRAWN = 50_000_000  # scores that labels are redrawn for; more would take over 2 GB, and a second for each draw
+FINE = 16  # bits of a grid whose references could not be told from those of the scores
 
 
 class Options(TypedDict, total=False):
@@ -99,11 +104,15 @@ def evaluate_tally(
         table = tables[key] = BinTable.of(binned, key[1], adjust)
         shapes[key] = Shape.of(ranked, scores, binned.partition, (table.too_low, table.too_high))
     notes = dict.fromkeys(note for binned in bins.values() for note in binned.partition.notes)
+    values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
     references, spans = {}, {}
     if reference or intervals:
-        tally = data.tally  # labels are redrawn in memory
+        tally, note = _to_redraw(data)
+        notes |= dict.fromkeys(note)
     if reference:
-        references = refer(tally, chosen, replicates=reference, random_state=random_state, threads=threads)
+        references = refer(
+            tally, chosen, replicates=reference, random_state=random_state, threads=threads, observed=values
+        )
     if intervals:
         spans = find_intervals(
             tally,
@@ -112,11 +121,12 @@ def evaluate_tally(
             replicates=intervals,
             random_state=random_state,
             threads=threads,
+            observed=values,
         )
     return Result(
         n=data.total,
         positives=data.positives,
-        values={name: metric.on(bins[metric.binning]) for name, metric in chosen.items()},
+        values=values,
         metrics=chosen,
         tables={name: tables[key] for name, key in keys.items()},
         test=loss.test,
@@ -131,6 +141,18 @@ def evaluate_tally(
         notes=tuple(notes),
         version=__version__,
     )
+
+
+def _to_redraw(data: Sorted) -> tuple[Tally, list[str]]:
+    """What labels are redrawn for: the scores themselves, or cells where they are too many; and a note of that."""
+    scores = len(data) if isinstance(data, Tally) else _kernel.count_groups(data.key)
+    if scores <= REDRAWN:
+        return data.tally, []
+    cells = Cells.of(data, max(choose_bits(data.total), FINE))
+    return cells.tally, [
+        f"labels were redrawn for {len(cells):,} cells of {cells.bits} significant bits in the place of {scores:,} "
+        "scores: references and intervals are for bins made of whole cells"
+    ]
 
 
 def _rejection(metric: Metric, default: Rejection) -> Rejection:
