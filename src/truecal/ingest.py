@@ -177,7 +177,7 @@ def _read_apart(query: Query, bits: int | None) -> tuple[dict[Segment, Tally | C
             counts += found
             progress.step(len(part))
     dropped = query.refuse(counts)
-    gathered = {key: _in_memory(spools[key]) for key in sorted(spools, key=_order)}
+    gathered = {key: _in_memory(spools.pop(key)) for key in sorted(spools, key=_order)}
     query.check_label(sum(data.positives for data in gathered.values()))
     return gathered, dropped
 
