@@ -1,5 +1,7 @@
 """From data and rules to a verdict, in one call."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -63,8 +65,15 @@ def test_segments_get_the_replicates_that_their_p_values_need(frame):
         ("country=de", "pass"),
         ("country=fr", "fail"),
     ]
-    with pytest.raises(ValueError, match="`by` must name the columns that make segments"):
-        check(frame, Rule("value", 15, segment="*"))
+
+
+def test_a_rule_about_segments_needs_their_columns_before_anything_is_read():
+    told = "`by` must name the columns that make segments, since a rule is about '{}'; it is missing."
+    with pytest.raises(ValueError, match=re.escape(told.format("*")) + "$"):
+        check(None, Rule("value", 15), Rule("value", 15, segment="*"))
+    hint = "\n\nHint: the rule names 'country', 'kind'."
+    with pytest.raises(ValueError, match=re.escape(told.format("country=d*, kind=*") + hint)):
+        check(None, Rule("value", 15, segment="country=d*, kind=*"))
 
 
 def test_a_baseline_column_is_compared_pair_by_pair(frame):

@@ -245,7 +245,7 @@ def test_demo_does_what_the_module_does(folder):
     assert "calibrated" in done.stdout
     assert (folder / "pictures" / "report.html").exists()
     written = json.loads(run("demo", "more", "--json", cwd=folder).stdout)["files"]
-    assert written == [line.strip().replace("pictures", "more") for line in done.stdout.splitlines()[-len(written) :]]
+    assert set(written) == {f"more/{path.name}" for path in (folder / "pictures").iterdir()}
     assert len(demo.simulate(10)[0]) == 10
 
 
@@ -308,3 +308,19 @@ def test_nothing_slow_is_loaded(data):
 
     assert loaded("score", data) == ""
     assert loaded("segments", data, "--by", "country") == ""
+
+
+def test_a_column_of_keys_is_warned_of_at_once(data):
+    done = run("segments", data, "--by", "id", "-y", "y", "-p", "p")
+    # a positive alone has the p-value of its score, which would have to be 0.05 / 3,000 or less
+    few = sum(p * 3000 > 0.05 for p in predictions()["p"])
+    assert f"note: {few:,} of 3,000 segments are too small to be found wrong among so many" in done.stderr
+    assert done.stdout.startswith(f"{data}: 3,000 segments by id")
+
+
+def test_score_and_check_agree_on_as_many_draws(data):
+    raw = json.loads(run("score", data, "-y", "y", "-p", "p", "--reference", "1000", "--json").stdout)
+    done = run("check", data, "-y", "y", "-p", "p", "--max-excess", "50", "--json")
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert finding["observed"] == raw["references"]["tce"]["excess"]
+    assert "tce minus its mean by chance (1,000 draws) is " in finding["reason"]

@@ -182,3 +182,21 @@ def test_the_script_is_installed():
     assert script is not None
     version = subprocess.run([script, "--version"], capture_output=True, text=True, check=True).stdout
     assert version == subprocess.run([*TRUECAL, "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def test_near_misses_come_with_the_remedy(folder):
+    yes = write_csv(folder / "yes.csv", {"id": [3, 4, 5], "won": ["yes", "no", "no"], "risk": [0.5, 0.1, 0.2]})
+    told = refused("score", yes)
+    assert "Hint: 'won' holds 'no' and 'yes'; if these are labels, give the column as --label and the positive" in told
+    assert told.endswith(f"one as --pos-label, such as  truecal score {yes} --label won --pos-label yes")
+    assert run("score", yes, "--label", "won", "--pos-label", "yes", "--reference", "0").returncode == 0
+    percent = write_csv(folder / "percent.csv", {"id": [3, 4, 5], "won": [1, 0, 0], "risk": [50.5, 10, 20]})
+    told = refused("score", percent)
+    assert "Hint: 'risk' may hold percentages; divide them by 100 first, which no option does." in told
+    assert "Hint: these look like percentages; divide them by 100." in refused("score", percent, "-p", "risk")
+    assert "Hint: divide percentages by 100." in refused("plan", "5", "--relative", "0.2")
+    told = refused("check", yes, "-y", "won", "-p", "risk", "--max-value", "9", "--segment", "kind=*")
+    assert "--by must name the columns that make segments, since a rule is about 'kind=*'; it is missing." in told
+    (folder / "days.jsonl").write_text('{"y": 1, "p": 0.5, "day": "2026-01-01"}\n')
+    told = refused("drift", folder / "days.jsonl", "--time", "day")
+    assert "cast it to a date or a time first; or with --every none its values, as they are, are the windows." in told

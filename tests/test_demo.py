@@ -22,6 +22,21 @@ def test_the_calibrated_model_stands_out(results):
     assert results["over-confident"]["tce"] > 2 * results["calibrated"]["tce"]
     assert results["prior-shifted"]["tce"] > 60
     assert max(result["ece"] for result in results.values()) < 0.02  # as the demo says
+    beyond = {name: result.references["tce"].p_value <= 0.05 for name, result in results.items()}  # the usual level
+    assert beyond == {"calibrated": False, "over-confident": True, "prior-shifted": True}
+
+
+def test_chance_is_beside_every_value(results):
+    models, heads, *rows = demo.compare(results).splitlines()
+    assert models.split() == list(results)
+    assert heads.split() == ["value", "by", "chance"] * 3
+    assert len({len(line) for line in (models, heads, *rows)}) == 1  # columns end below each other
+    for row, name in zip(rows, results["calibrated"].values, strict=True):
+        cells = row.replace(" %", "%").split()
+        assert cells[0] == name
+        expected = [x for result in results.values() for x in (result[name], result.references[name].mean)]
+        digits = 2 if name.startswith("tce") else 5  # as `Result.format` rounds
+        assert [float(cell.rstrip("%")) for cell in cells[1:]] == [round(x, digits) for x in expected]
 
 
 def test_it_prints_the_models_side_by_side(results, tmp_path):
@@ -32,7 +47,8 @@ def test_it_prints_the_models_side_by_side(results, tmp_path):
     for result in results.values():
         assert result.format("tce") in out
     assert max(len(line) for line in out.splitlines()) <= 110
-    written = [tmp_path / line.strip() for line in out.partition("Written")[2].splitlines()[1:]]
-    assert written[0] == tmp_path / "demo" / "report.html"
-    assert len(written) == 13
+    assert out.count(results["prior-shifted"].format("ece")) == 1  # no metric but TCE is said twice
+    assert out.splitlines()[-1] == "Wrote demo/report.html, and 12 pictures beside it."
+    written = list((tmp_path / "demo").iterdir())
+    assert sorted(path.suffix for path in written) == [".html", *[".png"] * 12]
     assert all(path.stat().st_size > 10_000 for path in written)

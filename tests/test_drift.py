@@ -450,6 +450,50 @@ def test_the_picture_holds_the_table(rng, need, case):
     assert dict(matplotlib.rcParams) == before
 
 
+def test_windows_too_small_to_tell_have_a_mark_of_their_own(rng, need):
+    need("matplotlib").use("Agg")
+    plt = need("matplotlib.pyplot")
+    tallies = windows(rng, 8, wrong=(6,))
+    for i in (2, 7):
+        tallies[day(i)] = Tally.from_arrays([0, 1], [0.1, 0.2])  # two rows show nothing
+    table = truecal.judge_windows(tallies, every="1d", mature_after="1d", random_state=0, intervals=9)
+    assert table.verdict[2] == "too small to tell"
+    assert table.verdict[7] == "labels not complete"  # and too small besides
+    large, found = [0, 1, 3, 4, 5, 6], table.alarm.tolist()
+    kinds = {"no alarm": [i for i in large if not found[i]], "alarm: calibration": [i for i in large if found[i]]}
+    kinds["too small to tell"] = [2, 7]
+    assert all(kinds.values())
+    axes = truecal.draw_drift(table)
+    marks = {label: drawn(axes.value, label)[0] for label in kinds}
+    traces = {trace["name"]: trace for trace in drift_figure(table)["data"]}
+    for label, rows_ in kinds.items():
+        np.testing.assert_array_equal(marks[label].get_ydata(), table.value[rows_])
+        assert traces[label]["x"] == [table.names[i] for i in rows_]
+    assert len({mark.get_marker() for mark in marks.values()}) == 3
+    assert len({traces[label]["marker"]["symbol"] for label in kinds}) == 3
+    plt.close("all")
+
+
+def test_the_legend_names_all_that_is_drawn(rng, need):
+    need("matplotlib").use("Agg")
+    plt = need("matplotlib.pyplot")
+    tallies = windows(rng, 8, wrong=(6,))
+    tallies[day(2)] = Tally.from_arrays([0, 1], [0.1, 0.2])  # two rows show nothing
+    table = truecal.judge_windows(tallies, every="1d", mature_after="1d", random_state=0, intervals=9)
+    axes = truecal.draw_drift(table, title="mine")
+    legend = axes.value.get_legend()
+    words = {"by chance, 5 to 95 %", "mean by chance", "no alarm", "too small to tell", "alarm: calibration"}
+    assert {text.get_text() for text in legend.get_texts()} == words | {"labels not complete"}
+    (line,) = (line for line in axes.value.get_lines() if line.get_label() == "mean by chance")
+    np.testing.assert_array_equal(line.get_ydata()[::2], table.by_chance)
+    axes.value.figure.canvas.draw()
+    title = axes.value._left_title  # matplotlib has no other way to the title at the left
+    assert legend.get_window_extent().y1 <= title.get_window_extent().y0
+    shown = {trace["name"] for trace in drift_figure(table)["data"] if trace.get("showlegend", True)}
+    assert words <= shown
+    plt.close("all")
+
+
 @pytest.mark.parametrize("count", [1, 5, 400])
 def test_dates_stay_readable_for_any_number_of_windows(need, count):
     need("matplotlib").use("Agg")

@@ -192,8 +192,108 @@ def test_files_that_cannot_be_read_are_named(pl, frame, tmp_path):
         read(tmp_path / "mixed")
     write(frame, tmp_path / "mixed" / "a.csv", "csv")
     write(frame, tmp_path / "mixed" / "a.parquet", "parquet")
-    with pytest.raises(ValueError, match="must be of one format; these are csv, parquet"):
+    told = (
+        r"(?s)must be of one format; these are csv \('.*a\.csv'\), parquet \('.*a\.parquet'\)\..*Hint: .*mixed/\*\.csv"
+    )
+    with pytest.raises(ValueError, match=told):
         read(tmp_path / "mixed")
+
+
+def test_folders_of_programs_and_hidden_ones_are_not_read(frame, rows, tmp_path):
+    hidden = [".venv/lib", ".git", "__pycache__", "env/lib/data", "web/node_modules/a", "lib/site-packages/a"]
+    for name in (*hidden, "below/2026", "_day=3"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "env" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    for name in hidden:
+        (tmp_path / name / "other.csv").write_text("a,b\n1,2\n")
+    write(frame[:500], tmp_path / "a.csv", "csv")
+    write(frame[500:1200], tmp_path / "below" / "2026" / "b.csv", "csv")
+    write(frame[1200:], tmp_path / "_day=3" / "c.csv", "csv")  # a value of the column `_day`
+    assert read(tmp_path) == Tally.from_arrays(*rows)
+    assert read(str(tmp_path / "below" / "**")) == Tally.from_arrays(rows[0][500:1200], rows[1][500:1200])
+    with pytest.raises(ValueError, match="'a', 'b'"):  # what is named itself is read
+        read(tmp_path / ".venv")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "npz"])
+def test_a_file_with_other_columns_is_named(pl, tmp_path, kind):
+    def both(other):
+        for name, part in (("a", frame), ("b", other)):
+            columns = {column: part[column].to_numpy() for column in part.columns}
+            np.savez(tmp_path / f"{name}.npz", **columns) if kind == "npz" else write(
+                part, tmp_path / f"{name}.{kind}", kind
+            )
+        with pytest.raises(ValueError, match="Files read together must have the same columns") as caught:
+            read(str(tmp_path / f"*.{kind}"))
+        return str(caught.value).replace(f"{tmp_path}/", "")
+
+    frame = pl.DataFrame({"y": [0, 1], "p": [0.25, 0.5]})
+    assert f"; 'b.{kind}' has no 'p', unlike 'a.{kind}'." in both(frame.rename({"p": "q"}))
+    assert f"; 'b.{kind}' has 'z' as well, unlike 'a.{kind}'." in both(frame.with_columns(z=1))
+    if kind != "csv":
+        told = f"; 'b.{kind}' holds 'p' as Float32 and not as Float64, unlike 'a.{kind}'."
+        assert told in both(frame.with_columns(pl.col("p").cast(pl.Float32)))
+    if kind == "csv":
+        assert "; 'b.csv' has them in the order 'p', 'y', unlike 'a.csv'." in both(frame.select("p", "y"))
+
+
+def test_a_file_of_json_lines_without_the_column_is_named(pl, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"y": 0, "p": 0.5}\n')
+    (tmp_path / "b.jsonl").write_text('{"y": 0, "q": 0.5}\n')
+    with pytest.raises(ValueError, match=r"Every file must have the column 'p'; '.*b\.jsonl' has none"):
+        read(tmp_path)
+    (tmp_path / "b.jsonl").write_text('{"y": 0, "p": null}\n{"y": 0, "p": 0.5}\n')
+    with pytest.raises(ValueError, match="of 3 rows `p` is null in 1"):
+        read(tmp_path)
+
+
+def test_the_broken_one_of_several_files_is_named(frame, tmp_path):
+    write(frame, tmp_path / "a.parquet", "parquet")
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 but not really")
+    with pytest.raises(ValueError, match=r"'[^']*b\.parquet' must be readable as parquet"):
+        read(tmp_path)
+
+
+def test_swapped_columns_are_recognised_where_the_read_is_refused(need, frame, rows, tmp_path):
+    told = "`label` and `score` seem to be swapped: 'p' holds fractions, 'y' only 0 and 1"
+    pandas = need("pandas")
+    frame.write_csv(tmp_path / "a.csv")
+    for data in (frame, frame.lazy(), pandas.DataFrame({"y": rows[0], "p": rows[1], "place": "a"}), tmp_path / "a.csv"):
+        with pytest.raises(ValueError, match=told):
+            truecal.evaluate(data, label="p", score="y")
+        with pytest.raises(ValueError, match=told):
+            truecal.evaluate(data, label="p", score="y", by="place")
+    with pytest.raises(ValueError, match=told):
+        truecal.compare(frame.with_columns(q=frame["p"]), label="p", score=["y", "q"])
+    truths = frame.with_columns(y=frame["y"] == 1)
+    truths.write_csv(tmp_path / "truths.csv")
+    for data in (truths, tmp_path / "truths.csv"):  # whose scores cannot be read as numbers at all
+        with pytest.raises(ValueError, match=told):
+            truecal.tally_frame(data, label="p", score="y")
+    with pytest.raises(ValueError, match="of 2,000 rows `id` is neither 0 nor 1"):  # wrong, and not swapped
+        truecal.evaluate(frame, label="id", score="p")
+
+
+def test_percentages_are_recognised_where_the_read_is_refused(pl, frame):
+    with pytest.raises(ValueError, match="(?s)`p` is outside.*Hint: these look like percentages; divide them by 100"):
+        read(frame.with_columns(pl.col("p") * 100))
+    with pytest.raises(ValueError, match="(?s)`p` is outside.*Hint: .* neither a logit nor a percentage"):
+        read(frame.with_columns(pl.col("p") - 1))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_dates_as_text_come_with_the_remedy(need, library):
+    columns = {"y": [0, 1], "p": [0.25, 0.5], "day": ["2026-01-01", "2026-01-02"]}
+    remedy = {
+        "pandas": r"pd\.to_datetime\(frame\['day'\]\)",
+        "polars": r"pl\.col\('day'\)\.str\.to_datetime\(\)",
+        "pyarrow": "cast it to a date or a time",
+    }
+    module = need(library)
+    data = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+    told = f"(?s)`day` must hold dates or times .* it holds String.*Hint: .*{remedy[library]}.* first; or with `every=None`"
+    with pytest.raises(TypeError, match=told):
+        truecal.drift(data, label="y", score="p", time="day")
 
 
 def test_a_missing_polars_is_named(monkeypatch, need, tmp_path):
@@ -248,8 +348,28 @@ def test_misuse_is_explained(pl, frame, rows):
         truecal.compare(frame, label="y", score="p")
     with pytest.raises(TypeError, match="`intervals` must be left out where `by` makes segments"):
         truecal.evaluate(frame, label="y", score="p", by="place", intervals=100)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'refrence'"):
-        truecal.evaluate(frame, label="y", score="p", refrence=100)
+    probabilities = np.stack([1 - rows[1], rows[1]], axis=1)
+    told = r"evaluate\(\) got an unexpected keyword argument 'refrence'; did you mean 'reference'\?"
+    for data, options in (
+        (rows, {}),
+        ((frame,), {"label": "y", "score": "p"}),
+        ((frame,), {"label": "y", "score": "p", "by": "place"}),
+    ):
+        with pytest.raises(TypeError, match=f"^{told}"):
+            truecal.evaluate(*data, refrence=100, **options)
+    with pytest.raises(TypeError, match=f"^{told.replace('evaluate', 'evaluate_classes')}"):
+        truecal.evaluate_classes(rows[0], probabilities, refrence=100)
+    with pytest.raises(TypeError, match=f"^{told.replace('evaluate', 'check')}"):
+        truecal.check(frame, [truecal.Rule("value", 5)], label="y", score="p", refrence=100)
+    with pytest.raises(TypeError, match=r"argument 'lable'; did you mean 'label'\?"):
+        truecal.evaluate(frame, lable="y", score="p")
+    with pytest.raises(TypeError, match=r"^evaluate\(\) got an unexpected keyword argument 'zzz'$"):
+        truecal.evaluate(*rows, zzz=1)
+    for data in ("x.csv", frame):
+        with pytest.raises(TypeError, match=r'(?s)it is \'y\'\..*Hint: .*`evaluate\(data, label="y", score="p"\)`'):
+            truecal.evaluate(data, "y", "p")
+    with pytest.raises(TypeError, match=r'Hint: .*`compare\(data, label="y", score=\[\.\.\.\]\)`'):
+        truecal.compare(frame, "y", "p", "q")
 
 
 @pytest.mark.parametrize(

@@ -711,3 +711,9 @@ def test_bounds_of_gridded_segments_leave_the_answer_open():
     found = table(lowest=np.array([9.0, 16.0]), highest=np.array([16.0, 22.0]))
     verdict = judge([Rule("value", 15, segment="*"), Rule("excess", 11, segment="*")], {}, segments={"m": found})
     assert [finding.status for finding in verdict.findings] == ["unknown", "fail", "unknown", "fail"]
+
+
+def test_a_rule_about_segments_says_where_their_table_comes_from():
+    (found,) = judge([Rule("value", 15, segment="*")], {"m": make()}).findings
+    assert (found.status, found.n) == ("unknown", None)
+    assert found.reason == "there is no table of segments of 'm' for tce; `evaluate` with `by` gives one."

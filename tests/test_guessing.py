@@ -87,11 +87,11 @@ def test_columns_of_nothing_are_nothing():
 
 def test_swapped_columns_are_refused():
     frame = polars.DataFrame({"y": LABEL, "p": SCORE})
-    refuse_swapped(frame, "y", ["p"])
+    refuse_swapped(look(frame), "y", ["p"])
     with pytest.raises(
         ValueError, match="`label` and `score` seem to be swapped: 'p' holds fractions, 'y' only 0 and 1"
     ):
-        refuse_swapped(frame, "p", ["y"])
+        refuse_swapped(look(frame), "p", ["y"])
 
 
 def test_the_one_column_of_dates_or_times_is_guessed(tmp_path):
@@ -114,3 +114,28 @@ def test_one_score_where_two_are_wanted_is_named(need):
     frame = pl.DataFrame({"y": [0, 1, 0], "p": [0.1, 0.7, 0.2]})
     with pytest.raises(truecal.UnclearColumns, match="two columns must look like .*; only 'p' does"):
         truecal.guess_columns(frame, models=2)
+
+
+def test_percentages_are_named_where_no_score_is_found():
+    columns = {"age": [17, 30, 99, 20], "churned": LABEL, "risk": [12.5, 80.0, 0.5, 100.0]}
+    told = "none does.\n\nHint: 'risk' may hold percentages; divide them by 100 first, which no option does."
+    with pytest.raises(truecal.UnclearColumns) as caught:
+        guess(columns)
+    assert str(caught.value).endswith(told)
+    assert list(caught.value.near) == ["risk"]
+    assert look(polars.DataFrame(columns)) == {"age": "number", "churned": "binary", "risk": "percentage"}
+    assert guess({"y": LABEL, "score": columns["risk"]}) == ("y", "score")  # for evaluate to refuse
+
+
+def test_columns_of_two_values_are_named_where_no_label_is_found():
+    columns = {"id": [1, 2, 3, 4], "won": ["yes", "no", None, "no"], "side": [-1, 1, 1, -1], "risk": SCORE}
+    told = (
+        "\n\nHint: 'won' holds 'no' and 'yes', 'side' holds -1 and 1; if these are labels, give the column as `label`"
+    )
+    with pytest.raises(truecal.UnclearColumns) as caught:
+        guess(columns)
+    assert f"{told} and the positive one as `pos_label`." in str(caught.value)
+    assert caught.value.near == {"won": ["no", "yes"], "side": [-1, 1]}
+    with pytest.raises(truecal.UnclearColumns) as caught:  # where the choice is between others, they are no help
+        guess({**columns, "a": LABEL, "b": LABEL})
+    assert caught.value.near == {}

@@ -1,21 +1,24 @@
 """The HTML report: its traces read back against the Result, and the page itself in real headless Chromium."""
 
 import base64
+import colorsys
 import csv
 import json
 import re
 import shutil
 import time
 from datetime import date, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import missing
 
 import truecal
-from truecal import Metric, Quantile, Rejection
-from truecal.axis import fit_axis, margins_of
+from truecal import Gap, Metric, Quantile, Rejection
+from truecal.axis import VERMILION, fit_axis, margins_of
 from truecal.comparisons import metrics_figures, segments_figure
+from truecal.drift_pictures import drift_figure
 from truecal.figures import binnings_figure, diagram_figure, errors_figure, hover_texts, reliability_figure
 from truecal.reports import verdict
 
@@ -23,6 +26,8 @@ try:
     import plotly.offline
 except ImportError:
     missing("plotly is not installed")
+ROOT = Path(__file__).parents[1]
+PAGES = ["README.md", "docs/pictures.md", "docs/drift.md"]
 EVIL = "<script>alert(1)</script>"
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -349,7 +354,9 @@ def test_the_segments_are_text_that_sorts_and_downloads(browser, page, tmp_path)
     open_page(browser, page)
     table = segments()
     names = "Array.from(document.querySelectorAll('#segments-table tbody tr')).map(r => r.cells[0].textContent)"
-    assert browser.execute_script(f"return {names}") == table.names
+    assert browser.execute_script(f"return {names}") == [", ".join(map(str, key)) for key in table.worst(25)]
+    caption = browser.execute_script("return document.querySelector('#segments-table caption').textContent")
+    assert caption.startswith(f"25 segments of {EVIL}, worst first: the smallest p-value, then the largest excess")
     browser.execute_script("document.querySelector('#segments-table th[data-name=segment] button').click()")
     ordered = sorted(table.names, key=lambda name: int(re.search(r"\d+", name)[0]) if name[0] == "n" else -1)
     assert browser.execute_script(f"return {names}") == ordered
@@ -392,12 +399,108 @@ def test_the_windows_sort_download_and_are_drawn(browser, page, tmp_path):
     assert "labels not complete" in browser.execute_script("return document.getElementById('drift').textContent")
 
 
+def texts(text, pattern):
+    """What stands between the tags of each match."""
+    return [re.sub("<[^>]*>", " ", found) for found in re.findall(pattern, text, flags=re.DOTALL)]
+
+
+def test_a_single_models_verdict_is_said_once(tmp_path):
+    result = truecal.evaluate(y, p, metrics=["tce"], reference=20, random_state=0)
+    said = verdict("mine", result)[0]
+    assert truecal.report({"mine": result}, tmp_path / "a.html").read_text().count(said) == 1
+    several = truecal.report({"mine": result, "other": result}, tmp_path / "b.html").read_text()
+    assert several.count(said) == 1  # with its own diagrams; the top compares
+    assert several.index(said) > several.index('id="model-1"')
+
+
+def test_intervals_say_their_level_and_what_they_are_of(tmp_path):
+    names = ["tce", "ece"]
+    result = truecal.evaluate(y, p, metrics=names, reference=20, intervals=20, confidence=0.8, random_state=0)
+    text = truecal.report(result, tmp_path / "r.html").read_text()
+    cells = texts(text, "<td>.*?</td>")
+    for name in names:
+        span = result.intervals[name]
+        low, high = (f"{end:.2f} %" if name == "tce" else f"{end:.5f}" for end in (span.low, span.high))
+        assert any(f"80 % interval {low} to {high}" in cell for cell in cells)
+    assert "80 % interval: where the metric lies on average over data like these." in text
+    plain = truecal.report(truecal.evaluate(y, p, metrics=names), tmp_path / "plain.html").read_text()
+    assert "where the metric lies" not in plain
+
+
+def test_numbers_by_segment_and_window_have_units(tmp_path):
+    table, days = segments(3), windows(3)
+    text = truecal.report(RESULTS["5 bins"], tmp_path / "r.html", segments=table, drift=days).read_text()
+    worst, day = table.order()[0], 0
+    for number, found, i in (("segments-table", table, worst), ("drift-table", days, day)):
+        (rows,) = re.findall(f'<table class="sorts" id="{number}">(.*?)</table>', text, flags=re.DOTALL)
+        heads = re.findall(r'data-name="(\w+)"><button type="button">(.*?)</button>', rows)
+        first = dict(zip((key for key, _ in heads), re.findall("<td data-v=[^>]*>(.*?)</td>", rows), strict=False))
+        assert dict(heads)["value"] == "TCE"
+        assert first["n"] == "1,500"  # rows of each segment and window, as made above
+        for key in ("value", "by_chance"):
+            assert first[key] == f"{getattr(found, key)[i]:.2f} %"
+        for key in ("prevalence", "mean"):
+            assert first[key] == f"{100 * getattr(found, key)[i]:.4g} %"
+    assert dict(heads)["low"] == "95 % interval from"  # the level by default
+    gap = truecal.judge_segments({("a",): truecal.Tally.from_arrays(y, p)}, Metric(Quantile(5), Gap()), random_state=0)
+    text = truecal.report(RESULTS["5 bins"], tmp_path / "gap.html", segments=gap).read_text()
+    assert f">{gap.value[0]:.5f}</td>" in text  # a gap is a probability, not a percentage
+
+
+def test_several_models_say_whose_the_segments_and_windows_are(tmp_path):
+    table, days = segments(4), windows(5)
+    one = truecal.report({"a & b": RESULTS["5 bins"]}, tmp_path / "one.html", segments=table, drift=days).read_text()
+    assert [text.strip() for text in texts(one, '<section id="by-.*?</h2>')] == ["Segments", "Drift"]
+    both = {"a & b": RESULTS["5 bins"], "c": RESULTS["20 bins"]}
+    two = truecal.report(both, tmp_path / "two.html", segments=table, drift=days).read_text()
+    heads = [text.strip() for text in texts(two, '<section id="by-.*?</h2>')]
+    assert heads == ["Segments of a &amp; b", "Drift of a &amp; b"]
+    assert "But predictions of <b>a &amp; b</b> are off" in two
+    captions = texts(two, "<caption>.*?</caption>")
+    assert any("4 segments of a &amp; b, worst first" in caption for caption in captions)
+    assert any("5 windows of a &amp; b" in caption for caption in captions)
+
+
+def test_windows_too_small_to_tell_are_counted(tmp_path):
+    tally = truecal.Tally.from_arrays(*data(factor=1))
+    small = truecal.Tally.from_arrays([0, 1], [0.1, 0.2])  # two rows show nothing
+    table = truecal.judge_windows({"a": tally, "b": small, "c": small}, reference=9, intervals=0)
+    assert table.verdict[1:] == ["too small to tell"] * 2
+    text = truecal.report(RESULTS["5 bins"], tmp_path / "r.html", drift=table).read_text()
+    assert "<b>2</b> of them have too few rows to tell." in text
+    assert "crosses are windows too small to tell" in text
+
+
+def test_words_and_colours_agree(tmp_path):
+    red, green, blue = (int(VERMILION[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    assert 15 < 360 * colorsys.rgb_to_hsv(red, green, blue)[0] < 30  # degrees: pure red is at 0, orange at 30 and up
+    page = truecal.report(truecal.evaluate(y, p), tmp_path / "r.html", segments=segments(3), drift=windows(3))
+    told = [page.read_text().partition("<script")[0], *((ROOT / name).read_text() for name in PAGES)]
+    for text in told:
+        assert "orange-red" in text.lower()
+        assert not re.findall(r"(?<!orange-)\bred\b", text, flags=re.IGNORECASE)
+
+
 def test_windows_named_by_the_user_are_text(tmp_path):
     tally = truecal.Tally.from_arrays(*data())
     table = truecal.judge_windows({EVIL: tally, "b": tally}, reference=9, intervals=0)
     text = truecal.report(RESULTS["1 bins"], tmp_path / "r.html", drift=table).read_text()
     assert EVIL not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+
+
+def test_pictures_keep_their_height_when_the_window_changes(browser, page):
+    open_page(browser, page)
+    browser.execute_script("document.getElementById('drift').scrollIntoView()")
+    wait(browser, "document.querySelector('#drift .main-svg') !== null")
+    drawn = "document.querySelector('#drift .main-svg').getBoundingClientRect()"
+    height = drift_figure(windows())["layout"]["height"]
+    assert browser.execute_script(f"return {drawn}.height") == height
+    for width in (900, 1000):
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        wait(browser, f"Math.abs({drawn}.width - {width - 32}) < 20")  # a margin of 1 rem on either side
+        assert browser.execute_script(f"return {drawn}.height") == height
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 import truecal
-from truecal import Gap, Metric, Quantile, Tally
+from truecal import Gap, Metric, Quantile, Tally, Uniform
+from truecal import segments as module
 
 
 def segments(rng, count, rows=800, wrong=()):
@@ -100,3 +101,65 @@ def test_many_segments_can_still_raise_an_alarm_and_the_worst_are_shown(rng):
     assert text[0] == "40 segments, the worst 20 first; 1 beyond what chance explains (adjusted p-value at most 0.05)"
     assert text[2].split()[:2] == ["s7", "1,500"]
     assert len(text) == 22
+
+
+@pytest.mark.filterwarnings("ignore:.* segments are too small")
+def test_small_segments_are_held_against_all_their_labels_and_nothing_is_drawn(monkeypatch):
+    """A positive of score 0.02 is refuted, since 0.02 <= 0.05; nothing else can be. So by chance 2 % of 100 %."""
+    monkeypatch.setattr(module, "refer_further", None)
+    tallies = {
+        ("refuted",): Tally.from_arrays([1], [0.02]),
+        ("right",): Tally.from_arrays([0], [0.02]),
+        ("mute",): Tally.from_arrays([1], [0.4]),
+        ("impossible",): Tally.from_arrays([1], [0.0]),
+    }
+    found = truecal.judge_segments(tallies, adjust=None)
+    assert found.value.tolist() == [100, 0, 0, 100]
+    assert found.by_chance == pytest.approx([2, 2, 0, 0])
+    assert found.excess == pytest.approx([98, -2, 0, 100])
+    assert found.p_value == pytest.approx([0.02, 1, 1, 0])
+    assert found.p_value[1] == found.p_value[2] == 1
+    # 2 of 3 at 0.3, and 1 of 1 at 0.6, in one bin of mean 1.5 / 4: a gap of 0.375, which 0, 3 and 4 positives reach
+    one_bin = Metric(Uniform(1), Gap())
+    found = truecal.judge_segments({("a",): Tally([0.3, 0.6], [3, 1], [2, 1])}, one_bin, adjust=None)
+    chances = np.convolve([0.343, 0.441, 0.189, 0.027], [0.4, 0.6])
+    gaps = np.abs(np.arange(5) / 4 - 0.375)
+    assert found.p_value[0] == pytest.approx(chances[[0, 3, 4]].sum())
+    assert found.by_chance[0] == pytest.approx(chances @ gaps)
+
+
+@pytest.mark.filterwarnings("ignore:.* segments are too small")
+def test_what_all_labels_give_is_what_many_draws_come_to(rng):
+    """The mean of 20,000 draws and the share that reach the value, within four standard errors."""
+    p = rng.beta(0.5, 5, 6)
+    tally = Tally.from_arrays([0, 1, 0, 0, 1, 0], p)
+    for metric in (truecal.NAMED_METRICS["tce"], truecal.NAMED_METRICS["ece"]):
+        found = truecal.judge_segments({(): tally}, metric)
+        drawn = truecal.refer(tally, {"": metric}, replicates=20_000, random_state=0)[""]
+        assert found.by_chance[0] == pytest.approx(drawn.mean, abs=4 * 50 / 20_000**0.5)  # at most 50 % each
+        assert found.p_value[0] == pytest.approx(drawn.p_value, abs=4 * 0.5 / 20_000**0.5)
+
+
+def test_segments_with_more_labels_than_draws_are_drawn_as_before(rng):
+    """Small neighbours take no draws from the others, which have seeds of their own."""
+    large = segments(rng, 3, 300)
+    small = {(f"t{i}",): Tally.from_arrays([0, 1], [0.3, 0.6]) for i in range(2)}
+    alone = {("a",): Tally.from_arrays(rng.random(9) < 0.5, rng.random(9))}  # 512 sets of labels
+    both = truecal.judge_segments(large | small | alone, replicates=199, random_state=0)
+    seeds = truecal.replicates.draw_seeds(0, 6).tolist()
+    for i, tally in ((0, large["s0",]), (2, large["s2",]), (5, alone["a",])):
+        drawn = module.refer_further(tally, module.TCE, 199, seeds[i], 1)
+        assert (both.by_chance[i], both.p_value[i]) == (drawn.mean, drawn.p_value)
+    np.testing.assert_allclose(both.p_adjusted, truecal.table.adjusted(both.p_value, "holm"))
+
+
+def test_segments_too_small_for_any_alarm_are_warned_of(rng):
+    """Among 30, a positive of score 0.01 has an adjusted p-value of 0.3; alone it is refuted at 0.05."""
+    tallies = {(i,): Tally.from_arrays([0], [0.01]) for i in range(30)}
+    told = "30 of 30 segments are too small to be found wrong among so many, whatever their labels"
+    with pytest.warns(UserWarning, match=told):
+        truecal.judge_segments(tallies)
+    assert len(truecal.judge_segments(tallies, adjust=None)) == 30
+    with pytest.warns(UserWarning, match="2 of 3 segments are too small to be found wrong, whatever their labels"):
+        truecal.judge_segments({(p,): Tally.from_arrays([0], [p]) for p in (0.01, 0.3, 0.5)}, adjust=None)
+    assert len(truecal.judge_segments(segments(rng, 2) | dict(list(tallies.items())[:2]), replicates=9)) == 4

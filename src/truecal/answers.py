@@ -13,13 +13,12 @@ from truecal.metrics import NAMED_METRICS, Max, Metric, Power, Rejection
 from truecal.power import Plan
 from truecal.records import metric_records
 from truecal.result import Result, describe_bins, format_value, name_test
-from truecal.segments import SegmentTable
+from truecal.segments import ALARM, SegmentTable
 from truecal.terminal import Column, Terminal, printable
 
 if TYPE_CHECKING:
     from truecal.verdict import Verdict
 
-ALARM = 0.05  # p-values up to here are more than chance
 MARKS = {"pass": "green", "fail": "red", "unknown": "yellow"}
 ADJUSTED = {"holm": "; Holm's for all segments", "bh": "; Benjamini and Hochberg's for all segments", "none": ""}
 CERTIFIED = "where the value of these bins surely lies, whatever the exact scores in their cells are"

@@ -22,7 +22,8 @@ from truecal.tally import Floats, Ints
 
 Figure = dict[str, Any]  # what plotly draws: traces and a layout
 Scale = Literal["linear", "logit"]
-GREY, RED, BLUE, DARK = "#9aa0a6", "#d55e00", "#0072b2", "#4a5058"
+# vermilion and blue are Okabe and Ito's; texts call vermilion orange-red, as people see it
+GREY, VERMILION, BLUE, DARK = "#9aa0a6", "#d55e00", "#0072b2", "#4a5058"
 TAIL = 0.05  # of the predictions, at either end, may lie beyond a logit axis
 LARGE = 0.01  # of the predictions: the mean of a bin so large is always on the axis
 MARGIN = 0.06  # of the axis, from the last prediction in its place to those at the margin

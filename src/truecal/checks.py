@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from truecal import files
 from truecal.arrays import listed
-from truecal.evaluation import compare, evaluate, judge_all
+from truecal.engines import collected, is_lazy, language, native
+from truecal.evaluation import check_options, compare, evaluate, judge_all
 from truecal.gate import judge
 from truecal.inference import Difference
 from truecal.ingest import read_segments
-from truecal.query import SCALE, Columns, OnNull, Scale, column_names, join_columns
+from truecal.query import SCALE, Columns, OnNull, Scale, check_column, column_names, open_data
 from truecal.replicates import RandomState
 from truecal.result import Result
 from truecal.rules import Rule, read_rules
@@ -72,6 +74,7 @@ def check(
     >>> truecal.check(frame, [truecal.Rule("value", 15)], label="y", score="p").exit_code
     1
     """
+    check_options(check, options)
     summary = open_summary(data, label, score, by)
     if summary is not None:
         data, label, score = summary, label or summary.label, score or summary.score
@@ -85,6 +88,13 @@ def check(
             raise ValueError(f"`score` must name a model besides the baseline; it names {baseline!r} alone.")
     whole = [rule for rule in chosen if rule.segment is None]
     parts = [rule for rule in chosen if rule.segment is not None]
+    if parts and by is None:
+        pattern = parts[0].segment or ""
+        named = re.findall(r"(?:^|, )([^=,*?]+)=", pattern)
+        hint = f"\n\nHint: the rule names {', '.join(map(repr, named))}." if named else ""
+        raise ValueError(
+            f"`by` must name the columns that make segments, since a rule is about {pattern!r}; it is missing.{hint}"
+        )
     needs = {rule.needs for rule in whole}
     reading: dict[str, Any] = {"label": label, "pos_label": pos_label, "on_null": on_null, "format": format}
     common: dict[str, Any] = {"random_state": random_state, "threads": threads}
@@ -103,10 +113,6 @@ def check(
         )
     segments: dict[str, Mapping[str, SegmentTable]] = {}
     if parts:
-        if by is None:
-            raise ValueError(
-                "`by` must name the columns that make segments, since a rule is about segments; it is None."
-            )
         names = listed(by)
         for model in models:
             columns = Columns(label, (model,), names, pos_label, on_null, format, scale)
@@ -168,7 +174,29 @@ def _beside(
     if on is None:
         raise ValueError("`on` must name the columns that match the baseline's rows with these; it is None.")
     keys = list(listed(on))
-    return join_columns(data, baseline, keys, {model: BASELINE}, format), BASELINE
+    return _join_columns(data, baseline, keys, {model: BASELINE}, format), BASELINE
+
+
+def _join_columns(frame: Any, other: Any, on: list[str], names: Mapping[str, str], format: str | None = None) -> Any:
+    """A frame with columns of another beside its own, under new names; every row must have its one match."""
+    left, right = (open_data(part, format)[0] for part in (frame, other))
+    for side in (left, right):
+        for name in on:
+            check_column("on", name, list(side.collect_schema()))
+    for name in names:
+        check_column("score", name, list(right.collect_schema()))
+    if is_lazy(left) != is_lazy(right):
+        left, right = left.lazy(), right.lazy()
+    pl = language(left)
+    picked = right.select(*on, *(pl.col(old).alias(new) for old, new in names.items()))
+    joined = left.join(picked, on=on, how="inner")
+    rows = [int(collected(part.select(pl.len().alias("rows")))["rows"][0]) for part in (left, joined)]
+    if rows[0] != rows[1]:
+        raise ValueError(
+            f"Every row must have one match by {', '.join(map(repr, on))}; for {rows[0]:,} rows there are {rows[1]:,} "
+            "matches."
+        )
+    return native(joined)
 
 
 def _is_result(baseline: Any) -> bool:

@@ -23,6 +23,7 @@ MORE = ("shift", "relative", "power", "baseline", "on", "time", "every", "now", 
 WORDS = {f"`{name}`": f"--{name}" for name in (*SAME, *MORE)} | {
     '`on_null="drop"`': "--drop-missing",
     "`on_null`": "--drop-missing",
+    "`every=None`": "--every none",
     "`scale`": "--grid, --limit and --memory",
     "`mature_after`": "--mature-after",
     "`write_summary`": "`truecal tally`",

@@ -12,7 +12,6 @@ from truecal.inputs import (
     check_metric,
     choose_metrics,
     describe_summary,
-    explained,
     flat,
     is_saved,
     read_data,
@@ -63,17 +62,16 @@ def compare(args: Namespace) -> int:
     data = read_data(args, models=2)
     if len(data.scores) != 2:
         raise UsageError(f"`score` must name two columns to compare; it names {len(data.scores)}", "truecal compare")
-    with explained(data):
-        found = evaluation.compare(
-            data.source,
-            score=data.scores,
-            metrics=METRICS if names is None else names,
-            significance=args.significance,
-            replicates=args.replicates,
-            random_state=args.seed,
-            threads=args.threads,
-            **data.reading(args),
-        )
+    found = evaluation.compare(
+        data.source,
+        score=data.scores,
+        metrics=METRICS if names is None else names,
+        significance=args.significance,
+        replicates=args.replicates,
+        random_state=args.seed,
+        threads=args.threads,
+        **data.reading(args),
+    )
     chosen = choose(list(found), None, Rejection(significance=args.significance))
     answer(
         args,
@@ -283,22 +281,21 @@ def check(args: Namespace) -> int:
     data = read_data(args)
     if args.baseline in data.scores and not args.on:
         note(f"{args.baseline} is the baseline, and is not judged")
-    with explained(data):
-        verdict = checks.check(
-            data.source,
-            rules,
-            score=data.scores,
-            by=flat(args.by) or None,
-            baseline=args.baseline,
-            on=flat(args.on) or None,
-            significance=args.significance,
-            reference=args.reference,
-            intervals=args.intervals,
-            replicates=args.replicates,
-            random_state=args.seed,
-            threads=args.threads,
-            **data.scaled(args),
-        )
+    verdict = checks.check(
+        data.source,
+        rules,
+        score=data.scores,
+        by=flat(args.by) or None,
+        baseline=args.baseline,
+        on=flat(args.on) or None,
+        significance=args.significance,
+        reference=args.reference,
+        intervals=args.intervals,
+        replicates=args.replicates,
+        random_state=args.seed,
+        threads=args.threads,
+        **data.scaled(args),
+    )
     for place, text in ((args.junit, verdict.to_junit), (args.markdown, verdict.to_markdown)):
         if place:
             with naming(place):
@@ -321,15 +318,14 @@ def tally(args: Namespace) -> int:
     data = read_data(args, timed=args.time is not None)
     if len(data.scores) != 1:
         raise UsageError(f"`score` must name one column; it names {len(data.scores)}", "truecal tally")
-    with explained(data):
-        summary = ingest.summarize(
-            data.source,
-            score=data.scores[0],
-            by=flat(args.by),
-            time=data.time,
-            every=data.every or "1d",
-            **data.scaled(args),
-        )
+    summary = ingest.summarize(
+        data.source,
+        score=data.scores[0],
+        by=flat(args.by),
+        time=data.time,
+        every=data.every or "1d",
+        **data.scaled(args),
+    )
     return _write_summary(args, summary, place)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from truecal.axis import DARK, GREY, RED, Figure, Scale, counted_beyond, fit_axis, rounded, table_of
+from truecal.axis import DARK, GREY, VERMILION, Figure, Scale, counted_beyond, fit_axis, rounded, table_of
 from truecal.metrics import Max, Metric, Rejection
 from truecal.plots import (
     DiagramAxes,
@@ -21,14 +21,13 @@ from truecal.plots import (
     probability_axis,
     short_count,
 )
-from truecal.result import Result, describe_bins, format_value, name_metric
-from truecal.segments import SegmentTable
+from truecal.result import Result, describe_bins, describe_interval, format_value, name_metric
+from truecal.segments import ALARM, SegmentTable
 from truecal.tally import Ints
 
 # Okabe and Ito's colours, which the colour-blind can tell apart
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
 MARKERS = "osD^vP"
-ALARM = 0.05  # segments with an adjusted p-value up to here are red
 
 
 def draw_binnings(
@@ -39,7 +38,7 @@ def draw_binnings(
     title: str | None = None,
     axes: Sequence[Any] | None = None,
 ) -> list[Any]:
-    """The binnings of a result under each other: edges dotted, sizes grey, rates red, along the score axis.
+    """The binnings of a result under each other: edges dotted, sizes grey, rates orange-red, along the score axis.
 
     `metrics` name whose bins; by default each binning of the result once. `axes` are as many axes, one a row.
     """
@@ -70,8 +69,8 @@ def draw_binnings(
         edges = axis.place(np.append(table.left, table.right[-1]))
         ax.vlines(edges, 0, 1, transform=ax.get_xaxis_transform(), color=DARK, linestyle=":", linewidth=0.8)
         held = table.n > 0
-        ax.hlines(axis.place(table.rate[held]), left[held], right[held], color=RED, linewidth=2)
-        ax.set_ylabel("rate", color=RED)
+        ax.hlines(axis.place(table.rate[held]), left[held], right[held], color=VERMILION, linewidth=2)
+        ax.set_ylabel("rate", color=VERMILION)
         ax.yaxis.set_major_locator(need_matplotlib("matplotlib.ticker").FixedLocator(axis.ticks[::2]))
         ax.yaxis.set_major_formatter(need_matplotlib("matplotlib.ticker").FixedFormatter(axis.labels[::2]))
         heading = f"{describe_bins(result.metrics[name])} ({np.count_nonzero(held):,} not empty)"
@@ -193,9 +192,7 @@ def _metrics_figure(results: Mapping[str, Result], kind: str, names: list[str]) 
             if name in result.references:
                 lines.append(f"by chance {format_value(result.references[name].mean, metric)}")
             if name in result.intervals:
-                span = result.intervals[name]
-                ends = format_value(span.low, metric), format_value(span.high, metric)
-                lines.append(f"{100 * span.confidence:g} % interval {ends[0]} to {ends[1]}")
+                lines.append(describe_interval(result.intervals[name], metric))
             texts.append("<br>".join(lines))
         if result.references:
             means = [result.references[name].mean if name in result.references else 0.0 for name in names]
@@ -232,7 +229,8 @@ def _metrics_figure(results: Mapping[str, Result], kind: str, names: list[str]) 
 def draw_segments(table: SegmentTable, *, ax: Any = None, worst: int = 20) -> Any:
     """The segments that exceed chance most, the largest excess first.
 
-    Dots are values, grey bars what chance alone would give. Red dots have an adjusted p-value of at most 0.05.
+    Dots are values, grey bars what chance alone would give. Orange-red dots have an adjusted p-value of at most
+    0.05.
     """
     plt = need_matplotlib()
     shown, names = _worst(table, worst), table.names
@@ -290,7 +288,7 @@ def _worst(table: SegmentTable, worst: int) -> Ints:
 def _alarms(table: SegmentTable, shown: Ints) -> list[tuple[str, str, Ints]]:
     """Which of the rows shown exceed chance and which do not, with their colours; not those that are none."""
     found = table.p_adjusted[shown] <= ALARM
-    kinds = ("beyond chance", RED, found), ("not shown to be beyond chance", DARK, ~found)
+    kinds = ("beyond chance", VERMILION, found), ("not shown to be beyond chance", DARK, ~found)
     return [(label, colour, np.flatnonzero(rows)) for label, colour, rows in kinds if rows.any()]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from truecal import comparisons, evaluation, plots, reports
-from truecal.result import Result
+from truecal.result import Result, format_value
 from truecal.tally import Floats, Ints
 
 ROWS = 50_000
@@ -76,12 +76,13 @@ def write_pictures(results: dict[str, Result], folder: Path) -> list[Path]:
 
 
 def compare(results: dict[str, Result]) -> str:
-    """The metrics of several models as a table, one column a model."""
+    """The metrics of several models as a table: for each model the value and what chance gives."""
     first = next(iter(results.values()))
-    width = max(15, *(len(name) + 2 for name in results))
-    lines = [" " * 13 + "".join(name.rjust(width) for name in results)]
-    for name in first.values:
-        lines.append(name.ljust(13) + "".join(result.format(name).rjust(width) for result in results.values()))
+    heads = "".join(f"{name:>22}" for name in results), f"{'value':>11}{'by chance':>11}" * len(results)
+    lines = [f"{'':11}{head}" for head in heads]
+    for name, metric in first.metrics.items():
+        pairs = ((found.format(name), format_value(found.references[name].mean, metric)) for found in results.values())
+        lines.append(f"{name:<11}" + "".join(f"{value:>11}{chance:>11}" for value, chance in pairs))
     return "\n".join(lines)
 
 
@@ -90,25 +91,23 @@ def _sigmoid(x: Floats) -> Floats:
 
 
 def main(folder: str = "demo") -> None:
-    """Print the comparison and one model's bins; write the report and the diagrams."""
+    """Print the comparison and what is wrong with one model; write the report and the diagrams."""
     label, models = simulate()
     results = evaluate_models(label, models)
     print(f"{len(label):,} transactions, {100 * label.mean():.2f} % fraud, three models\n")
     print(compare(results))
     print(
-        "\nTCE is the share of predictions that the data contradict: low for the calibrated model, high for the others."
-        "\nECE is below 0.02 for all three: at 1 % prevalence there is no room for a large gap, right or wrong."
-        "\n\nThe prior-shifted model in full:\n"
+        "\nTCE is the share of predictions that the data contradict: what chance gives for the calibrated model, far"
+        "\nmore for the others. ECE is below 0.02 for all three: at 1 % prevalence there is no room for a large gap."
+        "\n\nThe prior-shifted model, bin by bin:\n"
     )
-    print(results["prior-shifted"])
+    print(evaluation.evaluate(label, models["prior-shifted"], metrics=["tce"]))
     try:
         written = write_pictures(results, Path(folder))
     except ImportError as error:
         print(f"\nNo pictures. {error}")
         return
-    print("\nWritten, the report first:")
-    for path in written:
-        print(f"  {path}")
+    print(f"\nWrote {written[0]}, and {len(written) - 1} pictures beside it.")
 
 
 if __name__ == "__main__":

@@ -13,18 +13,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from truecal.axis import BLUE, DARK, GREY, RED, Figure, rounded
+from truecal.axis import BLUE, DARK, GREY, VERMILION, Figure, rounded
 from truecal.comparisons import kind_of
-from truecal.drift_table import INCOMPLETE, DriftTable
+from truecal.drift_table import INCOMPLETE, TOO_SMALL, DriftTable
 from truecal.plots import entitle, need_matplotlib
 from truecal.result import format_value, name_metric
 from truecal.tally import Bools, Floats, Ints
 
 SKY = "#56b4e9"
 MANY = 80  # windows: beyond, dots are small
-SYMBOLS = {"o": "circle", "^": "triangle-up", "D": "diamond"}
+SYMBOLS = {"o": "circle", "^": "triangle-up", "D": "diamond", "x": "x"}
+BAND, MIDDLE = "by chance, 5 to 95 %", "mean by chance"
 FEW = 8  # windows: up to here each is labelled
 LABELS = 12  # of windows that are no dates
+COLUMNS = 4  # of the legend
 
 
 class DriftAxes(NamedTuple):
@@ -37,8 +39,9 @@ class DriftAxes(NamedTuple):
 def draw_drift(table: DriftTable, *, axes: Sequence[Any] | None = None, title: str | None = None) -> DriftAxes:
     """The metric of each window with its interval and what chance gives, and below it prevalence and mean prediction.
 
-    Red triangles are alarms: predictions further off than chance explains. Blue diamonds are windows whose prevalence
-    differs from that of the others together. Hatched windows have labels that are not complete. `axes` are two axes.
+    Orange-red triangles are alarms: predictions further off than chance explains. Crosses are windows too small to
+    tell. Blue diamonds are windows whose prevalence differs from that of the others together. Hatched windows have
+    labels that are not complete. `axes` are two axes.
     """
     plt = need_matplotlib()
     if axes is None:
@@ -56,15 +59,19 @@ def draw_drift(table: DriftTable, *, axes: Sequence[Any] | None = None, title: s
         columns = (table.by_chance, table.chance_low, table.chance_high, 100 * table.mean)
         edges = _edges(x[begin:end], half)
         chance, low, high, mean = (np.repeat(column[begin:end], 2) for column in columns)
-        band, line = ("by chance, 5 to 95 %", "mean prediction") if begin == 0 else (None, None)
+        band, middle, line = (BAND, MIDDLE, "mean prediction") if begin == 0 else (None, None, None)
         upper.fill_between(edges, low, high, color=GREY, alpha=0.3, linewidth=0, label=band)
-        upper.plot(edges, chance, color=GREY, linewidth=1.5)
+        upper.plot(edges, chance, color=GREY, linewidth=1.5, label=middle)
         lower.plot(edges, mean, color=DARK, linewidth=1.5, label=line)
-    spans = {"elinewidth": thin, "capsize": 0, "linestyle": "none"}
+    spans = {"elinewidth": thin, "capsize": 0, "linestyle": "none", "clip_on": False}  # marks at 0 are whole
     for words, marker, colour, rows in _alarms(table):
-        grow = size + 2 if colour == RED else size
-        style = {"fmt": marker, "color": colour, "markersize": grow, "label": words, "zorder": 3 + (colour == RED)}
-        reach, strong = _reach(table.value, table.low, table.high, rows), 1.0 if colour == RED else pale
+        front = colour == VERMILION
+        style = {"fmt": marker, "color": colour, "label": words, "zorder": 3 + front}
+        style |= {
+            "markersize": size if marker == "o" else size + 2,
+            "markeredgewidth": 1.6 * thin if marker == "x" else 1,
+        }
+        reach, strong = _reach(table.value, table.low, table.high, rows), 1.0 if front else pale
         upper.errorbar(x[rows], table.value[rows], reach, ecolor=faded(colour, strong), **spans, **style)
     undecided = np.flatnonzero(table.highest > table.lowest)
     if len(undecided):
@@ -84,11 +91,14 @@ def draw_drift(table: DriftTable, *, axes: Sequence[Any] | None = None, title: s
         part.grid(axis="y", alpha=0.3)
         part.set_ylim(0, 1.06 * part.dataLim.ymax or 1)
         part.set_xlim(x[0] - 1.5 * half, x[-1] + 1.5 * half)
-        part.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, frameon=False, fontsize="small", borderpad=0)
+        part.legend(
+            loc="lower left", bbox_to_anchor=(0, 1), ncols=COLUMNS, frameon=False, fontsize="small", borderpad=0
+        )
     _ticks(table, x, both)
     upper.set_ylabel(kind_of(table.metric))
     lower.set_ylabel("% positive")
-    entitle(upper, title, describe_drift(table))
+    lines = -(-len(upper.get_legend_handles_labels()[0]) // COLUMNS)
+    entitle(upper, title, describe_drift(table), pad=6 + 16 * lines)
     return both
 
 
@@ -99,18 +109,18 @@ def drift_figure(table: DriftTable) -> Figure:
     thin, size = (1, 4) if many else (1.5, 8)
     traces: list[Figure] = []
     line = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip", "line": {"shape": "hvh", "width": 0}}
-    shade = {"fill": "tonexty", "fillcolor": "rgba(154,160,166,0.3)", "name": "by chance, 5 to 95 %"}
-    middle = {"name": "mean by chance", "line": {"shape": "hvh", "color": GREY, "width": 1.5}, "showlegend": False}
+    shade = {"fill": "tonexty", "fillcolor": "rgba(154,160,166,0.3)", "name": BAND}
+    middle = {"name": MIDDLE, "line": {"shape": "hvh", "color": GREY, "width": 1.5}}
     traces += [
         {**line, "y": rounded(table.chance_low), "showlegend": False, "name": "chance low"},
         {**line, "y": rounded(table.chance_high), **shade},
         {**line, "y": rounded(table.by_chance), **middle},
     ]
-    dots = {"type": "scatter", "mode": "markers", "hoverinfo": "text"}
+    dots = {"type": "scatter", "mode": "markers", "hoverinfo": "text", "cliponaxis": False}
     for words, marker, colour, rows in _alarms(table):
         ink = {"meta": "ink"} if colour == DARK else {}
         reach = _reach(table.value, table.low, table.high, rows)
-        look = {"color": colour, "symbol": SYMBOLS[marker], "size": size + 2 * (colour == RED)}
+        look = {"color": colour, "symbol": SYMBOLS[marker], "size": size + 2 * (marker != "o")}
         traces.append(
             {**dots, **_at(x, table.value, rows, texts), "name": words, "marker": look, **ink}
             | _errors(reach, colour, thin)
@@ -178,8 +188,16 @@ def hover_windows(table: DriftTable) -> list[str]:
 
 
 def _alarms(table: DriftTable) -> list[tuple[str, str, str, Ints]]:
-    """Windows with and without an alarm, with their markers and colours; not a kind of which there is none."""
-    kinds = (("no alarm", "o", DARK, ~table.alarm), ("alarm: calibration", "^", RED, table.alarm))
+    """Windows with and without an alarm and those too small for one, with their markers and colours.
+
+    A kind of which there is none is left out.
+    """
+    small = table.too_small & ~table.alarm
+    kinds = (
+        ("no alarm", "o", DARK, ~table.alarm & ~small),
+        (TOO_SMALL, "x", DARK, small),
+        ("alarm: calibration", "^", VERMILION, table.alarm),
+    )
     return [(words, marker, colour, np.flatnonzero(rows)) for words, marker, colour, rows in kinds if rows.any()]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from truecal.encoding import decode, encode
-from truecal.metrics import NAMED_METRICS, TCE, Metric
+from truecal.metrics import TCE, Metric, name_of
 from truecal.result import format_value
 from truecal.table import Adjustment, as_frame
 from truecal.tally import Bools, Floats, Ints
@@ -136,7 +136,7 @@ class DriftTable:
     @property
     def metric_name(self) -> str:
         """The metric's name, or "value" for one of your own."""
-        return next((name for name, metric in NAMED_METRICS.items() if metric == self.metric), "value")
+        return name_of(self.metric)
 
     def columns(self) -> dict[str, Any]:
         """The columns by name: the window as text first, the verdict last."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
+from inspect import signature
 from typing import Any, Literal, Unpack, overload
 
 import numpy as np
@@ -158,6 +160,8 @@ def evaluate(
     >>> result["ece"], result.n, result.prevalence
     (0.25, 4, 0.75)
     """
+    check_options(evaluate, options)
+    _refuse_names("evaluate", y_prob, f'"{metrics}"' if isinstance(metrics, str) else "...")
     summary = open_summary(y_true, label, score, by) if y_prob is None else None
     if summary is not None:
         y_true, label, score = summary, label or summary.label, score or summary.score
@@ -213,6 +217,7 @@ def evaluate_classes(
     >>> result["ece"] == truecal.ece([0, 1, 2], [[0.5, 0.25, 0.25], [0, 1, 0], [0.5, 0, 0.5]])
     True
     """
+    check_options(evaluate_classes, options)
     probabilities = as_matrix(y_prob)
     if probabilities is None:
         raise ValueError("`y_prob` must be of shape (rows, classes); it has a single column.\n\nHint: use `evaluate`.")
@@ -261,6 +266,7 @@ def compare(
     >>> found.low < found.difference < found.high < 0     # the first is better, beyond chance
     True
     """
+    _refuse_names("compare", y_prob, "[...]")
     loss = Rejection(Binomial() if test is None else test, significance, as_tolerance(tolerance))
     chosen = choose(metrics, binning, loss)
     others = [name for name, metric in chosen.items() if not isinstance(metric.loss, Rejection)]
@@ -347,6 +353,25 @@ def _roles(label: str | None, score: str | Sequence[str] | None) -> tuple[str, l
     if not isinstance(label, str) or not score:
         raise TypeError(f"`label` and `score` must name columns of the frame; they are {label!r} and {score!r}.")
     return label, [score] if isinstance(score, str) else list(score)
+
+
+def check_options(function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Refuse an option that a function does not have, and say which may have been meant."""
+    for name in options:
+        if name not in Options.__annotations__:
+            known = [*signature(function).parameters, *Options.__annotations__]
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def _refuse_names(function: str, y_prob: Any, score: str) -> None:
+    """Refuse names of columns in the place of columns."""
+    if isinstance(y_prob, str):
+        raise TypeError(
+            f"`y_prob` must be a column of values; it is {y_prob!r}.\n\nHint: a dataframe or a path needs its columns "
+            f'named: `{function}(data, label="{y_prob}", score={score})`.'
+        )
 
 
 def _refuse_columns(**given: Any) -> None:

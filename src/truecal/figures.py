@@ -14,7 +14,7 @@ from truecal.axis import (
     BLUE,
     DARK,
     GREY,
-    RED,
+    VERMILION,
     Axis,
     Figure,
     Margin,
@@ -75,7 +75,7 @@ def diagram_figure(result: Result, metric: str | None, scale: Scale | None) -> F
         {
             **_line(np.stack([left, right], 1), np.stack([rate, rate], 1)),
             "name": "observed rate",
-            "line": {"color": RED, "width": 1.5 if len(table) > MANY else 3},
+            "line": {"color": VERMILION, "width": 1.5 if len(table) > MANY else 3},
             "hoverinfo": "skip",
         },
         {
@@ -84,7 +84,7 @@ def diagram_figure(result: Result, metric: str | None, scale: Scale | None) -> F
             "name": "bins",
             "x": (held + 1).tolist(),
             "y": rounded(rate),
-            "marker": {"color": RED, "size": 3 if len(table) > MANY else 6},
+            "marker": {"color": VERMILION, "size": 3 if len(table) > MANY else 6},
             "hovertext": [texts[i] for i in held],
             "hoverinfo": "text",
             "showlegend": False,
@@ -149,7 +149,7 @@ def reliability_figure(result: Result, metric: str, scale: Scale | None) -> Figu
             "name": "observed rate",
             "x": rounded(x),
             "y": rounded(y),
-            "marker": {"color": RED, "size": 4 if len(held) > MANY else 8},
+            "marker": {"color": VERMILION, "size": 4 if len(held) > MANY else 8},
             "hovertext": [texts[i] for i in held],
             "hoverinfo": "text",
         },
@@ -180,7 +180,7 @@ def errors_figure(result: Result, metric: str | None, scale: Scale | None) -> Fi
     crowd = {"name": "all predictions (number)", "y": n.tolist(), "hoverinfo": "skip"}
     traces = [{**bars, **crowd, "marker": {"color": GREY, "opacity": 0.4}}]
     for name, colour, sign, cells, ends in (
-        ("too high", RED, 1, outline.too_high, [margin.too_high for margin in margins]),
+        ("too high", VERMILION, 1, outline.too_high, [margin.too_high for margin in margins]),
         ("too low", BLUE, -1, outline.too_low, [margin.too_low for margin in margins]),
     ):
         count = np.append(cells, ends).astype(np.int64)
@@ -215,7 +215,7 @@ def errors_figure(result: Result, metric: str | None, scale: Scale | None) -> Fi
 
 
 def binnings_figure(result: Result, scale: Scale | None) -> Figure:
-    """The binnings of a result under each other: edges dotted, sizes grey, rates red, along the score axis."""
+    """The binnings of a result under each other: edges dotted, sizes grey, rates orange-red, along the score axis."""
     axis = fit_axis([result], None, scale)
     names = binnings_of(result)
     ends = axis.at(np.array([axis.low, axis.high]))
@@ -240,7 +240,7 @@ def binnings_figure(result: Result, scale: Scale | None) -> Figure:
             {"type": "bar", "name": "size", **bars, "marker": {"color": GREY, "opacity": 0.5}, "hovertext": texts,
              "hoverinfo": "text", "showlegend": i == 0},
             {**lines, "name": "edges", "line": {"color": DARK, "width": 1, "dash": "dot"}, "meta": "ink", **shown},
-            {**rates, "name": "observed rate", "line": {"color": RED, "width": 2}, **shown},
+            {**rates, "name": "observed rate", "line": {"color": VERMILION, "width": 2}, **shown},
         ]  # fmt: skip
         high = 1 - i / len(names)
         domain = [high - 0.78 / len(names), high - 0.1 / len(names)]
@@ -300,7 +300,7 @@ def _sizes(x: list[Any], width: Any, table: BinTable, texts: list[str]) -> list[
     return [
         {**bars, "name": "size", "y": table.n.tolist(), "marker": {"color": GREY}, "hovertext": texts,
          "hoverinfo": "text", "showlegend": False},
-        {**bars, "name": "rejected", "y": table.rejected.tolist(), "marker": {"color": RED}, "hoverinfo": "skip"},
+        {**bars, "name": "rejected", "y": table.rejected.tolist(), "marker": {"color": VERMILION}, "hoverinfo": "skip"},
     ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,11 @@ TEXT = ("csv", "tsv", "jsonl")
 COMPRESSED = (".gz", ".zst")  # of text; the other formats compress inside
 MISSING = ["NA", "N/A", "null", "NULL", "None"]  # beside nothing at all
 SAMPLE = 10_000  # rows that the types of text columns are taken from
+FOREIGN = ("node_modules", "site-packages")  # folders of programs, which may hold tables of their own
+
+
+class Unreadable(ValueError):
+    """Files are not of their format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +69,9 @@ class Scanned:
             yield
         except kinds as error:
             self._refuse_words(pl)
+            self._refuse_unlike()
             told = str(error).strip().splitlines()[0]
-            raise ValueError(
+            raise Unreadable(
                 f"{name_places(self.places)} must be readable as {self.kind}; it is not: {told}"
             ) from error
 
@@ -82,6 +88,34 @@ class Scanned:
                     f"`{name}` must hold dates written as YYYY-MM-DD; in {name_places(self.places)} the first is "
                     f"{first!r}."
                 )
+
+    def refuse_without(self, names: Iterable[str]) -> None:
+        """Name the file that lacks a column, if one of several does: JSON lines are read on without."""
+        for place, columns in self._apart():
+            for name in names:
+                if name not in columns:
+                    raise ValueError(f"Every file must have the column {name!r}; {str(place)!r} has none.")
+
+    def _refuse_unlike(self) -> None:
+        """Name the file that has other columns than the first, if there is one."""
+        first: dict[str, Any] = {}
+        for place, columns in self._apart():
+            first = first or columns
+            unlike = _compare(first, columns, typed=self.kind not in TEXT)
+            if unlike:
+                raise ValueError(
+                    f"Files read together must have the same columns; {str(place)!r} {unlike}, unlike "
+                    f"{str(self.places[0])!r}."
+                )
+
+    def _apart(self) -> Iterator[tuple[Path, dict[str, Any]]]:
+        """Each of several files with its columns."""
+        import polars as pl
+
+        for place in self.places if len(self.places) > 1 else ():
+            with replace(self, places=(place,)).explained():
+                columns = dict(_open(pl, (place,), self.kind).collect_schema())
+            yield place, columns
 
     def _refuse_words(self, pl: Any) -> None:
         """Name the text in a column of numbers, if that is what is wrong."""
@@ -109,8 +143,9 @@ def scan(source: PathLike | Sequence[PathLike], *, format: str | None = None) ->
     Parameters
     ----------
     source : path or paths
-        Paths may hold wildcards; a folder stands for the files in it and below (`key=value` folders become columns);
-        "-" is standard input, which is CSV unless `format` says otherwise.
+        Paths may hold wildcards; a folder stands for the files in it and below (`key=value` folders become columns),
+        except in hidden folders, whose names begin with a dot or an underscore, and in virtual environments; "-" is
+        standard input, which is CSV unless `format` says otherwise.
     format : optional
         One of csv, tsv, parquet, ipc, jsonl, npz; by default told from the names.
     """
@@ -137,16 +172,21 @@ def open_files(
         raise ValueError(f"`format` must be one of {', '.join(FORMATS)}; it is {format!r}.")
     given: list[PathLike] = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if given == ["-"]:
-        places, kinds = [_spool()], {format or "csv"}
+        places = [_spool()]
+        kinds = {format or "csv": places[0]}
     else:
         places = [place for part in given for place in expand(os.fspath(part))]
-        kinds = {format or _format_of(place) for place in places}
+        kinds = {format or _format_of(place): place for place in reversed(places)}  # with the first of each
     if len(kinds) > 1:
-        raise ValueError(f"Files read together must be of one format; these are {', '.join(sorted(kinds))}.")
+        told = ", ".join(f"{kind} ({str(place)!r})" for kind, place in sorted(kinds.items()))
+        raise ValueError(
+            f"Files read together must be of one format; these are {told}.\n\n"
+            f"Hint: name those that are meant, such as '{places[0].parent / f'*{places[0].suffix}'}'."
+        )
     for place in places:
         with open(place, "rb"):  # a file that may not be read is told before anything else
             pass
-    kind = kinds.pop()
+    (kind,) = kinds
     unread = Scanned(None, None, tuple(places), kind, ())
     with unread.explained():
         types = dict.fromkeys(numbers, pl.Float64)
@@ -228,20 +268,49 @@ def expand(name: str) -> list[Path]:
     place = Path(name).expanduser()
     if place.is_dir():
         known = {suffix for suffixes in FORMATS.values() for suffix in suffixes}
-        inside = sorted(file for file in place.rglob("*") if file.is_file() and not file.name.startswith((".", "_")))
-        found = [file for file in inside if _unpacked(file).suffix.lower() in known]
+        found = sorted(file for file in _walk(place) if _unpacked(file).suffix.lower() in known)
         if not found:
             raise FileNotFoundError(f"The folder {name!r} must hold files of a known format; it holds none.")
         return found
     if not place.exists() and glob.has_magic(name):
         matches = sorted(glob.glob(str(place), recursive=True))
-        found = [file for match in matches for file in expand(match)]
+        found = list(dict.fromkeys(file for match in matches for file in expand(match)))
         if not found:
             raise FileNotFoundError(f"The pattern {name!r} must match at least one file; it matches none.")
         return found
     if not place.exists():
         raise FileNotFoundError(f"There must be a file {name!r}; there is none.")
     return [place]
+
+
+def _walk(place: Path) -> Iterator[Path]:
+    """The files in a folder and below, but for hidden ones and those of programs."""
+    for name, folders, names in os.walk(place):
+        here = Path(name)
+        # as Spark has it: a column of `key=value` folders may begin with an underscore
+        folders[:] = [
+            folder
+            for folder in folders
+            if not folder.startswith((".", "_")) or ("=" in folder and folder[0] == "_")
+            if folder not in FOREIGN and not (here / folder / "pyvenv.cfg").exists()
+        ]
+        yield from (here / name for name in names if not name.startswith((".", "_")) and (here / name).is_file())
+
+
+def _compare(first: dict[str, Any], other: dict[str, Any], *, typed: bool) -> str:
+    """How the columns of a file differ from those of the first, in words; nothing where they do not."""
+    for name in first:
+        if name not in other:
+            return f"has no {name!r}"
+    for name in other:
+        if name not in first:
+            return f"has {name!r} as well"
+    if list(first) != list(other):
+        return f"has them in the order {', '.join(map(repr, other))}"
+    for name, kind in other.items():
+        if typed and kind != first[name]:
+            return f"holds {name!r} as {kind} and not as {first[name]}"
+    return ""
 
 
 def _unpacked(place: Path) -> Path:

@@ -23,6 +23,7 @@ Differences = Mapping[str, Mapping[str, Difference]]
 MISSING = {
     "reference": "it has no reference by chance; evaluate with `reference=1000`",
     "interval": "it has no interval; evaluate with `intervals=1000`",
+    "table": "`evaluate` with `by` gives one",
     "difference": "it was not compared with a baseline; `compare` gives the difference",
 }
 
@@ -174,14 +175,17 @@ def _judge_whole(rule: Rule, model: str, subject: _Subject) -> Finding:
     if rule.kind == "p_value":
         return _judge_p_value(place, reference.p_value, reference.replicates)
     shifted = reference.excess + low - value, reference.excess + high - value
-    return _judge_limit(place, reference.excess, shifted, f"{name} minus its mean by chance")
+    what = f"{name} minus its mean by chance ({reference.replicates:,} draws)"
+    return _judge_limit(place, reference.excess, shifted, what)
 
 
 def _judge_each(rule: Rule, model: str, subject: _Subject) -> Iterable[Finding]:
     table = subject.table(model, rule.metric)
     nowhere = _Place(rule, model, rule.segment, None, "")
     if table is None:
-        yield nowhere.find("unknown", f"there is no table of segments of {model!r} for {rule.metric}.")
+        yield nowhere.find(
+            "unknown", f"there is no table of segments of {model!r} for {rule.metric}; {MISSING['table']}."
+        )
         return
     names = table.names
     # where nothing could have been refuted, a low TCE and a high p-value say nothing; a gap is what it is

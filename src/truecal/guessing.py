@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from truecal import files
 from truecal.arrays import listed
 from truecal.engines import is_lazy, language, opened
 
-Kind = Literal["binary", "fraction", "number", "text"]
+Kind = Literal["binary", "fraction", "percentage", "number", "text"]
 Role = Literal["label", "score", "time"]
 ROWS = 10_000  # rows that are looked at
 # Names of one word or more that a column may go by, and the words that make a name likely.
@@ -84,10 +84,22 @@ class Guess:
 
 
 class UnclearColumns(ValueError):
-    """A column could not be guessed: `role` says which, `candidates` what it could be."""
+    """A column could not be guessed: `role` says which, `candidates` what it could be.
 
-    def __init__(self, role: Role, candidates: Sequence[str], columns: Sequence[str], wanted: int = 1) -> None:
+    `near` has the columns that would do after a change, each with what it holds: the two values of labels that are not
+    0 and 1, or nothing for scores that seem to be percentages.
+    """
+
+    def __init__(
+        self,
+        role: Role,
+        candidates: Sequence[str],
+        columns: Sequence[str],
+        wanted: int = 1,
+        near: Mapping[str, Sequence[Any]] | None = None,
+    ) -> None:
         self.role, self.candidates, self.wanted = role, tuple(candidates), wanted
+        self.near = dict(near or {}) if len(candidates) < wanted else {}
         many = ("a column", "one column", "two columns")[min(wanted, 2) if candidates else 0]
         if 0 < len(candidates) < wanted:
             told = f"{many} must look like {LOOKS[role]}; only {', '.join(map(repr, candidates))} does."
@@ -95,7 +107,18 @@ class UnclearColumns(ValueError):
             told = f"{many} must be meant, and these could be: {', '.join(map(repr, candidates))}."
         else:
             told = f"{many} must look like {LOOKS[role]}; of {', '.join(map(repr, columns))} none does."
-        super().__init__(f"`{role}` cannot be guessed: {told}")
+        super().__init__(f"`{role}` cannot be guessed: {told}{self._hint()}")
+
+    def _hint(self) -> str:
+        if not self.near:
+            return ""
+        if self.role == "score":
+            names = ", ".join(map(repr, self.near))
+            return f"\n\nHint: {names} may hold percentages; divide them by 100 first, which no option does."
+        names = ", ".join(f"{name!r} holds {a!r} and {b!r}" for name, (a, b) in self.near.items())
+        return (
+            f"\n\nHint: {names}; if these are labels, give the column as `label` and the positive one as `pos_label`."
+        )
 
 
 def guess_columns(
@@ -138,7 +161,8 @@ def guess_columns(
     given = listed(score)
     if label is not None and given:
         return Guess(label, given)
-    kinds = look(data, format)
+    head = _head(data, format)
+    kinds = _kinds(head)
     if any("." in name for name in kinds) and all(_is_number(name) for name in kinds):
         raise ValueError(
             f"The first line must name the columns; it holds {', '.join(kinds)}.\n\n"
@@ -150,9 +174,11 @@ def guess_columns(
         tiers = [
             _named("label", free, kinds, ("binary", "text")),
             [name for name in free if kinds[name] == "binary" and not _is_named("score", name)],
-            _named("label", free, kinds, ("number",)),
+            _named("label", free, kinds, ("percentage", "number")),
         ]
-        (label,) = _first("label", tiers, kinds, 1)
+        (label,) = _first(
+            "label", tiers, kinds, 1, _two_valued(head, [name for name in free if kinds[name] in ("text", "number")])
+        )
         guessed += ("label",)
     others: tuple[str, ...] = ()
     if not given:
@@ -162,9 +188,10 @@ def guess_columns(
             _named("score", free, kinds, ("fraction",)),
             [name for name in fractions if _is_named("score", name)],
             fractions,
-            _named("score", free, kinds, ("number",)),
+            _named("score", free, kinds, ("percentage", "number")),
         ]
-        given = _first("score", tiers, kinds, models)
+        near = {name: () for name in free if kinds[name] == "percentage"}
+        given = _first("score", tiers, kinds, models, near)
         guessed += ("score",)
         others = tuple(name for name in fractions if name not in given)
     return Guess(label, given, guessed, others)
@@ -189,9 +216,8 @@ def guess_time(data: Any, *, format: str | None = None) -> str:
     return str(found[0])
 
 
-def refuse_swapped(data: Any, label: str, scores: Iterable[str], format: str | None = None) -> None:
-    """Refuse labels and scores that are each other's columns."""
-    kinds = look(data, format)
+def refuse_swapped(kinds: Mapping[str, Kind], label: str, scores: Iterable[str]) -> None:
+    """Refuse labels and scores that are each other's columns, by what `look` found in them."""
     for score in scores:
         if kinds.get(label) == "fraction" and kinds.get(score) == "binary":
             raise ValueError(
@@ -202,6 +228,11 @@ def refuse_swapped(data: Any, label: str, scores: Iterable[str], format: str | N
 
 def look(data: Any, format: str | None = None) -> dict[str, Kind]:
     """What the first rows of each column hold; columns that can be neither label nor score are left out."""
+    return _kinds(_head(data, format))
+
+
+def _head(data: Any, format: str | None) -> Any:
+    """The first rows, in this process."""
     if files.is_path(data):
         source = files.open_files(data, format=format)
         with source.explained():
@@ -210,6 +241,10 @@ def look(data: Any, format: str | None = None) -> dict[str, Kind]:
     frame = frame.collect() if is_lazy(frame) else frame
     if not len(frame):
         raise ValueError("The data must hold at least one row; they hold none.")
+    return frame
+
+
+def _kinds(frame: Any) -> dict[str, Kind]:
     found = {name: _kind(frame[name]) for name in frame.columns}
     return {name: kind for name, kind in found.items() if kind is not None}
 
@@ -226,10 +261,22 @@ def _kind(column: Any) -> Kind | None:
         return None
     if np.isin(values, (0.0, 1.0)).all():
         return "binary"
-    return "fraction" if values.min() >= 0 and values.max() <= 1 else "number"
+    if values.min() < 0 or values.max() > 100:
+        return "number"
+    if values.max() <= 1:
+        return "fraction"
+    return "percentage" if (values % 1 > 0).any() else "number"  # whole ones may as well be ages or counts
 
 
-def _first(role: Role, tiers: list[list[str]], kinds: dict[str, Kind], wanted: int) -> tuple[str, ...]:
+def _two_valued(frame: Any, names: Iterable[str]) -> dict[str, Sequence[Any]]:
+    """The columns that hold two values, whatever these are, and the values in order."""
+    found = {name: frame[name].drop_nulls().unique() for name in names}
+    return {name: sorted(values.to_list()) for name, values in found.items() if len(values) == 2}
+
+
+def _first(
+    role: Role, tiers: list[list[str]], kinds: dict[str, Kind], wanted: int, near: Mapping[str, Sequence[Any]]
+) -> tuple[str, ...]:
     """As many candidates as wanted, from the first tiers that have that many; not if they have more."""
     found: list[str] = []
     for tier in tiers:
@@ -238,7 +285,7 @@ def _first(role: Role, tiers: list[list[str]], kinds: dict[str, Kind], wanted: i
             return tuple(found)
         if len(found) > wanted:
             break
-    raise UnclearColumns(role, found, list(kinds), wanted)
+    raise UnclearColumns(role, found, list(kinds), wanted, near)
 
 
 def _named(role: Role, names: Iterable[str], kinds: dict[str, Kind], allowed: tuple[Kind, ...]) -> list[str]:

@@ -6,8 +6,7 @@ import shlex
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -68,8 +67,7 @@ def read_results(args: Namespace, default: list[str] | None, data: Data | None =
     options |= {"reference": REFERENCE if args.reference is None else args.reference}
     options |= {"intervals": intervals if args.intervals is None else args.intervals}
     options |= {"random_state": args.seed, "threads": args.threads, **data.scaled(args)}
-    with explained(data):
-        return evaluation.evaluate(data.source, metrics=metrics, score=data.scores, **options), data.name
+    return evaluation.evaluate(data.source, metrics=metrics, score=data.scores, **options), data.name
 
 
 def read_segments(args: Namespace, data: Data, metric: str) -> dict[str, Any]:
@@ -81,8 +79,7 @@ def read_segments(args: Namespace, data: Data, metric: str) -> dict[str, Any]:
     options = {name: getattr(args, name) for name in ("significance", "above", "reference")}
     options |= {"adjust": None if args.adjust == "none" else args.adjust}
     options |= {"random_state": args.seed, "threads": args.threads, **data.scaled(args)}
-    with explained(data):
-        return evaluation.evaluate(data.source, metrics=[metric], score=data.scores, by=flat(args.by), **options)
+    return evaluation.evaluate(data.source, metrics=[metric], score=data.scores, by=flat(args.by), **options)
 
 
 def read_drift(args: Namespace, data: Data, name: str = "tce") -> DriftTable:
@@ -94,23 +91,22 @@ def read_drift(args: Namespace, data: Data, name: str = "tce") -> DriftTable:
         if getattr(args, region, None) is not None:
             raise UsageError(f"`{region}` must be left out where `time` makes windows", f"truecal {args.command}")
     assert data.time is not None
-    with explained(data):
-        return windows.drift(
-            data.source,
-            choose([name], None, Rejection(significance=args.significance))[name],
-            score=data.scores[0],
-            time=data.time,
-            every=data.every,
-            mature_after=args.mature_after,
-            now=args.now,
-            reference=args.reference,
-            intervals=INTERVALS if args.intervals is None else args.intervals,
-            adjust=None if args.adjust == "none" else args.adjust,
-            significance=args.significance,
-            random_state=args.seed,
-            threads=args.threads,
-            **data.scaled(args),
-        )
+    return windows.drift(
+        data.source,
+        choose([name], None, Rejection(significance=args.significance))[name],
+        score=data.scores[0],
+        time=data.time,
+        every=data.every,
+        mature_after=args.mature_after,
+        now=args.now,
+        reference=args.reference,
+        intervals=INTERVALS if args.intervals is None else args.intervals,
+        adjust=None if args.adjust == "none" else args.adjust,
+        significance=args.significance,
+        random_state=args.seed,
+        threads=args.threads,
+        **data.scaled(args),
+    )
 
 
 def read_data(args: Namespace, models: int = 1, *, timed: bool = False) -> Data:
@@ -198,10 +194,15 @@ def describe_summary(summary: Summary, by: tuple[str, ...], windows: dict[str, s
 
 
 def _say_which(args: Namespace, error: UnclearColumns) -> NoReturn:
-    """Refuse to guess, with a command that would not have to."""
-    meant = ",".join(error.candidates[: error.wanted]) or "COLUMN"
-    command = shlex.join(["truecal", *args.words, f"--{error.role}", meant])
-    raise ValueError(f"{error}\n\nHint: say which, such as  {command}") from error
+    """Refuse to guess, with a command that would not have to, if there is one."""
+    if error.near and error.role == "score":
+        raise error
+    meant, told = [",".join(error.candidates[: error.wanted]) or "COLUMN"], f"{error}\n\nHint: say which"
+    if error.near:
+        name, values = next(iter(error.near.items()))
+        meant, told = [name, "--pos-label", str(values[-1])], str(error).removesuffix(".")
+    command = shlex.join(["truecal", *args.words, f"--{error.role}", *meant])
+    raise ValueError(f"{told}, such as  {command}") from error
 
 
 def _scale(args: Namespace, paths: list[str] | None = None, format: str | None = None) -> Scale:
@@ -239,20 +240,6 @@ def _heed_interrupts() -> None:
     with suppress(ImportError):
         import_module("polars")
     signal.siginterrupt(signal.SIGINT, True)
-
-
-@contextmanager
-def explained(data: Data) -> Iterator[None]:
-    """What went wrong, unless it is that the columns are swapped or that there are no rows."""
-    from truecal.guessing import refuse_swapped
-
-    try:
-        yield
-    except (ValueError, TypeError):
-        if isinstance(data.source, list):
-            with suppress(TypeError, OSError):
-                refuse_swapped(data.source, data.label, data.scores, data.format)
-        raise
 
 
 def choose_metrics(args: Namespace, default: list[str] | None) -> list[str] | None:

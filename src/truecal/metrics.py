@@ -201,6 +201,11 @@ NAMED_METRICS: dict[str, Metric] = {
 }
 
 
+def name_of(metric: Metric) -> str:
+    """The name of a named metric; "value" for any other."""
+    return next((name for name, named in NAMED_METRICS.items() if named == metric), "value")
+
+
 def gaps(n: Ints, k: Ints, sums: Floats) -> Floats:
     """|rate - mean prediction| of each bin, 0 for empty ones."""
     held = np.maximum(n, 1)

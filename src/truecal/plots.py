@@ -17,7 +17,7 @@ from truecal.axis import (
     BLUE,
     DARK,
     GREY,
-    RED,
+    VERMILION,
     Axis,
     Margin,
     Scale,
@@ -63,9 +63,9 @@ def draw_test_based(
 ) -> DiagramAxes:
     """The test-based reliability diagram of a metric's bins, the first metric's by default.
 
-    For each bin a violin of its predictions, the observed rate as a red line and the predictions that the test
-    accepts as a band: what lies outside the band is rejected. Below, the bins' sizes in grey with the rejected
-    predictions in red; at the right all predictions.
+    For each bin a violin of its predictions, the observed rate as an orange-red line and the predictions that the
+    test accepts as a band: what lies outside the band is rejected. Below, the bins' sizes in grey with the rejected
+    predictions in orange-red; at the right all predictions.
 
     Parameters
     ----------
@@ -114,7 +114,9 @@ def draw_test_based(
     )
     main.add_collection(violins, autolim=False)
     rates = axis.place(table.rate[held])
-    main.hlines(rates, centre - half, centre + half, color=RED, linewidth=1.5 if many else 2.5, label="observed rate")
+    main.hlines(
+        rates, centre - half, centre + half, color=VERMILION, linewidth=1.5 if many else 2.5, label="observed rate"
+    )
     margins = margins_of(result, metric, axis)
     for margin in margins:
         place = np.full(len(margin.bins), margin.place)
@@ -166,7 +168,7 @@ def draw_reliability(
     small = held.sum() > MANY
     thin = {"linewidth": 0.8, "alpha": 0.35} if small else {"linewidth": 1.5}
     main.vlines(x, low, high, color=DARK, label="exact interval", **thin)
-    main.plot(x, y, "o", color=RED, markersize=3 if small else 6, label="observed rate")
+    main.plot(x, y, "o", color=VERMILION, markersize=3 if small else 6, label="observed rate")
     left, right = axis.place(table.left), axis.place(table.right)
     _stack(axes.sizes, left, right - left, result, metric)
     for log, line, bound in (
@@ -193,9 +195,9 @@ def draw_errors(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Where the predictions are wrong: along the score axis, the share rejected as too high (red, upwards) and as too
-    low (blue, downwards), over all predictions in grey. What lies beyond a logit axis has bars of its own at the
-    margins, with its count."""
+    """Where the predictions are wrong: along the score axis, the share rejected as too high (orange-red, upwards) and
+    as too low (blue, downwards), over all predictions in grey. What lies beyond a logit axis has bars of its own at
+    the margins, with its count."""
     plt = need_matplotlib()
     axis = fit_axis([result], metric, scale)
     _, histogram, outline = drawn_of(result, metric, axis.logit)
@@ -211,13 +213,13 @@ def draw_errors(
     back.set_yticks([])
     ax.set_zorder(back.get_zorder() + 1)
     ax.patch.set_visible(False)
-    ax.stairs(100 * outline.too_high / n, edges, fill=True, color=RED, label="rejected: prediction too high")
+    ax.stairs(100 * outline.too_high / n, edges, fill=True, color=VERMILION, label="rejected: prediction too high")
     ax.stairs(-100 * outline.too_low / n, edges, fill=True, color=BLUE, label="rejected: prediction too low")
     ax.fill_between([], [], color=GREY, alpha=0.35, label="all predictions (number)")
     for margin in margins:
         bar = {"x": margin.left, "width": margin.right - margin.left, "align": "edge"}
         back.bar(height=margin.n, color=GREY, alpha=0.35, **bar)
-        ax.bar(height=100 * margin.too_high / margin.n, color=RED, **bar)
+        ax.bar(height=100 * margin.too_high / margin.n, color=VERMILION, **bar)
         ax.bar(height=-100 * margin.too_low / margin.n, color=BLUE, **bar)
         text: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
         text |= {"ha": "left", "xytext": (4, 0)} if margin.place == axis.low else {"ha": "right", "xytext": (-4, 0)}
@@ -296,7 +298,7 @@ def _stack(ax: Any, left: Floats, width: Floats, result: Result, metric: str | N
     table = table_of(result, metric)
     edge = "white" if len(table) <= MANY else "none"
     ax.bar(left, table.n, width, align="edge", color=GREY, edgecolor=edge, linewidth=0.5, label="predictions")
-    ax.bar(left, table.rejected, width, align="edge", color=RED, edgecolor=edge, linewidth=0.5, label="rejected")
+    ax.bar(left, table.rejected, width, align="edge", color=VERMILION, edgecolor=edge, linewidth=0.5, label="rejected")
     ax.set_ylim(0, 1.08 * table.n.max())
     ax.set_ylabel("predictions")
     ax.yaxis.set_major_locator(need_matplotlib("matplotlib.ticker").MaxNLocator(3, integer=True))

@@ -61,16 +61,22 @@ def plan(
     if not 0 < power < 1:
         raise ValueError(f"`power` must lie between 0 and 1; it is {power!r}.")
     if not 0 < rate < 1:
-        raise ValueError(f"`rate` must lie between 0 and 1; it is {rate!r}.")
+        raise ValueError(f"`rate` must lie between 0 and 1; it is {rate!r}.{_advise_percent(rate)}")
     if (shift is None) == (relative is None):
         raise ValueError("One of `shift` and `relative` must be given, and not both.")
     actual = rate + shift if shift is not None else rate * (1 + (relative or 0.0))
     if not 0 <= actual <= 1 or actual == rate:
         raise ValueError(
             f"The shifted rate must lie in [0, 1] and differ from `rate`; it is {actual!r} for a rate of {rate!r}."
+            f"{_advise_percent(shift or relative or 0)}"
         )
     size = _smallest(rate, actual, power, significance)
     return Plan(rate, actual, significance, power, size, _rows(size, "auto"), _rows(size, "paper"))
+
+
+def _advise_percent(value: float) -> str:
+    """A hint where a number must have been meant in percent."""
+    return "\n\nHint: divide percentages by 100." if 1 <= abs(value) <= 100 else ""
 
 
 def detect(

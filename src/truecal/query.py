@@ -7,8 +7,8 @@ each distinct score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from difflib import get_close_matches
@@ -19,8 +19,9 @@ import numpy as np
 from truecal import files
 from truecal.arrays import AnyArray
 from truecal.binning import BoundedIsotonic
-from truecal.engines import collected, count_distinct, engine_of, is_lazy, language, native, opened
+from truecal.engines import collected, count_distinct, engine_of, is_lazy, language, opened
 from truecal.grid import MOST, bits_for, cell, check_bits
+from truecal.guessing import Kind, look, refuse_swapped
 
 OnNull = Literal["raise", "drop"]
 WINDOWS = ("1h", "1d", "1w", "1mo", "1q", "1y")
@@ -31,6 +32,12 @@ SPARE_BITS = 3  # beyond what bins need: four to ten times narrower bounds
 # Why a row cannot be used, by its status; missing ones may be dropped on request.
 MISSING = {1: "{score} is null", 2: "{score} is NaN", 4: "{label} is null"}
 WRONG = {3: "{score} is outside [0, 1]", 5: "{label} is neither 0 nor 1"}
+# How text becomes dates, by the engine.
+DATES = {
+    "pandas": "parse it with `pd.to_datetime(frame[{!r}])`",
+    "polars": "parse it with `pl.col({!r}).str.to_datetime()`",
+    "": "cast it to a date or a time",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +98,48 @@ class Query:
     @classmethod
     def of(cls, frame: Any, columns: Columns) -> Query:
         """A question to a dataframe or to files, once the columns are known to be there and of the right kinds."""
-        data, source = _open(frame, columns.format, columns.scores, bool(columns.windows))
+        data, source = open_data(frame, columns.format, columns.scores, bool(columns.windows))
         if source is not None:
             source.check_dates(columns.windows)
-        return cls(data, _checked(columns, data), source)
+        query = cls(data, columns, source)
+        return replace(query, columns=query._checked())
+
+    def _checked(self) -> Columns:
+        """Refuse columns that are not there or of the wrong kind; read a positive label given as text."""
+        columns, pl, schema = self.columns, language(self.frame), self.frame.collect_schema()
+        roles = [("label", columns.label), *(("score", name) for name in columns.scores)]
+        for role, name in [*roles, *(("by", name) for name in columns.by)]:
+            if name not in schema and self.source is not None:
+                look(list(self.source.places), self.source.kind)  # a file that is broken lacks it for that reason
+            check_column(role, name, list(schema))
+        kind = schema[columns.label]
+        plain = kind.is_numeric() or kind == pl.Boolean
+        for name in columns.scores:
+            if not schema[name].is_numeric():
+                self._refuse_swapped()
+                raise TypeError(f"`{name}` must hold numbers in [0, 1]; it holds {schema[name]}.")
+        for name in (columns.label, *columns.by):
+            if schema[name].is_nested():
+                raise TypeError(f"`{name}` must hold one plain value for each row; it holds {schema[name]}.")
+        engine = "" if self.source is not None else engine_of(self.frame)
+        for name, every in columns.windows.items():
+            if every not in WINDOWS:
+                raise ValueError(f"Windows must be one of {', '.join(map(repr, WINDOWS))} long; they are {every!r}.")
+            if not schema[name].is_temporal():
+                raise TypeError(
+                    f"`{name}` must hold dates or times to be cut into windows of {every!r}; it holds {schema[name]}."
+                    f"\n\nHint: {DATES.get(engine, DATES['']).format(name)} first; or with `every=None` its values, as "
+                    "they are, are the windows."
+                )
+        if columns.pos_label is None and not plain:
+            self._refuse_swapped()
+            raise TypeError(
+                f"`{columns.label}` must hold 0 and 1 or truth values; it holds {kind}.\n\n"
+                "Hint: name the positive label with `pos_label`."
+            )
+        if isinstance(columns.pos_label, str) and plain:
+            return replace(columns, pos_label=_parsed(columns.pos_label, columns.label, kind))
+        return columns
 
     @property
     def here(self) -> bool:
@@ -108,9 +153,28 @@ class Query:
             return self.source.rows
         return len(self.frame) if hasattr(self.frame, "__len__") else None
 
-    def reading(self) -> AbstractContextManager[None]:
-        """While a file is read, errors name it."""
-        return nullcontext() if self.source is None else self.source.explained()
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """While a file is read, errors name it, or columns that are swapped."""
+        try:
+            with nullcontext() if self.source is None else self.source.explained():
+                yield
+        except ValueError:
+            self._refuse_swapped()
+            raise
+
+    def _refuse_swapped(self) -> dict[str, Kind]:
+        """Refuse columns that are swapped, where something is wrong with them; if they are not, what they hold."""
+        label, scores, source = self.columns.label, self.columns.scores, self.source
+        kinds: dict[str, Kind] = {}
+        # what cannot be read is told already; an engine may need a library to show its rows
+        with suppress(files.Unreadable, ImportError):
+            if source is not None:
+                kinds = look(list(source.places), source.kind)
+            else:
+                kinds = look(self.frame.select(*{label, *scores}))
+        refuse_swapped(kinds, label, scores)
+        return kinds
 
     def renamed(self) -> Any:
         """The columns alone: `label`, `score0`, ..., `by0`, ..."""
@@ -232,11 +296,7 @@ class Query:
             return ", ".join(f"{rule} in {int(counts[code]):,}" for code, rule in told.items())
 
         if tell(WRONG) or (self.columns.on_null == "raise" and tell(MISSING)):
-            hint = "" if tell(WRONG) else '\n\nHint: `on_null="drop"` leaves rows out whose label or score is missing.'
-            if counts[3]:
-                hint = (
-                    "\n\nHint: `score` must be the probability of the positive label, neither a logit nor a percentage."
-                )
+            hint = self._advise_range(bool(counts[3])) if tell(WRONG) else self._advise_missing()
             raise ValueError(
                 f"Every row must have a label and a score in [0, 1]; of {total:,} rows {tell(MISSING | WRONG)}.{hint}"
             )
@@ -244,6 +304,19 @@ class Query:
             raise ValueError("The frame must hold at least one row that can be used; it holds none.")
         missing = total - int(counts[0])
         return f"of {total:,} rows {missing:,} were dropped: {tell(MISSING)}" if missing else ""
+
+    def _advise_range(self, scores: bool) -> str:
+        """What to do about values out of range, of `scores` or of labels alone; swapped columns are refused."""
+        if "percentage" in map(self._refuse_swapped().get, self.columns.scores):
+            return "\n\nHint: these look like percentages; divide them by 100."
+        rule = "the probability of the positive label, neither a logit nor a percentage"
+        return f"\n\nHint: `score` must be {rule}." if scores else ""
+
+    def _advise_missing(self) -> str:
+        """What to do about missing values; a file without the column is refused."""
+        if self.source is not None:
+            self.source.refuse_without((self.columns.label, *self.columns.scores))
+        return '\n\nHint: `on_null="drop"` leaves rows out whose label or score is missing.'
 
     def check_label(self, positives: int) -> None:
         """Refuse a positive label that no row has, unless all rows are of one other label."""
@@ -282,33 +355,11 @@ def choose_bits(total: int) -> int:
 
 def column_names(frame: Any, format: str | None = None) -> list[str]:
     """The columns of a dataframe or of files."""
-    return list(_open(frame, format, ())[0].collect_schema())
+    return list(open_data(frame, format)[0].collect_schema())
 
 
-def join_columns(frame: Any, other: Any, on: list[str], names: Mapping[str, str], format: str | None = None) -> Any:
-    """A frame with columns of another beside its own, under new names; every row must have its one match."""
-    left, right = (_open(part, format, ())[0] for part in (frame, other))
-    for side in (left, right):
-        for name in on:
-            check_column("on", name, list(side.collect_schema()))
-    for name in names:
-        check_column("score", name, list(right.collect_schema()))
-    if is_lazy(left) != is_lazy(right):
-        left, right = left.lazy(), right.lazy()
-    pl = language(left)
-    picked = right.select(*on, *(pl.col(old).alias(new) for old, new in names.items()))
-    joined = left.join(picked, on=on, how="inner")
-    rows = [int(collected(part.select(pl.len().alias("rows")))["rows"][0]) for part in (left, joined)]
-    if rows[0] != rows[1]:
-        raise ValueError(
-            f"Every row must have one match by {', '.join(map(repr, on))}; for {rows[0]:,} rows there are {rows[1]:,} "
-            "matches."
-        )
-    return native(joined)
-
-
-def _open(
-    frame: Any, format: str | None, numbers: tuple[str, ...], dates: bool = False
+def open_data(
+    frame: Any, format: str | None, numbers: tuple[str, ...] = (), dates: bool = False
 ) -> tuple[Any, files.Scanned | None]:
     """The frame of what was given, and the files behind it where there are any."""
     source = None
@@ -325,37 +376,6 @@ def check_column(role: str, name: str, columns: Sequence[str]) -> None:
         near = get_close_matches(str(name), columns, n=1) or [c for c in columns if c.lower() == str(name).lower()]
         hint = f"\n\nHint: did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"`{role}` must be one of the columns {', '.join(map(repr, columns))}; it is {name!r}.{hint}")
-
-
-def _checked(columns: Columns, frame: Any) -> Columns:
-    """Refuse columns that are not there or of the wrong kind; read a positive label given as text."""
-    pl, schema = language(frame), frame.collect_schema()
-    roles = [("label", columns.label), *(("score", name) for name in columns.scores)]
-    for role, name in [*roles, *(("by", name) for name in columns.by)]:
-        check_column(role, name, list(schema))
-    kind = schema[columns.label]
-    plain = kind.is_numeric() or kind == pl.Boolean
-    for name in columns.scores:
-        if not schema[name].is_numeric():
-            raise TypeError(f"`{name}` must hold numbers in [0, 1]; it holds {schema[name]}.")
-    for name in (columns.label, *columns.by):
-        if schema[name].is_nested():
-            raise TypeError(f"`{name}` must hold one plain value for each row; it holds {schema[name]}.")
-    for name, every in columns.windows.items():
-        if every not in WINDOWS:
-            raise ValueError(f"Windows must be one of {', '.join(map(repr, WINDOWS))} long; they are {every!r}.")
-        if not schema[name].is_temporal():
-            raise TypeError(
-                f"`{name}` must hold dates or times to be cut into windows of {every!r}; it holds {schema[name]}."
-            )
-    if columns.pos_label is None and not plain:
-        raise TypeError(
-            f"`{columns.label}` must hold 0 and 1 or truth values; it holds {kind}.\n\n"
-            "Hint: name the positive label with `pos_label`."
-        )
-    if isinstance(columns.pos_label, str) and plain:
-        return replace(columns, pos_label=_parsed(columns.pos_label, columns.label, kind))
-    return columns
 
 
 def _counted(frame: Any, counts: tuple[str, ...]) -> dict[str, Any]:

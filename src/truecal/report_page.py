@@ -5,11 +5,11 @@ The writers escape what they are given; the rest does not come from the user.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
-SHARES = ("rejected_share", "too_low", "too_high")
+Formats = Mapping[str, Callable[[float], str]]
 
 
 def write_figure(number: str, size: str, label: str, caption: str) -> str:
@@ -20,15 +20,27 @@ def write_figure(number: str, size: str, label: str, caption: str) -> str:
     )
 
 
-def write_table(number: str, what: str, names: Mapping[str, str], columns: Mapping[str, list[Any]]) -> str:
-    """A table that sorts and downloads, with these headings."""
+def as_rate(value: float) -> str:
+    """A probability in percent."""
+    return f"{100 * value:.4g} %"
+
+
+def as_share(value: float) -> str:
+    """A share of predictions in percent."""
+    return f"{100 * value:.1f} %"
+
+
+def write_table(
+    number: str, what: str, names: Mapping[str, str], columns: Mapping[str, list[Any]], formats: Formats
+) -> str:
+    """A table that sorts and downloads, with these headings; numbers of a column without a format have no unit."""
     what = escape(what)
     head = "".join(
         f'<th scope="col" aria-sort="none" data-name="{key}"><button type="button">{text}</button></th>'
         for key, text in names.items()
     )
     rows = "".join(
-        "<tr>" + "".join(_cell(key, value) for key, value in zip(names, row, strict=True)) + "</tr>"
+        "<tr>" + "".join(_cell(value, formats.get(key)) for key, value in zip(names, row, strict=True)) + "</tr>"
         for row in zip(*(columns[key] for key in names), strict=True)
     )
     return (
@@ -39,7 +51,7 @@ def write_table(number: str, what: str, names: Mapping[str, str], columns: Mappi
     )
 
 
-def _cell(key: str, value: float | str) -> str:
+def _cell(value: float | str, show: Callable[[float], str] | None) -> str:
     if isinstance(value, str):
         return f'<td data-v="{escape(value)}">{escape(value)}</td>'
     if value != value:  # noqa: PLR0124
@@ -47,7 +59,7 @@ def _cell(key: str, value: float | str) -> str:
     if isinstance(value, int):
         return f'<td data-v="{value}">{value:,}</td>'
     raw = "Infinity" if value == float("inf") else repr(value)
-    return f'<td data-v="{raw}">{f"{100 * value:.1f} %" if key in SHARES else f"{value:.4g}"}</td>'
+    return f'<td data-v="{raw}">{show(value) if show else f"{value:.4g}"}</td>'
 
 
 STYLE = """
@@ -91,7 +103,7 @@ dt { font-weight: 600; margin-top: 0.6rem; } dd { margin: 0 0 0 1rem; }
   .twin { grid-template-columns: 1fr; } .plot { height: 28rem; } }
 @media print { :root { --ink: #000; --soft: #444; --page: #fff; --card: #fff; --line: #bbb; --violin: #4a5058; }
   body { max-width: none; font-size: 11pt; } .switch, .act, .modebar { display: none !important; }
-  .wide { overflow: visible; } table { font-size: 6.5pt; } th, td { padding: 0.1rem 0.2rem; }
+  .wide { overflow: visible; } table { font-size: 6.5pt; } th, td { padding: 0.1rem 0.15rem; }
   thead th { white-space: normal; vertical-align: bottom; }
   figure, tr, .verdict { break-inside: avoid; } h2, h3 { break-after: avoid; } .twin { display: block; }
   .plot, .plot.low { height: auto; } .plot text { fill: #000 !important; } summary { display: none; } }
@@ -144,6 +156,7 @@ SCRIPT = """
         if (trace.marker) { trace.marker.color = ink; }
       }
     }
+    if (figure.layout.height) { plot.style.height = figure.layout.height + 'px'; }
     plot.dataset.drawn = scale;
     return Plotly.react(plot, figure.data, layout, { responsive: true, displaylogo: false,
       displayModeBar: narrow || printing ? false : 'hover',

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
 from typing import Any
 
-from truecal.comparisons import ALARM, describe_segments, segments_figure
+import numpy as np
+
+from truecal.comparisons import describe_segments, segments_figure
 from truecal.drift_pictures import describe_drift, drift_figure
-from truecal.drift_table import BOTH, CALIBRATION, INCOMPLETE, PREVALENCE, DriftTable
-from truecal.report_page import write_figure, write_table
-from truecal.segments import SegmentTable
+from truecal.drift_table import BOTH, CALIBRATION, INCOMPLETE, PREVALENCE, TOO_SMALL, DriftTable
+from truecal.metrics import name_of
+from truecal.report_page import Formats, as_rate, as_share, write_figure, write_table
+from truecal.result import format_value, name_metric
+from truecal.segments import ALARM, SegmentTable
+from truecal.tally import Ints
 
 Figures = dict[str, dict[str, Any]]
 SEGMENT_COLUMNS = {
@@ -18,11 +24,11 @@ SEGMENT_COLUMNS = {
     "positives": "positives",
     "prevalence": "rate",
     "mean": "mean prediction",
-    "value": "value",
+    "value": "",  # the metric's name
     "by_chance": "by chance",
     "excess": "excess",
     "p_value": "p-value",
-    "p_adjusted": "adjusted",
+    "p_adjusted": "p adjusted",
     "too_low": "share too low",
     "too_high": "share too high",
     "seen_below": "could see below",
@@ -35,53 +41,85 @@ DRIFT_COLUMNS = {
     "positives": "positives",
     "prevalence": "rate",
     "mean": "mean prediction",
-    "value": "value",
-    "low": "its interval from",
+    "value": "",  # the metric's name
+    "low": "",  # with the level of its interval
     "high": "to",
     "by_chance": "by chance",
     "p_value": "p-value",
-    "total_p": "of the total",
-    "p_adjusted": "adjusted",
+    "total_p": "p of the total",
+    "p_adjusted": "p adjusted",
     "ratio": "observed / expected",
     "prevalence_p_adjusted": "p of the rate, adjusted",
 }
+VALUES = ("value", "low", "high", "by_chance", "excess")
+RATES = ("prevalence", "mean", "seen_below", "seen_above")
+SHARES = ("too_low", "too_high")
 
 
-def segments_section(table: SegmentTable, figures: Figures) -> str:
-    """What was found by segment: how many are off, the worst as a picture, all as a table."""
+def segments_section(table: SegmentTable, figures: Figures, model: str) -> str:
+    """What was found by segment: how many are off, the worst as a picture, all as a table, worst first.
+
+    `model` says whose segments they are; it is empty where the report has one model.
+    """
     found = int((table.p_adjusted <= ALARM).sum())
+    text = (
+        f"Of {len(table):,} segments <b>{found:,}</b> are beyond what chance explains (adjusted p-value of at most "
+        f"{ALARM:g}). A small segment is not cleared by a high p-value: the last two columns say which rates it could "
+        "have told from its mean prediction."
+    )
     figures["segments"] = {"linear": segments_figure(table)}
-    caption = "Dots are values, grey is chance; red ones are beyond it, after adjusting for the number of segments."
-    columns = {key: list(column) if key == "segment" else column.tolist() for key, column in table.columns().items()}
-    notes = "".join(f'<p class="soft">Note: {escape(note)}.</p>' for note in table.notes)
+    caption = (
+        "Dots are values, grey is chance; orange-red ones are beyond it, after adjusting for the number of segments."
+    )
+    what = f"{len(table):,} segments{_whose(model)}, worst first: the smallest p-value, then the largest excess"
     return (
-        f'<section id="by-segment"><h2>Segments</h2><p class="verdict {"bad" * (found > 0)}">Of {len(table):,} '
-        f"segments <b>{found:,}</b> are beyond what chance explains (adjusted p-value of at most {ALARM:g}). A small "
-        "segment is not cleared by a high p-value: the last two columns say which rates it could have told from its "
-        f"mean prediction.</p>{write_figure('segments', 'free', describe_segments(table), caption)}{notes}"
-        f"{write_table('segments-table', f'{len(table):,} segments', SEGMENT_COLUMNS, columns)}</section>"
+        f'<section id="by-segment"><h2>Segments{escape(_whose(model))}</h2>'
+        f'<p class="verdict {"bad" if found else ""}">{text}</p>'
+        f"{write_figure('segments', 'free', describe_segments(table), caption)}"
+        f"{_rows('segments-table', what, SEGMENT_COLUMNS, table, table.order())}</section>"
     )
 
 
-def drift_section(table: DriftTable, figures: Figures) -> str:
-    """What was found by window of time: what moved, as a sentence, a picture and a table."""
+def drift_section(table: DriftTable, figures: Figures, model: str) -> str:
+    """What was found by window of time: what moved, as a sentence, a picture and a table; `model` as for segments."""
     said = table.verdict
     alarms, moved = int(table.alarm.sum()), said.count(PREVALENCE)
     ripe = int(table.mature.sum())
     text = f"Of {ripe:,} windows with complete labels, in <b>{alarms:,}</b> the predictions are off beyond chance"
     text += f" ({said.count(CALIBRATION):,} with the prevalence of the others, {said.count(BOTH):,} with another)."
     text += f" In <b>{moved:,}</b> the prevalence moved and nothing shows that the predictions did not follow it."
+    if TOO_SMALL in said:
+        text += f" <b>{said.count(TOO_SMALL):,}</b> of them have too few rows to tell."
     if INCOMPLETE in said:
         text += f" {said.count(INCOMPLETE):,} more have labels that are not complete, and raise no alarm."
     figures["drift"] = {"linear": drift_figure(table)}
     caption = (
-        "Above: values with intervals, grey is chance, red triangles are alarms. Below: the share of positives with "
-        "its exact interval beside the mean prediction; diamonds differ from the other windows."
+        "Above: values with intervals, grey is chance, orange-red triangles are alarms, crosses are windows too small "
+        "to tell. Below: the share of positives with its exact interval beside the mean prediction; diamonds differ "
+        "from the other windows."
     )
-    columns = {key: column if isinstance(column, list) else column.tolist() for key, column in table.columns().items()}
-    notes = "".join(f'<p class="soft">Note: {escape(note)}.</p>' for note in table.notes)
-    picture = write_figure("drift", "free", describe_drift(table).replace("\n", ": "), caption)
+    what = f"{len(table):,} windows{_whose(model)}"
+    names = DRIFT_COLUMNS | {"low": f"{100 * table.confidence:g} % interval from"}
     return (
-        f'<section id="by-window"><h2>Drift</h2><p class="verdict {"bad" if alarms else ""}">{text}</p>{picture}{notes}'
-        f"{write_table('drift-table', f'{len(table):,} windows', DRIFT_COLUMNS, columns)}</section>"
+        f'<section id="by-window"><h2>Drift{escape(_whose(model))}</h2>'
+        f'<p class="verdict {"bad" if alarms else ""}">{text}</p>'
+        f"{write_figure('drift', 'free', describe_drift(table).replace(chr(10), ': '), caption)}"
+        f"{_rows('drift-table', what, names, table, np.arange(len(table)))}</section>"
     )
+
+
+def _whose(model: str) -> str:
+    return f" of {model}" if model else ""
+
+
+def _rows(number: str, what: str, names: dict[str, str], table: SegmentTable | DriftTable, order: Ints) -> str:
+    """The notes of a table, and its rows in this order; numbers have their units."""
+    notes = "".join(f'<p class="soft">Note: {escape(note)}.</p>' for note in table.notes)
+    columns = {key: np.asarray(column, dtype=object)[order].tolist() for key, column in table.columns().items()}
+    heads = names | {"value": name_metric(name_of(table.metric))}
+    formats: Formats = {
+        **dict.fromkeys(VALUES, partial(format_value, metric=table.metric)),
+        **dict.fromkeys(RATES, as_rate),
+        **dict.fromkeys(SHARES, as_share),
+    }
+    return f"{notes}{write_table(number, what, heads, columns, formats)}"

@@ -12,22 +12,23 @@ from pathlib import Path
 
 from truecal.axis import Scale, choose_scale, table_of
 from truecal.binning import Quantile, Uniform
-from truecal.comparisons import ALARM, binnings_of, check_models, metrics_figures
+from truecal.comparisons import binnings_of, check_models, metrics_figures
 from truecal.drift_table import DriftTable
 from truecal.figures import binnings_figure, diagram_figure, errors_figure, need_plotly, reliability_figure
 from truecal.metrics import Rejection
-from truecal.report_page import CITATION, EXPLANATIONS, SCRIPT, STYLE, write_figure, write_table
+from truecal.report_page import CITATION, EXPLANATIONS, SCRIPT, STYLE, as_rate, as_share, write_figure, write_table
 from truecal.report_sections import Figures, drift_section, segments_section
 from truecal.result import (
     MulticlassResult,
     Result,
     describe_bins,
+    describe_interval,
     describe_metric,
     format_value,
     name_metric,
     name_test,
 )
-from truecal.segments import SegmentTable
+from truecal.segments import ALARM, SegmentTable
 from truecal.writing import write_text
 
 # no request leaves the page, whatever is in it
@@ -50,7 +51,7 @@ COLUMNS = {
     "too_low": "too low",
     "too_high": "too high",
     "ratio": "observed / expected",
-    "ratio_low": "its interval from",
+    "ratio_low": "",  # with the level of its interval
     "ratio_high": "to",
     "p_value": "p-value",
     "p_adjusted": "adjusted",
@@ -80,9 +81,10 @@ def report(
     scale : "linear" or "logit", optional
         Of the probability axes at first; the page has a switch. Chosen as in `draw_test_based` by default.
     segments : SegmentTable, optional
-        What `judge_segments` found, as a table and a picture of the segments that exceed chance most.
+        What `judge_segments` found for the first of `results`, as a table, worst first, and a picture of the segments
+        that exceed chance most.
     drift : DriftTable, optional
-        What `drift` or `judge_windows` found, as a table and a picture of the windows.
+        What `drift` or `judge_windows` found for the first of `results`, as a table and a picture of the windows.
 
     Examples
     --------
@@ -121,15 +123,18 @@ def _page(
 ) -> str:
     figures: Figures = {}
     lead, tone = _lead(named, metric)
-    alarms = _alarms(segments, drift)
+    several = len(named) > 1
+    first = next(iter(named)) if several else ""  # whose the segments and windows are, where that needs saying
+    alarms = _alarms(segments, drift, first)
     if alarms:
         lead, tone = f"{lead} {alarms}", "bad"
     body = [f"<h1>{escape(title)}</h1>", f'<p class="verdict {tone}" id="verdict">{lead}</p>']
-    body += [_navigation(named, metric) if len(named) > 1 else ""]
+    body += [_navigation(named, metric) if several else ""]
     body += [_metrics_section(named, figures), _switch(logit)]
-    body += [_model(i, name, result, metric, figures) for i, (name, result) in enumerate(named.items(), 1)]
-    body += [] if segments is None else [segments_section(segments, figures)]
-    body += [] if drift is None else [drift_section(drift, figures)]
+    for i, (name, result) in enumerate(named.items(), 1):
+        body.append(_model(i, name, result, metric, figures, several=several))
+    body += [] if segments is None else [segments_section(segments, figures, first)]
+    body += [] if drift is None else [drift_section(drift, figures, first)]
     body += [_settings(named, plotly), _explanations()]
     data = json.dumps(figures, allow_nan=False, separators=(",", ":"))
     for sign in "<>&":
@@ -160,14 +165,16 @@ def _lead(named: dict[str, Result], metric: str | None) -> tuple[str, str]:
     return text, ""
 
 
-def _alarms(segments: SegmentTable | None, drift: DriftTable | None) -> str:
+def _alarms(segments: SegmentTable | None, drift: DriftTable | None, model: str) -> str:
     """What the sections below found, for someone who reads the top alone."""
     parts = []
     if segments is not None and (wrong := int((segments.p_adjusted <= ALARM).sum())):
         parts.append(f"{wrong:,} of {len(segments):,} segments")
     if drift is not None and (wrong := len(drift.alarms)):
         parts.append(f"{wrong:,} of {len(drift):,} time windows")
-    return f"But predictions are off, beyond what chance explains, in <b>{' and '.join(parts)}</b>." if parts else ""
+    whose = f" of <b>{escape(model)}</b>" if model else ""
+    where = f"in <b>{' and '.join(parts)}</b>."
+    return f"But predictions{whose} are off, beyond what chance explains, {where}" if parts else ""
 
 
 def verdict(name: str, result: Result, metric: str | None = None) -> tuple[str, str]:
@@ -237,19 +244,25 @@ def _metrics_section(named: dict[str, Result], figures: Figures) -> str:
         label = f'{escape(name_metric(name))}<span class="soft"> {what}</span>'
         rows.append(f'<tr><th scope="row" class="text">{label}</th>{cells}</tr>')
     counts = "".join(f"<td>{result.n:,}</td>" for result in named.values())
-    rates = "".join(f"<td>{100 * result.prevalence:.4g} %</td>" for result in named.values())
+    rates = "".join(f"<td>{as_rate(result.prevalence)}</td>" for result in named.values())
+    notes = ""
+    if any(result.references for result in named.values()):
+        notes += "By chance: the mean of perfect models with these scores; p: how often they look as bad. "
+    for level in sorted({span.confidence for result in named.values() for span in result.intervals.values()}):
+        notes += f"{100 * level:g} % interval: where the metric lies on average over data like these. "
     table = (
         '<div class="wide" tabindex="0" role="region" aria-label="Metrics"><table id="metrics"><caption>Every metric; '
         f'0 is best</caption><thead><tr><th scope="col">metric</th>{head}</tr></thead><tbody>'
         f'<tr><th scope="row">predictions</th>{counts}</tr><tr><th scope="row">positive</th>{rates}</tr>'
         f"{''.join(rows)}</tbody></table></div>"
+        f'<p class="soft">{notes}</p>'
     )
     plots = []
     for kind, figure in metrics_figures(named).items():
         number = f"metrics-{len(figures)}"
         figures[number] = {"linear": figure}
         plots.append(
-            write_figure(number, "free", f"Metrics: {kind}", "Dots are values, lines intervals, grey is chance.")
+            write_figure(number, "free", f"Metrics: {kind}", "Dots are values, lines their intervals, grey is chance.")
         )
     more = f"<details><summary>More metrics as pictures</summary>{''.join(plots[1:])}</details>" if plots[1:] else ""
     return f"<h2>Metrics</h2>{table}{''.join(plots[:1])}{more}"
@@ -264,15 +277,15 @@ def _value(result: Result, name: str) -> str:
         text += f'<span class="soft">certified {low} to {high}</span>'
     if name in result.references:
         found = result.references[name]
-        text += f'<span class="soft">chance {format_value(found.mean, metric)}, p {found.p_value:.2g}</span>'
+        text += f'<span class="soft">by chance {format_value(found.mean, metric)}, p {found.p_value:.2g}</span>'
     if name in result.intervals:
-        span = result.intervals[name]
-        text += f'<span class="soft">{format_value(span.low, metric)} to {format_value(span.high, metric)}</span>'
+        text += f'<span class="soft">{describe_interval(result.intervals[name], metric)}</span>'
     return text
 
 
-def _model(i: int, name: str, result: Result, metric: str | None, figures: Figures) -> str:
+def _model(i: int, name: str, result: Result, metric: str | None, figures: Figures, *, several: bool) -> str:
     text, tone = verdict(name, result, metric)
+    said = f'<p class="verdict {tone}">{text}</p>' if several else ""  # that of a single model is at the top
     first = next(iter(result.tables)) if metric is None else metric
     scales: tuple[Scale, ...] = ("linear", "logit")
     figures[f"diagram-{i}"] = {scale: diagram_figure(result, metric, scale) for scale in scales}
@@ -282,8 +295,9 @@ def _model(i: int, name: str, result: Result, metric: str | None, figures: Figur
             f"diagram-{i}",
             "",
             f"Test-based reliability diagram of {name}",
-            "For each bin: its predictions (the shape), the observed rate (red line) and the predictions that the "
-            "test accepts (blue band). Below: bin sizes in grey, rejected predictions in red. Right: all predictions.",
+            "For each bin: its predictions (the shape), the observed rate (orange-red line) and the predictions that "
+            "the test accepts (blue band). Below: bin sizes in grey, rejected predictions in orange-red. Right: all "
+            "predictions.",
         ),
         write_figure(
             f"errors-{i}", "low", f"Where {name} is wrong", "Share of predictions rejected, along the score axis."
@@ -301,12 +315,12 @@ def _model(i: int, name: str, result: Result, metric: str | None, figures: Figur
     rows = binnings_of(result)
     if len(rows) > 1:
         figures[f"binnings-{i}"] = {scale: binnings_figure(result, scale) for scale in scales}
-        caption = "Each way of binning the same predictions: edges dotted, sizes grey, observed rates red."
+        caption = "Each way of binning the same predictions: edges dotted, sizes grey, observed rates orange-red."
         more = write_figure(f"binnings-{i}", "free", f"The binnings of {name}", caption)
         twins.append(f'<details class="all"><summary>Binnings compared</summary>{more}</details>')
     notes = "".join(f'<p class="soft">Note: {escape(note)}.</p>' for note in result.notes)
     return (
-        f'<section id="model-{i}"><h2>{escape(name)}</h2><p class="verdict {tone}">{text}</p>{"".join(plots)}'
+        f'<section id="model-{i}"><h2>{escape(name)}</h2>{said}{"".join(plots)}'
         f'<div class="twin">{"".join(twins)}</div>{notes}{_bins(i, name, result, first)}</section>'
     )
 
@@ -315,8 +329,10 @@ def _bins(i: int, name: str, result: Result, metric: str) -> str:
     table = result.tables[metric]
     columns = {"bin": list(range(1, len(table) + 1)), **{key: col.tolist() for key, col in table.columns().items()}}
     names = {key: text for key, text in COLUMNS.items() if key != "p_adjusted" or result.adjust}
+    names |= {"ratio_low": f"{100 * (1 - result.significance):g} % interval from"}
+    formats = dict.fromkeys(("rejected_share", "too_low", "too_high"), as_share)
     what = f"{len(table):,} bins of {name_metric(metric)} for {name}"
-    return f"<h3>Bins</h3>{write_table(f'bins-{i}', what, names, columns)}"
+    return f"<h3>Bins</h3>{write_table(f'bins-{i}', what, names, columns, formats)}"
 
 
 def _settings(named: dict[str, Result], plotly: str) -> str:

@@ -319,10 +319,13 @@ def _inferences(name: str, result: Result) -> list[str]:
         )
         lines.append(f"by chance {mean} (5 to 95 %: {low} to {high}); excess {excess}, p = {found.p_value:.4g}")
     if name in result.intervals:
-        span = result.intervals[name]
-        ends = f"{format_value(span.low, metric)} to {format_value(span.high, metric)}"
-        lines.append(f"{100 * span.confidence:g} % interval {ends}")
+        lines.append(describe_interval(result.intervals[name], metric))
     return lines
+
+
+def describe_interval(span: Interval, metric: Metric) -> str:
+    """An interval with its level."""
+    return f"{100 * span.confidence:g} % interval {format_value(span.low, metric)} to {format_value(span.high, metric)}"
 
 
 def name_test(test: Test, significance: float) -> str:

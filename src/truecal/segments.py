@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
@@ -12,11 +14,13 @@ from truecal.bounds import bound
 from truecal.cells import Cells
 from truecal.inference import FIRST, refer_further
 from truecal.metrics import TCE, Binned, Metric, Rejection
-from truecal.power import detect
+from truecal.power import critical, detect
 from truecal.progress import Progress
 from truecal.replicates import RandomState, check_counts, draw_seeds
 from truecal.table import Adjustment, adjusted, as_frame
-from truecal.tally import Bools, Floats, Ints, Tally
+from truecal.tally import Bools, Floats, Ints, Tally, trusted
+
+ALARM = 0.05  # adjusted p-values up to here are more than chance
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -101,7 +105,7 @@ class SegmentTable:
         return as_frame(self.columns(), library)
 
     def __repr__(self) -> str:
-        worst, names, wrong = self.order()[:20], self.names, int((self.p_adjusted <= 0.05).sum())
+        worst, names, wrong = self.order()[:20], self.names, int((self.p_adjusted <= ALARM).sum())
         heads = ("segment", "n", "positive", "value", "by chance", "p adjusted", "")
         percent = isinstance(self.metric.loss, Rejection)
         rows = [heads]
@@ -116,7 +120,9 @@ class SegmentTable:
             for pairs in (list(zip(row, widths, strict=True)) for row in rows)
         ]
         shown = f", the worst {len(worst)} first" if len(self) > len(worst) else ", worst first"
-        title = f"{len(self):,} segments{shown}; {wrong:,} beyond what chance explains (adjusted p-value at most 0.05)"
+        title = (
+            f"{len(self):,} segments{shown}; {wrong:,} beyond what chance explains (adjusted p-value at most {ALARM})"
+        )
         return "\n".join([title, *(f"  {line}".rstrip() for line in lines), *(f"Note: {note}." for note in self.notes)])
 
 
@@ -135,7 +141,10 @@ def judge_segments(
 
     Labels are redrawn at most `replicates` times: 199 times for every segment, and more only while fewer than 10 of the
     redrawn values reach the observed one. By default as often as it takes for one segment to have an adjusted p-value
-    below 0.05: 20 times the number of segments.
+    below 0.05: 20 times the number of segments. A segment so small that it has no more than 199 sets of labels, or than
+    `replicates`, is held against all of them, each with its probability: its reference and p-value are then exact.
+
+    Where most segments are too small to be found wrong, whatever their labels, a warning says so before any is judged.
 
     Examples
     --------
@@ -153,17 +162,21 @@ def judge_segments(
     loss = metric.loss if isinstance(metric.loss, Rejection) else Rejection()
     most = max(FIRST, 20 * len(tallies) if adjust else 0) if replicates is None else replicates
     check_counts(most, threads)
-    seeds = draw_seeds(random_state, len(tallies)).tolist()
-    rows = []
-    with Progress(len(tallies), "segments") as progress:
-        for seed, data in zip(seeds, tallies.values(), strict=True):
-            found = refer_further(data.tally, metric, most, seed, threads)
-            rows.append((*measure(data, metric), found.mean, found.excess, found.p_value))
-            progress.step()
-    n, positives, mean, value, lowest, highest, low, high, by_chance, excess, p_value = map(
-        np.array, zip(*rows, strict=True)
-    )
+    measured = [measure(data, metric) for data in tallies.values()]
+    n, positives, mean, value, lowest, highest, low, high = map(np.array, zip(*measured, strict=True))
     below, above = detect(n, mean, significance=loss.significance)
+    _warn_of_small(n, mean, adjust)
+    seeds = draw_seeds(random_state, len(tallies)).tolist()
+    chance = []
+    with Progress(len(tallies), "segments") as progress:
+        for seed, data, observed in zip(seeds, tallies.values(), value.tolist(), strict=True):
+            found = _refer_to_all(data.tally, metric, observed, min(most, FIRST))
+            if found is None:
+                drawn = refer_further(data.tally, metric, most, seed, threads)
+                found = drawn.mean, drawn.p_value
+            chance.append(found)
+            progress.step()
+    by_chance, p_value = np.array(chance).T
     return SegmentTable(
         segment=tuple(tallies),
         n=n,
@@ -174,7 +187,7 @@ def judge_segments(
         lowest=lowest,
         highest=highest,
         by_chance=by_chance,
-        excess=excess,
+        excess=value - by_chance,
         p_value=p_value,
         p_adjusted=adjusted(p_value, adjust),
         too_low=low,
@@ -187,6 +200,45 @@ def judge_segments(
         adjust=adjust,
         notes=tuple(notes),
     )
+
+
+def _warn_of_small(n: Ints, mean: Floats, adjust: Adjustment) -> None:
+    """Warn where most segments are such that no labels would make one of them an alarm among so many."""
+    level = ALARM / (len(n) if adjust == "holm" else 1)
+    few, many = critical(n, mean, level)
+    small = int(np.count_nonzero((few < 0) & (many > n)))
+    if 2 * small > len(n):
+        warnings.warn(
+            f"{small:,} of {len(n):,} segments are too small to be found wrong{' among so many' * (level < ALARM)}, "
+            "whatever their labels: make fewer and larger ones.",
+            stacklevel=3,
+        )
+
+
+def _refer_to_all(tally: Tally, metric: Metric, observed: float, most: int) -> tuple[float, float] | None:
+    """The null mean and the p-value over all sets of labels, by their probabilities; None where they are too many."""
+    if len(tally) >= most.bit_length():  # every score at least doubles the sets
+        return None
+    sizes = (tally.n + 1).tolist()
+    if math.prod(sizes) > most:
+        return None
+    sets = np.indices(sizes).reshape(len(sizes), -1).T.copy()
+    bins = [Binned(tally, metric.binning.partition(trusted(tally.score, tally.n, pos))) for pos in sets]
+    if isinstance(metric.loss, Rejection):
+        Binned.reject_together(bins, metric.loss)
+    values = np.array([metric.on(each) for each in bins])
+    weight = np.ones(1)
+    for n, score in zip(tally.n.tolist(), tally.score.tolist(), strict=True):
+        weight = np.outer(weight, _chances(n, score)).ravel()
+    # equal values can differ by rounding where a norm takes a root
+    reached = values >= observed * (1 - 1e-12)
+    above, below = float(weight[reached].sum()), float(weight[~reached].sum())
+    return float(weight @ values), above / (above + below)
+
+
+def _chances(n: int, score: float) -> Floats:
+    """The probabilities of 0 to n positives."""
+    return np.array([math.comb(n, k) * score**k * (1 - score) ** (n - k) for k in range(n + 1)])
 
 
 class Measured(NamedTuple):
