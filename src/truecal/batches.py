@@ -28,16 +28,16 @@ def batches(query: Query, tied: int = TIED) -> Iterator[Any] | None:
     """
     if not query.here:
         return None
-    wanted = query.renamed()
-    if not is_lazy(wanted):
-        return iter([wanted])
+    if not is_lazy(query.frame):
+        return iter([query.renamed(query.frame)])
     if query.columns.by:
         with query.reading():
-            first = wanted.head(LOOK).collect()
+            first = query.renamed(query.wanted.head(LOOK).collect())
         if len(first) == LOOK and first.drop("label").n_unique() * tied <= LOOK:
             return None
-    parts: Iterator[Any] = wanted.collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming")
-    return parts
+    # renamed afterwards: polars holds more batches where it is asked to
+    parts = query.wanted.collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming")
+    return map(query.renamed, parts)
 
 
 def take_part(query: Query, part: Any, spool: Spool) -> Ints:

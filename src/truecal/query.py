@@ -176,10 +176,15 @@ class Query:
         refuse_swapped(kinds, label, scores)
         return kinds
 
-    def renamed(self) -> Any:
-        """The columns alone: `label`, `score0`, ..., `by0`, ..."""
-        pl = language(self.frame)
-        return self.frame.select(
+    @property
+    def wanted(self) -> Any:
+        """The columns alone."""
+        return self.frame.select(*dict.fromkeys((self.columns.label, *self.columns.scores, *self.columns.by)))
+
+    def renamed(self, rows: Any) -> Any:
+        """The wanted columns of some rows as `label`, `score0`, ..., `by0`, ..."""
+        pl = language(rows)
+        return rows.select(
             pl.col(self.columns.label).alias("label"),
             *(pl.col(name).alias(f"score{i}") for i, name in enumerate(self.columns.scores)),
             *(self._segment(name).alias(f"by{i}") for i, name in enumerate(self.columns.by)),
@@ -240,7 +245,7 @@ class Query:
 
         Rows are grouped by everything that is asked of them, and judged afterwards, when they are few.
         """
-        lines = _counted(self.judged(count_distinct(self.renamed()), "n"), ("status", "n"))
+        lines = _counted(self.judged(count_distinct(self.renamed(self.frame)), "n"), ("status", "n"))
         lines["pos"] = np.where(lines.pop("one") == 1, lines["n"], 0)
         return lines
 
@@ -284,7 +289,7 @@ class Query:
         pl = language(self.frame)
         usable = pl.col("status") == 0
         held = [pl.when(usable).then(pl.col(name)).otherwise(pl.lit(0.0)).alias(name) for name in self._score_names]
-        return self.judged(self.renamed()).with_columns(*held)
+        return self.judged(self.renamed(self.frame)).with_columns(*held)
 
     def refuse(self, counts: AnyArray) -> str:
         """Stop where rows cannot be used, or say what is dropped; `counts` has the rows of each status."""
