@@ -1,5 +1,6 @@
 """From data and rules to a verdict, in one call."""
 
+import json
 import re
 
 import numpy as np
@@ -143,3 +144,17 @@ def test_the_result_of_the_last_release_is_an_independent_baseline(frame, tmp_pa
 def test_a_rule_about_the_last_release_needs_one(frame):
     with pytest.raises(ValueError, match="`baseline` must be given"):
         check(frame, Rule("worse", 0))
+
+
+def test_rows_that_a_gate_left_out_are_told(need):
+    """Everywhere that a verdict is read, for the whole and for segments."""
+    pl = need("polars")
+    frame = pl.DataFrame({"y": [0, 1] * 500, "p": [0.1, 0.9] * 499 + [None, None], "kind": ["a", "b"] * 500})
+    told = "of 1,000 rows 2 were dropped: `p` is null in 2"
+    for rule, by in ((Rule("value", 50), None), (Rule("value", 50, segment="*"), "kind")):
+        found = truecal.check(frame, [rule], label="y", score="p", by=by, on_null="drop")
+        assert found.notes[-1] == told
+        assert repr(found).endswith(f"Note: {told}.")
+        assert "2 were dropped" in found.to_markdown()
+        assert "2 were dropped" in found._repr_html_()
+        assert json.loads(found.to_json())["notes"][-1] == told

@@ -181,6 +181,18 @@ def test_too_few_draws_for_many_segments_are_said(folder):
     assert "199 draws are too few for 40 segments; --reference 799 is enough" in done.stderr
 
 
+def test_a_p_value_that_no_draw_reached_is_a_bound(folder):
+    """Of 99 draws for 3 countries, Holm's smallest is 3 / 100; the predictions are a quarter of the truth."""
+    columns = predictions(3000)
+    data = write_csv(folder / "quarter.csv", columns | {"p": [p / 4 for p in columns["p"]]})
+    text = run("segments", data, "--by", "country", "--reference", "99").stdout
+    table = truecal.evaluate(data, **COLUMNS, by="country", reference=99, random_state=0)
+    for name, p, adjusted in zip(table.names, table.p_value, table.p_adjusted, strict=True):
+        line = next(line for line in text.splitlines() if line.startswith(f"  {name}"))
+        assert (f"<= {adjusted:.3g}" in line) == (p == 0.01)
+    assert "<= 0.03" in text
+
+
 def test_plan_gives_the_librarys_numbers(data):
     plan = truecal.plan(0.01, relative=0.2)
     raw = json.loads(run("plan", "0.01", "--relative", "0.2", "--json").stdout)

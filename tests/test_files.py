@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import truecal
-from truecal import Tally, batches
+from truecal import Tally, batches, query
 from truecal.ingest import read_data, read_segments
 from truecal.query import Columns, Query
 
@@ -192,9 +192,7 @@ def test_files_that_cannot_be_read_are_named(pl, frame, tmp_path):
         read(tmp_path / "mixed")
     write(frame, tmp_path / "mixed" / "a.csv", "csv")
     write(frame, tmp_path / "mixed" / "a.parquet", "parquet")
-    told = (
-        r"(?s)must be of one format; these are csv \('.*a\.csv'\), parquet \('.*a\.parquet'\)\..*Hint: .*mixed/\*\.csv"
-    )
+    told = r"(?s)must be of one format; these are csv \('.*a\.csv'\), parquet \('.*a\.parquet'\)\..*Hint: .*mixed/\*\.parquet"
     with pytest.raises(ValueError, match=told):
         read(tmp_path / "mixed")
 
@@ -375,12 +373,13 @@ def test_misuse_is_explained(pl, frame, rows):
 @pytest.mark.parametrize(
     "options", [{}, {"above": 0.05}, {"top": 0.1}, {"top": 777}, {"reference": 20, "random_state": 0}]
 )
-def test_rows_on_disk_give_the_result_of_a_tally(pl, rng, tmp_path, options):
+def test_rows_on_disk_give_the_result_of_a_tally(pl, rng, tmp_path, monkeypatch, options):
     """All metrics, tables, shapes and regions; every score once, so that rows stay rows."""
     p = rng.beta(0.5, 5, 5000)
     p[:3] = [0.0, 1.0, 1.0]
     frame = pl.DataFrame({"y": rng.random(5000) < p, "p": p})
     frame.write_parquet(tmp_path / "a.parquet")
+    monkeypatch.setattr(query, "LEAST_MEMORY", 1)
     found = truecal.evaluate(tmp_path / "a.parquet", label="y", score="p", scale=truecal.Scale(memory=8000), **options)
     assert found == truecal.evaluate_tally(Tally.from_arrays(frame["y"], p), **options)
 

@@ -185,8 +185,8 @@ def test_a_scale_that_makes_no_sense_is_refused():
     for bad in (1, 27, True, 2.5, "never"):
         with pytest.raises(ValueError, match="`bits` must be a whole number from 2 to 26"):
             Scale(grid=bad)
-    with pytest.raises(ValueError, match="`memory` must be a whole number, 1 or more; it is 0"):
-        Scale(memory=0)
+    with pytest.raises(ValueError, match="`memory` must be a whole number, 100,000 or more; it is 50"):
+        Scale(memory=50)
 
 
 def test_times_are_cut_into_windows(make, columns):

@@ -202,6 +202,11 @@ def _segments(table: SegmentTable, metric: str, rows: np.ndarray, terminal: Term
         low, high = (format_value(ends[i], table.metric) for ends in (table.lowest, table.highest))
         return format_span(low, high) if table.lowest[i] < table.highest[i] else ""
 
+    def p_value(i: int) -> str:
+        # as small as the draws allow; it may be smaller
+        floor = math.isclose(table.p_value[i] * (table.replicates + 1), 1)
+        return f"{'<= ' * floor}{table.p_adjusted[i]:.3g}"
+
     alarms = ["red" if table.p_adjusted[i] <= ALARM else "" for i in rows]
     columns = [
         Column("segment", [printable(names[i]) for i in rows], left=True, styles=alarms),
@@ -212,7 +217,7 @@ def _segments(table: SegmentTable, metric: str, rows: np.ndarray, terminal: Term
         Column("certified", [certain(i) for i in rows], 2),
         Column("by chance", values(table.by_chance), 2),
         Column("excess", values(table.excess), 4),
-        Column("p" if adjust == "none" else "p adjusted", [f"{table.p_adjusted[i]:.3g}" for i in rows], styles=alarms),
+        Column("p" if adjust == "none" else "p adjusted", [p_value(i) for i in rows], styles=alarms),
         Column("mostly", [ways(i) for i in rows], 3, left=True),
         Column("could see", [seen(i) for i in rows], 7, left=True),
     ]

@@ -296,6 +296,7 @@ def check(args: Namespace) -> int:
         threads=args.threads,
         **data.scaled(args),
     )
+    tell_notes([verdict])
     for place, text in ((args.junit, verdict.to_junit), (args.markdown, verdict.to_markdown)):
         if place:
             with naming(place):

@@ -179,9 +179,11 @@ def open_files(
         kinds = {format or _format_of(place): place for place in reversed(places)}  # with the first of each
     if len(kinds) > 1:
         told = ", ".join(f"{kind} ({str(place)!r})" for kind, place in sorted(kinds.items()))
+        formats = [_format_of(place) for place in places]
+        usual = kinds[max(kinds, key=lambda kind: (formats.count(kind), kind not in TEXT))]
         raise ValueError(
             f"Files read together must be of one format; these are {told}.\n\n"
-            f"Hint: name those that are meant, such as '{places[0].parent / f'*{places[0].suffix}'}'."
+            f"Hint: name those that are meant, such as '{usual.parent / f'*{usual.suffix}'}'."
         )
     for place in places:
         with open(place, "rb"):  # a file that may not be read is told before anything else

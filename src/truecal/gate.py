@@ -69,7 +69,7 @@ def judge(
     subject = _Subject(results, segments or {}, differences or {})
     _check_mapping("segments", subject.segments, (SegmentTable, Mapping))
     _check_mapping("differences", subject.differences, Mapping)
-    return Verdict(tuple(finding for rule in chosen for finding in _apply(rule, subject)))
+    return Verdict(tuple(finding for rule in chosen for finding in _apply(rule, subject)), subject.notes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,13 @@ class _Subject:
     def models(self) -> list[str]:
         """Every model that anything is known of: none escapes a rule for want of a result."""
         return list(dict.fromkeys([*self.results, *self.segments, *self.differences]))
+
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known about the data, once."""
+        parts: list[Result | SegmentTable] = [*self.results.values()]
+        for found in self.segments.values():
+            parts += [found] if isinstance(found, SegmentTable) else found.values()
+        return tuple(dict.fromkeys(note for part in parts for note in part.notes))
 
     def metric(self, model: str, name: str) -> Metric | None:
         result = self.results.get(model)

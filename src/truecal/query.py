@@ -28,12 +28,12 @@ WINDOWS = ("1h", "1d", "1w", "1mo", "1q", "1y")
 # which windows each kind adds up to; weeks add up to nothing else
 LONGER = {"1h": WINDOWS[1:], "1d": WINDOWS[2:], "1w": (), "1mo": ("1q", "1y"), "1q": ("1y",), "1y": ()}
 KINDS = 6
+LEAST_MEMORY = 100_000  # bytes: with less, rows go to disk in so many pieces that it takes forever
 SPARE_BITS = 3  # beyond what bins need: four to ten times narrower bounds
 # Why a row cannot be used, by its status; missing ones may be dropped on request.
 MISSING = {1: "{score} is null", 2: "{score} is NaN", 4: "{label} is null"}
 WRONG = {3: "{score} is outside [0, 1]", 5: "{label} is neither 0 nor 1"}
-# How text becomes dates, by the engine.
-DATES = {
+DATES = {  # how text becomes dates, by the engine
     "pandas": "parse it with `pd.to_datetime(frame[{!r}])`",
     "polars": "parse it with `pl.col({!r}).str.to_datetime()`",
     "": "cast it to a date or a time",
@@ -51,7 +51,7 @@ class Scale:
     limit
         Rows whose distinct scores an engine may send home; a line of them takes up to 350 bytes on the way.
     memory
-        Bytes that rows read into this process may take before they are sorted on disk.
+        Bytes that rows read into this process may take before they are sorted on disk; 100,000 at least.
     """
 
     grid: int | Literal["auto"] | None = "auto"
@@ -61,9 +61,9 @@ class Scale:
     def __post_init__(self) -> None:
         if self.grid is not None and self.grid != "auto":
             check_bits(self.grid)
-        for name, value in (("limit", self.limit), ("memory", self.memory)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"`{name}` must be a whole number, 1 or more; it is {value!r}.")
+        for name, value, least in (("limit", self.limit, 1), ("memory", self.memory, LEAST_MEMORY)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ValueError(f"`{name}` must be a whole number, {least:,} or more; it is {value!r}.")
 
 
 SCALE = Scale()

@@ -57,9 +57,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verdict:
-    """The answer of a release gate: its findings in the order of the rules, and what they come to."""
+    """The answer of a release gate: its findings in the order of the rules, what they come to, and notes about the
+    data, such as rows that were dropped."""
 
     findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.findings:
@@ -103,6 +105,8 @@ class Verdict:
             lines.append(f"| {' | '.join([f'**{status}**', *names, *others])} |")
         if len(self.findings) > most:
             lines += ["", f"{_left_out(self.worst()[most:])}."]
+        for note in self.notes:
+            lines += ["", f"Note: {_markdown(note)}."]
         return "\n".join(lines) + "\n"
 
     def to_junit(self) -> str:
@@ -133,6 +137,7 @@ class Verdict:
                 "status": self.status,
                 "exit_code": self.exit_code,
                 "findings": [asdict(finding) for finding in self.findings],
+                "notes": list(self.notes),
             },
             allow_nan=False,
         )
@@ -151,7 +156,7 @@ class Verdict:
             lines.append(f"  {status}  {where}  {n}  {printable(finding.reason)}")
         if len(self.findings) > most:
             lines.append(f"  {_left_out(self.worst()[most:])}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
 
     def _repr_html_(self, most: int = 100) -> str:
         head = "".join(f"<th>{name}</th>" for name in HEADS)
@@ -160,8 +165,9 @@ class Verdict:
             for finding in self.worst()[:most]
         )
         rest = f"<p>{_left_out(self.worst()[most:])}.</p>" if len(self.findings) > most else ""
+        notes = "".join(f"<p>Note: {html.escape(note)}.</p>" for note in self.notes)
         title = f"<b>{self.status.upper()}</b> ({self.summary()})"
-        return f"<div><p>{title}</p><table><tr>{head}</tr>{rows}</table>{rest}</div>"
+        return f"<div><p>{title}</p><table><tr>{head}</tr>{rows}</table>{rest}{notes}</div>"
 
 
 def _cells(finding: Finding) -> tuple[str, ...]:
