@@ -293,7 +293,7 @@ def _walk(place: Path) -> Iterator[Path]:
         folders[:] = [
             folder
             for folder in folders
-            if not folder.startswith((".", "_")) or ("=" in folder and folder[0] == "_")
+            if folder[0] not in "._" or (folder[0] == "_" and "=" in folder)
             if folder not in FOREIGN and not (here / folder / "pyvenv.cfg").exists()
         ]
         yield from (here / name for name in names if not name.startswith((".", "_")) and (here / name).is_file())

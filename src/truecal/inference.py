@@ -18,7 +18,7 @@ from truecal.metrics import Metric, Rejection, bin_once
 from truecal.pairs import Pairs
 from truecal.recalibration import fit_logistic, log_odds, recalibrated
 from truecal.replicates import RandomState, map_seeds, redraw
-from truecal.tally import Floats, Ints, Tally, trusted
+from truecal.tally import Bools, Floats, Ints, Tally, trusted
 
 FIRST = 199  # replicates of every one of many references
 ENOUGH = 10  # redrawn values as large as the observed one: what more of them would tell does not matter
@@ -91,13 +91,17 @@ def refer(
     references = {}
     for name, values in drawn.items():
         low, median, high = np.quantile(values, [0.05, 0.5, 0.95]).tolist()
-        # equal values can differ by rounding where a norm takes a root
-        as_large = int(np.count_nonzero(values >= observed[name] * (1 - 1e-12)))
+        as_large = int(np.count_nonzero(reaches(values, observed[name])))
         mean = float(values.mean())
         references[name] = Reference(
             mean, low, median, high, (1 + as_large) / (replicates + 1), observed[name] - mean, replicates
         )
     return references
+
+
+def reaches(values: Floats, observed: float) -> Bools:
+    """Which values are as large as the observed one; equal ones can differ by rounding where a norm takes a root."""
+    return np.asarray(values >= observed * (1 - 1e-12))
 
 
 def refer_further(tally: Tally, metric: Metric, most: int, seed: int, threads: int) -> Reference:
@@ -106,11 +110,16 @@ def refer_further(tally: Tally, metric: Metric, most: int, seed: int, threads: i
     The p-value stays valid: it can be as small as a only if that of the first batch whose size allows to stop at a
     p-value of a was as small, and the sizes are fixed beforehand.
     """
-    seeds = np.random.default_rng(seed)
-    found = refer(tally, {"": metric}, replicates=min(most, FIRST), random_state=seeds, threads=threads)[""]
+    metrics = {"": metric}
+    seeds, observed = np.random.default_rng(seed), _values(tally, metrics)
+
+    def draw(count: int) -> Reference:
+        return refer(tally, metrics, replicates=count, random_state=seeds, threads=threads, observed=observed)[""]
+
+    found = draw(min(most, FIRST))
     while found.replicates < most and _reached(found) < ENOUGH:
         total = min(most, GROWTH * (found.replicates + 1) - 1)
-        more = refer(tally, {"": metric}, replicates=total - found.replicates, random_state=seeds, threads=threads)[""]
+        more = draw(total - found.replicates)
         mean = (found.replicates * found.mean + more.replicates * more.mean) / total
         p_value = (1 + _reached(found) + _reached(more)) / (total + 1)
         excess = found.excess + found.mean - mean

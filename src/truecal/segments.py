@@ -12,7 +12,7 @@ import numpy as np
 
 from truecal.bounds import bound
 from truecal.cells import Cells
-from truecal.inference import FIRST, refer_further
+from truecal.inference import FIRST, reaches, refer_further
 from truecal.metrics import TCE, Binned, Metric, Rejection
 from truecal.power import critical, detect
 from truecal.progress import Progress
@@ -230,8 +230,7 @@ def _refer_to_all(tally: Tally, metric: Metric, observed: float, most: int) -> t
     weight = np.ones(1)
     for n, score in zip(tally.n.tolist(), tally.score.tolist(), strict=True):
         weight = np.outer(weight, _chances(n, score)).ravel()
-    # equal values can differ by rounding where a norm takes a root
-    reached = values >= observed * (1 - 1e-12)
+    reached = reaches(values, observed)
     above, below = float(weight[reached].sum()), float(weight[~reached].sum())
     return float(weight @ values), above / (above + below)
 
