@@ -1,7 +1,7 @@
 # Everything happens in .venv; nothing else on the machine is changed.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/*.?pp src/truecal/*.py src/truecal/*.pyi)
+SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/kernel/*) $(shell find src/truecal -name '*.py' -o -name '*.pyi')
 
 .PHONY: demo test lint bench bench-growth bench-scale reproduce study clean
 

@@ -118,10 +118,10 @@ def run(engine: str, work: str, folder: Path) -> None:
             if work == "bare":
                 return bare(frame)
             if work == "tally":
-                return truecal.tally_frame(frame, **names)
+                return truecal.reading.tally_frame(frame, **names)
             if work == "grid":
-                return truecal.summarize(frame, **names, scale=truecal.Scale(grid=13))
-            return truecal.tally_segments(frame, **names, by="segment")
+                return truecal.reading.summarize(frame, **names, scale=truecal.reading.Limits(grid=13))
+            return truecal.reading.tally_segments(frame, **names, by="segment")
 
         job(read(str(folder / "few")))
         frame = read(str(folder / "rows"))

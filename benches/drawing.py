@@ -34,20 +34,20 @@ def distinct(rows: int) -> Tally:
 
 
 def draw(result: Result) -> None:
-    for function in (truecal.draw_test_based, truecal.draw_errors):
+    for function in (truecal.plot.draw_test_based, truecal.plot.draw_errors):
         figure = Figure(figsize=(8, 6), layout="constrained")
         function(result, scale="logit", ax=figure.subplots())
         figure.canvas.draw()
 
 
 def lines(folder: Path) -> Iterator[Line]:
-    few = truecal.evaluate_tally(distinct(10**4), metrics=METRICS, binning=BINS)
+    few = truecal.analysis.evaluate_tally(distinct(10**4), metrics=METRICS, binning=BINS)
     for name, tally in (
         ("1e8 rows, three decimals", rounded(1e8)),
         ("1e7 distinct rows", distinct(10**7)),
     ):
-        many = truecal.evaluate_tally(tally, metrics=METRICS, binning=BINS)
-        axes = truecal.draw_test_based(many, ax=Figure().subplots())
+        many = truecal.analysis.evaluate_tally(tally, metrics=METRICS, binning=BINS)
+        axes = truecal.plot.draw_test_based(many, ax=Figure().subplots())
         assert [bar.get_height() for bar in axes.sizes.containers[0]] == many.bins.n.tolist(), "a bar is wrong"
         assert many.bins.n.sum() == tally.total > 0.99e7, "rows are lost"
         assert many.scores.logit.n.sum() + many.scores.zeros + many.scores.ones == tally.total, "predictions are lost"

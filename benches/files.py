@@ -33,7 +33,7 @@ print(found["n"].sum(), found["y"].sum())
 """
 SEGMENTS = """
 import truecal
-found = truecal.tally_segments({path!r}, label="y", score="p", by="place")
+found = truecal.reading.tally_segments({path!r}, label="y", score="p", by="place")
 print(sum(t.total for t in found.values()), sum(t.positives for t in found.values()))
 """
 

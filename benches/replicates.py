@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from measure import Line, seconds, simulate
 
 import truecal
-from truecal import NAMED_METRICS, Tally
-from truecal.recalibration import recalibrated
-from truecal.replicates import redraw
+from truecal import Tally
+from truecal.inference._replicates import redraw
+from truecal.metrics import METRICS, recalibrated
 
-TCE = {"tce": NAMED_METRICS["tce"]}
+TCE = {"tce": METRICS["tce"]}
 COUNT = 40
 
 

@@ -17,7 +17,7 @@ from truecal import BoundedIsotonic, Quantile, Tally, Uniform
 
 def against_sort(rows: int) -> Iterator[Line]:
     y, p = simulate(rows)
-    assert truecal.tce(y, p) == truecal.NAMED_METRICS["tce"](Tally.from_arrays(y, p)), "rows and tally disagree"
+    assert truecal.tce(y, p) == truecal.metrics.METRICS["tce"](Tally.from_arrays(y, p)), "rows and tally disagree"
     narrow = p.astype(np.float32)
     assert truecal.tce(y, narrow) == truecal.tce(y, narrow.astype(np.float64))
     sort, wide, single = seconds(lambda: np.sort(p), lambda: truecal.tce(y, p), lambda: truecal.tce(y, narrow))
@@ -30,7 +30,7 @@ def tied(rows: int) -> Iterator[Line]:
     p = np.round(p, 4)
     score, at = np.unique(p, return_inverse=True)
     tally = Tally(score, np.bincount(at), np.bincount(at, weights=y).astype(np.int64))
-    assert truecal.tce(y, p) == truecal.NAMED_METRICS["tce"](tally), "counted rows and NumPy's tally disagree"
+    assert truecal.tce(y, p) == truecal.metrics.METRICS["tce"](tally), "counted rows and NumPy's tally disagree"
     sort, ours = seconds(lambda: np.sort(p), lambda: truecal.tce(y, p))
     yield Line(f"tce, four decimals, N = {rows:.0e}, over np.sort", ours / sort, 1.1, 0.7)
 
@@ -43,7 +43,7 @@ def against_curves(rows: int, strategy: str, metric: str, aim: float) -> Iterato
     bins = (Uniform(10) if strategy == "uniform" else Quantile(10)).partition(tally)
     np.testing.assert_allclose(rate, (bins.k / np.maximum(bins.n, 1))[bins.n > 0], atol=1e-3)
     function = getattr(truecal, metric)
-    assert function(y, p) == truecal.NAMED_METRICS[metric](tally)
+    assert function(y, p) == truecal.metrics.METRICS[metric](tally)
     theirs, ours = seconds(
         lambda: calibration_curve(y, p, n_bins=10, strategy=strategy), lambda: function(y, p), repeats=4
     )
@@ -71,7 +71,7 @@ def against_one_test_per_prediction() -> Iterator[Line]:
 def small() -> Iterator[Line]:
     y, p = simulate(1000)
     y = y.astype(int)
-    assert truecal.tce(y, p) == truecal.NAMED_METRICS["tce"](Tally.from_arrays(y, p))
+    assert truecal.tce(y, p) == truecal.metrics.METRICS["tce"](Tally.from_arrays(y, p))
     theirs, ours = seconds(
         lambda: calibration_curve(y, p, n_bins=10, strategy="quantile"), lambda: truecal.tce(y, p), repeats=300
     )

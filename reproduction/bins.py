@@ -16,8 +16,8 @@ from reproduction.published import Table, read_table
 from reproduction.settings import TIES
 from reproduction.sources import Array, Missing, Sources
 from reproduction.variants.ties import introsort_order, tally_in_order, tie_orders
-from truecal import BoundedIsotonic, Isotonic, Quantile, Tally, measure_bins
-from truecal.binning import Binning
+from truecal import BoundedIsotonic, Quantile, Tally
+from truecal.metrics import Binning, Isotonic, measure_bins
 
 TRUNCATED = "last digit (cut off?)"
 SCHEMES: dict[str, Binning] = {

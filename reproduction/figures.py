@@ -14,15 +14,9 @@ from matplotlib.figure import Figure
 from reproduction.bins import SCHEMES, forest
 from reproduction.places import FIGURES, say, write_whole
 from reproduction.sources import IMAGENET_FILES, Array, Missing, Sources
-from truecal import (
-    BoundedIsotonic,
-    Metric,
-    Rejection,
-    draw_binnings,
-    draw_reliability,
-    draw_test_based,
-    evaluate,
-)
+from truecal import BoundedIsotonic, Metric, evaluate
+from truecal.metrics import Rejection
+from truecal.plot import draw_binnings, draw_reliability, draw_test_based
 
 DPI = 90
 SETS = ("abalone", "coil_2000", "isolet", "webpage")

@@ -24,7 +24,8 @@ from reproduction.sources import Missing, Sources
 from reproduction.uci_tables import SETS, printed_cells
 from reproduction.variants.bins import EqualRatesMerged, TailJoined
 from reproduction.variants.ties import introsort_order, tally_in_order
-from truecal import BoundedIsotonic, Metric, Rejection, Tally
+from truecal import BoundedIsotonic, Metric, Tally
+from truecal.metrics import Rejection
 
 OLD = frozenset([SOLVER])
 PUBLISHED_CODE = frozenset([SOLVER, CUTS])

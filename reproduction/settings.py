@@ -7,18 +7,8 @@ from dataclasses import dataclass
 from reproduction.cells import Variants
 from reproduction.variants.bins import TailJoined, TruncatedQuantile
 from reproduction.variants.variance_t import VarianceT
-from truecal import (
-    Binomial,
-    BoundedIsotonic,
-    Gap,
-    Isotonic,
-    Max,
-    Metric,
-    Quantile,
-    Rejection,
-    StudentT,
-    Uniform,
-)
+from truecal import Binomial, BoundedIsotonic, Metric, Quantile, Uniform
+from truecal.metrics import Gap, Isotonic, Max, Rejection, StudentT
 
 # Names of the variants, as they appear as causes.
 SOLVER = "solver"

@@ -9,14 +9,14 @@ import numpy as np
 from results import write_rows
 from worlds import Floats, log_odds, sigmoid
 
-from truecal import NAMED_METRICS, Tally
+from truecal import Tally
 from truecal.inference import find_differences, find_intervals
-from truecal.metrics import Metric
-from truecal.pairs import Pairs
-from truecal.replicates import redraw
+from truecal.inference._replicates import redraw
+from truecal.metrics import METRICS, Metric
+from truecal.observations import Pairs
 
 SETS, REPLICATES = 500, 200
-CHOSEN = {name: NAMED_METRICS[name] for name in ("tce", "ece", "ace")}
+CHOSEN = {name: METRICS[name] for name in ("tce", "ece", "ace")}
 
 
 def draw(case: str, rng: np.random.Generator, rows: int) -> tuple[Floats, Floats]:

@@ -6,12 +6,13 @@ import numpy as np
 from results import write_rows
 from worlds import MODELS, truth
 
-from truecal import NAMED_METRICS, Tally, compare_with
-from truecal.inference import refer
+from truecal import Tally
+from truecal.inference import null_reference
+from truecal.metrics import METRICS, compare_with
 
 SETS = {500: 100, 5000: 60, 50_000: 30, 1_000_000: 4}
 PREVALENCES = (0.5, 0.1, 0.01, 0.001)
-CHOSEN = {name: NAMED_METRICS[name] for name in ("tce", "ece", "ace")}
+CHOSEN = {name: METRICS[name] for name in ("tce", "ece", "ace")}
 TESTS = {
     "Spiegelhalter": "spiegelhalter_p",
     "Hosmer-Lemeshow": "hosmer_lemeshow_p",
@@ -30,7 +31,7 @@ def cell(model: str, prevalence: float, rows: int) -> dict[str, object]:
         others = compare_with(tally)
         for name, attribute in TESTS.items():
             found.setdefault(name, []).append(getattr(others, attribute) < 0.05)
-        for name, reference in refer(tally, CHOSEN, replicates=39, random_state=rng, threads=1).items():
+        for name, reference in null_reference(tally, CHOSEN, replicates=39, random_state=rng, threads=1).items():
             found.setdefault(name.upper(), []).append(reference.p_value < 0.05)
             found.setdefault(f"{name} value", []).append(reference.mean + reference.excess)
             found.setdefault(f"{name} by chance", []).append(reference.mean)

@@ -6,10 +6,11 @@ import numpy as np
 from results import write_rows
 from worlds import PERFECT
 
-from truecal import NAMED_METRICS, Tally
-from truecal.inference import refer
+from truecal import Tally
+from truecal.inference import null_reference
+from truecal.metrics import METRICS
 
-TCE = {"tce": NAMED_METRICS["tce"]}
+TCE = {"tce": METRICS["tce"]}
 SETS, REPLICATES = 1000, 199
 
 
@@ -19,7 +20,7 @@ def perfect(name: str, rows: int) -> dict[str, object]:
     for _ in range(SETS):
         p = PERFECT[name](rng, rows)
         tally = Tally.from_arrays(rng.random(rows) < p, p)
-        found = refer(tally, TCE, replicates=REPLICATES, random_state=rng)["tce"]
+        found = null_reference(tally, TCE, replicates=REPLICATES, random_state=rng)["tce"]
         values.append(found.mean + found.excess)
         nulls.append(found.mean)
         p_values.append(found.p_value)
@@ -40,7 +41,7 @@ def understated(rows: int, sets: int = 200) -> dict[str, object]:
     for _ in range(sets):
         truth = rng.beta(0.5, 5, rows)
         tally = Tally.from_arrays(rng.random(rows) < truth, 0.8 * truth)
-        small += refer(tally, TCE, replicates=99, random_state=rng)["tce"].p_value < 0.05
+        small += null_reference(tally, TCE, replicates=99, random_state=rng)["tce"].p_value < 0.05
     return {"predictions": "Beta(.5, 5), a fifth too low", "rows": rows, "sets": sets, "p < 0.05": small / sets}
 
 

@@ -6,9 +6,10 @@ import numpy as np
 from results import write_rows
 from worlds import PERFECT
 
-from truecal import BoundedIsotonic, Metric, Rejection, Tally
-from truecal.inference import refer
-from truecal.replicates import redraw
+from truecal import BoundedIsotonic, Metric, Tally
+from truecal.inference import null_reference
+from truecal.inference._replicates import redraw
+from truecal.metrics import Rejection
 
 FACTORS = (0.25, 0.5, 0.7, 1.0)
 REPLICATES = {10**3: 200, 10**4: 100, 10**5: 40, 10**6: 12, 10**7: 4}
@@ -26,7 +27,7 @@ def cell(name: str, rows: int, replicates: int) -> list[dict[str, object]]:
     rng = np.random.default_rng(rows)
     p = PERFECT[name](rng, rows)
     tally = Tally.from_arrays(rng.random(rows) < p, p)
-    null = refer(tally, metrics(rows), replicates=replicates, random_state=1)
+    null = null_reference(tally, metrics(rows), replicates=replicates, random_state=1)
     low = Tally.from_arrays(np.zeros(len(tally)), 0.8 * tally.score, tally.n)
     if len(low) < len(tally):
         raise ValueError("two scores became one")

@@ -5,12 +5,13 @@ from datetime import date
 
 import numpy as np
 
-from truecal import Cells, Summary, Tally
+from truecal import Tallies, Tally
+from truecal.observations import GridTally
 
 FIRST = date(2024, 1, 1)
 TALLY = Tally([0.25, 0.5], [3, 2], [1, 0])
-EXACT = Summary("y", "p", {("at", FIRST): TALLY, ("de", FIRST): TALLY}, ("country", "day"), {"day": "1d"})
-GRIDDED = dataclasses.replace(EXACT, parts={key: Cells.of(part, 13) for key, part in EXACT.parts.items()}, bits=13)
+EXACT = Tallies("y", "p", {("at", FIRST): TALLY, ("de", FIRST): TALLY}, ("country", "day"), {"day": "1d"})
+GRIDDED = dataclasses.replace(EXACT, parts={key: GridTally.of(part, 13) for key, part in EXACT.parts.items()}, bits=13)
 
 
 def rows(rng, count, days=7, segments=5):

@@ -1,4 +1,7 @@
-"""Imports point down, and optional libraries are imported where they are used."""
+"""Folders are layers: a file imports its own package and those to the left, other packages only through their face.
+
+Every way of importing is seen: statements, `import_module("...")`, and the functions that load an optional library.
+"""
 
 import ast
 import subprocess
@@ -9,137 +12,81 @@ import pytest
 
 import truecal
 
-PACKAGE = Path(truecal.__file__).parent
-ORDER = [
-    "_kernel",
-    "arrays",
-    "progress",
-    "terminal",
-    "writing",
-    "ties",
-    "tally",
-    "pairs",
-    "grid",
-    "cells",
-    "binning",
-    "spool",
-    "files",
-    "engines",
-    "guessing",
-    "query",
-    "batches",
-    "summaries",
-    "summary_files",
-    "ingest",
-    "decisions",
-    "hypotheses",
-    "power",
-    "metrics",
-    "bounds",
-    "recalibration",
-    "replicates",
-    "inference",
-    "comparators",
-    "table",
-    "segments",
-    "shapes",
-    "encoding",
-    "result",
-    "classes",
-    "api",
-    "tallied",
-    "gridded",
-    "evaluation",
-    "maturity",
-    "drift_table",
-    "windows",
-    "scoring",
-    "rules",
-    "verdict",
-    "gate",
-    "checks",
-    "axis",
-    "plots",
-    "comparisons",
-    "drift_pictures",
-    "display",
-    "figures",
-    "report_page",
-    "report_sections",
-    "reports",
-    "demo",
-    "records",
-    "answers",
-    "drift_answers",
-    "parsing",
-    "arguments",
-    "options",
-    "completion",
-    "outputs",
-    "inputs",
-    "commands",
-    "cli",
+ROOT = Path(truecal.__file__).parent
+LAYERS = [
+    *("_kernel", "_errors", "_progress", "_terminal", "_writing"),
+    *("observations", "metrics", "inference", "results", "reading", "analysis", "gate", "plot", "reporting"),
+    *("sklearn", "demo", "cli", "__init__", "__main__"),
 ]
-# who may import which third party, and whether at the top of the module
-ALLOWED = {
-    "numpy": None,
-    "narwhals": {"engines"},
-    "polars": {"engines", "files", "summary_files"},
-    "scipy": {"decisions", "hypotheses", "power", "comparators", "inference"},
+# which packages may import an optional or slow library, always inside a function
+HOMES = {
+    "scipy": {"metrics", "inference"},
+    "narwhals": {"reading"},
+    "polars": {"observations", "reading", "cli"},
+    "matplotlib": {"plot", "cli", "demo"},
+    "plotly": {"plot", "reporting"},
 }
+LOADERS = ("import_module", "need_matplotlib", "need_plotly")
+# the package itself: its version, and the pictures of a notebook, which results hand on without knowing them
+FACE = {"__version__", "_draw_inline"}
 
 
-def imports(module):
-    tree = ast.parse((PACKAGE / f"{module}.py").read_text())
+def imported(path):
+    """Every module that a file imports, and whether inside a function."""
+    tree = ast.parse(path.read_text())
     nested = {id(child) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for child in ast.walk(node)}
     for node in ast.walk(tree):
+        names = []
         if isinstance(node, ast.Import):
-            for name in node.names:
-                yield name.name, id(node) in nested
+            names = [name.name for name in node.names]
         elif isinstance(node, ast.ImportFrom):
+            names = [node.module]
             if node.module == "truecal":
-                for name in node.names:
-                    if name.name == "__version__":
-                        continue
-                    yield f"truecal.{name.name}", id(node) in nested
-            else:
-                yield node.module, id(node) in nested
+                names = [f"truecal.{name.name}" for name in node.names if name.name not in FACE]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in LOADERS:
+            names = [word.value for word in node.args if isinstance(word, ast.Constant) and isinstance(word.value, str)]
+        for name in names:
+            yield name, id(node) in nested
 
 
-def test_every_module_has_its_place():
-    assert {path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"} == set(ORDER) - {"_kernel"}
+def layer(path):
+    return path.relative_to(ROOT).with_suffix("").parts[0]
 
 
-@pytest.mark.parametrize("module", ORDER[1:])
-def test_imports_point_down(module):
-    for name, nested in imports(module):
-        top, _, rest = name.partition(".")
-        if top == "truecal":
-            inner = rest.partition(".")[0]
-            if module == "demo" and not inner:
-                continue
-            assert ORDER.index(inner) < ORDER.index(module), f"{module} imports {name}"
-        elif top in ALLOWED:
-            homes = ALLOWED[top]
-            assert homes is None or module in homes, f"{module} imports {name}"
-            assert homes is None or nested, f"{module} imports {name} at its top"
-        else:
-            assert top in sys.stdlib_module_names, f"{module} imports {name}"
+MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+def test_every_module_has_its_layer():
+    assert {layer(path) for path in MODULES} <= set(LAYERS)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_left(path):
+    own = layer(path)
+    for name, nested in imported(path):
+        top, *rest = name.split(".")
+        if top == "truecal" and rest:
+            assert LAYERS.index(rest[0]) <= LAYERS.index(own), f"{path.name} imports {name}"
+            assert rest[0] == own or len(rest) == 1, f"{path.name} imports {name}: go through truecal.{rest[0]}"
+        elif top in HOMES:
+            assert own in HOMES[top], f"{path.name} imports {name}"
+            assert nested, f"{path.name} imports {name} at its top"
+        elif top not in ("numpy", "truecal"):
+            assert top in sys.stdlib_module_names, f"{path.name} imports {name}"
+
+
+def loaded(code):
+    """The modules that are loaded after some code."""
+    code += "\nimport sys; print(*sys.modules)"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
 
 
 def test_import_loads_nothing_slow():
-    code = "import sys, truecal; print(sorted(m for m in sys.modules if m.partition('.')[0] in %r))"
-    slow = ("scipy", "matplotlib", "plotly", "pandas", "polars", "sklearn", "numpy", "dataclasses")
-    out = subprocess.run([sys.executable, "-c", code % (slow,)], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "[]"
+    slow = {"scipy", "matplotlib", "plotly", "pandas", "polars", "sklearn", "numpy", "dataclasses"}
+    assert not slow & loaded("import truecal")
 
 
-def test_tce_does_not_load_scipy():
-    code = "import sys, truecal; truecal.tce([0, 1], [0.3, 0.4]); print('scipy' in sys.modules)"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "False"
-
-
-def test_files_stay_short():
-    long = {path.name: len(path.read_text().splitlines()) for path in PACKAGE.glob("*.py")}
-    assert not {name: lines for name, lines in long.items() if lines > 400}
+def test_tce_loads_what_it_needs():
+    found = loaded("import truecal; truecal.tce([0, 1], [0.3, 0.4])")
+    others = ("inference", "results", "reading", "analysis", "gate", "plot", "reporting", "sklearn", "cli")
+    assert not found & {"scipy", *(f"truecal.{name}" for name in others)}

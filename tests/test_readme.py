@@ -12,7 +12,9 @@ import truecal
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(
-    module.name for module in pkgutil.iter_modules(truecal.__path__) if module.name not in ("_kernel", "__main__")
+    module.name
+    for module in pkgutil.walk_packages(truecal.__path__, "truecal.")
+    if not module.name.endswith(("_kernel", "__main__"))
 )
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -34,7 +36,7 @@ def test_examples_of_a_page_run(page):
 def test_examples_of_docstrings_run():
     attempted = 0
     for name in MODULES:
-        module = importlib.import_module(f"truecal.{name}")
+        module = importlib.import_module(name)
         for test in doctest.DocTestFinder().find(module):
             attempted += run(test)
     assert attempted > 20
@@ -48,4 +50,4 @@ def test_links_of_the_readme_lead_somewhere():
 def test_every_public_name_is_documented():
     for name in truecal.__all__:
         value = getattr(truecal, name)
-        assert name == "NAMED_METRICS" or (getattr(value, "__doc__", None) or "").strip(), name
+        assert (getattr(value, "__doc__", None) or "").strip(), name

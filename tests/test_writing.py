@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from truecal.writing import write_text, written
+from truecal._writing import write_text, written
 
 
 def test_a_failure_leaves_the_old_file_whole_and_no_draft(tmp_path):
@@ -30,7 +30,7 @@ def test_a_killed_process_leaves_the_old_file_whole(tmp_path):
     place = tmp_path / "a.txt"
     place.write_text("old")
     code = (
-        "import os, signal, sys\nfrom truecal.writing import written\n"
+        "import os, signal, sys\nfrom truecal._writing import written\n"
         "with written(sys.argv[1]) as draft:\n    draft.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(place)], check=False)

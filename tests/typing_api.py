@@ -5,21 +5,8 @@ from typing import assert_type
 import numpy as np
 
 import truecal
-from truecal import (
-    Absolute,
-    BoundedIsotonic,
-    Gap,
-    Max,
-    Metric,
-    MulticlassResult,
-    Quantile,
-    Rejection,
-    Relative,
-    Result,
-    Score,
-    StudentT,
-    Tally,
-)
+from truecal import BoundedIsotonic, ClassResults, Metric, Quantile, Relative, Result, Tally
+from truecal.metrics import Absolute, Gap, Max, Rejection, ScoreTest, StudentT
 
 y, p = np.array([0, 1]), np.array([0.2, 0.7])
 
@@ -28,19 +15,19 @@ assert_type(truecal.tce(y, p, binning="pava-bc", test=StudentT(), tolerance=Rela
 assert_type(truecal.tce([0, 1], [0.2, 0.7], binning=5, tolerance=0.01, sample_weight=[1, 2]), float)
 assert_type(truecal.ece(y, p, binning=15), float)
 assert_type(truecal.evaluate(y, p), Result)
-assert_type(truecal.evaluate_classes(y, np.ones((2, 3)) / 3), MulticlassResult)
-assert_type(truecal.evaluate_tally(Tally.from_arrays(y, p)), Result)
+assert_type(truecal.evaluate_classes(y, np.ones((2, 3)) / 3), ClassResults)
+assert_type(truecal.analysis.evaluate_tally(Tally.from_arrays(y, p)), Result)
 assert_type(
-    Metric(BoundedIsotonic(sizes="paper"), Rejection(Score(), 0.01, Absolute(0.02)))(Tally.from_arrays(y, p)), float
+    Metric(BoundedIsotonic(sizes="paper"), Rejection(ScoreTest(), 0.01, Absolute(0.02)))(Tally.from_arrays(y, p)), float
 )
-assert_type(truecal.compute(Metric(Quantile(5), Gap(), Max()), y, p), float)
+assert_type(truecal.metrics.compute(Metric(Quantile(5), Gap(), Max()), y, p), float)
 assert_type(Tally.from_arrays(y, p) + Tally.from_arrays(y, p), Tally)
 assert_type(truecal.evaluate(y, p)["tce"], float)
 assert_type(len(truecal.evaluate(y, p).bins), int)
 assert_type(truecal.evaluate("a.csv", label="y", score="p"), Result)
 assert_type(truecal.evaluate("a.csv", label="y", score=["p", "q"]), dict[str, Result])
-assert_type(truecal.evaluate("a.csv", label="y", score="p", by="place"), truecal.SegmentTable)
-assert_type(truecal.compare("a.csv", label="y", score=["p", "q"]), dict[str, truecal.Difference])
-assert_type(truecal.check("a.csv", "gate.toml", label="y", score="p"), truecal.Verdict)
-assert_type(truecal.drift("a.csv", label="y", score="p", time="day"), truecal.DriftTable)
-assert_type(truecal.summarize("a.csv", label="y", score="p"), truecal.Summary)
+assert_type(truecal.evaluate("a.csv", label="y", score="p", by="place"), truecal.analysis.GroupTable)
+assert_type(truecal.compare("a.csv", label="y", score=["p", "q"]), dict[str, truecal.inference.Difference])
+assert_type(truecal.check("a.csv", "gate.toml", label="y", score="p"), truecal.Decision)
+assert_type(truecal.drift("a.csv", label="y", score="p", time="day"), truecal.results.DriftTable)
+assert_type(truecal.reading.summarize("a.csv", label="y", score="p"), truecal.Tallies)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from truecal import BoundedIsotonic, Partition, Tally
-from truecal.tally import Sorted
+from truecal import BoundedIsotonic, Tally
+from truecal.metrics import Partition
+from truecal.observations import Sorted
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr
 
-from truecal.decisions import Continuous
+from truecal.metrics._decisions import Continuous
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """Compiled loops over sorted entries. Arguments are trusted: every caller has checked them.
 
-`entries` is a column of keys (see `Rows`), or the columns `score, n, pos` of a tally.
+`entries` is a column of keys (see `SortedRows`), or the columns `score, n, pos` of a tally.
 """
 
-from truecal.arrays import AnyArray
-from truecal.tally import Bools, Entries, Floats, Ints
+from truecal.observations._arrays import AnyArray
+from truecal.observations._tally import Bools, Entries, Floats, Ints
 
 def pack(score: AnyArray, label: AnyArray, key: AnyArray) -> tuple[bool, bool]: ...
 def fits_float(score: Floats) -> bool: ...

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from truecal import comparisons, evaluation, plots, reports
-from truecal.result import Result, format_value
-from truecal.tally import Floats, Ints
+from truecal.analysis import _evaluation as evaluation
+from truecal.observations import Floats, Ints
+from truecal.plot import _comparisons as comparisons
+from truecal.plot import _plots as plots
+from truecal.reporting import _reports as reports
+from truecal.results import Result, format_value
 
 ROWS = 50_000
 

@@ -1,0 +1,3 @@
+"""The command line."""
+
+from truecal.cli._main import main as main

@@ -1,0 +1,389 @@
+"""What each command does: it reads its options, calls one function of the library, and answers."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truecal.cli._inputs import (
+    check_metric,
+    choose_metrics,
+    describe_summary,
+    flat,
+    is_saved,
+    read_data,
+    read_drift,
+    read_results,
+    read_segments,
+    refuse_computing,
+)
+from truecal.cli._outputs import answer, check_place, naming, note, tell_files, tell_notes
+from truecal.cli._parsing import UsageError
+
+if TYPE_CHECKING:
+    from truecal.observations import Tallies
+
+METRICS = ["tce", "ece", "ace"]  # of `score`, unless others are asked for
+PICTURES = (".png", ".svg", ".pdf")
+SUMMARIES = (".parquet", ".pq")
+
+
+def score(args: Namespace) -> int:
+    """Metrics of one or more models."""
+    from truecal.cli import _answers as answers
+    from truecal.cli import _records as records
+
+    refuse_computing(args)
+    if args.by:
+        if args.intervals or args.bins:
+            raise UsageError("--intervals and --bins must be left out where --by makes segments", "truecal segments")
+        args.adjust, args.worst = "holm", 20
+        return segments(args)
+    results, source = read_results(args, METRICS)
+    tell_notes(results.values())
+    answer(
+        args,
+        lambda terminal: answers.tell_results(results, source, terminal, bins=args.bins),
+        lambda: records.results_json(results),
+        lambda: records.bin_records(results) if args.bins else records.metric_records(results),
+    )
+    return 0
+
+
+def compare(args: Namespace) -> int:
+    """Two models on the same rows."""
+    from truecal.analysis import _evaluation as evaluation
+    from truecal.cli import _answers as answers
+    from truecal.cli import _records as records
+    from truecal.metrics import Rejection, choose
+
+    check_place(args.output)
+    names = choose_metrics(args, ["tce"])
+    data = read_data(args, models=2)
+    if len(data.scores) != 2:
+        raise UsageError(f"`score` must name two columns to compare; it names {len(data.scores)}", "truecal compare")
+    found = evaluation.compare(
+        data.source,
+        score=data.scores,
+        metrics=METRICS if names is None else names,
+        significance=args.significance,
+        replicates=args.replicates,
+        random_state=args.seed,
+        threads=args.threads,
+        **data.reading(args),
+    )
+    chosen = choose(list(found), None, Rejection(significance=args.significance))
+    answer(
+        args,
+        lambda terminal: answers.tell_differences(found, data.scores, chosen, data.name, terminal),
+        lambda: records.differences_json(found, data.scores),
+        lambda: records.difference_records(found, data.scores),
+    )
+    return 0
+
+
+def segments(args: Namespace) -> int:
+    """Every segment of one or more models."""
+    from truecal.cli import _answers as answers
+    from truecal.cli import _records as records
+
+    if not args.by:
+        raise UsageError("`by` must name the columns that make segments", "truecal segments")
+    check_place(args.output)
+    metric = (choose_metrics(args, ["tce"]) or ["tce"])[0]
+    data = read_data(args)
+    tables = read_segments(args, data, metric)
+    tell_notes(tables.values())
+    first = next(iter(tables.values()))
+    needed = answers.draws_needed(first) if args.adjust != "none" else 0
+    if needed:
+        note(f"{first.replicates:,} draws are too few for {len(first):,} segments; --reference {needed} is enough")
+    answer(
+        args,
+        lambda terminal: answers.tell_segments(
+            tables, metric, data.name, terminal, worst=args.worst, adjust=args.adjust
+        ),
+        lambda: records.segments_json(tables, metric),
+        lambda: records.segment_records(tables),
+    )
+    return 0
+
+
+def drift(args: Namespace) -> int:
+    """Every window of time."""
+    from truecal.cli import _drift_answers as drift_answers
+    from truecal.cli import _records as records
+
+    check_place(args.output)
+    picture = _picture_place(args.plot, "plot", "truecal drift") if args.plot else None
+    name = (choose_metrics(args, ["tce"]) or ["tce"])[0]
+    data = read_data(args, timed=True)
+    if len(data.scores) != 1:
+        raise UsageError(f"`score` must name one column; it names {len(data.scores)}", "truecal drift")
+    table = read_drift(args, data, name)
+    tell_notes([table])
+    if picture:
+        from truecal.plot import _drift_pictures as drift_pictures
+        from truecal.plot import need_matplotlib
+
+        need_matplotlib("matplotlib").use("Agg")
+        _save(drift_pictures.draw_drift(table), picture)
+        note(f"wrote {picture}")
+    answer(
+        args,
+        lambda terminal: drift_answers.tell_drift(table, name, data.name, terminal),
+        table.to_json,
+        lambda: records.drift_records(table),
+    )
+    return 0
+
+
+def report(args: Namespace) -> int:
+    """One HTML page."""
+    from truecal.reporting import _reports as reports
+
+    refuse_computing(args)
+    _need_time(args)
+    check_place(args.output)
+    data = None if is_saved(args) else read_data(args, timed=args.time is not None)
+    results, _ = read_results(args, None, data)
+    table = windows = None
+    if data is not None and args.by:
+        table = next(iter(read_segments(args, data, "tce").values()))
+    if data is not None and args.time:
+        windows = read_drift(args, data)
+    if data is not None and len(data.scores) > 1:
+        for what, found in (("segments", table), ("windows", windows)):
+            if found is not None:
+                note(f"the {what} on the page are those of {data.scores[0]}")
+    tell_notes([*results.values(), *(found for found in (table, windows) if found is not None)])
+    with naming(args.output):
+        reports.report(results, args.output, title=args.title, segments=table, drift=windows)
+    return tell_files(args, [Path(args.output)])
+
+
+def plot(args: Namespace) -> int:
+    """A picture."""
+    from truecal.plot import need_matplotlib
+
+    refuse_computing(args)
+    kind = args.kind or ("drift" if args.time else "segments" if args.by else None)
+    if kind != "drift":
+        _need_time(args)
+    place = _picture_place(args.output or f"{kind or 'diagram'}.png", "output", "truecal plot")
+    need_matplotlib("matplotlib").use("Agg")
+    _save(_draw(args, kind), place)
+    return tell_files(args, [place])
+
+
+def _need_time(args: Namespace) -> None:
+    """Refuse options about windows where there are none."""
+    given = [name for name in ("every", "mature_after", "now") if getattr(args, name, None) is not None]
+    if given and args.time is None:
+        raise UsageError(f"`time` must name a column where `{given[0]}` is given", f"truecal {args.command}")
+
+
+def _picture_place(place: str, option: str, prog: str) -> Path:
+    found = Path(place)
+    if found.suffix.lower() not in PICTURES:
+        raise UsageError(f"--{option} must end in {', '.join(PICTURES)}; it is {place!r}", prog)
+    check_place(found)
+    return found
+
+
+def _save(drawn: Any, place: Path) -> None:
+    from truecal._writing import written
+
+    while isinstance(drawn, (list, tuple)):
+        drawn = drawn[0]
+    with naming(place), written(place) as draft:
+        drawn.get_figure(root=True).savefig(draft, format=place.suffix[1:].lower(), dpi=150)
+
+
+def _draw(args: Namespace, kind: str | None) -> Any:
+    from truecal.plot import _comparisons as comparisons
+    from truecal.plot import _plots as plots
+
+    if kind == "drift":
+        from truecal.plot import _drift_pictures as drift_pictures
+
+        data = read_data(args, timed=True)
+        if len(data.scores) > 1:
+            raise UsageError(f"--kind drift draws one model; {len(data.scores)} are given", "truecal plot")
+        table = read_drift(args, data)
+        tell_notes([table])
+        return drift_pictures.draw_drift(table, title=args.title)
+    if kind == "segments":
+        if not args.by:
+            raise UsageError("`by` must name the columns that make segments", "truecal plot")
+        found = next(iter(read_segments(args, read_data(args), "tce").values()))
+        tell_notes([found])
+        return comparisons.draw_segments(found)
+    results, _ = read_results(args, None)
+    tell_notes(results.values())
+    first = next(iter(results.values()))
+    kind = kind or ("models" if len(results) > 1 else "test-based")
+    if kind == "models":
+        return comparisons.draw_models(results, scale=args.scale)
+    if kind == "metrics":
+        return comparisons.draw_metrics(results)
+    if len(results) > 1:
+        raise UsageError(f"--kind {kind} draws one model; {len(results)} are given", "truecal plot")
+    draw: dict[str, Callable[..., Any]] = {
+        "test-based": plots.draw_test_based,
+        "reliability": plots.draw_reliability,
+        "errors": plots.draw_errors,
+        "binnings": comparisons.draw_binnings,
+    }
+    return draw[kind](first, scale=args.scale, title=args.title)
+
+
+def plan(args: Namespace) -> int:
+    """How much data it takes."""
+    from truecal.cli import _answers as answers
+    from truecal.cli import _records as records
+    from truecal.inference import _power as power
+
+    check_place(args.output)
+    options = {"shift": args.shift, "relative": args.relative, "power": args.power, "significance": args.significance}
+    found = power.plan(args.rate, **options)
+    answer(
+        args,
+        lambda terminal: answers.tell_plan(found, terminal),
+        lambda: records.plan_json(found),
+        lambda: records.plan_records(found),
+    )
+    return 0
+
+
+def demo(args: Namespace) -> int:
+    """Three models of a rare event."""
+    from truecal import demo as show
+
+    if not args.json:
+        show.main(args.folder)
+        return 0
+    return tell_files(args, show.write_pictures(show.evaluate_models(*show.simulate()), Path(args.folder)))
+
+
+def check(args: Namespace) -> int:
+    """The release gate."""
+    from truecal._writing import write_text
+    from truecal.cli import _answers as answers
+    from truecal.cli import _records as records
+    from truecal.gate import LIMITS, Rule, read_rules
+    from truecal.gate import _checks as checks
+
+    for place in (args.output, args.junit, args.markdown):
+        check_place(place)
+    rules = list(read_rules(args.rules)) if args.rules else []
+    for key, kind in LIMITS.items():
+        for metric, limit in getattr(args, key) or []:
+            check_metric(metric)
+            rules.append(Rule(kind, limit, metric=metric, segment=args.segment, min_rows=args.min_rows))
+    if not rules:
+        raise UsageError(
+            "there must be a rule; there is none.\n\nHint: give a file with --rules or a limit such as --max-excess 5"
+        )
+    data = read_data(args)
+    if args.baseline in data.scores and not args.on:
+        note(f"{args.baseline} is the baseline, and is not judged")
+    verdict = checks.check(
+        data.source,
+        rules,
+        score=data.scores,
+        by=flat(args.by) or None,
+        baseline=args.baseline,
+        on=flat(args.on) or None,
+        significance=args.significance,
+        reference=args.reference,
+        intervals=args.intervals,
+        replicates=args.replicates,
+        random_state=args.seed,
+        threads=args.threads,
+        **data.scaled(args),
+    )
+    tell_notes([verdict])
+    for place, text in ((args.junit, verdict.to_junit), (args.markdown, verdict.to_markdown)):
+        if place:
+            with naming(place):
+                write_text(place, text())
+    answer(
+        args,
+        lambda terminal: answers.tell_verdict(verdict, terminal),
+        verdict.to_json,
+        lambda: records.finding_records(verdict),
+    )
+    return verdict.exit_code
+
+
+def tally(args: Namespace) -> int:
+    """A summary of data."""
+    from truecal.reading import _ingest as ingest
+
+    place = _summary_place(args)
+    _need_time(args)
+    data = read_data(args, timed=args.time is not None)
+    if len(data.scores) != 1:
+        raise UsageError(f"`score` must name one column; it names {len(data.scores)}", "truecal tally")
+    summary = ingest.summarize(
+        data.source,
+        score=data.scores[0],
+        by=flat(args.by),
+        time=data.time,
+        every=data.every or "1d",
+        **data.scaled(args),
+    )
+    return _write_summary(args, summary, place)
+
+
+def merge(args: Namespace) -> int:
+    """The sum of summaries."""
+    from truecal.reading import _stored as stored
+
+    place = _summary_place(args)
+    _refuse_inside(args.files, place)
+    return _write_summary(
+        args, stored.merge_summaries(args.files, by=None if args.by is None else flat(args.by)), place
+    )
+
+
+def _summary_place(args: Namespace) -> Path:
+    place = Path(args.output)
+    if place.suffix.lower() not in SUMMARIES:
+        raise UsageError(f"`output` must end in .parquet; it is {str(place)!r}", f"truecal {args.command}")
+    check_place(place)
+    return place
+
+
+def _refuse_inside(given: list[str], place: Path) -> None:
+    """Refuse a sum that would be one of its own parts the next time; one that is named is added to."""
+    for path in given:
+        folder, own = Path(path).expanduser().resolve(), place.resolve()
+        if own == folder:
+            note(f"{place} is added to, and replaced")
+        elif own.is_relative_to(folder) or fnmatch(str(own), str(folder)):
+            raise ValueError(
+                f"`output` must lie outside of what is merged, {path!r}, or its rows would count twice from then on; "
+                f"it is {str(place)!r}."
+            )
+
+
+def _write_summary(args: Namespace, summary: Tallies, place: Path) -> int:
+    from truecal.observations import _summary_files as summary_files
+
+    with naming(place):
+        summary_files.write_summary(summary, place)
+    note(f"{place} holds {describe_summary(summary, summary.by, dict(summary.windows))}")
+    return tell_files(args, [place])
+
+
+def completion(args: Namespace) -> int:
+    """A script for a shell."""
+    from truecal.cli._completion import write_script
+
+    print(write_script(args.shell))
+    return 0

@@ -1,0 +1,144 @@
+"""The command line: `truecal COMMAND ...`. Answers go to standard output, everything else to standard error.
+
+Exit codes: 0 fine, 1 a check failed, 2 a check could not tell, or wrong usage, bad input or an answer that could not be
+written; 130 interrupted; 141 nobody read the output to its end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import warnings
+from typing import Any, NoReturn, TextIO
+
+from truecal import __version__
+from truecal._errors import speak
+from truecal._terminal import Terminal
+from truecal.cli._parsing import UsageError, suggest
+
+# How the command line spells the library's parameters.
+SAME = ("label", "score", "by", "format", "above", "top", "significance", "metrics", "threads", "output", "adjust")
+MORE = ("shift", "relative", "power", "baseline", "on", "time", "every", "now", "memory", "intervals", "reference")
+SPELLING = {name: f"--{name}" for name in (*SAME, *MORE)} | {
+    'on_null="drop"': "--drop-missing",
+    "on_null": "--drop-missing",
+    "every=None": "--every none",
+    "scale": "--grid, --limit and --memory",
+    "mature_after": "--mature-after",
+    "write_summary": "`truecal tally`",
+    "summarize": "`truecal tally`",
+    "over": "--by",
+    "path": "--output",
+    "pos_label": "--pos-label",
+    "rate": "RATE",
+    "replicates": "--reference",
+    "intervals=1000": "--intervals 1000",
+}
+
+
+MISTAKES = (ValueError, TypeError, OSError, EOFError, ImportError, UsageError)
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run a command line and return its exit code."""
+    given = sys.argv[1:] if words is None else words
+    debug = "--debug" in given or os.environ.get("TRUECAL_DEBUG", "0") not in ("", "0")
+    if "--no-color" in given:
+        os.environ["NO_COLOR"] = "1"
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    signal.signal(signal.SIGTERM, _stop)
+    speak(SPELLING)
+    warnings.simplefilter("once", UserWarning)
+    warnings.showwarning = _note
+    try:
+        code = _run(given)
+        sys.stdout.flush()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 2
+    except KeyboardInterrupt:
+        _tell("interrupted", "yellow")
+        return 130
+    except BrokenPipeError:
+        _abandon(sys.stdout)
+        return 141
+    except BaseException as error:
+        if debug:
+            import traceback
+
+            traceback.print_exc()
+        _tell(f"error: {explain(error)}", "red")
+        _abandon(sys.stdout)
+        return 2
+    return code
+
+
+def _run(words: list[str]) -> int:
+    from truecal.cli import _options as options
+
+    first = words[0] if words else ""
+    if first in ("", "-h", "--help", "help"):
+        text = options.overview(Terminal.of(sys.stdout))
+        print(text, file=sys.stdout if first else sys.stderr)
+        return 0 if first else 2
+    if first == "--version":
+        print(f"truecal {__version__}")
+        return 0
+    if first not in options.COMMANDS:
+        raise UsageError(f"there is no command {first!r}{suggest(first, list(options.COMMANDS))}")
+    args = options.COMMANDS[first].parser(first).read(words[1:])
+    args.command, args.words = first, words
+    from truecal.cli import _commands as commands
+
+    code: int = getattr(commands, first)(args)
+    return code
+
+
+def explain(error: BaseException) -> str:
+    """An error as a user reads it: a mistake in words, anything else as a bug of ours."""
+    if isinstance(error, OSError) and error.errno is not None:
+        place = f"{os.fspath(error.filename)}: " if error.filename else ""
+        return f"{place}{error.strerror}."
+    if isinstance(error, MemoryError):
+        return "there is not enough memory."
+    text = str(error)
+    if not isinstance(error, MISTAKES):
+        return (
+            f"{type(error).__name__}: {text.splitlines()[0] if text else ''}\nHint: this is a bug; --debug shows where."
+        )
+    text = re.sub(r"'[^']*truecal-\w+'", "standard input", text)  # where it was put
+    return text.replace("\n\nHint", "\nHint")
+
+
+def _tell(text: str, style: str) -> None:
+    """A line or a few on standard error, if that is there."""
+    terminal = Terminal.of(sys.stderr)
+    if sys.stderr.isatty():
+        text = "\n".join(terminal.wrap(line, "  ", "") for line in text.splitlines())
+    head, space, rest = text.partition(" ")
+    print(f"{terminal.paint(head, style)}{space}{rest}", file=sys.stderr)
+
+
+def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    from truecal.cli._outputs import note
+
+    if issubclass(category, UserWarning):
+        note(str(message))
+
+
+def _abandon(stream: TextIO) -> None:
+    """Let nothing be written any more, so that the end of the process says nothing of it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+
+
+def _stop(*_: Any) -> NoReturn:
+    """End as after any error, so that no draft of a file stays."""
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

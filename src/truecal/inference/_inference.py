@@ -1,0 +1,246 @@
+"""What a number means: what it would be by chance, how sure it is, whether two models differ.
+
+All three redraw labels on the tally, without sorting again. The null reference draws them from the predictions
+themselves; intervals from the predictions after logistic recalibration, which is as close to the truth as two
+fitted numbers come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from truecal import _kernel
+from truecal._errors import option
+from truecal.inference._replicates import RandomState, map_seeds, redraw
+from truecal.metrics import Metric, Rejection, bin_once, fit_logistic, log_odds, recalibrated
+from truecal.observations import AnyArray, Bools, Floats, Ints, Pairs, Tally, unchecked
+
+FIRST = 199  # replicates of every one of many references
+ENOUGH = 10  # redrawn values as large as the observed one: what more of them would tell does not matter
+GROWTH = 4  # of the replicates of one that is not yet decided
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a metric would be were the model perfect, and how the observed value compares.
+
+    mean, low, median, high are the mean and the 5, 50 and 95 % quantiles over redrawn labels; excess is the value
+    minus the mean; p_value is (1 + number of redrawn values at or above the observed one) / (replicates + 1).
+    """
+
+    mean: float
+    low: float
+    median: float
+    high: float
+    p_value: float
+    excess: float
+    replicates: int
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where the expected value of a metric lies: its mean over data sets of this size from the same source."""
+
+    low: float
+    high: float
+    confidence: float
+    replicates: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first model's value minus the second's on the same rows, with an interval for its expectation."""
+
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    confidence: float
+    replicates: int
+
+
+def null_reference(
+    tally: Tally,
+    metrics: Mapping[str, Metric],
+    *,
+    replicates: int = 1000,
+    random_state: RandomState = None,
+    threads: int = 1,
+    observed: Mapping[str, float] | None = None,
+) -> dict[str, Reference]:
+    """The null reference of every metric; `observed` values are the tally's own unless given.
+
+    Examples
+    --------
+    >>> import numpy as np, truecal
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(0.5, 5, size=5000)
+    >>> tally = truecal.Tally.from_arrays(rng.random(5000) < p, p)
+    >>> tce = {"tce": truecal.metrics.METRICS["tce"]}
+    >>> found = truecal.inference.null_reference(tally, tce, replicates=200, random_state=0)
+    >>> found["tce"].p_value > 0.05
+    True
+    """
+    observed = _values(tally, metrics) if observed is None else observed
+    drawn = redraw(tally, tally.score, metrics, replicates=replicates, random_state=random_state, threads=threads)
+    references = {}
+    for name, values in drawn.items():
+        low, median, high = np.quantile(values, [0.05, 0.5, 0.95]).tolist()
+        as_large = int(np.count_nonzero(reaches(values, observed[name])))
+        mean = float(values.mean())
+        references[name] = Reference(
+            mean, low, median, high, (1 + as_large) / (replicates + 1), observed[name] - mean, replicates
+        )
+    return references
+
+
+def reaches(values: Floats, observed: float) -> Bools:
+    """Which values are as large as the observed one; equal ones can differ by rounding where a norm takes a root."""
+    return np.asarray(values >= observed * (1 - 1e-12))
+
+
+def refer_further(tally: Tally, metric: Metric, most: int, seed: int, threads: int) -> Reference:
+    """The null reference, of more and more replicates while few of them reach the observed value.
+
+    The p-value stays valid: it can be as small as a only if that of the first batch whose size allows to stop at a
+    p-value of a was as small, and the sizes are fixed beforehand.
+    """
+    metrics = {"": metric}
+    seeds, observed = np.random.default_rng(seed), _values(tally, metrics)
+
+    def draw(count: int) -> Reference:
+        return null_reference(tally, metrics, replicates=count, random_state=seeds, threads=threads, observed=observed)[
+            ""
+        ]
+
+    found = draw(min(most, FIRST))
+    while found.replicates < most and _reached(found) < ENOUGH:
+        total = min(most, GROWTH * (found.replicates + 1) - 1)
+        more = draw(total - found.replicates)
+        mean = (found.replicates * found.mean + more.replicates * more.mean) / total
+        p_value = (1 + _reached(found) + _reached(more)) / (total + 1)
+        excess = found.excess + found.mean - mean
+        found = Reference(mean, found.low, found.median, found.high, p_value, excess, total)
+    return found
+
+
+def _reached(found: Reference) -> int:
+    """How many redrawn values were as large as the observed one."""
+    return round(found.p_value * (found.replicates + 1)) - 1
+
+
+def find_intervals(
+    tally: Tally,
+    metrics: Mapping[str, Metric],
+    *,
+    confidence: float = 0.95,
+    replicates: int = 1000,
+    random_state: RandomState = None,
+    threads: int = 1,
+    observed: Mapping[str, float] | None = None,
+) -> dict[str, Interval]:
+    """An interval for the expectation of every metric; `observed` values are the tally's own unless given.
+
+    Labels are redrawn from the logistically recalibrated predictions; the spread of the redrawn values on both
+    sides of their mean, half by its quantiles and half by its standard deviation, is laid around the observed
+    value. The percentile interval of an ordinary bootstrap is not offered: resampled rows are noisier than the
+    data, so it lies off centre and covers as little as 40 %.
+    """
+    check_confidence(confidence)
+    observed = _values(tally, metrics) if observed is None else observed
+    drawn = redraw(
+        tally,
+        recalibrated(tally),
+        metrics,
+        replicates=replicates,
+        random_state=random_state,
+        threads=threads,
+    )
+    intervals = {}
+    for name, values in drawn.items():
+        below, above = _spread(values, confidence)
+        low, high = _clip(metrics[name], observed[name] - below, observed[name] + above)
+        intervals[name] = Interval(low, high, confidence, replicates)
+    return intervals
+
+
+def find_differences(
+    pairs: Pairs,
+    metrics: Mapping[str, Metric],
+    *,
+    confidence: float = 0.95,
+    replicates: int = 1000,
+    random_state: RandomState = None,
+    threads: int = 1,
+) -> dict[str, Difference]:
+    """Two models on the same rows: each metric's difference with an interval, from labels redrawn for both at once.
+
+    Labels are redrawn from a logistic regression on both models' log-odds.
+    """
+    check_confidence(confidence)
+    scores, n, pos = pairs.scores, pairs.n, pairs.pos
+    x = np.stack([np.ones(len(n)), *(log_odds(score) for score in scores)], axis=1)
+    beta = fit_logistic(x, n, pos, np.array([0.0, 0.5, 0.5]), ridge=0.01)
+    probability = np.asarray(1 / (1 + np.exp(-np.clip(x @ beta, -700, 700))))
+    groups = [np.unique(score, return_inverse=True) for score in scores]
+    sizes = [_gather(group, n, len(distinct)) for distinct, group in groups]
+
+    def values(drawn: Ints) -> Floats:
+        found = []
+        for (distinct, group), size in zip(groups, sizes, strict=True):
+            tally = unchecked(distinct, size, _gather(group, drawn, len(distinct)))
+            found.append(list(_values(tally, metrics).values()))
+        return np.array(found)
+
+    def one(seed: int) -> Floats:
+        drawn = np.empty_like(n)
+        _kernel.draw_positives(probability, n, seed, drawn)
+        first, second = values(drawn)
+        return np.asarray(first - second)
+
+    first, second = values(pos)
+    redrawn = np.array(map_seeds(lambda seeds: [one(seed) for seed in seeds], replicates, random_state, threads))
+    differences = {}
+    for i, name in enumerate(metrics):
+        below, above = _spread(redrawn[:, i], confidence)
+        gap = float(first[i] - second[i])
+        differences[name] = Difference(
+            float(first[i]), float(second[i]), gap, gap - below, gap + above, confidence, replicates
+        )
+    return differences
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence that is no probability."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"{option('confidence')} must lie between 0 and 1; it is {confidence!r}.")
+
+
+def _gather(group: AnyArray, counts: Ints, size: int) -> Ints:
+    """Counts of pairs as counts of one model's scores."""
+    return np.bincount(group, weights=counts, minlength=size).astype(np.int64)
+
+
+def _values(tally: Tally, metrics: Mapping[str, Metric]) -> dict[str, float]:
+    bins = bin_once(tally, metrics)
+    return {name: metric.on(bins[metric.binning]) for name, metric in metrics.items()}
+
+
+def _spread(values: Floats, confidence: float) -> tuple[float, float]:
+    """How far values lie below and above their mean: the mean of what quantiles and a normal distribution say."""
+    from scipy.special import ndtri
+
+    tail = (1 - confidence) / 2
+    mean = float(values.mean())
+    low, high = np.quantile(values, [tail, 1 - tail]).tolist()
+    width = float(-ndtri(tail)) * float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    return (mean - low + width) / 2, (high - mean + width) / 2
+
+
+def _clip(metric: Metric, low: float, high: float) -> tuple[float, float]:
+    top = 100.0 if isinstance(metric.loss, Rejection) else 1.0
+    return max(low, 0.0), min(high, top)

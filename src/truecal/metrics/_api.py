@@ -1,0 +1,187 @@
+"""The functions for users that answer with a number."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from truecal import _kernel
+from truecal.metrics import _metrics as metrics
+from truecal.metrics._binning import BinningLike, BoundedIsotonic, Edges, Quantile, Uniform, as_binning
+from truecal.metrics._decisions import Test, Tolerance, as_tolerance
+from truecal.metrics._hypotheses import Binomial
+from truecal.metrics._metrics import Binned, Gap, Metric, Rejection, check_metric
+from truecal.observations import Multiclass, Sorted, Tally, as_matrix, one_vs_rest, refuse_class_options, sort_rows
+from truecal.observations import _arrays as arrays
+
+
+def tce(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    binning: BinningLike = None,
+    test: Test | None = None,
+    significance: float = 0.05,
+    tolerance: Tolerance | float | None = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    multiclass: Multiclass = None,
+    labels: Sequence[Any] | None = None,
+) -> float:
+    """Test-based calibration error: the percentage of predictions that a test finds to deviate from the data.
+
+    Each bin's predictions p are held against its k positives in n observations; a prediction counts if the test
+    rejects "P(Y = 1) = p". 0 is best, 100 worst, at any prevalence.
+
+    Parameters
+    ----------
+    y_true, y_prob : arrays
+        Labels and predicted probabilities of the positive class; or probabilities of shape (rows, classes) for the
+        labels 0..classes-1 or those in `labels`.
+    binning : binning, str or int, optional
+        PAVA-BC by default; "uniform", "quantile", "pava", "pava-bc", a binning such as
+        `BoundedIsotonic(sizes="paper")`, or a number of bins of equal size.
+    test : test, optional
+        `Binomial()` by default.
+    significance : float
+        A hypothesis is rejected when its p-value is at most this.
+    tolerance : float, Absolute or Relative, optional
+        How far a probability may be off without counting; a plain number is absolute.
+    sample_weight : array of whole numbers, optional
+        How often each row was seen.
+    pos_label : optional
+        The positive label, where labels are not 0 and 1.
+    multiclass : "classwise" or "top-label", optional
+        With several classes: the average over each class against the rest (the default), or the most probable
+        class alone.
+
+    References
+    ----------
+    Matsubara, Tax, Mudd, Guy. TCE: A Test-Based Approach to Measuring Calibration Error. UAI 2023.
+
+    Examples
+    --------
+    >>> import numpy as np, truecal
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(0.5, 5, size=5000)
+    >>> y = rng.random(5000) < p
+    >>> truecal.tce(y, p) < 20 < truecal.tce(y, p / 2)
+    True
+    """
+    loss = Rejection(Binomial() if test is None else test, significance, as_tolerance(tolerance))
+    metric = Metric(as_binning(binning, BoundedIsotonic(), Quantile), loss)
+    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
+
+
+def ece(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    binning: BinningLike = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    multiclass: Multiclass = None,
+    labels: Sequence[Any] | None = None,
+) -> float:
+    """Expected calibration error: the mean gap between rate and prediction, on 10 bins of equal width or another
+    `binning`.
+
+    For the arguments see `tce`; a number as `binning` is the number of bins.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> truecal.ece([0, 1, 1, 1], [0.25, 0.75, 0.75, 0.75])
+    0.25
+    """
+    metric = replace(metrics.ECE, binning=as_binning(binning, metrics.ECE.binning, Uniform))
+    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
+
+
+def ace(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    binning: BinningLike = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    multiclass: Multiclass = None,
+    labels: Sequence[Any] | None = None,
+) -> float:
+    """Adaptive calibration error: as `ece`, on 10 bins of equal size."""
+    metric = replace(metrics.ACE, binning=as_binning(binning, metrics.ACE.binning, Quantile))
+    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
+
+
+def mce(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    binning: BinningLike = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    multiclass: Multiclass = None,
+    labels: Sequence[Any] | None = None,
+) -> float:
+    """Maximum calibration error: the largest gap of a bin; `binning="quantile"` gives MCE(Q)."""
+    metric = replace(metrics.MCE, binning=as_binning(binning, metrics.MCE.binning, Uniform))
+    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
+
+
+def rmsce(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    binning: BinningLike = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    multiclass: Multiclass = None,
+    labels: Sequence[Any] | None = None,
+) -> float:
+    """Root-mean-square calibration error: as `ece`, with the gaps squared."""
+    metric = replace(metrics.RMSCE, binning=as_binning(binning, metrics.RMSCE.binning, Uniform))
+    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
+
+
+def compute(metric: Metric, y_true: Any, y_prob: Any, *, pos_label: Any = None, sample_weight: Any = None) -> float:
+    """Any metric on arrays, by the shortest way: bins with known edges need no sort, others no grouping."""
+    check_metric(metric)
+    if sample_weight is not None:
+        return _warned(metric, Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
+    scheme = metric.binning
+    if isinstance(metric.loss, Gap) and isinstance(scheme, (Uniform, Edges)):
+        score, label = arrays.pair(y_true, y_prob, pos_label)
+        n, k, sums, scores_ok, labels_ok = _kernel.fixed_bins(score, label, scheme.edges, isinstance(scheme, Uniform))
+        arrays.refuse_values(score, label, scores_ok, labels_ok)
+        return metric.norm(n, metrics.gaps(n, k, sums))
+    return _warned(metric, sort_rows(y_true, y_prob, pos_label))
+
+
+def _warned(metric: Metric, data: Sorted) -> float:
+    """The value; a number alone has no notes, so what could make it misleading is a warning."""
+    bins = Binned(data, metric.binning.partition(data))
+    if bins.partition.crowded:
+        warnings.warn(f"{bins.partition.notes[0]}.", stacklevel=4)
+    return metric.on(bins)
+
+
+def compute_any(  # noqa: PLR0917
+    metric: Metric,
+    y_true: Any,
+    y_prob: Any,
+    sample_weight: Any,
+    pos_label: Any,
+    multiclass: Multiclass,
+    labels: Sequence[Any] | None,
+) -> float:
+    """`compute` for one column of probabilities or several."""
+    probabilities = as_matrix(y_prob)
+    if probabilities is None:
+        refuse_class_options(multiclass, labels)
+        return compute(metric, y_true, y_prob, pos_label=pos_label, sample_weight=sample_weight)
+    columns = one_vs_rest(y_true, probabilities, multiclass, labels, pos_label)
+    return float(np.mean([compute(metric, y, p, sample_weight=sample_weight) for y, p in columns.values()]))

@@ -1,0 +1,339 @@
+"""Binnings: from sorted observations to bins.
+
+A bin is a run of neighbouring scores; equal scores are never separated. Every binning gives a `Partition`:
+`starts`, B + 1 positions in the entries, and the edges of the bins as intervals [left, right), the last one closed.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from truecal import _kernel
+from truecal.observations import Floats, Ints, Sorted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """Bins of sorted observations: entries `starts[b]` to `starts[b + 1]`, observations `n`, positives `k`, `edges`.
+
+    `notes` say what a reader should know; `crowded` that a bin had to join a large tie with other scores.
+    """
+
+    starts: Ints
+    n: Ints
+    k: Ints
+    edges: Floats
+    notes: tuple[str, ...] = ()
+    crowded: bool = False
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+
+class Binning(Protocol):
+    """Anything that cuts sorted observations into bins."""
+
+    def partition(self, data: Sorted) -> Partition: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """`n_bins` bins of equal width; a score on an edge i / n_bins goes right. Empty bins are kept.
+
+    Examples
+    --------
+    >>> from truecal import Tally, Uniform
+    >>> Uniform(4).partition(Tally.from_arrays([0, 1, 1], [0.1, 0.25, 0.9])).n.tolist()
+    [1, 1, 0, 1]
+    """
+
+    n_bins: int = 10
+
+    def __post_init__(self) -> None:
+        _check_bins(self.n_bins)
+
+    @property
+    def edges(self) -> Floats:
+        return np.arange(self.n_bins + 1) / self.n_bins
+
+    def partition(self, data: Sorted) -> Partition:
+        return _cut_at(data, self.edges)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile:
+    """`n_bins` bins of nearly equal size; ties can make them fewer.
+
+    Cut b falls after the first distinct score at which the running count reaches floor(b N / n_bins).
+    """
+
+    n_bins: int = 10
+
+    def __post_init__(self) -> None:
+        _check_bins(self.n_bins)
+
+    def partition(self, data: Sorted) -> Partition:
+        _check_rows(data)
+        starts = _kernel.quantile_starts(data.entries, self.n_bins)
+        n, k = _kernel.count(data.entries, starts)
+        notes: tuple[str, ...] = ()
+        if len(n) < self.n_bins:
+            few = data.total < self.n_bins
+            why = "there are fewer observations" if few else "the others' cuts fall on the same tied scores"
+            notes = (f"{len(n)} of {self.n_bins} quantile bins: {why}",)
+        return Partition(starts, n, k, _edges_between(data, starts), notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Isotonic:
+    """The blocks of isotonic regression (PAVA): the fewest bins with strictly increasing rates that fit best."""
+
+    def partition(self, data: Sorted) -> Partition:
+        _check_rows(data)
+        starts, n, k = _kernel.pava_bc(data.entries, 0, data.total)
+        return Partition(starts, n, k, _edges_between(data, starts))
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedIsotonic:
+    """PAVA-BC: isotonic regression whose blocks hold `n_min` to `n_max` observations.
+
+    Parameters
+    ----------
+    n_min, n_max : int or float, optional
+        Bounds as counts (int) or as fractions of all observations (float up to 1). What is left out comes from
+        `sizes`; n_max alone also lowers n_min to at most a quarter of it, and n_min alone raises n_max to four
+        times it.
+    sizes : "auto" or "paper"
+        "paper": N / 20 and N / 5. "auto", the default: the same up to N = 8000, then N^(2/3) and four times that.
+        A test sharpens as N grows: on bins of a fixed share of N it finds any model wrong in the end; narrower bins
+        keep the number comparable.
+
+    Notes
+    -----
+    If n_max >= 2 n_min and no score is tied more than n_max - 2 n_min + 2 times, every bin holds n_min to n_max
+    observations. With larger ties no binning may be able to (9 single scores, one tied 10 times, 9 single ones: no
+    cut gives bins of 10 to 20); then n_min comes first, and the partition's notes say which bound was broken.
+
+    References
+    ----------
+    Matsubara, Tax, Mudd, Guy. TCE: A Test-Based Approach to Measuring Calibration Error. UAI 2023, Algorithm 1.
+    """
+
+    n_min: int | float | None = None
+    n_max: int | float | None = None
+    sizes: Literal["auto", "paper"] = "auto"
+
+    def __post_init__(self) -> None:
+        for name, size in (("n_min", self.n_min), ("n_max", self.n_max)):
+            _check_size(name, size)
+        if self.sizes not in ("auto", "paper"):
+            raise ValueError(f'`sizes` must be "auto" or "paper"; it is {self.sizes!r}.')
+
+    def bounds(self, total: int) -> tuple[int, int]:
+        """The sizes in observations, for `total` of them."""
+        share = total / 20
+        if self.sizes == "auto":
+            share = min(share, total ** (2 / 3))
+        n_min = max(1, math.floor(share)) if self.n_min is None else _in_rows(self.n_min, total)
+        n_max = max(2, math.floor(4 * share)) if self.n_max is None else _in_rows(self.n_max, total)
+        if self.n_max is None and self.n_min is not None:
+            n_max = max(n_max, 4 * n_min)
+        if self.n_min is None and self.n_max is not None:
+            n_min = min(n_min, max(1, n_max // 4))
+        if n_min > total:
+            raise ValueError(
+                f"`n_min` must not exceed the number of observations; it is {n_min}, there are {total}.\n\n"
+                "Hint: lower `n_min` or leave it out."
+            )
+        if n_min > n_max:
+            raise ValueError(f"`n_min` must not exceed `n_max`; they are {n_min} and {n_max}.")
+        if n_max < 2 * n_min:
+            warnings.warn(
+                f"`n_max` = {n_max} is below twice `n_min` = {n_min}: two small neighbours may fit neither one bin nor "
+                "two, so bins can be left below n_min or go beyond n_max.",
+                stacklevel=2,
+            )
+        return n_min, n_max
+
+    def partition(self, data: Sorted) -> Partition:
+        _check_rows(data)
+        n_min, n_max = self.bounds(data.total)
+        starts, n, k = _kernel.pava_bc(data.entries, n_min, n_max)
+        over = np.flatnonzero(n > n_max)
+        notes: tuple[str, ...] = ()
+        crowded = False
+        if len(over):
+            ends = _kernel.scores_at(data.entries, np.concatenate([starts[over], starts[over + 1] - 1]))
+            mixed = int(np.count_nonzero(np.diff(ends.reshape(2, -1), axis=0)))
+            crowded = mixed > 0
+            note = (
+                f"{len(over)} of {len(n)} bins {'holds' if len(over) == 1 else 'hold'} more than n_max = {n_max} "
+                f"observations, the largest {int(n.max())}: tied scores are never separated and n_min comes first"
+            )
+            if crowded:
+                note += (
+                    f"; {mixed} of them {'joins' if mixed == 1 else 'join'} a large tie with other scores, which a "
+                    "test of their common rate may reject however right they are (a smaller n_min keeps them apart)"
+                )
+            notes = (note,)
+        return Partition(starts, n, k, _edges_between(data, starts), notes, crowded)
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """The user's own bins: increasing edges from 0 to 1; a score on an edge goes right.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.metrics import Edges
+    >>> Edges([0, 0.01, 0.1, 1]).partition(Tally.from_arrays([0, 1, 1], [0.002, 0.01, 0.9])).n.tolist()
+    [1, 1, 1]
+    """
+
+    edges: Floats
+
+    def __post_init__(self) -> None:
+        try:
+            edges = np.array(self.edges, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"`edges` must be at least two increasing numbers; they are {self.edges!r}.") from error
+        if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
+            raise ValueError(f"`edges` must be at least two increasing numbers; they are {edges.tolist()}.")
+        if edges[0] != 0 or edges[-1] != 1:
+            raise ValueError(
+                f"`edges` must go from 0 to 1; they go from {edges[0].item()!r} to {edges[-1].item()!r}.\n\n"
+                "Hint: add 0 in front and 1 at the end; bins that stay empty count for nothing."
+            )
+        edges.flags.writeable = False
+        object.__setattr__(self, "edges", edges)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Edges) and np.array_equal(self.edges, other.edges)
+
+    def __hash__(self) -> int:
+        return hash(self.edges.tobytes())
+
+    def partition(self, data: Sorted) -> Partition:
+        return _cut_at(data, self.edges)
+
+
+BinningLike = Binning | str | int | None
+NAMED: dict[str, type[Uniform] | type[Quantile] | type[Isotonic] | type[BoundedIsotonic]] = {
+    "uniform": Uniform,
+    "quantile": Quantile,
+    "pava": Isotonic,
+    "pava-bc": BoundedIsotonic,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BinQuality:
+    """How good bins are (the paper's definition of optimal bins): small errors, no violations.
+
+    total_error is the mean over observations of rate (1 - rate) of their bin, within_bin_error its plain mean over
+    the bins; violations counts neighbouring bins whose rates do not increase, largest_violation is the deepest
+    fall between two of them.
+    """
+
+    total_error: float
+    within_bin_error: float
+    violations: int
+    largest_violation: float
+
+
+def measure_bins(partition: Partition) -> BinQuality:
+    """Measure the quality of bins; empty ones are left out.
+
+    Examples
+    --------
+    >>> from truecal import Quantile, Tally
+    >>> from truecal.metrics import measure_bins
+    >>> measure_bins(Quantile(2).partition(Tally.from_arrays([0, 1, 1, 1], [0.1, 0.2, 0.7, 0.8])))
+    BinQuality(total_error=0.125, within_bin_error=0.125, violations=0, largest_violation=0.0)
+    """
+    held = partition.n > 0
+    n, k = partition.n[held], partition.k[held]
+    rate = k / n
+    variance = rate * (1 - rate)
+    fall = rate[:-1] - rate[1:]
+    return BinQuality(
+        total_error=float(np.sum(n * variance) / n.sum()),
+        within_bin_error=float(variance.mean()),
+        violations=int(np.count_nonzero(fall >= 0)),
+        largest_violation=float(fall.max(initial=0.0)),
+    )
+
+
+def as_binning(given: BinningLike, default: Binning, numbered: type[Uniform] | type[Quantile]) -> Binning:
+    """A binning, one by name, or a number of bins of some kind."""
+    if given is None:
+        return default
+    if isinstance(given, str):
+        if given not in NAMED:
+            raise ValueError(f"`binning` must be one of {', '.join(map(repr, NAMED))}; it is {given!r}.")
+        return NAMED[given]()
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+        return numbered(int(given))
+    check_binning(given)
+    assert not isinstance(given, int)  # a bool, refused above
+    return given
+
+
+def check_binning(scheme: object) -> None:
+    """Refuse what is no binning, a binning's class and NumPy arrays (which have a `partition` too) among it."""
+    if isinstance(scheme, (type, str, np.ndarray)) or not hasattr(scheme, "partition"):
+        name = scheme.__name__ if isinstance(scheme, type) else "Quantile"
+        hint = "\n\nHint: wrap edges of your own in `Edges(...)`." if isinstance(scheme, np.ndarray) else ""
+        raise TypeError(f"`binning` must be a binning such as `{name}()`; it is {scheme!r}.{hint}")
+
+
+def _cut_at(data: Sorted, edges: Floats) -> Partition:
+    _check_rows(data)
+    starts = _kernel.locate(data.entries, edges, False)
+    starts[-1] = len(data.entries[0])
+    n, k = _kernel.count(data.entries, starts)
+    return Partition(starts, n, k, edges)
+
+
+def _edges_between(data: Sorted, starts: Ints) -> Floats:
+    """0, the midpoints between the scores on both sides of each cut, 1."""
+    inner = starts[1:-1]
+    left = _kernel.scores_at(data.entries, inner - 1)
+    right = _kernel.scores_at(data.entries, inner)
+    middle = left + (right - left) / 2
+    return np.concatenate([[0.0], np.where(middle > left, middle, right), [1.0]])
+
+
+def _check_rows(data: Sorted) -> None:
+    if not len(data.entries[0]):
+        raise ValueError("Bins need at least one observation; the tally is empty.")
+
+
+def _check_bins(n_bins: int) -> None:
+    if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
+        raise ValueError(f"`n_bins` must be a whole number, 1 or more; it is {n_bins!r}.")
+
+
+def _check_size(name: str, size: int | float | None) -> None:
+    if size is None:
+        return
+    if isinstance(size, (int, np.integer)) and not isinstance(size, bool) and size >= 0:
+        return
+    if isinstance(size, (float, np.floating)) and 0 <= size <= 1:
+        return
+    raise ValueError(
+        f"`{name}` must be a count (a whole number) or a share of the observations (a float in [0, 1]); it is {size!r}."
+    )
+
+
+def _in_rows(size: int | float, total: int) -> int:
+    if isinstance(size, (float, np.floating)):
+        return math.floor(size * total + 1e-9)  # 0.29 of 100 is 29
+    return int(size)

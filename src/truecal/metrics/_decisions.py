@@ -1,0 +1,328 @@
+"""From a test of one bin to decisions: which predictions are rejected, given k positives in n observations.
+
+A test rejects p where its p-value is at most the significance. The accepted p form an interval, with at most a narrow
+hole near either end for the exact binomial test, so predictions are decided by their place among six cuts:
+
+    rejected | accepted | hole | accepted ... accepted | hole | accepted | rejected
+           cut 0     cut 1  cut 2                 cut 3   cut 4      cut 5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from truecal import _kernel
+from truecal._errors import option
+from truecal.metrics._binning import Partition
+from truecal.observations import Bools, Floats, Ints, Sorted
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute:
+    """A probability may be off by this much: the hypothesis becomes "P(Y = 1) lies within p - t .. p + t"."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        if not is_number(self.value) or not 0 <= self.value < 1:
+            raise ValueError(f"An absolute tolerance must lie in [0, 1); it is {self.value!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """A probability may be off by this share of itself: "P(Y = 1) lies within p (1 - t) .. p (1 + t)"."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        if not is_number(self.value) or not 0 <= self.value < 1:
+            raise ValueError(f"A relative tolerance must lie in [0, 1); it is {self.value!r}.")
+
+
+Tolerance = Absolute | Relative
+
+
+class Test(Protocol):
+    """A test of "the probability is p", given k positives in n."""
+
+    def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats: ...
+
+    def cuts(self, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
+        """The six cuts of each bin, shape (bins, 6), how far rounding may move each, and where it may do worse."""
+
+    def safe_cuts(self, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
+        """Cuts within which p is certainly accepted, and outside which it is certainly rejected."""
+
+    def rejects(
+        self,
+        k: ArrayLike,
+        n: ArrayLike,
+        p: ArrayLike,
+        significance: float = 0.05,
+        tolerance: Tolerance | float | None = None,
+    ) -> Bools: ...
+
+    def accepted(
+        self, k: ArrayLike, n: ArrayLike, significance: float = 0.05, tolerance: Tolerance | float | None = None
+    ) -> tuple[Floats, Floats]: ...
+
+
+class Decisions:
+    """What every test offers on top of its p-values and cuts."""
+
+    __slots__ = ()
+
+    def rejects(
+        self: Any,
+        k: ArrayLike,
+        n: ArrayLike,
+        p: ArrayLike,
+        significance: float = 0.05,
+        tolerance: Tolerance | float | None = None,
+    ) -> Bools:
+        """Whether each p is rejected; k, n and p broadcast."""
+        k_, n_, p_ = np.broadcast_arrays(*check_counts(k, n), check_probabilities(p))
+        shape = p_.shape
+        k_, n_, p_ = (np.ascontiguousarray(part).ravel() for part in (k_, n_, p_))
+        pairs, bin_of = np.unique(np.stack([k_, n_], axis=1), axis=0, return_inverse=True)
+        bin_of = bin_of.ravel()
+        sure, perhaps = decisive_cuts(self, pairs[:, 0].copy(), pairs[:, 1].copy(), significance, tolerance)
+        accepted, doubtful = is_inside(sure[bin_of], p_), is_inside(perhaps[bin_of], p_)
+        for i in np.flatnonzero(accepted != doubtful):
+            accepted[i] = not binomtest_rejects(int(k_[i]), int(n_[i]), float(p_[i]), significance)
+        return np.asarray(~accepted.reshape(shape))
+
+    def accepted(
+        self: Any, k: ArrayLike, n: ArrayLike, significance: float = 0.05, tolerance: Tolerance | float | None = None
+    ) -> tuple[Floats, Floats]:
+        """The smallest and the largest probability that is not rejected."""
+        k_, n_ = np.broadcast_arrays(*check_counts(k, n))
+        check_significance(significance)
+        flat = np.ascontiguousarray(k_).ravel(), np.ascontiguousarray(n_).ravel()
+        cuts = widen(self.cuts(*flat, significance)[0], as_tolerance(tolerance))
+        return np.clip(cuts[:, 0], 0, 1).reshape(k_.shape), np.clip(cuts[:, 5], 0, 1).reshape(k_.shape)
+
+
+class Continuous(Decisions):
+    """A test whose p-value falls without a jump on both sides of k / n, so that the accepted p are an interval."""
+
+    __slots__ = ()
+
+    def cuts(self: Any, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
+        def keep(p: Floats) -> Bools:
+            return np.asarray(self.p_value(k, n, p) > self.level(significance))
+
+        low, high = _accepted_floats(keep, k / n)
+        cuts = np.stack([low, low, low, high, high, high], axis=1)
+        return cuts, np.zeros_like(cuts), np.zeros(len(k), dtype=bool)
+
+    def safe_cuts(self: Any, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
+        cuts, _, _ = self.cuts(k, n, significance)
+        return cuts, cuts
+
+    def level(self, significance: float) -> float:
+        return significance
+
+
+def count_rejected(
+    test: Test, data: Sorted, partitions: Sequence[Partition], significance: float, tolerance: Tolerance | None
+) -> list[tuple[Ints, Ints]]:
+    """How many observations of each bin the test rejects, as too low and as too high, for each partition of the
+    data."""
+    check_significance(significance)
+    sizes = np.concatenate([partition.n for partition in partitions])
+    bins = np.flatnonzero(sizes > 0)
+    begin = np.concatenate([partition.starts[:-1] for partition in partitions])[bins]
+    end = np.concatenate([partition.starts[1:] for partition in partitions])[bins]
+    k, n = np.concatenate([partition.k for partition in partitions])[bins], sizes[bins]
+    cuts, reach, fragile = (
+        _cuts_once(test, k, n, significance) if len(partitions) > 1 else test.cuts(k, n, significance)
+    )
+    places, close = _place(data, widen(cuts, tolerance), reach, begin, end)
+    low, high = _rejected_rows(data, places, begin, end)
+    if tolerance is None:
+        for b in np.flatnonzero(close | fragile):
+            one = slice(b, b + 1)
+            inside, outside = (
+                _place(data, cuts, np.zeros_like(cuts), begin[one], end[one])[0]
+                for cuts in test.safe_cuts(k[one], n[one], significance)
+            )
+            (low[b],), (high[b],) = _rejected_rows(data, inside, begin[one], end[one])
+            for entry in _between(inside[0], outside[0]):
+                p = float(_kernel.scores_at(data.entries, np.array([entry]))[0])
+                if not binomtest_rejects(int(k[b]), int(n[b]), p, significance):
+                    rows = _kernel.rows_before(data.entries, np.array([entry, entry + 1]))
+                    side = low if p * n[b] < k[b] else high
+                    side[b] -= rows[1] - rows[0]
+    rejected = np.zeros((2, len(sizes)), np.int64)
+    rejected[:, bins] = low, high
+    ends = np.cumsum([len(partition) for partition in partitions])
+    return [(low, high) for low, high in np.split(rejected, ends[:-1], axis=1)]
+
+
+def _cuts_once(test: Test, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
+    """The cuts of many bins, found once for equal ones."""
+    pairs, same = np.unique(np.stack([k, n], axis=1), axis=0, return_inverse=True)
+    cuts, reach, fragile = test.cuts(pairs[:, 0].copy(), pairs[:, 1].copy(), significance)
+    same = same.ravel()
+    return cuts[same], reach[same], fragile[same]
+
+
+def binomtest_rejects(k: int, n: int, p: float, significance: float) -> bool:
+    """SciPy's own decision, where rounding decides; its slow import is paid only then."""
+    from scipy.stats import binomtest
+
+    return bool(binomtest(k, n, p).pvalue <= significance)
+
+
+def widen(cuts: Floats, tolerance: Tolerance | None) -> Floats:
+    """Accept every p that has an accepted probability within the tolerance; holes close as the sides meet."""
+    if tolerance is None or tolerance.value == 0:
+        return cuts
+    t = tolerance.value
+    absolute = isinstance(tolerance, Absolute)
+
+    def down(cut: Floats) -> Floats:
+        return cut - t if absolute else cut / (1 + t)
+
+    def up(cut: Floats) -> Floats:
+        return cut + t if absolute else cut / (1 - t)
+
+    first, hole, last, upper_last, upper_hole, upper_first = cuts.T
+    last, upper_last = down(last), up(upper_last)
+    return np.stack(
+        [
+            down(first),
+            np.minimum(up(hole), last),
+            last,
+            upper_last,
+            np.maximum(down(upper_hole), upper_last),
+            up(upper_first),
+        ],
+        axis=1,
+    )
+
+
+def as_tolerance(tolerance: Tolerance | float | None) -> Tolerance | None:
+    """A plain number is an absolute tolerance."""
+    if tolerance is None or isinstance(tolerance, (Absolute, Relative)):
+        return tolerance
+    return Absolute(tolerance)
+
+
+def is_number(value: object) -> bool:
+    """Whether something is a plain number."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def check_test(test: object) -> None:
+    """Refuse what is no test, a test's class among it."""
+    if isinstance(test, type) or not (hasattr(test, "p_value") and hasattr(test, "cuts")):
+        name = test.__name__ if isinstance(test, type) else "Binomial"
+        raise TypeError(f"`test` must be a test such as `{name}()`; it is {test!r}.")
+
+
+def check_significance(significance: float) -> None:
+    """Refuse a significance that no p-value can be held against."""
+    if not is_number(significance) or not 0 < significance < 1:
+        raise ValueError(f"{option('significance')} must lie between 0 and 1; it is {significance!r}.")
+
+
+def decisive_cuts(
+    test: Test, k: Ints, n: Ints, significance: float, tolerance: Tolerance | float | None
+) -> tuple[Floats, Floats]:
+    """Cuts within which p is certainly accepted, and outside which it is certainly rejected, under a tolerance."""
+    check_significance(significance)
+    tolerance = as_tolerance(tolerance)
+    if tolerance is None or tolerance.value == 0:
+        return test.safe_cuts(k, n, significance)
+    cuts = widen(test.cuts(k, n, significance)[0], tolerance)
+    return cuts, cuts
+
+
+def is_inside(cuts: Floats, p: Floats) -> Bools:
+    """Whether each p is among what its cuts accept."""
+    first, hole, last, upper_last, upper_hole, upper_first = cuts.T
+    below = (p >= last) | ((p >= first) & (p < hole))
+    above = (p <= upper_last) | ((p <= upper_first) & (p > upper_hole))
+    return np.asarray(below & above)
+
+
+def _place(data: Sorted, cuts: Floats, reach: Floats, begin: Ints, end: Ints) -> tuple[Ints, Bools]:
+    """Where the cuts fall among each bin's entries, and whether a score lies within reach of one."""
+    flat = np.ascontiguousarray(cuts).ravel(), np.ascontiguousarray(reach).ravel()
+    places, close = _kernel.place(data.entries, *flat, begin, end)
+    return places.reshape(-1, 6), close
+
+
+def _rejected_rows(data: Sorted, places: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Observations outside the accepted places of each bin, below and above."""
+    positions = np.concatenate([begin[:, None], places, end[:, None]], axis=1).ravel()
+    order = np.argsort(positions, kind="stable")  # the kernel sweeps once over the entries
+    before = np.empty_like(positions)
+    before[order] = _kernel.rows_before(data.entries, positions[order])
+    outside = np.diff(before.reshape(-1, 8), axis=1)[:, ::2]  # before, lower hole, upper hole, after
+    return outside[:, 0] + outside[:, 1], outside[:, 2] + outside[:, 3]
+
+
+def _between(inside: Ints, outside: Ints) -> list[int]:
+    """Entries accepted by the outer places of a bin and not by the inner ones."""
+
+    def holds(places: Ints, entry: int) -> bool:
+        return any(places[i] <= entry < places[i + 1] for i in (0, 2, 4))
+
+    turns = sorted({*inside.tolist(), *outside.tolist()})
+    return [
+        entry
+        for first, last in pairwise(turns)
+        if holds(outside, first) and not holds(inside, first)
+        for entry in range(first, last)
+    ]
+
+
+def _accepted_floats(keep: Callable[[Floats], Bools], rate: Floats) -> tuple[Floats, Floats]:
+    """The smallest and the largest float that is kept, by bisection on the bit patterns: exact in 62 steps."""
+
+    def bits(p: Floats) -> Ints:
+        return np.asarray(p, dtype=np.float64).view(np.int64).copy()
+
+    def floats(pattern: Ints) -> Floats:
+        return pattern.view(np.float64)
+
+    low, high = np.zeros(len(rate), np.int64), bits(rate)
+    for _ in range(62):
+        middle = (low + high) >> 1
+        kept = keep(floats(middle))
+        low, high = np.where(kept, low, np.minimum(middle + 1, high)), np.where(kept, middle, high)
+    smallest = floats(high)
+    low, high = bits(rate), np.full(len(rate), bits(np.ones(1))[0])
+    for _ in range(62):
+        middle = (low + high + 1) >> 1
+        kept = keep(floats(middle))
+        low, high = np.where(kept, middle, low), np.where(kept, high, np.maximum(middle - 1, low))
+    return smallest, floats(low)
+
+
+def check_counts(k: ArrayLike, n: ArrayLike) -> tuple[Ints, Ints]:
+    """Counts of bins as integer arrays."""
+    k_, n_ = np.asarray(k), np.asarray(n)
+    for name, values in (("k", k_), ("n", n_)):
+        if values.dtype.kind not in "iu":
+            raise TypeError(f"`{name}` must be whole numbers; it holds {values.dtype}.")
+    if (n_ < 1).any() or (k_ < 0).any() or (k_ > n_).any():
+        raise ValueError("`n` must be 1 or more and `k` must lie in 0..n.")
+    return k_.astype(np.int64), n_.astype(np.int64)
+
+
+def check_probabilities(p: ArrayLike) -> Floats:
+    """Probabilities as a float array."""
+    p_ = np.asarray(p, dtype=np.float64)
+    if not ((p_ >= 0) & (p_ <= 1)).all():
+        raise ValueError("`p` must lie in [0, 1].")
+    return p_

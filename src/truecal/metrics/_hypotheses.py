@@ -1,0 +1,157 @@
+"""Hypothesis tests of one bin: are k positives in n observations compatible with the probability p?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from truecal import _kernel
+from truecal.metrics._decisions import Continuous, Decisions, check_counts, check_probabilities
+from truecal.observations import Bools, Floats, Ints
+
+# SciPy's binomtest counts outcomes up to this much likelier than the observed one as equally likely.
+LOG_FACTOR = math.log1p(1e-7)
+# Relative error granted to any computed tail probability, SciPy's and ours; measured below 2e-11 up to n = 1e9.
+DOUBT = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Binomial(Decisions):
+    """The exact binomial test, two-sided by smaller likelihood: the paper's, and the default.
+
+    Its decisions are those of `scipy.stats.binomtest(k, n, p).pvalue <= significance`, to the last p: the accepted
+    set is found once per bin in closed form and by Newton's method, and a p so close to one of its ends that
+    rounding decides is handed to SciPy.
+    """
+
+    def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
+        k_, n_, p_ = np.broadcast_arrays(*check_counts(k, n), check_probabilities(p))
+        flat = (np.ascontiguousarray(part).ravel() for part in (k_, n_, p_))
+        return _kernel.binomial_p_values(*flat).reshape(p_.shape)
+
+    def cuts(self, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
+        cuts, reach, fragile = _kernel.binomial_accepted(k, n, significance, LOG_FACTOR, True)
+        return cuts.reshape(-1, 6), reach.reshape(-1, 6), fragile
+
+    def safe_cuts(self, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
+        sure = _kernel.binomial_accepted(k, n, significance * (1 + DOUBT), LOG_FACTOR - DOUBT, False)
+        perhaps = _kernel.binomial_accepted(k, n, significance * (1 - DOUBT), LOG_FACTOR + DOUBT, True)
+        return _nudged(sure[0].reshape(-1, 6), k, n, 1), _nudged(perhaps[0].reshape(-1, 6), k, n, -1)
+
+
+def _nudged(cuts: Floats, k: Ints, n: Ints, inward: int) -> Floats:
+    """Cuts moved by two floats, inwards or outwards: near 1 the step between floats is coarser than the doubt.
+
+    An end that is 0 for want of positives, or 1 for want of negatives, is exact.
+    """
+    bits = np.ascontiguousarray(cuts).view(np.int64) + 2 * inward * np.array([1, -1, 1, -1, 1, -1])
+    moved: Floats = np.maximum(bits, 0).view(np.float64)
+    moved[k == 0, :3] = 0.0
+    moved[k == n, 3:] = 1.0
+    first, hole, last, upper_last, upper_hole, upper_first = moved.T
+    hole[:] = np.maximum(hole, first) if inward > 0 else np.minimum(hole, last)
+    upper_hole[:] = np.minimum(upper_hole, upper_first) if inward > 0 else np.maximum(upper_hole, upper_last)
+    return moved
+
+
+@dataclass(frozen=True, slots=True)
+class MidP(Continuous):
+    """The mid-p version: twice the smaller tail, with the observed outcome counted half. Less conservative than
+    the exact test."""
+
+    def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
+        from scipy.special import betainc, betaincc
+
+        k_, n_ = check_counts(k, n)
+        p_ = check_probabilities(p)
+        first, last = np.maximum(k_, 1), np.minimum(k_, n_ - 1)
+        at_least = np.where(k_ > 0, betainc(first, n_ - first + 1, p_), 1.0)
+        above = np.where(k_ < n_, betainc(last + 1, n_ - last, p_), 0.0)
+        at_most = np.where(k_ < n_, betaincc(last + 1, n_ - last, p_), 1.0)
+        below = np.where(k_ > 0, betaincc(first, n_ - first + 1, p_), 0.0)
+        return np.asarray(np.minimum(1.0, np.minimum(at_least + above, at_most + below)))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTest(Continuous):
+    """The score test: (k - n p)^2 / (n p (1 - p)) against chi-squared; its accepted p are Wilson's interval."""
+
+    def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
+        from scipy.special import erfc
+
+        k_, n_ = check_counts(k, n)
+        p_ = check_probabilities(p)
+        variance = n_ * p_ * (1 - p_)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = np.abs(k_ - n_ * p_) / np.sqrt(variance)
+        return np.asarray(erfc(np.where(variance > 0, z, np.where(k_ == n_ * p_, 0.0, np.inf)) / math.sqrt(2)))
+
+
+@dataclass(frozen=True, slots=True)
+class LikelihoodRatio(Continuous):
+    """The likelihood-ratio (G) test against chi-squared."""
+
+    def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
+        from scipy.special import erfc, rel_entr
+
+        k_, n_ = check_counts(k, n)
+        p_ = check_probabilities(p)
+        g = 2 * (rel_entr(k_, n_ * p_) + rel_entr(n_ - k_, n_ * (1 - p_)))
+        return np.asarray(erfc(np.sqrt(np.maximum(g, 0) / 2)))
+
+
+@dataclass(frozen=True, slots=True)
+class StudentT(Continuous):
+    """The one-sample t-test of the labels against p, as `scipy.stats.ttest_1samp`.
+
+    Labels that are all alike have no variance: every p other than their rate is rejected. A single label has no
+    degrees of freedom: nothing is rejected.
+    """
+
+    def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
+        from scipy.special import stdtr
+
+        k_, n_ = check_counts(k, n)
+        p_ = check_probabilities(p)
+        rate = k_ / n_
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.abs(rate - p_) / np.sqrt(rate * (1 - rate) / (n_ - 1))
+            value = 2 * stdtr(n_ - 1, -t)
+        no_variance = np.where(rate == p_, 1.0, 0.0)
+        value = np.where((k_ == 0) | (k_ == n_), no_variance, value)
+        return np.asarray(np.where(n_ == 1, 1.0, value))
+
+
+@dataclass(frozen=True, slots=True)
+class BayesFactor(Continuous):
+    """The Bayes factor of "the probability is drawn from Beta(a, b)" against "it is p".
+
+    Rejects where the factor reaches `threshold`; by default 1 / significance, which keeps the error rate under the
+    null at or below the significance whatever the prior (Markov's inequality). The p-value is 1 / factor, at most 1.
+    """
+
+    a: float = 1.0
+    b: float = 1.0
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("a", self.a), ("b", self.b)):
+            if not (value > 0 and math.isfinite(value)):
+                raise ValueError(f"`{name}` of a Beta prior must be above 0; it is {value!r}.")
+        if self.threshold is not None and not self.threshold > 1:
+            raise ValueError(f"`threshold` must be above 1; it is {self.threshold!r}.")
+
+    def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
+        from scipy.special import betaln, xlog1py, xlogy
+
+        k_, n_ = check_counts(k, n)
+        p_ = check_probabilities(p)
+        likelihood = xlogy(k_, p_) + xlog1py(n_ - k_, -p_)
+        log_factor = betaln(k_ + self.a, n_ - k_ + self.b) - betaln(self.a, self.b) - likelihood
+        return np.asarray(np.exp(-np.maximum(log_factor, 0.0)))
+
+    def level(self, significance: float) -> float:
+        return significance if self.threshold is None else 1 / self.threshold

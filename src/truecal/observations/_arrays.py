@@ -1,0 +1,250 @@
+"""Loose columns (lists, arrays, dataframe columns, tensors) to checked NumPy arrays.
+
+Everything here looks at values through NumPy's array protocol; no dataframe or tensor library is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecal._errors import option
+
+AnyArray = NDArray[Any]
+
+MISSING_HINT = "drop or fill these rows first; truecal never guesses a missing value"
+
+
+def scores(y_prob: Any) -> AnyArray:
+    """Scores as a contiguous float32 or float64 array; their range is checked later, with the labels."""
+    array = _column(y_prob, "y_prob")
+    if array.dtype == object:
+        array = _numbers_of_objects(array, "y_prob")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"`y_prob` must hold numbers in [0, 1]; it holds {array.dtype}, the first is {_show(array, 0)}."
+        )
+    if array.dtype.itemsize == 2 and array.dtype.kind == "f":
+        return array.astype(np.float32)
+    kind = np.float32 if array.dtype.kind == "f" and array.dtype.itemsize == 4 else np.float64
+    return np.ascontiguousarray(array, dtype=kind)
+
+
+def labels(y_true: Any, pos_label: Any = None) -> AnyArray:
+    """Labels as a contiguous array of a type the kernel reads; 0/1 is checked later, with the scores."""
+    array = _column(y_true, "y_true")
+    if array.dtype == object:
+        _refuse_missing(array, "y_true")
+        array = np.array(array.tolist()) if array.size else array.astype(np.float64)
+        if array.ndim != 1 or array.dtype == object:
+            raise TypeError("`y_true` must hold one plain label for each row: a number, a truth value or a string.")
+    if pos_label is not None:
+        return _matches(array, pos_label)
+    if array.dtype.kind not in "biuf":
+        classes = _classes(array)
+        raise ValueError(
+            f"`y_true` must hold 0 and 1; it holds {array.dtype.name} values such as {classes}.\n\n"
+            f"Hint: name the positive class: {_choices(array)}."
+        )
+    if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
+        array = array.astype(np.float64)
+    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+
+
+def weights(sample_weight: Any, size: int) -> NDArray[np.int64]:
+    """Frequencies: whole numbers >= 0, since an exact test counts trials."""
+    array = _column(sample_weight, "sample_weight")
+    if array.dtype == object:
+        array = _numbers_of_objects(array, "sample_weight")
+    check_lengths(sample_weight=len(array), y_prob=size)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"`sample_weight` must hold whole numbers; it holds {array.dtype}.")
+    with np.errstate(invalid="ignore"):
+        bad = ~((array >= 0) & (array == np.floor(array)) & (array <= 2**46))
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise ValueError(
+            "`sample_weight` must hold whole numbers from 0 to 2^46: the weight of a row is how often it was seen, "
+            "and an exact test counts trials, so half a trial or an importance weight has no meaning in it; "
+            f"{_count(bad)} not, the first is {_show(array, first)} at position {first}.\n\n"
+            "Hint: repeat or count rows instead of weighting them."
+        )
+    return array.astype(np.int64)
+
+
+def pair(y_true: Any, y_prob: Any, pos_label: Any = None) -> tuple[AnyArray, AnyArray]:
+    """Scores and labels of the same rows, ready for the kernel, which checks their values."""
+    score, label = scores(y_prob), labels(y_true, pos_label)
+    check_lengths(y_true=len(label), y_prob=len(score))
+    if not len(score):
+        raise ValueError("`y_true` and `y_prob` must hold at least one row; they are empty.")
+    return score, label
+
+
+def refuse_values(score: AnyArray, label: AnyArray, scores_ok: bool, labels_ok: bool) -> None:
+    """Say what is wrong with values that the kernel refused, if it did."""
+    if not labels_ok:
+        refuse_labels(label, score)
+    if not scores_ok:
+        refuse_scores(score)
+
+
+def as_tuple(names: str | Iterable[str] | None) -> tuple[str, ...]:
+    """One name, several or none, as a tuple."""
+    return () if names is None else (names,) if isinstance(names, str) else tuple(names)
+
+
+def check_lengths(**lengths: int) -> None:
+    """Refuse columns of different lengths."""
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"`{name}` has {size}" for name, size in lengths.items())
+        raise ValueError(f"Inputs must have one value for each row; {told}.")
+
+
+def refuse_scores(score: AnyArray) -> NoReturn:
+    """Say what is wrong with scores that the kernel refused."""
+    nan = np.isnan(score)
+    if nan.any():
+        first = int(np.argmax(nan))
+        raise ValueError(
+            f"`y_prob` must not be missing; {_count(nan)} NaN, the first at position {first}.\n\nHint: {MISSING_HINT}."
+        )
+    bad = ~((score >= 0) & (score <= 1))
+    first = int(np.argmax(bad))
+    low, high = float(score.min()), float(score.max())
+    hint = ""
+    if np.isfinite(low) and np.isfinite(high):
+        if low >= -1e-5 and high <= 1 + 1e-5:
+            hint = "these are off by rounding; clip them with `np.clip(y_prob, 0, 1)`"
+        elif low < 0 and high > 1:
+            hint = "these look like logits; apply a sigmoid first"
+        elif low >= 0 and 1.5 < high <= 100:
+            hint = "these look like percentages; divide them by 100"
+    raise ValueError(
+        f"`y_prob` must lie in [0, 1]; {_count(bad)} not, the first is {_show(score, first)} at position {first}."
+        + (f"\n\nHint: {hint}." if hint else "")
+    )
+
+
+def refuse_labels(label: AnyArray, score: AnyArray) -> NoReturn:
+    """Say what is wrong with labels that the kernel refused."""
+    if label.dtype.kind == "f" and np.isnan(label).any():
+        nan = np.isnan(label)
+        raise ValueError(
+            f"`y_true` must not be missing; {_count(nan)} NaN, the first at position {int(np.argmax(nan))}."
+            f"\n\nHint: {MISSING_HINT}."
+        )
+    bad = (label != 0) & (label != 1)
+    first = int(np.argmax(bad))
+    values = np.unique(label)
+    if label.dtype.kind == "f" and values[0] >= 0 and values[-1] <= 1 and np.isin(score, (0, 1)).all():
+        hint = "the arguments look swapped; the labels come first: `(y_true, y_prob)`"
+    elif len(values) <= 2:
+        hint = f"name the positive class: {_choices(values)}"
+    elif len(values) <= 100 and label.dtype.kind in "iu":
+        hint = "for several classes pass probabilities of shape (rows, classes)"
+    else:
+        hint = ""
+    raise ValueError(
+        f"`y_true` must hold 0 and 1; {_count(bad)} not, the first is {_show(label, first)} at position {first}."
+        + (f"\n\nHint: {hint}." if hint else "")
+    )
+
+
+def _column(values: Any, name: str) -> AnyArray:
+    array = to_numpy(values, name)
+    if array.ndim == 0:
+        raise TypeError(f"`{name}` must be a column of values; it is {type(values).__name__}.")
+    if array.ndim != 1:
+        hint = ""
+        if array.ndim == 2 and array.shape[1] == 1:
+            hint = f"\n\nHint: flatten it with `{name}.ravel()`."
+        if hasattr(values, "columns"):
+            hint = f"\n\nHint: pass one column of the frame, `{name}[...]`."
+        raise ValueError(f"`{name}` must have one dimension; its shape is {array.shape}.{hint}")
+    return array
+
+
+def to_numpy(values: Any, name: str) -> AnyArray:
+    """The values as a NumPy array of any type and shape, refusing masks and devices that NumPy cannot read."""
+    if isinstance(values, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(values)
+        if mask.any():
+            raise ValueError(
+                f"`{name}` must not be missing; {_count(mask)} masked, the first at position "
+                f"{int(np.argmax(mask))}.\n\nHint: {MISSING_HINT}."
+            )
+        return np.asarray(values.data)
+    if hasattr(values, "detach"):  # a tensor that carries gradients
+        values = values.detach()
+    if isinstance(values, (str, bytes, dict, set)) or values is None:
+        raise TypeError(f"`{name}` must be a column of values; it is {type(values).__name__}.")
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        hint = "\n\nHint: move it to the CPU as float32: `.float().cpu()`." if hasattr(values, "device") else ""
+        raise TypeError(f"`{name}` cannot be read as an array: {error}{hint}") from error
+
+
+def _numbers_of_objects(array: AnyArray, name: str) -> AnyArray:
+    _refuse_missing(array, name)
+    for position, value in enumerate(array):
+        if isinstance(value, (str, bytes)) or np.ndim(value) != 0 or not hasattr(value, "__float__"):
+            raise TypeError(
+                f"`{name}` must hold numbers; at position {position} is {value!r} ({type(value).__name__})."
+            )
+    try:
+        return array.astype(np.float64)
+    except OverflowError as error:
+        raise ValueError(f"`{name}` must hold numbers that a float can hold; one is too large.") from error
+
+
+def _refuse_missing(array: AnyArray, name: str) -> None:
+    missing = np.array([_is_missing(value) for value in array], dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"`{name}` must not be missing; {_count(missing)} null, the first at position "
+            f"{int(np.argmax(missing))}.\n\nHint: {MISSING_HINT}."
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
+def _matches(array: AnyArray, pos_label: Any) -> AnyArray:
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        refuse_labels(array, np.zeros(1))
+    values = np.unique(array)
+    if len(values) > 2:
+        raise ValueError(
+            f"`y_true` must hold two classes; it holds {len(values)}: {_classes(array)}.\n\n"
+            "Hint: for several classes pass probabilities of shape (rows, classes)."
+        )
+    found = np.asarray(array == pos_label)
+    if found.ndim == 0 or (len(values) == 2 and not found.any()):
+        raise ValueError(f"{option('pos_label')} must be one of the labels {_classes(array)}; it is {pos_label!r}.")
+    return found
+
+
+def _choices(array: AnyArray) -> str:
+    return " or ".join(f"`pos_label={value.item()!r}`" for value in np.unique(array)[:2])
+
+
+def _classes(array: AnyArray) -> str:
+    values = [value.item() for value in np.unique(array)[:4]]
+    return ", ".join(repr(value) for value in values[:3]) + (", ..." if len(values) > 3 else "")
+
+
+def _show(array: AnyArray, position: int) -> str:
+    return repr(array[position].item()) if len(array) else "nothing"
+
+
+def _count(bad: AnyArray) -> str:
+    count = int(np.count_nonzero(bad))
+    return f"{count} of {bad.size} values {'is' if count == 1 else 'are'}"

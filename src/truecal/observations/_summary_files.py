@@ -1,0 +1,232 @@
+"""Summaries as Parquet files: one line for each segment and score, or cell; written whole, and read only if whole.
+
+Settings are JSON in the file's metadata, under "truecal". The checksum in it is of the entire file, as it is with zeros
+in the checksum's place: a file is known to be what was written before Parquet is decoded at all.
+
+Columns are `by0`, `by1`, ... in the order of the setting `by`, then `score`, `n`, `pos`; or for cells `n`, `pos`,
+`low`, `high`, `total`, where a null `high` is `low`, and a null `total` is n (low + high) / 2.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime
+from hashlib import blake2b
+from io import BytesIO
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from truecal import __version__
+from truecal._errors import option
+from truecal._writing import written
+from truecal.observations._cells import GridTally
+from truecal.observations._grid import cell
+from truecal.observations._summaries import Part, Segment, Tallies
+from truecal.observations._tally import Floats, Ints, Tally
+
+PathLike = str | os.PathLike[str]
+SCHEMA = 1
+SUFFIXES = (".parquet", ".pq")
+MAGIC = b"PAR1"  # at both ends of a Parquet file
+OPENING = b'{"truecal_summary": '
+CLOSING = b'"checksum": "'
+BLANK = b"0" * 64
+MENDING = ".\n\nHint: restore a copy, or summarize the data again."
+
+
+def write_summary(summary: Tallies, path: PathLike) -> Path:
+    """Write a summary to a Parquet file, whole or not at all; the name must end in .parquet or .pq.
+
+    Examples
+    --------
+    >>> import tempfile, truecal
+    >>> monday = truecal.Tallies("y", "p", {(): truecal.Tally([0.2, 0.7], [3, 1], [0, 1])})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = truecal.observations.write_summary(monday, f"{folder}/monday.parquet")
+    ...     truecal.reading.is_summary(place), truecal.observations.read_summary(place) == monday
+    (True, True)
+    """
+    if not isinstance(summary, Tallies):
+        raise TypeError(f"`summary` must be a `Tallies`; it is {type(summary).__name__}.")
+    place = Path(path)
+    if place.suffix.lower() not in SUFFIXES:
+        raise ValueError(
+            f"{option('path')} must end in .parquet, so that folders of summaries are found; it is {str(place)!r}."
+        )
+    data = _encode(summary)
+    with written(place) as draft:
+        draft.write_bytes(data)
+    return place
+
+
+def read_summary(path: PathLike) -> Tallies:
+    """Read a file of `write_summary`; a file that is damaged, of something else, or of a later version is refused."""
+    data = Path(path).read_bytes()
+    pl = _polars()
+    with naming(path):
+        settings = _settings(data)
+        _check(data, settings)
+        try:
+            summary = _decode(pl, data, settings)
+        except Exception as error:
+            raise ValueError(f"it cannot be read: {error}") from error
+        found = {"rows": summary.observations, "positives": summary.positives}
+        if any(settings[name] != count for name, count in found.items()):
+            raise ValueError("its counts are not those it was written with" + MENDING)
+        return summary
+
+
+def read_settings(path: PathLike) -> dict[str, Any]:
+    """What a file of `write_summary` says of itself, such as its columns, without reading its lines."""
+    with naming(path):
+        return _settings(Path(path).read_bytes())
+
+
+@contextmanager
+def naming(path: PathLike, rule: str = "") -> Iterator[None]:
+    """Errors with the name of the file."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        told = str(error)
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        rule = rule or f"must be a summary that {option('write_summary')} wrote"
+        raise kind(f"{os.fspath(path)!r} {rule}; {told}{'' if 'Hint:' in told else '.'}") from error
+
+
+def _settings(data: bytes) -> dict[str, Any]:
+    """The settings in a file's metadata, if it is a summary of a known version."""
+    if data[:4] != MAGIC:
+        raise ValueError(f"it is {'no Parquet file' if data else 'empty'}")
+    if data[-4:] != MAGIC or len(data) < 12:
+        raise ValueError("it is damaged: its end is missing" + MENDING)
+    start = data.rfind(OPENING)
+    if start < 0:
+        hint = f"\n\nHint: {option('summarize')} makes summaries of data."
+        raise ValueError(f"it is a Parquet file of something else.{hint}")
+    try:
+        settings, _ = json.JSONDecoder().raw_decode(data[start:].decode("latin-1"))
+        schema, own = settings["truecal_summary"], settings["version"]
+    except (ValueError, KeyError) as error:
+        raise ValueError("it is damaged: its settings cannot be read" + MENDING) from error
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise ValueError(
+            f"it is of version {schema}, written by truecal {own}; truecal {__version__} reads up to {SCHEMA}."
+            "\n\nHint: update truecal."
+        )
+    return dict(settings)
+
+
+def _digest(data: bytes) -> tuple[int, bytes]:
+    """Where a file's checksum stands, and what it should be."""
+    start = data.rfind(CLOSING, max(data.rfind(OPENING), 0)) + len(CLOSING)
+    view = memoryview(data)
+    digest = blake2b(view[:start], digest_size=len(BLANK) // 2)
+    digest.update(BLANK)
+    digest.update(view[start + len(BLANK) :])
+    return start, digest.hexdigest().encode()
+
+
+def _check(data: bytes, settings: Mapping[str, Any]) -> None:
+    start, digest = _digest(data)
+    if data[start : start + len(BLANK)] != digest or str(settings.get("checksum")).encode() != digest:
+        raise ValueError("it is damaged: its checksum is not that of its content" + MENDING)
+
+
+def _encode(summary: Tallies) -> bytes:
+    """A summary as the bytes of its file."""
+    pl = _polars()
+    parts = list(summary.parts.values())
+    lines = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    columns = {}
+    for i, name in enumerate(summary.by):
+        values = [key[i] for key in summary.parts]
+        columns[f"by{i}"] = pl.Series(name, values, dtype=_dtype(pl, values)).gather(lines)
+    numbers = [part.columns if isinstance(part, GridTally) else part.entries for part in parts]
+    joined = [np.concatenate(column) for column in zip(*numbers, strict=True)]
+    settings = {
+        OPENING.decode()[2:-3]: SCHEMA,
+        "version": __version__,
+        "by": summary.by,
+        "windows": summary.windows,
+        "label": summary.label,
+        "score": summary.score,
+        "pos_label": summary.pos_label,
+        "bits": summary.bits,
+        "rows": summary.observations,
+        "positives": summary.positives,
+        "checksum": BLANK.decode(),
+    }
+    if summary.bits is None:
+        columns |= dict(zip(("score", "n", "pos"), joined, strict=True))
+    else:
+        _, n, pos, total, low, high = joined
+        told = pl.DataFrame({"n": n, "pos": pos, "low": low, "high": high, "total": total})
+        columns |= told.with_columns(
+            high=pl.when(pl.lit(pl.Series(high != low))).then("high"),
+            total=pl.when(pl.lit(pl.Series(total != _middle(n, low, high)))).then("total"),
+        ).to_dict()
+    buffer = BytesIO()
+    metadata = {"truecal": json.dumps(settings)}
+    pl.DataFrame(columns).write_parquet(buffer, compression="zstd", statistics=False, metadata=metadata)
+    data = buffer.getvalue()
+    start, digest = _digest(data)
+    return b"".join((data[:start], digest, data[start + len(BLANK) :]))
+
+
+def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
+    """The summary in a file's bytes."""
+    frame = pl.read_parquet(BytesIO(data))
+    by, bits = tuple(settings["by"]), settings["bits"]
+    names = [f"by{i}" for i in range(len(by))]
+    starts = np.zeros(1, dtype=np.int64)
+    keys: list[Segment] = [()]
+    if by:
+        runs = frame.select(pl.struct(names).rle_id().alias("run"))["run"].to_numpy()
+        starts = np.flatnonzero(np.diff(runs, prepend=-1)) if len(runs) else starts
+        keys = frame.select(names)[starts].rows()
+    n, pos = (frame[name].to_numpy().astype(np.int64) for name in ("n", "pos"))
+    if bits is None:
+        columns = [frame["score"].to_numpy(), n, pos]
+    else:
+        low = frame["low"].to_numpy()
+        high = frame["high"].fill_null(frame["low"]).to_numpy()
+        total = frame["total"].fill_null(pl.Series(_middle(n, low, high))).to_numpy()
+        columns = [cell(low, bits), n, pos, total, low, high]
+    parts: dict[Segment, Part] = {}
+    for key, (first, last) in zip(keys, pairwise([*starts.tolist(), len(frame)]), strict=True):
+        some = [column[first:last] for column in columns]
+        parts[key] = Tally(*some) if bits is None else GridTally(bits, *some)
+    return Tallies(settings["label"], settings["score"], parts, by, settings["windows"], bits, settings["pos_label"])
+
+
+def _middle(n: Ints, low: Floats, high: Floats) -> Floats:
+    """The sum of one score or two exactly, and a guess for more; it is what a missing sum stands for."""
+    return n * (low + high) / 2
+
+
+def _dtype(pl: Any, values: Sequence[Any]) -> Any:
+    """The type of a column in a file."""
+    kinds = {
+        str: pl.String,
+        int: pl.Int64,
+        float: pl.Float64,
+        bool: pl.Boolean,
+        date: pl.Date,
+        datetime: pl.Datetime("us"),
+    }
+    return kinds[next((type(value) for value in values if value is not None), bool)]
+
+
+def _polars() -> Any:
+    try:
+        import polars
+    except ImportError as error:
+        raise ImportError("Summaries in files need polars: pip install 'truecal[files]'") from error
+    return polars

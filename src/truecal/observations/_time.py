@@ -1,0 +1,113 @@
+"""Windows of time: where they end, and whether their labels can be complete by then."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from truecal._errors import option
+
+WINDOWS = ("1h", "1d", "1w", "1mo", "1q", "1y")
+# which windows each kind adds up to; weeks add up to nothing else
+LONGER = {"1h": WINDOWS[1:], "1d": WINDOWS[2:], "1w": (), "1mo": ("1q", "1y"), "1q": ("1y",), "1y": ()}
+Span = timedelta | str
+Moment = date | datetime | str
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_LENGTHS = {"1h": _UNITS["h"], "1d": _UNITS["d"], "1w": _UNITS["w"]}
+_MONTHS = {"1mo": 1, "1q": 3, "1y": 12}
+
+
+def read_span(span: Span, name: str = "mature_after") -> timedelta:
+    """A span of time, given as such or as text: "12h", "30d", "6w".
+
+    Examples
+    --------
+    >>> read_span("30d").days
+    30
+    """
+    found = span
+    if isinstance(span, str):
+        match = re.fullmatch(r"\s*(\d+)\s*([hdw])\s*", span)
+        found = int(match[1]) * _UNITS[match[2]] if match else span
+    if not isinstance(found, timedelta) or found < timedelta(0):
+        raise ValueError(f'{option(name)} must be a timedelta, or text such as "12h", "30d" or "6w"; it is {span!r}.')
+    return found
+
+
+def read_moment(moment: Moment, name: str = "now") -> datetime:
+    """A date or a time, given as such or as ISO text; a date is its midnight."""
+    found: Moment = moment
+    with suppress(ValueError):
+        found = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    if isinstance(found, datetime):
+        return found
+    if isinstance(found, date):
+        return datetime(found.year, found.month, found.day)
+    raise ValueError(f'{option(name)} must be a date or a time, or text such as "2026-01-31"; it is {moment!r}.')
+
+
+def end_of(start: date, every: str) -> datetime:
+    """Where the window that begins at `start` ends.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> end_of(date(2026, 1, 1), "1q").isoformat()
+    '2026-04-01T00:00:00'
+    """
+    begin = read_moment(start)
+    if every in _LENGTHS:
+        return begin + _LENGTHS[every]
+    if every not in _MONTHS:
+        lengths = ", ".join(map(repr, (*_LENGTHS, *_MONTHS)))
+        raise ValueError(f"{option('every')} must be one of {lengths}, or None; it is {every!r}.")
+    months = 12 * begin.year + begin.month - 1 + _MONTHS[every]
+    return begin.replace(year=months // 12, month=months % 12 + 1)
+
+
+def find_ends(starts: Sequence[Any], every: str | None) -> list[datetime]:
+    """Where windows end: by their length, or where the next one begins; the last is then as long as the one before."""
+    for start in starts:
+        if not isinstance(start, date):
+            raise TypeError(
+                f"Windows must begin at dates or times to be called mature; one begins at {start!r}.\n\n"
+                f"Hint: leave {option('mature_after')} out, or cut a column of times into windows."
+            )
+    if every is not None:
+        return [end_of(start, every) for start in starts]
+    begins = [read_moment(start) for start in starts]
+    if len(begins) < 2:
+        raise ValueError(f"{option('every')} must say how long windows are where there is only one.")
+    return [*begins[1:], begins[-1] + (begins[-1] - begins[-2])]
+
+
+def find_mature(ends: Sequence[datetime], after: timedelta, now: Moment | None) -> tuple[list[bool], datetime]:
+    """Which windows ended at least that long before now, and now: the latest end by default."""
+    zone = ends[0].tzinfo
+    moment = max(ends) if now is None else read_moment(now)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=zone)
+    elif zone is None:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return [moment - end >= after for end in ends], moment
+
+
+def window_start(moment: date, every: str) -> date:
+    """The beginning of the window that a day or time is in: a time where windows are hours, else a day.
+
+    Examples
+    --------
+    >>> window_start(date(2026, 5, 20), "1q")
+    datetime.date(2026, 4, 1)
+    """
+    if every == "1h":
+        begin = datetime(moment.year, moment.month, moment.day)
+        return begin.replace(hour=moment.hour) if isinstance(moment, datetime) else begin
+    day = date(moment.year, moment.month, moment.day)
+    if every == "1w":
+        return day - timedelta(days=day.weekday())
+    months = {"1mo": 1, "1q": 3, "1y": 12}.get(every)
+    return day if months is None else day.replace(month=(day.month - 1) // months * months + 1, day=1)

@@ -1,0 +1,274 @@
+"""The probability axis of a picture: where it begins and ends, its ticks, and what is shown at its margins.
+
+A logit axis holds the middle 90 % of the predictions and every number of the bins. What little lies beyond, nearer to
+0 or 1, could take most of the picture: where that saves a decade of odds or more, it is shown at the margin and
+counted, as exact zeros and ones are.
+
+Shared by the static and the interactive pictures, so that both show the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from truecal._errors import option
+from truecal.observations import Floats, Ints
+from truecal.results import DECADE, BinTable, Histogram, Outline, Result, Scores, from_decades, log_odds, spaced
+
+Figure = dict[str, Any]  # what plotly draws: traces and a layout
+Limits = Literal["linear", "logit"]
+# vermilion and blue are Okabe and Ito's; texts call vermilion orange-red, as people see it
+GREY, VERMILION, BLUE, DARK = "#9aa0a6", "#d55e00", "#0072b2", "#4a5058"
+TAIL = 0.05  # of the predictions, at either end, may lie beyond a logit axis
+LARGE = 0.01  # of the predictions: the mean of a bin so large is always on the axis
+MARGIN = 0.06  # of the axis, from the last prediction in its place to those at the margin
+_DECADES = [10.0**-i for i in range(1, 10)]
+_TICKS = [0.5, *_DECADES[:1], *(1 - p for p in _DECADES[:1]), *_DECADES[1:], *(1 - p for p in _DECADES[1:])]
+_MORE = [0.2, 0.8, 0.05, 0.02, 0.3, 0.7, 0.95, 0.98, 0.4, 0.6, 0.005, 0.002, 0.995, 0.998]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A probability axis from `low` to `high`.
+
+    On the logit scale predictions are in their place from `first` to `last`; those beyond are at `low` and `high`.
+    """
+
+    logit: bool
+    low: float
+    high: float
+    first: float
+    last: float
+    ticks: tuple[float, ...]
+    labels: tuple[str, ...]
+
+    def place(self, p: Floats | float) -> Floats:
+        """Where probabilities are drawn: inside the axis."""
+        return np.clip(np.asarray(p, dtype=np.float64), self.low, self.high)
+
+    def at(self, p: Floats | float) -> Floats:
+        """The same in the axis' own units: log-odds on the logit scale."""
+        placed = self.place(p)
+        return np.asarray(np.log(placed) - np.log1p(-placed)) if self.logit else placed
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The ends of the axis, a little outside `low` and `high`."""
+        return limits(self.low, self.high, self.logit, 0.02)
+
+
+class Margin(NamedTuple):
+    """What is shown at one end of a logit axis: how many predictions, in words, and the rejected among them.
+
+    `bins` are those with such predictions; the bar for them goes from `left` to `right`.
+    """
+
+    place: float
+    left: float
+    right: float
+    n: int
+    words: tuple[str, ...]
+    too_low: int
+    too_high: int
+    bins: Ints
+
+
+def limits(low: float, high: float, logit: bool, pad: float) -> tuple[float, float]:
+    """Two ends moved apart by a share of their distance on the scale."""
+    ends = np.array([low, high])
+    if logit:
+        ends = np.log(ends) - np.log1p(-ends)
+    wide = pad * (ends[1] - ends[0])
+    ends += np.array([-wide, wide])
+    first, last = (1 / (1 + np.exp(-ends)) if logit else ends).tolist()
+    return first, last
+
+
+def choose_scale(results: Iterable[Result], metric: str | None, scale: Limits | None) -> bool:
+    """Whether the axis is a logit one: as asked for, else where half of the bins lie below 0.05 or above 0.95."""
+    if scale not in (None, "linear", "logit"):
+        raise ValueError(f'{option("scale")} must be "linear", "logit" or None; it is {scale!r}.')
+    if scale is not None:
+        return scale == "logit"
+    middles = [float(np.nanmedian(table_of(result, metric).mean)) for result in results]
+    return any(middle < 0.05 or middle > 0.95 for middle in middles)
+
+
+def table_of(result: Result, metric: str | None) -> BinTable:
+    """The bins of a metric, of the first one if none is named."""
+    if metric is None:
+        return result.bins
+    if metric not in result.tables:
+        raise ValueError(f"`metric` must be among {', '.join(result.tables)}; it is {metric!r}.")
+    return result.tables[metric]
+
+
+def drawn_of(result: Result, metric: str | None, logit: bool) -> tuple[Scores, Histogram, Outline]:
+    """What a result carries for its pictures."""
+    name = next(iter(result.tables)) if metric is None else metric
+    if result.scores is None or name not in result.shapes:
+        raise ValueError("`result` must carry what pictures need; this one was made without. Evaluate again.")
+    shape = result.shapes[name]
+    if logit:
+        return result.scores, result.scores.logit, shape.logit
+    return result.scores, result.scores.linear, shape.linear
+
+
+def violins_of(outline: Outline, axis: Axis) -> tuple[Ints, Floats, Floats]:
+    """The bins that have a violin, and for each its heights on the axis and its widths there, 1 at the widest.
+
+    Where a violin reaches beyond the axis it ends with the width it has there.
+    """
+    bins = np.flatnonzero(~np.isnan(outline.low))
+    points = outline.width.shape[1]
+    height = spaced(outline.low[bins], outline.high[bins], points, axis.logit)
+    inside = np.clip(
+        np.arange(points),
+        np.sum(height < axis.first, axis=1, keepdims=True),
+        np.maximum(np.sum(height <= axis.last, axis=1, keepdims=True) - 1, 0),
+    )
+    width = np.take_along_axis(outline.width[bins], inside, axis=1) / 1000
+    return bins, np.clip(height, axis.first, axis.last), width
+
+
+def margins_of(result: Result, metric: str | None, axis: Axis) -> list[Margin]:
+    """What is shown at the margins of an axis, the lower one first; nothing on a linear axis."""
+    if not axis.logit:
+        return []
+    table = table_of(result, metric)
+    scores, histogram, outline = drawn_of(result, metric, axis.logit)
+    held = np.flatnonzero(table.n > 0)
+    # what the cells do not count are exact zeros, which can only be too low, and exact ones, only too high
+    too_low = int(table.too_low.sum() - outline.too_low.sum())
+    too_high = int(table.too_high.sum() - outline.too_high.sum())
+    inner = limits(axis.low, axis.high, True, -0.5 * MARGIN)
+    margins = []
+    for exact, value, place, ends, cells, bins, sides, word in (
+        (scores.zeros, 0, axis.low, (axis.low, inner[0]), histogram.edges[1:] <= axis.first,
+         outline.low < axis.first, (too_low, 0), f"<{_decade(axis.first)}"),
+        (scores.ones, 1, axis.high, (inner[1], axis.high), histogram.edges[:-1] >= axis.last,
+         outline.high > axis.last, (0, too_high), f">{_decade(axis.last)}"),
+    ):  # fmt: skip
+        beyond = int(histogram.n[cells].sum())
+        if exact or beyond:
+            words = [f"{exact:,} at {value}"] * (exact > 0) + [f"{beyond:,} {word}"] * (beyond > 0)
+            rejected = sides[0] + int(outline.too_low[cells].sum()), sides[1] + int(outline.too_high[cells].sum())
+            owners = np.union1d(np.flatnonzero(bins), held[[-value]] if exact else [])
+            margins.append(Margin(place, *ends, exact + beyond, tuple(words), *rejected, owners.astype(np.int64)))
+    return margins
+
+
+def counted_beyond(result: Result, name: str, axis: Axis) -> str:
+    """The predictions at the margins of an axis in words, for its title."""
+    words = [word for margin in margins_of(result, name, axis) for word in margin.words]
+    return f" (at the margins: {', '.join(words)})" if words else ""
+
+
+def fit_axis(results: Iterable[Result], metric: str | None, scale: Limits | None, wide: bool = True) -> Axis:
+    """The axis that holds all predictions and rates; with `wide` also what the tests accept."""
+    results = list(results)
+    logit = choose_scale(results, metric, scale)
+    seen: list[Floats] = []
+    whole: list[Floats] = []
+    for result in results:
+        table = table_of(result, metric)
+        scores, histogram, outline = drawn_of(result, metric, logit)
+        seen.append(np.array([0.0] * (scores.zeros > 0) + [1.0] * (scores.ones > 0)))
+        seen += [table.accepted_low, table.accepted_high] if wide else [table.rate_low, table.rate_high]
+        seen += [table.rate, table.mean[table.n >= LARGE * result.n]]
+        whole.append(histogram.edges[[0, -1]])
+        seen.append(_bulk(histogram) if logit else np.concatenate([histogram.edges, outline.low, outline.high]))
+    values = np.concatenate(seen)
+    values = values[np.isfinite(values)]
+    return _logit_axis(values, np.concatenate(whole)) if logit else _linear_axis(values)
+
+
+def edge_ticks(table: BinTable, most: int) -> tuple[list[float], list[str]]:
+    """Where the edges of bins are between columns 1, 2, ..., and what to call them; at most about so many."""
+    edges = [*table.left.tolist(), float(table.right[-1])]
+    step = stride(len(edges), most)
+    shown = [i for i in range(0, len(edges), step) if i == 0 or len(edges) - 1 - i >= step] + [len(edges) - 1]
+    return [i + 0.5 for i in shown], [short(edges[i]) for i in shown]
+
+
+def stride(count: int, most: int) -> int:
+    """Every how manieth of so many things to name, to name at most so many."""
+    return next(
+        step for step in (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, count) if count <= step * most or step == count
+    )
+
+
+def rounded(values: Floats) -> list[float | None]:
+    """Numbers with six digits, enough for a screen; None for NaN."""
+    return [None if np.isnan(value) else float(f"{value:.6g}") for value in np.asarray(values).tolist()]
+
+
+def _bulk(histogram: Histogram) -> Floats:
+    """The ends of a logit histogram without its tails, of scores below 0.001 and above 0.999 alone."""
+    edges, before = histogram.edges, np.append(0, np.cumsum(histogram.n))
+    low = edges[(before <= TAIL * before[-1]) & (edges < 0.001)]
+    high = edges[(before >= (1 - TAIL) * before[-1]) & (edges > 0.999)]
+    return np.array([low.max(initial=edges[0]), high.min(initial=edges[-1])])
+
+
+def _linear_axis(values: Floats) -> Axis:
+    low, high = float(values.min()), float(values.max())
+    if low < 0.5 * (high - low) or low < 0.05:
+        low = 0.0
+    if 1 - high < 0.1 * (1 - low):
+        high = 1.0
+    step = _step((high - low) / 5)
+    ticks = np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step + 0.0
+    digits = max(0, -int(np.floor(np.log10(step) + 1e-9)))
+    return Axis(False, low, high, low, high, tuple(ticks.tolist()), tuple(f"{tick:.{digits}f}" for tick in ticks))
+
+
+def _step(least: float) -> float:
+    size = 10.0 ** np.floor(np.log10(least))
+    return float(next(size * factor for factor in (1, 2, 5, 10) if size * factor >= least * (1 - 1e-9)))
+
+
+def _logit_axis(values: Floats, whole: Floats) -> Axis:
+    """The axis of these numbers, where the predictions have these extremes: cut at odds that histograms count from."""
+    inner = log_odds(values[(values > 0) & (values < 1)]) / DECADE
+    extremes = log_odds(np.array([whole.min(), whole.max()])) / DECADE
+    ends = np.array([inner.min(), inner.max()])
+    cuts = np.array([np.floor(ends[0] + 1e-6), np.ceil(ends[1] - 1e-6)])
+    beyond = extremes[0] <= cuts[0] - 1, extremes[1] >= cuts[1] + 1
+    ends[0] = cuts[0] if beyond[0] else min(ends[0], extremes[0]) - 0.05
+    ends[1] = cuts[1] if beyond[1] else max(ends[1], extremes[1]) + 0.05
+    if ends[1] - ends[0] < 0.5:
+        ends += np.array([-0.2, 0.2])
+    low, high = from_decades(ends).tolist()
+    start, end = limits(low, high, True, MARGIN)
+    start = start if beyond[0] or (values == 0).any() else low
+    end = end if beyond[1] or (values == 1).any() else high
+    taken = [p for p, free in ((start, low), (end, high)) if p != free]
+    apart = float(log_odds(end) - log_odds(start)) / 9
+    kept: list[float] = []
+    for tick in _TICKS + _MORE:
+        if low <= tick <= high and all(abs(log_odds(tick) - log_odds(other)) > apart for other in [*kept, *taken]):
+            kept.append(tick)
+    kept.sort()
+    labels = [short(tick) for tick in kept]
+    if start < low:
+        kept, labels = [start, *kept], [f"<{_decade(low)}" if beyond[0] else "0", *labels]
+    if end > high:
+        kept, labels = [*kept, end], [*labels, f">{_decade(high)}" if beyond[1] else "1"]
+    return Axis(True, start, end, low, high, tuple(kept), tuple(labels))
+
+
+def short(p: float) -> str:
+    """A probability as a tick says it, near 0 and near 1 alike."""
+    if 1 - 0.99e-4 < p < 1:
+        return f"1-{short(1 - p)}"
+    return f"{p:.{3 if p < 0.99 else 4}g}".replace("e-0", "e-")
+
+
+def _decade(p: float) -> str:
+    """A probability whose odds are a power of ten, as if it were that power itself."""
+    return short(float(f"{p:.2g}") if p < 0.5 else 1 - float(f"{1 - p:.2g}"))

@@ -1,0 +1,82 @@
+"""The engines that hold frames. polars is asked itself; narwhals speaks its language for all others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def open_frame(frame: Any) -> Any:
+    """A frame of polars, or a narwhals frame of any other engine's."""
+    if type(frame).__module__.partition(".")[0] == "narwhals":
+        frame = frame.to_native()
+    if _is_polars(frame):
+        if hasattr(frame, "collect_schema"):
+            return frame
+    else:
+        try:
+            import narwhals as nw
+        except ImportError as error:
+            raise ImportError("Dataframes need narwhals: pip install 'truecal[frames]'") from error
+        try:
+            return nw.from_native(frame)
+        except TypeError:
+            pass
+    raise TypeError(
+        "`frame` must be a dataframe of pandas, polars, pyarrow, DuckDB, PySpark, Dask or Ibis, or a path; "
+        f"it is {type(frame).__name__}."
+    )
+
+
+def language(frame: Any) -> Any:
+    """The module whose `col`, `when`, `len`, ... an opened frame or series understands."""
+    if _is_polars(frame):
+        import polars
+
+        return polars
+    import narwhals
+
+    return narwhals
+
+
+def engine_of(frame: Any) -> str:
+    """The name of the engine behind an opened frame or series."""
+    return "polars" if _is_polars(frame) else str(frame.implementation.name).lower()
+
+
+def native(frame: Any) -> Any:
+    """The engine's own frame or series."""
+    return frame if _is_polars(frame) else frame.to_native()
+
+
+def is_lazy(frame: Any) -> bool:
+    """Whether an opened frame is a question that is still to be answered."""
+    return isinstance(frame, language(frame).LazyFrame)
+
+
+def brought_home(frame: Any) -> Any:
+    """A small frame in this process; DuckDB's, which are here, stay relations."""
+    engine = engine_of(frame)
+    if not is_lazy(frame) or engine == "duckdb":
+        return frame
+    return frame.collect(engine="streaming") if engine == "polars" else frame.collect()
+
+
+def count_distinct(frame: Any) -> Any:
+    """The different rows of a frame, each with how often it comes, as `n`; small, and in this process."""
+    pl, schema = language(frame), frame.collect_schema()
+    if engine_of(frame) == "dask":  # which gives rows to other groups where pandas holds -0.0 in columns of Arrow's
+        frame = frame.with_columns(*(pl.col(name) + 0.0 for name, kind in schema.items() if kind.is_float()))
+    return brought_home(frame.group_by(*schema).agg(pl.len().alias("n")))
+
+
+def collect(frame: Any, lists: tuple[str, ...] = ("by",)) -> dict[str, Any]:
+    """A small frame's columns, from wherever it is: arrays, or lists for names that begin as said."""
+    home = brought_home(frame)
+    if is_lazy(home):  # DuckDB: straight to NumPy, which needs no pyarrow and half the memory
+        columns = native(home).fetchnumpy()
+        return {name: c.tolist() if name.startswith(lists) else c for name, c in columns.items()}
+    return {name: home[name].to_list() if name.startswith(lists) else home[name].to_numpy() for name in home.columns}
+
+
+def _is_polars(frame: Any) -> bool:
+    return type(frame).__module__.partition(".")[0] == "polars"

@@ -1,0 +1,311 @@
+"""Which columns are the labels and the scores: by their names, then by the values of the first rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from truecal._errors import option
+from truecal.observations import as_tuple
+from truecal.reading import _files as files
+from truecal.reading._engines import is_lazy, language, open_frame
+
+Kind = Literal["binary", "fraction", "percentage", "number", "text"]
+Role = Literal["label", "score", "time"]
+ROWS = 10_000  # rows that are looked at
+# Names of one word or more that a column may go by, and the words that make a name likely.
+NAMES: dict[Role, set[str]] = {
+    "label": {
+        "y",
+        "label",
+        "labels",
+        "target",
+        "y_true",
+        "ytrue",
+        "truth",
+        "outcome",
+        "actual",
+        "observed",
+        "response",
+        "event",
+        "class",
+    },
+    "score": {
+        "p",
+        "prob",
+        "proba",
+        "probability",
+        "score",
+        "y_prob",
+        "y_proba",
+        "y_score",
+        "y_pred",
+        "yhat",
+        "y_hat",
+        "phat",
+        "p_hat",
+        "pred",
+        "prediction",
+        "predicted",
+        "predicted_probability",
+        "forecast",
+    },
+}
+LOOKS: dict[Role, str] = {
+    "label": "labels: 0 and 1 or truth values",
+    "score": "scores: probabilities between 0 and 1",
+    "time": "dates or times",
+}
+WORDS: dict[Role, set[str]] = {
+    "label": {"label", "target", "truth", "outcome", "actual"},
+    "score": {"p", "prob", "proba", "probability", "score", "pred", "prediction", "predicted", "phat", "forecast"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """The columns of labels and of scores, and which other columns could have been meant.
+
+    label, scores
+        The columns, given or guessed.
+    guessed
+        The roles that were guessed: "label", "score", both or none.
+    others
+        Columns whose names or values would do as a score, too.
+    """
+
+    label: str
+    scores: tuple[str, ...]
+    guessed: tuple[Role, ...] = ()
+    others: tuple[str, ...] = ()
+
+
+class UnclearColumns(ValueError):
+    """A column could not be guessed: `role` says which, `candidates` what it could be.
+
+    `near` has the columns that would do after a change, each with what it holds: the two values of labels that are not
+    0 and 1, or nothing for scores that seem to be percentages.
+    """
+
+    def __init__(
+        self,
+        role: Role,
+        candidates: Sequence[str],
+        columns: Sequence[str],
+        wanted: int = 1,
+        near: Mapping[str, Sequence[Any]] | None = None,
+    ) -> None:
+        self.role, self.candidates, self.wanted = role, tuple(candidates), wanted
+        self.near = dict(near or {}) if len(candidates) < wanted else {}
+        many = ("a column", "one column", "two columns")[min(wanted, 2) if candidates else 0]
+        if 0 < len(candidates) < wanted:
+            told = f"{many} must look like {LOOKS[role]}; only {', '.join(map(repr, candidates))} does."
+        elif candidates:
+            told = f"{many} must be meant, and these could be: {', '.join(map(repr, candidates))}."
+        else:
+            told = f"{many} must look like {LOOKS[role]}; of {', '.join(map(repr, columns))} none does."
+        super().__init__(f"{option(role)} cannot be guessed: {told}{self._hint()}")
+
+    def _hint(self) -> str:
+        if not self.near:
+            return ""
+        if self.role == "score":
+            names = ", ".join(map(repr, self.near))
+            return f"\n\nHint: {names} may hold percentages; divide them by 100 first, which no option does."
+        names = ", ".join(f"{name!r} holds {a!r} and {b!r}" for name, (a, b) in self.near.items())
+        how = f"give the column as {option('label')} and the positive one as {option('pos_label')}"
+        return f"\n\nHint: {names}; if these are labels, {how}."
+
+
+def guess_columns(
+    data: Any,
+    *,
+    label: str | None = None,
+    score: str | Sequence[str] | None = None,
+    models: int = 1,
+    format: str | None = None,
+) -> Guess:
+    """Guess which columns of a dataframe or of files are the labels and the scores; what is given stays.
+
+    Names come first, such as y, label or target and p, prob or score; then the values of the first rows: zeros and
+    ones, and fractions between them. Where several columns would do equally well nothing is guessed.
+
+    Parameters
+    ----------
+    data : dataframe or path
+        As in `evaluate`.
+    label, score : optional
+        Columns that are known.
+    models : int
+        How many columns of scores are looked for.
+    format : optional
+        Of files, where their names do not tell.
+
+    Raises
+    ------
+    UnclearColumns
+        Where no column or more than that would do; a `ValueError`.
+
+    Examples
+    --------
+    >>> import polars as pl, truecal
+    >>> frame = pl.DataFrame({"id": [1, 2, 3], "churned": [0, 1, 0], "p_churn": [0.1, 0.7, 0.2]})
+    >>> guess = truecal.reading.guess_columns(frame)
+    >>> guess.label, guess.scores
+    ('churned', ('p_churn',))
+    """
+    given = as_tuple(score)
+    if label is not None and given:
+        return Guess(label, given)
+    head = _head(data, format)
+    kinds = _kinds(head)
+    if any("." in name for name in kinds) and all(_is_number(name) for name in kinds):
+        raise ValueError(
+            f"The first line must name the columns; it holds {', '.join(kinds)}.\n\n"
+            "Hint: add a line above it, such as y,p."
+        )
+    free = [name for name in kinds if name not in (label, *given)]
+    guessed: tuple[Role, ...] = ()
+    if label is None:
+        tiers = [
+            _named("label", free, kinds, ("binary", "text")),
+            [name for name in free if kinds[name] == "binary" and not _is_named("score", name)],
+            _named("label", free, kinds, ("percentage", "number")),
+        ]
+        (label,) = _first(
+            "label", tiers, kinds, 1, _two_valued(head, [name for name in free if kinds[name] in ("text", "number")])
+        )
+        guessed += ("label",)
+    others: tuple[str, ...] = ()
+    if not given:
+        free = [name for name in free if name != label]
+        fractions = [name for name in free if kinds[name] == "fraction"]
+        tiers = [
+            _named("score", free, kinds, ("fraction",)),
+            [name for name in fractions if _is_named("score", name)],
+            fractions,
+            _named("score", free, kinds, ("percentage", "number")),
+        ]
+        near = {name: () for name in free if kinds[name] == "percentage"}
+        given = _first("score", tiers, kinds, models, near)
+        guessed += ("score",)
+        others = tuple(name for name in fractions if name not in given)
+    return Guess(label, given, guessed, others)
+
+
+def guess_time(data: Any, *, format: str | None = None) -> str:
+    """The one column of a dataframe or of files that holds dates or times; `UnclearColumns` where there is not one.
+
+    Examples
+    --------
+    >>> import datetime, polars as pl, truecal
+    >>> truecal.reading.guess_time(pl.DataFrame({"y": [0], "p": [0.1], "day": [datetime.date(2026, 1, 31)]}))
+    'day'
+    """
+    if files.is_path(data):
+        data = files.open_files(data, format=format, dates=True).frame
+    frame = open_frame(data)
+    pl, schema = language(frame), frame.collect_schema()
+    found = [name for name, kind in schema.items() if kind in (pl.Date, pl.Datetime)]
+    if len(found) != 1:
+        raise UnclearColumns("time", found, list(schema))
+    return str(found[0])
+
+
+def refuse_swapped(kinds: Mapping[str, Kind], label: str, scores: Iterable[str]) -> None:
+    """Refuse labels and scores that are each other's columns, by what `look` found in them."""
+    for score in scores:
+        if kinds.get(label) == "fraction" and kinds.get(score) == "binary":
+            raise ValueError(
+                f"{option('label')} and {option('score')} seem to be swapped: {label!r} holds fractions, "
+                f"{score!r} only 0 and 1.\n\n"
+                f"Hint: give {score!r} as {option('label')} and {label!r} as {option('score')}."
+            )
+
+
+def look(data: Any, format: str | None = None) -> dict[str, Kind]:
+    """What the first rows of each column hold; columns that can be neither label nor score are left out."""
+    return _kinds(_head(data, format))
+
+
+def _head(data: Any, format: str | None) -> Any:
+    """The first rows, in this process."""
+    if files.is_path(data):
+        source = files.open_files(data, format=format)
+        with source.explained():
+            data = source.frame.head(ROWS).collect()
+    frame = open_frame(data).head(ROWS)
+    frame = frame.collect() if is_lazy(frame) else frame
+    if not len(frame):
+        raise ValueError("The data must hold at least one row; they hold none.")
+    return frame
+
+
+def _kinds(frame: Any) -> dict[str, Kind]:
+    found = {name: _kind(frame[name]) for name in frame.columns}
+    return {name: kind for name, kind in found.items() if kind is not None}
+
+
+def _kind(column: Any) -> Kind | None:
+    pl = language(column)
+    if column.dtype == pl.Boolean:
+        return "binary"
+    if not column.dtype.is_numeric():
+        return "text" if column.dtype == pl.String and column.drop_nulls().n_unique() == 2 else None
+    values = column.drop_nulls().to_numpy().astype(np.float64)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return None
+    if np.isin(values, (0.0, 1.0)).all():
+        return "binary"
+    if values.min() < 0 or values.max() > 100:
+        return "number"
+    if values.max() <= 1:
+        return "fraction"
+    return "percentage" if (values % 1 > 0).any() else "number"  # whole ones may as well be ages or counts
+
+
+def _two_valued(frame: Any, names: Iterable[str]) -> dict[str, Sequence[Any]]:
+    """The columns that hold two values, whatever these are, and the values in order."""
+    found = {name: frame[name].drop_nulls().unique() for name in names}
+    return {name: sorted(values.to_list()) for name, values in found.items() if len(values) == 2}
+
+
+def _first(
+    role: Role, tiers: list[list[str]], kinds: dict[str, Kind], wanted: int, near: Mapping[str, Sequence[Any]]
+) -> tuple[str, ...]:
+    """As many candidates as wanted, from the first tiers that have that many; not if they have more."""
+    found: list[str] = []
+    for tier in tiers:
+        found = list(dict.fromkeys([*found, *tier]))
+        if len(found) == wanted:
+            return tuple(found)
+        if len(found) > wanted:
+            break
+    raise UnclearColumns(role, found, list(kinds), wanted, near)
+
+
+def _named(role: Role, names: Iterable[str], kinds: dict[str, Kind], allowed: tuple[Kind, ...]) -> list[str]:
+    return [name for name in names if kinds[name] in allowed and _plain(name) in NAMES[role]]
+
+
+def _is_named(role: Role, name: str) -> bool:
+    return _plain(name) in NAMES[role] or not WORDS[role].isdisjoint(_plain(name).split("_"))
+
+
+def _plain(name: str) -> str:
+    """A name in lower case with underscores between its words: YProb and "y prob" are y_prob."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

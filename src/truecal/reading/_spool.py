@@ -1,0 +1,248 @@
+"""Observations that arrive in batches: packed as they come, sorted once, in the memory of one integer a row.
+
+Where many rows share their scores they are counted at once, or folded into a tally on the way. Where they outgrow the
+memory allowed they go to disk: every full buffer is sorted and cut at the same keys, so that each piece of the key
+range gathers in a file of its own; at the end the pieces are sorted one after another into one file, which is then read
+as if it were memory.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from truecal import _kernel
+from truecal.observations import (
+    TIED,
+    AnyArray,
+    GridTally,
+    Sorted,
+    SortedRows,
+    Tally,
+    Ties,
+    group_keys,
+    pack_keys,
+    sort_keys,
+)
+
+FOLD = 1 << 20  # rows between looks at how many of them share their scores
+MEMORY = 4 << 30
+
+
+def packed(score: AnyArray, label: AnyArray) -> AnyArray | None:
+    """Rows as keys; None if a score or a label is not what it must be."""
+    key, *fine = pack_keys(score, label)
+    return key if all(fine) else None
+
+
+class Spool:
+    """A growing column of keys.
+
+    Parameters
+    ----------
+    memory : int
+        The bytes that keys may take; beyond, they go to a temporary folder, which vanishes with the data.
+    bits : int, optional
+        Keep the cells of a grid of so many bits instead of the scores; they need no disk.
+    count : bool
+        Count rows as long as many are the same, in a table of up to 4 MB.
+    """
+
+    def __init__(self, memory: int = MEMORY, bits: int | None = None, *, count: bool = True) -> None:
+        self._memory, self._bits = memory, bits
+        self._keys: AnyArray = np.empty(0, dtype=np.int32)
+        self._used = 0
+        self._tally: Tally | GridTally | None = None
+        self._ties = Ties() if count else None
+        self._folding = True
+        self._disk: _Disk | None = None
+
+    def take(self, score: AnyArray, label: AnyArray) -> int:
+        """Take a batch of rows in, from the first on; how many: all, unless some are not a score in [0, 1] and a
+        label."""
+        counted = 0 if self._ties is None else self._ties.add(score, label)
+        if counted == len(score):
+            return counted
+        keys = packed(score[counted:], label[counted:])
+        if keys is None:
+            return counted
+        self._settle()
+        self.add(keys)
+        return len(score)
+
+    def add(self, keys: AnyArray) -> None:
+        """Take a batch of keys in, as `packed` makes them."""
+        if keys.dtype != self._keys.dtype:
+            if keys.dtype == np.int64:
+                self._widen()
+            else:
+                keys = _widened(keys)
+        end = self._used + len(keys)
+        most = max(self._memory // self._keys.itemsize // 2, 1)  # as much again goes into the sorting of pieces
+        if self._used and end > most:
+            self._spill() if self._bits is None else self._fold()
+            end = len(keys)
+        if end > len(self._keys):  # realloc, which moves pages and copies nothing
+            self._keys.resize(max(end, min(2 * len(self._keys), most)), refcheck=False)
+        self._keys[self._used : end] = keys
+        self._used = end
+        if self._folding and end >= FOLD:
+            self._fold()
+
+    def gathered(self) -> Sorted | GridTally:
+        """All of it at the end, in whatever form is smallest: the spool is used up."""
+        self._settle()
+        if self._bits is not None:
+            if self._used or self._tally is None:
+                self._fold()
+            return cast(GridTally, self._tally)
+        if self._disk is not None:
+            self._spill()
+            self._keys = np.empty(0, dtype=self._keys.dtype)
+            return SortedRows(self._disk.gather(self._memory))
+        self._keys.resize(self._used, refcheck=False)
+        sort_keys(self._keys)
+        if self._tally is None:
+            return SortedRows(self._keys)
+        tally = cast(Tally, self._tally)
+        return tally + group_keys(self._keys) if self._used else tally
+
+    def _settle(self) -> None:
+        """End the counting: what was counted becomes a tally, or keys."""
+        ties, self._ties = self._ties, None
+        if ties is None or not ties.rows:
+            return
+        keys, counts = ties.found()
+        if not ties.tied:
+            rows = np.repeat(keys, counts)
+            self.take((rows >> 1).view(np.float64), (rows & 1).astype(np.uint8))
+            return
+        tally = group_keys(keys, counts)
+        self._tally = tally if self._bits is None else GridTally.of(tally, self._bits)
+        if not _kernel.fits_float(tally.score):
+            self._widen()
+
+    def _fold(self) -> None:
+        keys = self._keys[: self._used]
+        sort_keys(keys)
+        if self._bits is None:
+            self._folding = _kernel.count_groups(keys) * TIED <= self._used
+            if not self._folding:
+                return
+        found: Any = group_keys(keys) if self._bits is None else GridTally.of(SortedRows(keys), self._bits)
+        self._tally = found if self._tally is None else self._tally + found
+        self._used = 0
+
+    def _spill(self) -> None:
+        """Move the keys to disk, and what was folded before with them."""
+        keys = self._keys[: self._used]
+        sort_keys(keys)
+        if self._disk is None:
+            self._disk = _Disk(keys)
+        self._disk.add(keys)
+        self._used = 0
+        if isinstance(self._tally, Tally):
+            for part in _unfolded(self._tally, keys.dtype):
+                self._disk.add(part)
+            self._tally = None
+
+    def _widen(self) -> None:
+        self._keys = _widened(self._keys[: self._used])
+        if self._disk is not None:
+            self._disk.widen()
+
+
+class _Disk:
+    """Keys on disk: a file for each piece of the key range, cut so that the first keys fall into equal pieces."""
+
+    PIECES = 64
+
+    def __init__(self, first: AnyArray) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="truecal-")
+        self.kind = first.dtype
+        cuts = first[np.linspace(0, len(first), self.PIECES + 1).astype(np.int64)[1:-1]]
+        self.edges = np.unique(np.concatenate([cuts, cuts + 1]))  # a key with many rows gets a piece of its own
+
+    @property
+    def pieces(self) -> list[Path]:
+        return [Path(self.folder.name) / f"{i}.keys" for i in range(len(self.edges) + 1)]
+
+    def add(self, keys: AnyArray) -> None:
+        """Append sorted keys to their pieces."""
+        cuts = np.searchsorted(keys, self.edges).tolist()
+        for place, (begin, end) in zip(self.pieces, pairwise([0, *cuts, len(keys)]), strict=True):
+            _append(place, keys[begin:end])
+
+    def widen(self) -> None:
+        self.edges, self.kind = _widened(self.edges), np.dtype(np.int64)
+        for place in self.pieces:
+            _widened(np.fromfile(place, dtype=np.int32)).tofile(place)
+
+    def gather(self, memory: int) -> AnyArray:
+        """All keys sorted, in a file that is read as if it were memory and vanishes with the array."""
+        whole = Path(self.folder.name) / "sorted.keys"
+        for keys in self.sorted_parts(memory):
+            _append(whole, keys)
+        mapped = np.memmap(whole, dtype=self.kind, mode="r")
+        self.folder.cleanup()  # the mapping keeps the data until it is let go
+        return mapped
+
+    def sorted_parts(self, memory: int) -> Iterator[AnyArray]:
+        """All keys in order, as many at a time as memory allows."""
+        for place in self.pieces:
+            if place.stat().st_size <= memory:
+                keys = np.fromfile(place, dtype=self.kind)
+                sort_keys(keys)
+                yield keys
+            else:  # the first keys let expect fewer: the same again, for this piece alone
+                yield from _split_again(np.memmap(place, dtype=self.kind, mode="r"), memory)
+            place.unlink()
+
+
+def _split_again(keys: AnyArray, memory: int) -> Iterator[AnyArray]:
+    step = max(memory // keys.itemsize // 2, 2)
+    chunks = [keys[begin : begin + step] for begin in range(0, len(keys), step)]
+    if all(chunk.min() == chunk.max() == keys[0] for chunk in chunks):
+        yield from chunks
+        return
+    disk: _Disk | None = None
+    for chunk in map(np.array, chunks):
+        sort_keys(chunk)
+        disk = disk or _Disk(chunk)
+        disk.add(chunk)
+    if disk is not None:
+        yield from disk.sorted_parts(memory)
+        disk.folder.cleanup()
+
+
+def _append(place: Path, keys: AnyArray) -> None:
+    with open(place, "ab") as file:
+        keys.tofile(file)
+
+
+def _unfolded(tally: Tally, kind: np.dtype[Any]) -> Iterator[AnyArray]:
+    """The keys of a tally's rows in order, some at a time."""
+    for begin in range(0, len(tally), FOLD):
+        score, n, pos = (column[begin : begin + FOLD] for column in tally.entries)
+        keys = np.empty((len(score), 2), dtype=kind)
+        for label in (0, 1):
+            part = np.empty(len(score), dtype=kind)
+            exact = score.astype(np.float32) if kind == np.int32 else score
+            _kernel.pack(exact, np.full(len(score), label, np.uint8), part)
+            keys[:, label] = part
+        counts = np.stack([n - pos, pos], axis=1).ravel()
+        keys = keys.ravel()
+        for first in range(0, len(keys), 1024):  # a key may stand for very many rows
+            yield np.repeat(keys[first : first + 1024], counts[first : first + 1024])
+
+
+def _widened(keys: AnyArray) -> AnyArray:
+    """Keys of single precision with scores of double precision."""
+    wide = np.empty(len(keys), dtype=np.int64)
+    _kernel.pack((keys >> 1).view(np.float32).astype(np.float64), (keys & 1).astype(np.uint8), wide)
+    return wide

@@ -1,0 +1,3 @@
+"""One HTML page of results."""
+
+from truecal.reporting._reports import report as report

@@ -1,0 +1,32 @@
+"""What was found, as values: results and tables."""
+
+from truecal.results._drift_table import BOTH as BOTH
+from truecal.results._drift_table import CALIBRATION as CALIBRATION
+from truecal.results._drift_table import INCOMPLETE as INCOMPLETE
+from truecal.results._drift_table import PREVALENCE as PREVALENCE
+from truecal.results._drift_table import TOO_SMALL as TOO_SMALL
+from truecal.results._drift_table import DriftTable as DriftTable
+from truecal.results._result import ClassResults as ClassResults
+from truecal.results._result import Result as Result
+from truecal.results._result import describe_bins as describe_bins
+from truecal.results._result import describe_interval as describe_interval
+from truecal.results._result import describe_metric as describe_metric
+from truecal.results._result import format_value as format_value
+from truecal.results._result import name_metric as name_metric
+from truecal.results._result import name_test as name_test
+from truecal.results._shapes import DECADE as DECADE
+from truecal.results._shapes import Histogram as Histogram
+from truecal.results._shapes import Outline as Outline
+from truecal.results._shapes import Ranked as Ranked
+from truecal.results._shapes import Scores as Scores
+from truecal.results._shapes import Shape as Shape
+from truecal.results._shapes import from_decades as from_decades
+from truecal.results._shapes import log_odds as log_odds
+from truecal.results._shapes import spaced as spaced
+from truecal.results._table import FRAMES as FRAMES
+from truecal.results._table import Adjustment as Adjustment
+from truecal.results._table import BinTable as BinTable
+from truecal.results._table import adjusted as adjusted
+from truecal.results._table import as_frame as as_frame
+from truecal.results._table import exact_interval as exact_interval
+from truecal.results._table import ratios as ratios

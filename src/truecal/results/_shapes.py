@@ -1,0 +1,240 @@
+"""What pictures need of the predictions, in a size that does not depend on their number.
+
+Counts on grids of fixed length, found by searching the tally for the grid's edges: no prediction is transformed, and
+a hundred million of them give the same few numbers as ten thousand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from truecal import _kernel
+from truecal.metrics import Partition
+from truecal.observations import Bools, Floats, Ints, Sorted, Tally
+
+CELLS = 60
+POINTS = 24
+MOST_OUTLINED = 2000
+FLOOR = 1e-9  # scores nearer to 0 or 1 are drawn as if they were this near on a logit axis
+DECADE = np.log(10)
+
+
+class _Arrays:
+    """Equality for dataclasses of arrays."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        pairs = [(getattr(self, part.name), getattr(other, part.name)) for part in fields(self)]  # type: ignore[arg-type]
+        return all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _hold(self, kinds: dict[str, Any]) -> None:
+        for name, kind in kinds.items():
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=kind))
+
+
+class Ranked:
+    """Sorted observations that say where scores are among their entries, and how many observations come before."""
+
+    __slots__ = ("_ranks", "data")
+
+    def __init__(self, data: Sorted) -> None:
+        self.data = data
+        self._ranks: Ints | None = None  # entries are rows
+        if isinstance(data, Tally) and data.total > len(data):
+            self._ranks = np.zeros(len(data) + 1, dtype=np.int64)
+            np.cumsum(data.n, out=self._ranks[1:])
+
+    def __len__(self) -> int:
+        return len(self.data.entries[0])
+
+    def score(self, places: Ints) -> Floats:
+        """The scores of entries."""
+        return _kernel.scores_at(self.data.entries, np.ascontiguousarray(places))
+
+    def find(self, score: Floats) -> Ints:
+        """The first entries with at least these scores."""
+        flat = np.ascontiguousarray(score, dtype=np.float64).ravel()
+        return _kernel.locate(self.data.entries, flat, False).reshape(np.shape(score))
+
+    def before(self, places: Ints) -> Ints:
+        """How many observations come before entries."""
+        return places if self._ranks is None else np.asarray(self._ranks[places])
+
+    def inner(self) -> tuple[int, int]:
+        """The entries that are neither exactly 0 nor exactly 1."""
+        after = _kernel.locate(self.data.entries, np.array([0.0]), True)
+        return int(after[0]), int(self.find(np.array([1.0]))[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histogram(_Arrays):
+    """Observations between neighbouring `edges`, which are scores; every counted observation is in a cell."""
+
+    edges: Floats
+    n: Ints
+
+    def __post_init__(self) -> None:
+        self._hold({"edges": np.float64, "n": np.int64})
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """All predictions: the exact zeros and ones among them, and histograms evenly spaced in the score (`linear`) and
+    in its log-odds (`logit`, without the exact zeros and ones).
+
+    The edges of `logit` are multiples of a power of two of a decade of odds, whatever the data: every histogram whose
+    range holds odds of 1e-5 has an edge there, and counts what lies beyond exactly.
+    """
+
+    zeros: int
+    ones: int
+    linear: Histogram
+    logit: Histogram
+
+    @classmethod
+    def of(cls, data: Ranked) -> Scores:
+        """The predictions of sorted observations."""
+        first, last = data.inner()
+        begin, end, total = data.before(np.array([first, last, len(data)])).tolist()
+        zeros, ones = begin, total - end
+        linear, logit = (_histogram(data, scale) for scale in (False, True))
+        return cls(zeros, ones, linear, logit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outline(_Arrays):
+    """The predictions of each bin on one scale.
+
+    low, high
+        The bin's smallest and largest prediction; on the logit scale of those between 0 and 1, NaN if there are none.
+    width
+        For each bin, the density of its predictions at points evenly spaced from low to high, in thousandths of the
+        largest.
+    too_low, too_high
+        For each cell of the histogram of all predictions, how many are rejected as too low and as too high.
+    """
+
+    low: Floats
+    high: Floats
+    width: Ints
+    too_low: Ints
+    too_high: Ints
+
+    def __post_init__(self) -> None:
+        integers = dict.fromkeys(("width", "too_low", "too_high"), np.int64)
+        self._hold({"low": np.float64, "high": np.float64, **integers})
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The outlines of a table's bins, evenly spaced in the score and in its log-odds."""
+
+    linear: Outline
+    logit: Outline
+
+    @classmethod
+    def of(cls, data: Ranked, scores: Scores, partition: Partition, rejected: tuple[Ints, Ints]) -> Shape:
+        """The shape of bins of which so many observations are rejected as too low and as too high."""
+        outlines = []
+        for logit in (False, True):
+            grid = (scores.logit if logit else scores.linear).edges
+            first, last = data.inner() if logit else (0, len(data))
+            cuts = data.before(_places(data, grid, first, last))
+            sides = _between(cuts, data.before(partition.starts), *rejected)
+            outlines.append(Outline(*_outline(data, partition.starts, logit), *sides))
+        return cls(*outlines)
+
+
+def log_odds(p: Floats | float) -> Floats:
+    """log(p / (1 - p)) with p kept `FLOOR` away from 0 and 1."""
+    kept = np.clip(p, FLOOR, 1 - FLOOR)
+    return np.asarray(np.log(kept) - np.log1p(-kept))
+
+
+def from_decades(decades: Floats | float) -> Floats:
+    """The probabilities whose odds are these powers of ten."""
+    return np.asarray(1 / (1 + np.exp(-DECADE * np.asarray(decades))))
+
+
+def spaced(low: Floats | float, high: Floats | float, points: int, logit: bool) -> Floats:
+    """Scores evenly spaced on a scale, a row for each pair of ends."""
+    if not logit:
+        return np.asarray(np.linspace(low, high, points, axis=-1))
+    return np.asarray(1 / (1 + np.exp(-np.linspace(log_odds(low), log_odds(high), points, axis=-1))))
+
+
+def _places(data: Ranked, edges: Floats, first: int | Ints, last: int | Ints) -> Ints:
+    """The entries at which cells begin: all entries from first to last are in a cell, whatever rounding did."""
+    places = data.find(edges)
+    places[..., 0], places[..., -1] = first, last
+    low, high = np.asarray(first), np.asarray(last)
+    return np.clip(places, low[..., None], high[..., None])
+
+
+def _histogram(data: Ranked, logit: bool) -> Histogram:
+    first, last = data.inner() if logit else (0, len(data))
+    low, high = data.score(np.array([first, last - 1])) if last > first else np.array([0.5, 0.5])
+    if low == high and not logit:
+        low, high = max(low - 0.01, 0.0), min(low + 0.01, 1.0)
+    edges = _decades(low, high) if logit else spaced(low, high, CELLS + 1, logit)
+    return Histogram(edges, np.diff(data.before(_places(data, edges, first, last))))
+
+
+def _decades(low: float, high: float) -> Floats:
+    """Some 40 to 80 cells from low to high, of a power of two of a decade; fewer if these are close."""
+    start, end = log_odds(np.array([low, high])) / DECADE
+    step = 2.0 ** np.floor(np.log2(max(end - start, 0.5) / 40))
+    first = np.floor(start / step)
+    return from_decades(step * np.arange(first, max(np.ceil(end / step), first + 1) + 1))
+
+
+def _outline(data: Ranked, starts: Ints, logit: bool) -> tuple[Floats, Floats, Ints]:
+    first, last = starts[:-1], starts[1:]
+    if logit:
+        inner = data.inner()
+        first, last = np.clip(first, *inner), np.clip(last, *inner)
+    held = last > first
+    first, last = first[held], last[held]
+    low, high = np.full((2, len(held)), np.nan)
+    low[held], high[held] = data.score(first), data.score(last - 1)
+    points = POINTS if len(held) <= MOST_OUTLINED else 2
+    width = np.zeros((len(held), points), dtype=np.int64)
+    edges = spaced(low[held], high[held], points + 1, logit)
+    width[held] = _smoothed(np.diff(data.before(_places(data, edges, first, last))), low[held] == high[held])
+    return low, high, width
+
+
+def _smoothed(n: Ints, flat: Bools) -> Ints:
+    """Counts as thousandths of their largest, after averaging neighbours."""
+    density = n.astype(np.float64)
+    for _ in range(2):
+        wide = np.pad(density, ((0, 0), (1, 1)), mode="edge")
+        density = (wide[:, :-2] + 2 * wide[:, 1:-1] + wide[:, 2:]) / 4
+    density[flat] = 1.0
+    return np.asarray(np.rint(1000 * density / density.max(axis=1, keepdims=True)), dtype=np.int64)
+
+
+def _between(cuts: Ints, begins: Ints, too_low: Ints, too_high: Ints) -> tuple[Ints, Ints]:
+    """Rejected observations between row ranks: too low are a bin's first ones, too high its last.
+
+    (But for the rare holes of an exact test, which move a few within their bin.)
+    """
+
+    def count(steps: Ints, turns: Ints) -> Ints:
+        knots = np.stack([begins[:-1], turns, begins[1:]], axis=1).ravel()
+        seen = np.interp(cuts, knots, np.cumsum(steps))
+        return np.asarray(np.diff(np.rint(seen)), dtype=np.int64)
+
+    nothing = np.zeros_like(too_low)
+    return (
+        count(np.stack([nothing, too_low, nothing], axis=1).ravel(), begins[:-1] + too_low),
+        count(np.stack([nothing, nothing, too_high], axis=1).ravel(), begins[1:] - too_high),
+    )

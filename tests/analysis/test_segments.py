@@ -1,0 +1,168 @@
+import numpy as np
+import pytest
+
+import truecal
+from truecal import Metric, Quantile, Tally, Uniform
+from truecal.analysis import _segments as module
+from truecal.metrics import Gap
+
+
+def segments(rng, count, rows=800, wrong=()):
+    out = {}
+    for i in range(count):
+        p = rng.beta(1, 9, rows)
+        truth = np.minimum(1, 1.8 * p) if i in wrong else p
+        out[(f"s{i}",)] = Tally.from_arrays(rng.random(rows) < truth, p)
+    return out
+
+
+def test_wrong_segments_are_found_and_right_ones_left_alone(rng):
+    tallies = segments(rng, 30, 3000, wrong=(4, 17))
+    found = truecal.analysis.judge_segments(tallies, random_state=0, replicates=999, threads=2)
+    assert {key for key, p in zip(found.segment, found.p_adjusted, strict=True) if p < 0.05} == {("s4",), ("s17",)}
+    assert set(found.worst(2)) == {("s4",), ("s17",)}
+    assert found.too_low[4] > 5 * found.too_high[4]  # understated
+
+
+def test_each_row_is_the_segments_own_result(rng):
+    tallies = segments(rng, 3)
+    found = truecal.analysis.judge_segments(tallies, random_state=0, adjust=None)
+    for i, tally in enumerate(tallies.values()):
+        result = truecal.analysis.evaluate_tally(tally)
+        assert found.value[i] == pytest.approx(result["tce"])
+        assert found.prevalence[i] == result.prevalence
+        assert found.mean[i] == pytest.approx(np.average(tally.score, weights=tally.n))
+        assert found.too_low[i] == result.bins.too_low.sum() / result.n
+        assert found.excess[i] == pytest.approx(found.value[i] - found.by_chance[i])
+    np.testing.assert_array_equal(found.p_adjusted, found.p_value)
+    below, above = truecal.inference.detectable_rates(found.n, found.mean)
+    np.testing.assert_array_equal(found.seen_below, below)
+    np.testing.assert_array_equal(found.seen_above, above)
+
+
+def test_segments_without_events_of_one_class_or_one_row_have_an_answer(rng):
+    p = rng.beta(1, 99, 500)
+    tallies = {
+        ("none",): Tally.from_arrays(np.zeros(500), p),
+        ("all",): Tally.from_arrays(np.ones(500), p),
+        ("one",): Tally.from_arrays([0], [0.3]),
+    }
+    found = truecal.analysis.judge_segments(tallies, random_state=0)
+    assert found.positives.tolist() == [0, 500, 0]
+    assert found.p_value[1] == 1 / 200
+    assert found.p_value[2] == 1
+    assert np.isnan(found.seen_below[2])  # a single row with 0.3 can refute nothing from below
+    columns = (found.value, found.by_chance, found.excess, found.p_value, found.p_adjusted)
+    assert all(np.isfinite(column).all() for column in columns)
+
+
+def test_the_share_of_false_alarms_is_kept_over_many_segments(rng):
+    """500 right segments: none after Holm's adjustment in most runs, about 5 % before (within four standard errors)."""
+    found = truecal.analysis.judge_segments(segments(rng, 500, 200), replicates=99, random_state=0, threads=2)
+    assert np.mean(found.p_value <= 0.05) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 500)
+    assert (found.p_adjusted < 0.05).sum() == 0
+
+
+def test_any_metric_and_any_library(need, rng):
+    tallies = segments(rng, 4)
+    found = truecal.analysis.judge_segments(tallies, Metric(Quantile(5), Gap()), random_state=0)
+    assert found.value[2] == pytest.approx(Metric(Quantile(5), Gap())(tallies["s2",]))
+    for library in ("pandas", "polars", "pyarrow"):
+        need(library)
+        frame = found.to_frame(library)
+        assert list(frame["segment"].to_pylist() if library == "pyarrow" else frame["segment"]) == [
+            "s0",
+            "s1",
+            "s2",
+            "s3",
+        ]
+    with pytest.raises(ValueError, match="must hold at least one segment"):
+        truecal.analysis.judge_segments({})
+
+
+def test_from_a_frame_to_its_segments(need, rng):
+    need("narwhals")
+    pl = need("polars")
+    p = rng.beta(1, 9, 9000)
+    country = rng.choice(["de", "fr", "it"], 9000)
+    truth = np.where(country == "fr", np.minimum(1, 2 * p), p)
+    frame = pl.DataFrame({"y": rng.random(9000) < truth, "p": p, "country": country})
+    found = truecal.analysis.judge_segments(
+        truecal.reading.tally_segments(frame, label="y", score="p", by="country"), random_state=0
+    )
+    assert found.segment == (("de",), ("fr",), ("it",))
+    assert (found.p_adjusted < 0.05).tolist() == [False, True, False]
+
+
+def test_many_segments_can_still_raise_an_alarm_and_the_worst_are_shown(rng):
+    """40 segments under Holm need p-values of 0.05 / 40, which 199 replicates cannot reach: the worst one gets more."""
+    tallies = segments(rng, 40, 1500, wrong=(7,))
+    found = truecal.analysis.judge_segments(tallies, random_state=0)
+    assert found.replicates == 800
+    assert [key for key, p in zip(found.segment, found.p_adjusted, strict=True) if p < 0.05] == [("s7",)]
+    text = repr(found).splitlines()
+    assert text[0] == "40 segments, the worst 20 first; 1 beyond what chance explains (adjusted p-value at most 0.05)"
+    assert text[2].split()[:2] == ["s7", "1,500"]
+    assert len(text) == 22
+
+
+@pytest.mark.filterwarnings("ignore:.* segments are too small")
+def test_small_segments_are_held_against_all_their_labels_and_nothing_is_drawn(monkeypatch):
+    """A positive of score 0.02 is refuted, since 0.02 <= 0.05; nothing else can be. So by chance 2 % of 100 %."""
+    monkeypatch.setattr(module, "refer_further", None)
+    tallies = {
+        ("refuted",): Tally.from_arrays([1], [0.02]),
+        ("right",): Tally.from_arrays([0], [0.02]),
+        ("mute",): Tally.from_arrays([1], [0.4]),
+        ("impossible",): Tally.from_arrays([1], [0.0]),
+    }
+    found = truecal.analysis.judge_segments(tallies, adjust=None)
+    assert found.value.tolist() == [100, 0, 0, 100]
+    assert found.by_chance == pytest.approx([2, 2, 0, 0])
+    assert found.excess == pytest.approx([98, -2, 0, 100])
+    assert found.p_value == pytest.approx([0.02, 1, 1, 0])
+    assert found.p_value[1] == found.p_value[2] == 1
+    # 2 of 3 at 0.3, and 1 of 1 at 0.6, in one bin of mean 1.5 / 4: a gap of 0.375, which 0, 3 and 4 positives reach
+    one_bin = Metric(Uniform(1), Gap())
+    found = truecal.analysis.judge_segments({("a",): Tally([0.3, 0.6], [3, 1], [2, 1])}, one_bin, adjust=None)
+    chances = np.convolve([0.343, 0.441, 0.189, 0.027], [0.4, 0.6])
+    gaps = np.abs(np.arange(5) / 4 - 0.375)
+    assert found.p_value[0] == pytest.approx(chances[[0, 3, 4]].sum())
+    assert found.by_chance[0] == pytest.approx(chances @ gaps)
+
+
+@pytest.mark.filterwarnings("ignore:.* segments are too small")
+def test_what_all_labels_give_is_what_many_draws_come_to(rng):
+    """The mean of 20,000 draws and the share that reach the value, within four standard errors."""
+    p = rng.beta(0.5, 5, 6)
+    tally = Tally.from_arrays([0, 1, 0, 0, 1, 0], p)
+    for metric in (truecal.metrics.METRICS["tce"], truecal.metrics.METRICS["ece"]):
+        found = truecal.analysis.judge_segments({(): tally}, metric)
+        drawn = truecal.inference.null_reference(tally, {"": metric}, replicates=20_000, random_state=0)[""]
+        assert found.by_chance[0] == pytest.approx(drawn.mean, abs=4 * 50 / 20_000**0.5)  # at most 50 % each
+        assert found.p_value[0] == pytest.approx(drawn.p_value, abs=4 * 0.5 / 20_000**0.5)
+
+
+def test_segments_with_more_labels_than_draws_are_drawn_as_before(rng):
+    """Small neighbours take no draws from the others, which have seeds of their own."""
+    large = segments(rng, 3, 300)
+    small = {(f"t{i}",): Tally.from_arrays([0, 1], [0.3, 0.6]) for i in range(2)}
+    alone = {("a",): Tally.from_arrays(rng.random(9) < 0.5, rng.random(9))}  # 512 sets of labels
+    both = truecal.analysis.judge_segments(large | small | alone, replicates=199, random_state=0)
+    seeds = truecal.inference._replicates.draw_seeds(0, 6).tolist()
+    for i, tally in ((0, large["s0",]), (2, large["s2",]), (5, alone["a",])):
+        drawn = module.refer_further(tally, module.TCE, 199, seeds[i], 1)
+        assert (both.by_chance[i], both.p_value[i]) == (drawn.mean, drawn.p_value)
+    np.testing.assert_allclose(both.p_adjusted, truecal.results._table.adjusted(both.p_value, "holm"))
+
+
+def test_segments_too_small_for_any_alarm_are_warned_of(rng):
+    """Among 30, a positive of score 0.01 has an adjusted p-value of 0.3; alone it is refuted at 0.05."""
+    tallies = {(i,): Tally.from_arrays([0], [0.01]) for i in range(30)}
+    told = "30 of 30 segments are too small to be found wrong among so many, whatever their labels"
+    with pytest.warns(UserWarning, match=told):
+        truecal.analysis.judge_segments(tallies)
+    assert len(truecal.analysis.judge_segments(tallies, adjust=None)) == 30
+    with pytest.warns(UserWarning, match="2 of 3 segments are too small to be found wrong, whatever their labels"):
+        truecal.analysis.judge_segments({(p,): Tally.from_arrays([0], [p]) for p in (0.01, 0.3, 0.5)}, adjust=None)
+    assert len(truecal.analysis.judge_segments(segments(rng, 2) | dict(list(tallies.items())[:2]), replicates=9)) == 4

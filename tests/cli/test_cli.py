@@ -1,0 +1,342 @@
+"""The command line's answers, against the functions of the library that they come from."""
+
+import csv
+import gzip
+import io
+import json
+import shlex
+import subprocess
+import sys
+
+import pytest
+from command import environment, predictions, run, write_csv
+
+import truecal
+from truecal import demo
+from truecal.cli import _arguments as arguments
+from truecal.cli import _options as options
+from truecal.reading import _files as files
+from truecal.reading import _query as query
+from truecal.results import Result
+
+COLUMNS = {"label": "y", "score": "p"}
+METRICS = ["tce", "ece", "ace"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cli")
+
+
+@pytest.fixture(scope="module")
+def data(folder):
+    return write_csv(folder / "preds.csv", predictions())
+
+
+@pytest.fixture(scope="module")
+def expected(data):
+    return truecal.evaluate(data, **COLUMNS, metrics=METRICS, reference=199, random_state=0)
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_score_prints_values_beside_chance_with_units(data, expected):
+    done = run("score", data)
+    assert done.returncode == 0
+    assert done.stderr == "note: guessed --label y --score p (more could be a score, too)\n"
+    table = done.stdout.split("\n\n")[1]
+    lines = {line.split()[0]: line for line in table.splitlines()}
+    for name in METRICS:
+        reference = expected.references[name]
+        assert expected.format(name) in lines[name]
+        assert f"{reference.p_value:.3g}" in lines[name]
+    assert f"{expected.references['tce'].mean:.2f} %" in lines["tce"]
+    assert "% of predictions that the data refute (Binomial test at 0.05); 0 is best, 100 worst" in done.stdout
+    assert "a probability; 0 is best, 1 worst" in done.stdout
+    assert "small means worse than chance" in done.stdout
+    too_low, too_high = expected.direction("tce")
+    assert f"{too_low:.2f} % are too low, {too_high:.2f} % too high" in done.stdout
+    assert f"3,000 predictions, {100 * expected.prevalence:.3g} % positive" in done.stdout
+
+
+def test_score_as_json_reads_back_to_an_equal_result(data, expected):
+    assert Result.from_json(run("score", data, "--json").stdout) == expected
+
+
+def test_several_models_have_a_key_each(data, expected):
+    raw = json.loads(run("score", data, "-y", "y", "-p", "p,more", "--json").stdout)
+    assert raw["truecal_models"] == 1
+    assert list(raw["models"]) == ["p", "more"]
+    assert Result.from_json(json.dumps(raw["models"]["p"])) == expected
+
+
+def test_score_as_csv_has_a_row_for_each_metric_and_model(data, expected):
+    done = run("score", data, "-y", "y", "-p", "p", "-p", "more", "--csv", "--intervals", "50")
+    rows = rows_of(done.stdout)
+    assert [(row["metric"], row["model"]) for row in rows] == [(m, s) for m in METRICS for s in ("p", "more")]
+    assert float(rows[0]["value"]) == expected["tce"]
+    assert float(rows[0]["by_chance"]) == expected.references["tce"].mean
+    assert [row["unit"] for row in rows[::2]] == ["percent", "probability", "probability"]
+    assert float(rows[0]["low"]) <= float(rows[0]["value"]) <= float(rows[0]["high"])
+
+
+def test_bins_come_as_text_and_as_csv(data, expected):
+    rows = rows_of(run("score", data, "--bins", "--csv").stdout)
+    assert [int(row["k"]) for row in rows] == expected.bins.k.tolist()
+    text = run("score", data, "--bins").stdout
+    assert f"{expected.bins.rate[-1]:.4g}" in text.splitlines()[-1]
+
+
+def test_options_reach_the_library(data):
+    words = "--metrics tce_q,mce --significance 0.01 --above 0.2 --reference 0 --threads 2"
+    result = Result.from_json(run("score", data, *words.split(), "--json").stdout)
+    options_ = dict(metrics=["tce_q", "mce"], significance=0.01, above=0.2, random_state=0)
+    assert result == truecal.evaluate(data, **COLUMNS, **options_)
+    assert run("score", data, "--top", "100", "--json").stdout.count('"the top 100 of 3,000 predictions"') == 1
+    assert len(Result.from_json(run("score", data, "--metrics", "all", "--json").stdout).values) == len(
+        arguments.METRICS
+    )
+
+
+def test_saved_results_are_printed_drawn_and_reported_again(data, folder):
+    saved = folder / "saved.json"
+    assert run("score", data, "-o", saved).stdout == ""
+    again = run("score", saved)
+    assert again.stdout.partition("\n")[2] == run("score", data).stdout.partition("\n")[2]
+    assert run("report", saved, "-o", folder / "saved.html").returncode == 0
+    assert "saved" in (folder / "saved.html").read_text()
+
+
+def test_files_come_from_standard_input_globs_folders_and_packed(data, folder, expected):
+    parts = folder / "parts"
+    parts.mkdir()
+    head, *lines = data.read_text().splitlines(keepends=True)
+    (parts / "a.csv").write_text("".join([head, *lines[:1000]]))
+    (parts / "b.csv").write_text("".join([head, *lines[1000:]]))
+    packed = folder / "packed.csv.gz"
+    packed.write_bytes(gzip.compress(data.read_bytes()))
+    for words, stdin in (
+        (["-"], data.read_text()),
+        ([parts / "*.csv"], ""),
+        ([parts / "a.csv", parts / "b.csv"], ""),
+        ([parts], ""),
+        ([packed], ""),
+    ):
+        done = run("score", *words, "--json", "--reference", "0", stdin=stdin)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["metrics"]["tce"]["value"] == expected["tce"]
+    assert run("score", "-", stdin=data.read_text()).stdout.startswith("standard input: 3,000 predictions")
+
+
+def test_options_and_files_stand_in_any_order(data):
+    done = run("score", "-y", "y", data, "-p", "p", "--json")
+    assert done.returncode == 0, done.stderr
+
+
+def test_compare_gives_the_librarys_difference(data):
+    words = ["compare", data, "-y", "y", "-p", "p,more", "--replicates", "200"]
+    found = truecal.compare(data, label="y", score=["p", "more"], replicates=200, random_state=0)["tce"]
+    raw = json.loads(run(*words, "--json").stdout)
+    assert raw["models"] == ["p", "more"]
+    assert raw["metrics"]["tce"]["low"] == found.low
+    assert raw["metrics"]["tce"]["difference"] == found.difference
+    text = run(*words).stdout
+    assert f"{found.difference:.2f} %" in text
+    assert f"{found.low:.2f} to {found.high:.2f} %" in text
+    assert "p is better than more, beyond chance" in text  # the whole interval lies below 0
+    assert found.high < 0
+    assert float(rows_of(run(*words, "--csv").stdout)[0]["second"]) == found.second
+
+
+def test_segments_are_the_librarys_worst_first(data):
+    table = truecal.evaluate(data, **COLUMNS, by=["country", "kind"], random_state=0)
+    words = ["segments", data, "--by", "country,kind", "-y", "y", "-p", "p"]
+    raw = json.loads(run(*words, "--json").stdout)
+    assert raw["by"] == ["country", "kind"]
+    assert raw["unit"] == "percent"
+    assert [entry["value"] for entry in raw["segments"]] == table.value.tolist()
+    assert raw["segments"][0]["segment"] == {"country": "de", "kind": "card"}
+    rows = rows_of(run(*words, "--csv").stdout)
+    assert [(row["country"], row["kind"]) for row in rows] == list(table.segment)
+    text = run(*words, "--worst", "2").stdout
+    shown = [line.strip() for line in text.splitlines() if line.startswith("  country=")]
+    assert [line.startswith(table.names[i]) for line, i in zip(shown, table.order()[:2], strict=True)] == [True, True]
+    assert "The 2 worst are shown; --worst 0 shows all." in text
+    assert run("score", data, "--by", "country,kind").stdout == run(*words).stdout
+
+
+def test_segments_too_small_to_be_refuted_are_named(folder):
+    columns = predictions(2000)
+    columns["country"][:2] = ["xx", "xx"]
+    columns["p"][:2] = [0.4, 0.4]
+    data = write_csv(folder / "small.csv", columns)
+    table = truecal.evaluate(data, **COLUMNS, by="country", random_state=0)
+    assert [name for name, small in zip(table.names, table.too_small, strict=True) if small] == ["country=xx"]
+    text = run("segments", data, "--by", "country").stdout
+    assert "Too small to be refuted, whatever they hold: country=xx." in text
+
+
+def test_too_few_draws_for_many_segments_are_said(folder):
+    columns = predictions(1000) | {"shop": [i % 40 for i in range(1000)]}
+    done = run("segments", write_csv(folder / "shops.csv", columns), "--by", "shop", "--reference", "199")
+    # 40 segments at 0.05 by Holm: 40 / (draws + 1) <= 0.05 takes 799
+    assert "199 draws are too few for 40 segments; --reference 799 is enough" in done.stderr
+
+
+def test_a_p_value_that_no_draw_reached_is_a_bound(folder):
+    """Of 99 draws for 3 countries, Holm's smallest is 3 / 100; the predictions are a quarter of the truth."""
+    columns = predictions(3000)
+    data = write_csv(folder / "quarter.csv", columns | {"p": [p / 4 for p in columns["p"]]})
+    text = run("segments", data, "--by", "country", "--reference", "99").stdout
+    table = truecal.evaluate(data, **COLUMNS, by="country", reference=99, random_state=0)
+    for name, p, adjusted in zip(table.names, table.p_value, table.p_adjusted, strict=True):
+        line = next(line for line in text.splitlines() if line.startswith(f"  {name}"))
+        assert (f"<= {adjusted:.3g}" in line) == (p == 0.01)
+    assert "<= 0.03" in text
+
+
+def test_plan_gives_the_librarys_numbers(data):
+    plan = truecal.plan(0.01, relative=0.2)
+    raw = json.loads(run("plan", "0.01", "--relative", "0.2", "--json").stdout)
+    assert raw["bin_size"] == plan.bin_size
+    text = run("plan", "0.01", "--relative", "0.2").stdout
+    assert all(f"{count:,}" in text for count in (plan.bin_size, plan.rows, plan.rows_paper))
+    assert "1 % are wrong where the truth is 1.2 %" in text
+    shifted = rows_of(run("plan", "0.3", "--shift", "-0.05", "--csv").stdout)[0]
+    assert int(shifted["bin_size"]) == truecal.plan(0.3, shift=-0.05).bin_size
+
+
+def test_report_and_plots_are_written(data, folder):
+    done = run("report", data, "--by", "country", "--json", cwd=folder)
+    assert json.loads(done.stdout) == {"truecal_files": 1, "files": ["report.html"]}
+    assert "country=de" in (folder / "report.html").read_text()
+    magic = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+    places = {
+        kind: folder / f"{kind}.{suffix}"
+        for kind, suffix in zip(options.PICTURES[:-1], [*magic, *magic, "png"], strict=True)  # drift is of scale
+    }
+    # one process for all, since each would load matplotlib
+    code = "import sys; from truecal.cli._main import main; [main(words.split(' ')) for words in sys.argv[1:]]"
+    lines = [f"plot {data} --kind {kind} -o {place} --by country" for kind, place in places.items()]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *lines], capture_output=True, text=True, check=True, env=environment()
+    )
+    assert done.stdout == "".join(f"Wrote {place}\n" for place in places.values())
+    for place in places.values():
+        assert place.read_bytes().startswith(magic[place.suffix[1:]])
+    assert json.loads(run("plot", data, "-o", folder / "a.png", "--json").stdout)["files"] == [str(folder / "a.png")]
+
+
+def test_check_exits_with_the_verdict(data, folder, expected):
+    passed = run("check", data, "--max-value", 100)
+    assert (passed.returncode, passed.stdout.split()[0]) == (0, "PASS")
+    failed = run("check", data, "-p", "more", "--max-value", "5", "--max-value", "ece=0.5", "--json")
+    verdict = json.loads(failed.stdout)
+    assert (failed.returncode, verdict["status"], verdict["exit_code"]) == (1, "fail", 1)
+    more = truecal.evaluate(data, label="y", score="more", metrics=METRICS)
+    assert [finding["observed"] for finding in verdict["findings"]] == [more["tce"], more["ece"]]
+    unknown = run("check", data, "--max-value", 100, "--min-rows", 10_000, "--csv")
+    assert (unknown.returncode, rows_of(unknown.stdout)[0]["status"]) == (2, "unknown")
+
+
+def test_check_takes_rules_segments_and_a_baseline(data, folder):
+    rules = folder / "gate.toml"
+    rules.write_text('[[rule]]\nmax_value = 100\n[[rule]]\nsegment = "country=*"\nmax_value = 0.001\n')
+    junit, markdown = folder / "junit.xml", folder / "summary.md"
+    done = run("check", data, "--rules", rules, "--by", "country", "--junit", junit, "--markdown", markdown)
+    assert done.returncode == 1
+    assert '<testsuites name="truecal" tests="4"' in junit.read_text()  # the whole and three countries
+    assert markdown.read_text().startswith("## Calibration gate: fail")
+    worse = run("check", data, "-p", "more", "--baseline", "p", "--max-worse", "0", "--replicates", "200")
+    assert worse.returncode == 1
+    better = run("check", data, "-p", "p", "--baseline", "more", "--non-inferior", "0", "--replicates", "200")
+    assert better.returncode == 0
+
+
+def test_demo_does_what_the_module_does(folder):
+    done = run("demo", "pictures", cwd=folder)
+    assert done.returncode == 0
+    assert "calibrated" in done.stdout
+    assert (folder / "pictures" / "report.html").exists()
+    written = json.loads(run("demo", "more", "--json", cwd=folder).stdout)["files"]
+    assert set(written) == {f"more/{path.name}" for path in (folder / "pictures").iterdir()}
+    assert len(demo.simulate(10)[0]) == 10
+
+
+def test_missing_values_are_dropped_on_request_and_counted(folder):
+    columns = predictions(200)
+    columns["p"][:3] = ["", "NA", ""]
+    data = write_csv(folder / "missing.csv", columns)
+    refused = run("score", data, "-y", "y", "-p", "p")
+    assert refused.returncode == 2
+    assert "`p` is null in 3" in refused.stderr
+    assert "Hint: --drop-missing leaves rows out" in refused.stderr
+    done = run("score", data, "-y", "y", "-p", "p", "--drop-missing")
+    assert done.returncode == 0
+    assert "note: of 200 rows 3 were dropped" in done.stderr
+    assert "197 predictions" in done.stdout
+
+
+def test_every_command_has_help_with_examples_that_parse():
+    for name, command in options.COMMANDS.items():
+        done = run(name, "--help", COLUMNS="60")
+        assert done.returncode == 0
+        assert "examples:" in done.stdout
+        assert max(map(len, done.stdout.splitlines())) <= 60
+        text = " ".join(command.examples).replace("\\ ", "")
+        for example in text.split("truecal ")[1:] if name != "completion" else []:
+            first, *words = shlex.split(example.partition(" < ")[0])
+            assert first == name
+            command.parser(name).read(words)
+
+
+def test_the_overview_lists_every_command_and_exit_code():
+    for words in (["--help"], ["help"]):
+        done = run(*words, COLUMNS="60")
+        assert done.returncode == 0
+        assert all(f"\n  {name} " in done.stdout for name in options.COMMANDS)
+        assert all(f"\n  {code} " in done.stdout for code in (0, 1, 2, 130, 141))
+        assert max(map(len, done.stdout.splitlines())) <= 60
+    assert run("--version").stdout == f"truecal {truecal.__version__}\n"
+
+
+def test_what_is_written_out_in_the_options_is_true():
+    from truecal.gate import LIMITS
+
+    assert tuple(truecal.metrics.METRICS) == arguments.METRICS
+    assert tuple(files.FORMATS) == arguments.FORMATS
+    assert query.WINDOWS == arguments.EVERY
+    assert list(options.LIMITS) == list(LIMITS)
+
+
+def test_nothing_slow_is_loaded(data):
+    code = (
+        "import sys; from truecal.cli._main import main; main(sys.argv[1:]); "
+        "print(*(name for name in ('scipy.stats', 'pandas', 'pyarrow', 'matplotlib', 'plotly', 'xml') if name in sys.modules))"
+    )
+
+    def loaded(*words):
+        command = [sys.executable, "-c", code, *map(str, words)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
+        return done.stdout.splitlines()[-1]
+
+    assert loaded("score", data) == ""
+    assert loaded("segments", data, "--by", "country") == ""
+
+
+def test_a_column_of_keys_is_warned_of_at_once(data):
+    done = run("segments", data, "--by", "id", "-y", "y", "-p", "p")
+    # a positive alone has the p-value of its score, which would have to be 0.05 / 3,000 or less
+    few = sum(p * 3000 > 0.05 for p in predictions()["p"])
+    assert f"note: {few:,} of 3,000 segments are too small to be found wrong among so many" in done.stderr
+    assert done.stdout.startswith(f"{data}: 3,000 segments by id")
+
+
+def test_score_and_check_agree_on_as_many_draws(data):
+    raw = json.loads(run("score", data, "-y", "y", "-p", "p", "--reference", "1000", "--json").stdout)
+    done = run("check", data, "-y", "y", "-p", "p", "--max-excess", "50", "--json")
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert finding["observed"] == raw["references"]["tce"]["excess"]
+    assert "tce minus its mean by chance (1,000 draws) is " in finding["reason"]

@@ -1,0 +1,202 @@
+"""A user's mistakes: one or two clear lines, a hint, exit code 2, and never a traceback."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+from command import TRUECAL, environment, predictions, run, write_csv
+from conftest import missing
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("mistakes")
+
+
+@pytest.fixture(scope="module")
+def data(folder):
+    return write_csv(folder / "preds.csv", predictions(300))
+
+
+def refused(*words, **options):
+    done = run(*words, **options)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
+    assert lines[0].startswith("error: ")
+    assert len(lines) <= 2
+    return "\n".join(lines)
+
+
+def test_files_that_cannot_be_used_are_named(folder, data):
+    bad = {
+        "empty.csv": b"",
+        "header.csv": b"y,p\n",
+        "binary.csv": bytes(range(256)) * 20,
+        "text.parquet": b"y,p\n1,0.5\n",
+        "odd.xyz": b"y,p\n1,0.5\n",
+        "ragged.csv": b"y,p\n1,0.5\n1,0.5,3,4\n",
+        "words.csv": b"y,p\n1,high\n0,low\n",
+        "half.csv.gz": b"\x1f\x8b\x08\x00broken",
+    }
+    for name, content in bad.items():
+        (folder / name).write_bytes(content)
+        told = refused("score", folder / name, "-y", "y", "-p", "p")
+        assert name in told or "row" in told or "`p`" in told or "Compressed file ended" in told, told
+    assert "There must be a file 'nope.csv'; there is none." in refused("score", "nope.csv")
+    assert "'*.none' must match at least one file" in refused("score", "*.none", cwd=folder)
+    (folder / "void").mkdir()
+    assert "'void' must hold files of a known format" in refused("score", "void", cwd=folder)
+    assert "standard input must be readable as csv" in refused("score", "-")
+    (folder / "other.json").write_text('{"a": 1}')
+    assert "must be JSON as `truecal score --json` writes it" in refused("score", folder / "other.json")
+    (folder / "broken.json").write_text("{")
+    assert "must be JSON as `truecal score --json` writes it" in refused("score", folder / "broken.json")
+
+
+def test_a_missing_column_brings_its_neighbour_to_mind(data):
+    told = refused("score", data, "-y", "Y", "-p", "p")
+    assert "error: --label must be one of the columns 'id', 'y', 'p', 'more', 'country', 'kind'; it is 'Y'." in told
+    assert "Hint: did you mean 'y'?" in told
+    assert "did you mean 'more'?" in refused("score", data, "-y", "y", "-p", "mroe")
+    assert "did you mean 'country'?" in refused("segments", data, "-y", "y", "-p", "p", "--by", "county")
+
+
+def test_swapped_columns_are_recognised(data):
+    told = refused("score", data, "-y", "p", "-p", "y")
+    assert "--label and --score seem to be swapped: 'p' holds fractions, 'y' only 0 and 1." in told
+    assert "Hint: give 'y' as --label and 'p' as --score." in told
+    assert "seem to be swapped" in refused("segments", data, "-y", "p", "-p", "y", "--by", "kind")
+    assert "seem to be swapped" in refused("check", data, "-y", "p", "-p", "y", "--max-value", "9")
+
+
+def test_what_cannot_be_guessed_is_listed_with_the_command_to_type(folder):
+    columns = {"a": [0, 1, 0, 1], "b": [1, 0, 0, 1], "c": [0.5, 0.1, 0.2, 0.3]}
+    data = write_csv(folder / "unclear.csv", columns)
+    told = refused("score", data)
+    assert "--label cannot be guessed: one column must be meant, and these could be: 'a', 'b'." in told
+    assert f"Hint: say which, such as  truecal score {data} --label a" in told
+    columns = {"y": [0, 1, 0, 1], "old model": [0.5, 0.1, 0.2, 0.3], "new model": [0.5, 0.1, 0.2, 0.4]}
+    data = write_csv(folder / "two.csv", columns)
+    assert f"truecal score {data} --score 'old model'" in refused("score", data)
+    assert "of 'y', 'k' none does" in refused("score", write_csv(folder / "no.csv", {"y": [0, 1], "k": [3, 4]}))
+    (folder / "headless.csv").write_text("0,0.25\n1,0.5\n0,0.125\n")
+    assert "The first line must name the columns; it holds 0, 0.25." in refused("score", folder / "headless.csv")
+
+
+def test_slips_in_the_command_line_bring_the_right_word_to_mind(data):
+    for words, meant in (
+        (["scor", data], "did you mean score?"),
+        (["score", data, "--lable", "y"], "did you mean --label?"),
+        (["score", data, "--format", "cvs"], "did you mean csv?"),
+        (["score", data, "--metrics", "tec"], "did you mean tce?"),
+        (["check", data, "--max-value", "eec=1"], "did you mean ece?"),
+    ):
+        assert meant in refused(*words)
+    assert "truecal score --help" in refused("score")
+    assert run().returncode == 2
+    assert "usage: truecal" in run().stderr
+
+
+def test_wrong_values_are_told_by_the_option(data):
+    for words, told in (
+        (["--reference", "x"], "--reference: it must be a whole number, 0 or more; it is 'x'"),
+        (["--threads", "0"], "--threads: it must be a whole number, 1 or more; it is '0'"),
+        (["--significance", "2"], "--significance"),
+        (["--top", "many"], "--top: it must be a count or a share; it is 'many'"),
+        (["--above", "2"], "--above must"),
+        (["--by", "kind", "--top", "3"], "--top must be left out where --by makes segments"),
+        (["--by", "kind", "--bins"], "--intervals and --bins must be left out"),
+        (["--json", "--csv"], "not allowed with"),
+    ):
+        assert told in refused("score", data, *words)
+    assert "--score must name two columns" in refused("compare", data, "-p", "p")
+    assert "--by must name the columns" in refused("segments", data)
+    assert "--output must end in .png, .svg, .pdf" in refused("plot", data, "-o", "a.gif")
+    assert "--kind errors draws one model; 2 are given" in refused("plot", data, "-p", "p,more", "--kind", "errors")
+    assert "RATE must lie between 0 and 1" in refused("plan", "2", "--shift", "1")
+    assert "There must be a rule" in refused("check", data)
+    assert "--by must name" in refused("check", data, "--max-value", "9", "--segment", "*")
+    assert "must lie in [0, 100]" in refused("check", data, "--max-value", "-3")
+
+
+def test_permission_denied_is_told_in_a_line(folder, data):
+    """Root may read and write everything, unless its capabilities are taken away."""
+    setpriv = shutil.which("setpriv")
+    prefix = (setpriv, "--bounding-set=-all") if setpriv else ()
+    secret = folder / "secret.csv"
+    secret.write_text("y,p\n1,0.5\n")
+    secret.chmod(0)
+    locked = folder / "locked"
+    locked.mkdir(mode=0o500)
+    probe = [*prefix, sys.executable, "-c", "open(__import__('sys').argv[1])", str(secret)]
+    if subprocess.run(probe, check=False, capture_output=True).returncode == 0:
+        missing("permissions do not bind this user, and setpriv cannot change that")
+    assert f"error: {secret}: Permission denied." in refused("score", secret, prefix=prefix)
+    told = refused("report", data, "-o", locked / "a.html", prefix=prefix)
+    assert f"error: {locked / 'a.html'}: Permission denied." in told
+    told = refused("score", data, "-o", locked / "a.json", prefix=prefix)
+    assert f"error: {locked / 'a.json'}: Permission denied." in told
+
+
+def test_places_that_cannot_be_written_are_refused_before_the_work(folder, data):
+    assert "The folder of '/nowhere/a.json' must exist" in refused("score", data, "-o", "/nowhere/a.json")
+    assert "must be a file; it is a folder" in refused("report", data, "-o", folder)
+    assert "must be a plain file; it is a device or a pipe" in refused("score", data, "-o", "/dev/null")
+
+
+def test_a_bug_is_one_line_unless_the_place_is_asked_for():
+    code = (
+        "import sys\nfrom truecal import cli\nfrom truecal.cli import _commands as commands\n"
+        "def plan(args):\n    return {}['a']\n"
+        "commands.plan = plan\nsys.exit(cli.main(['plan', '0.1', '--shift', '0.1', *sys.argv[1:]]))"
+    )
+
+    def fail(*words, **changes):
+        command = [sys.executable, "-c", code, *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment(**changes))
+
+    plain = fail()
+    assert plain.returncode == 2
+    assert plain.stderr == "error: KeyError: 'a'\nHint: this is a bug; --debug shows where.\n"
+    for done in (fail("--debug"), fail(TRUECAL_DEBUG="1")):
+        assert "Traceback" in done.stderr
+        assert done.returncode == 2  # a gate that broke has neither passed nor failed
+
+
+def test_warnings_are_notes_once_each():
+    code = (
+        "import sys, warnings\nfrom truecal import cli\nfrom truecal.cli import _commands as commands\n"
+        "def plan(args):\n    for _ in range(3):\n        warnings.warn('look out', stacklevel=1)\n"
+        "    warnings.warn('look out', stacklevel=1)\n    return 0\n"
+        "commands.plan = plan\nsys.exit(cli.main(['plan', '0.1', '--shift', '0.1']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())
+    assert done.stderr == "note: look out\n"
+
+
+def test_the_script_is_installed():
+    script = shutil.which("truecal", path=str(__import__("pathlib").Path(sys.executable).parent))
+    assert script is not None
+    version = subprocess.run([script, "--version"], capture_output=True, text=True, check=True).stdout
+    assert version == subprocess.run([*TRUECAL, "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def test_near_misses_come_with_the_remedy(folder):
+    yes = write_csv(folder / "yes.csv", {"id": [3, 4, 5], "won": ["yes", "no", "no"], "risk": [0.5, 0.1, 0.2]})
+    told = refused("score", yes)
+    assert "Hint: 'won' holds 'no' and 'yes'; if these are labels, give the column as --label and the positive" in told
+    assert told.endswith(f"one as --pos-label, such as  truecal score {yes} --label won --pos-label yes")
+    assert run("score", yes, "--label", "won", "--pos-label", "yes", "--reference", "0").returncode == 0
+    percent = write_csv(folder / "percent.csv", {"id": [3, 4, 5], "won": [1, 0, 0], "risk": [50.5, 10, 20]})
+    told = refused("score", percent)
+    assert "Hint: 'risk' may hold percentages; divide them by 100 first, which no option does." in told
+    assert "Hint: these look like percentages; divide them by 100." in refused("score", percent, "-p", "risk")
+    assert "Hint: divide percentages by 100." in refused("plan", "5", "--relative", "0.2")
+    told = refused("check", yes, "-y", "won", "-p", "risk", "--max-value", "9", "--segment", "kind=*")
+    assert "--by must name the columns that make segments, since a rule is about 'kind=*'; it is missing." in told
+    (folder / "days.jsonl").write_text('{"y": 1, "p": 0.5, "day": "2026-01-01"}\n')
+    told = refused("drift", folder / "days.jsonl", "--time", "day")
+    assert "cast it to a date or a time first; or with --every none its values, as they are, are the windows." in told

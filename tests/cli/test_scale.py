@@ -1,0 +1,368 @@
+"""Summaries, drift and grids from the command line, against the functions of the library that they come from."""
+
+import csv
+import datetime
+import io
+import json
+import os
+import signal
+import subprocess
+
+import numpy as np
+import pytest
+from command import TRUECAL, environment, run, write_csv
+
+import truecal
+from truecal.cli._parsing import size
+
+COLUMNS = {"label": "y", "score": "p"}
+DAYS = 6
+
+
+def a_stream(rows=1500, seed=0):
+    """Rows of six days; on the last two the truth is 1.8 times the prediction."""
+    rng = np.random.default_rng(seed)
+    day = np.repeat(np.arange(DAYS), rows)
+    p = np.round(rng.beta(0.5, 10, len(day)), 6)
+    y = rng.random(len(day)) < np.where(day >= 4, np.minimum(1.8 * p, 1), p)
+    starts = [datetime.datetime(2026, 1, 1, 6) + datetime.timedelta(days=int(i)) for i in range(DAYS)]
+    return {
+        "y": y.astype(int).tolist(),
+        "p": p.tolist(),
+        "country": rng.choice(["de", "fr", "it"], len(day)).tolist(),
+        "at": [starts[i].isoformat() for i in day],
+    }
+
+
+def part(columns, rows):
+    return {name: column[rows] for name, column in columns.items()}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("scale")
+
+
+@pytest.fixture(scope="module")
+def data(folder):
+    return write_csv(folder / "preds.csv", a_stream())
+
+
+@pytest.fixture(scope="module")
+def days(folder, data):
+    """A summary for each day, in a folder."""
+    found = folder / "days"
+    found.mkdir()
+    columns = a_stream()
+    for i in range(DAYS):
+        day = write_csv(folder / "day.csv", part(columns, slice(1500 * i, 1500 * (i + 1))))
+        done = run("tally", day, "--by", "country", "--time", "at", "-o", found / f"{i}.parquet")
+        assert done.returncode == 0, done.stderr
+    return found
+
+
+def refused(*words, **options):
+    done = run(*words, **options)
+    assert done.returncode == 2, done.stdout
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_tally_writes_the_librarys_summary(data, folder):
+    place = folder / "all.parquet"
+    done = run("tally", data, "--by", "country", "--time", "at", "--every", "1w", "-o", place)
+    assert done.returncode == 0
+    assert done.stdout == f"Wrote {place}\n"
+    expected = truecal.reading.summarize(data, **COLUMNS, by="country", time="at", every="1w")
+    assert truecal.observations.read_summary(place) == expected
+    assert f"{place} holds p for y by country, at (1w), exact: 9,000 predictions" in done.stderr
+    gridded = run("tally", data, "--grid", "8", "-o", place, "--json")
+    assert json.loads(gridded.stdout) == {"truecal_files": 1, "files": [str(place)]}
+    assert truecal.observations.read_summary(place) == truecal.reading.summarize(
+        data, **COLUMNS, scale=truecal.reading.Limits(grid=8)
+    )
+    assert "in cells of 8 bits" in gridded.stderr
+
+
+def test_merge_adds_and_drops_columns(days, data, folder):
+    place = folder / "merged.parquet"
+    assert run("merge", days, "-o", place).stdout == f"Wrote {place}\n"
+    assert truecal.observations.read_summary(place) == truecal.reading.summarize(
+        data, **COLUMNS, by="country", time="at"
+    )
+    assert run("merge", days / "*.parquet", "--by", "country", "-o", place).returncode == 0
+    assert truecal.observations.read_summary(place) == truecal.reading.summarize(data, **COLUMNS, by="country")
+    assert run("merge", days / "0.parquet", days / "1.parquet", "--by", "", "-o", place).returncode == 0
+    assert truecal.observations.read_summary(place).observations == 3000
+    added = run("merge", place, days / "2.parquet", "--by", "", "-o", place)
+    assert f"note: {place} is added to, and replaced" in added.stderr
+    assert truecal.observations.read_summary(place).observations == 4500
+
+
+def test_a_sum_that_would_be_its_own_part_is_refused(days, folder):
+    for given in (days, days / "*.parquet", folder):
+        told = refused("merge", given, "-o", days / "all.parquet")
+        assert "--output must lie outside of what is merged" in told
+    assert "must be named once" in refused("merge", days / "0.parquet", days / "0.parquet", "-o", folder / "a.parquet")
+    assert "--output must end in .parquet" in refused("merge", days, "-o", folder / "a.csv")
+    assert "--output must end in .parquet" in refused("tally", days, "-o", folder / "a.csv")
+    assert "required: -o/--output" in refused("merge", days)
+
+
+def test_every_command_takes_summaries_in_the_place_of_data(days, data, folder):
+    held = "6 summaries of p for y by country, at (1d), exact: 9,000 predictions"
+    score = run("score", days)
+    assert held in score.stderr
+    assert "guessed" not in score.stderr
+    assert score.stdout.partition("\n")[2] == run("score", data).stdout.partition("\n")[2]
+    one = run("score", days / "0.parquet", "--json", "--reference", "0")
+    assert "0.parquet: a summary of p for y" in one.stderr
+    assert json.loads(one.stdout)["n"] == 1500
+    segments = run("segments", days, "--by", "country", "--json")
+    assert held in segments.stderr
+    assert segments.stdout == run("segments", data, "--by", "country", "--json").stdout
+    rules = ["--max-value", "100", "--by", "country", "--segment", "country=*"]
+    assert run("check", days, *rules).stdout == run("check", data, *rules).stdout
+    page = folder / "report.html"
+    done = run("report", days, "--by", "country", "--time", "at", "-o", page, "--reference", "50", "--intervals", "0")
+    assert done.returncode == 0, done.stderr
+    assert all(text in page.read_text() for text in ("country=de", 'id="by-window"', "2026-01-05"))
+    assert run("plot", days, "-o", folder / "a.png").returncode == 0
+    piped = subprocess.run(
+        [*TRUECAL, "score", "-", "--format", "parquet", "--json", "--reference", "0"],
+        input=(days / "0.parquet").read_bytes(),
+        capture_output=True,
+        check=True,
+        env=environment(),
+    )
+    assert json.loads(piped.stdout) == json.loads(one.stdout)
+
+
+def test_what_a_summary_does_not_hold_is_refused(days, data):
+    told = refused("compare", days)
+    assert f"Two models are compared on the same rows; '{days}' is a summary, which has none." in told
+    assert "--score must be that of the summary" in refused("score", days, "-p", "q")
+    assert "--by must be one of the columns 'country', 'at'; it is 'kind'" in refused("segments", days, "--by", "kind")
+    assert "--drop-missing must be left out where a summary is read" in refused("score", days, "--drop-missing")
+    assert "--grid, --limit and --memory must be left out" in refused("score", days, "--grid", "5")
+    assert "--every must be that of the summary, '1d', or a longer one: '1w'" in refused("drift", days, "--every", "1h")
+    assert "--time must be one of the columns" in refused("drift", days, "--time", "day")
+    told = refused("check", days, "--max-worse", "0", "--baseline", "old")
+    assert "--baseline must be a `Result`, or a file of one" in told
+
+
+def test_damaged_and_foreign_summaries_are_named(days, data, folder):
+    broken = folder / "broken.parquet"
+    content = bytearray((days / "0.parquet").read_bytes())
+    content[200] ^= 1
+    broken.write_bytes(content)
+    assert "it is damaged: its checksum" in refused("score", broken)
+    assert "must be a summary that `truecal tally` wrote; it is no Parquet file" in refused(
+        "merge", data, "-o", folder / "x.parquet"
+    )
+    assert not (folder / "x.parquet").exists()
+
+
+def expected_drift(data, **options):
+    return truecal.drift(data, **COLUMNS, time="at", random_state=0, threads=2, **options)
+
+
+def test_drift_prints_the_librarys_table(data, folder):
+    done = run("drift", data)
+    assert done.returncode == 0
+    assert done.stderr == "note: guessed --label y --score p --time at\n"
+    table = expected_drift(data)
+    lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.startswith("  2026-")}
+    assert list(lines) == table.names
+    for i, (name, word) in enumerate(zip(table.names, table.verdict, strict=True)):
+        for cell in (f"{table.n[i]:,}", f"{table.value[i]:.2f} %", f"{table.by_chance[i]:.2f} %", word):
+            assert cell in lines[name]
+        assert f"{table.p_adjusted[i]:.3g}" in lines[name]
+    assert len(table.alarms) == 2
+    assert "In 2 of 6 windows the predictions are off beyond what chance explains." in done.stdout
+    assert "6 windows of 1d, 9,000 predictions" in done.stdout
+
+
+def test_drift_as_json_and_csv(data, days):
+    table = expected_drift(data, intervals=0)
+    words = ["drift", data, "--time", "at", "--intervals", "0"]
+    again = truecal.results.DriftTable.from_json(run(*words, "--json").stdout)
+    assert again.verdict == table.verdict
+    assert again.p_adjusted.tolist() == table.p_adjusted.tolist()
+    rows = rows_of(run(*words, "--csv").stdout)
+    assert [row["window"] for row in rows] == table.names
+    assert [float(row["value"]) for row in rows] == table.value.tolist()
+    assert [row["verdict"] for row in rows] == table.verdict
+    from_days = run("drift", days, "--intervals", "0", "--csv")
+    assert "guessed --time at" in from_days.stderr
+    assert rows_of(from_days.stdout) == rows
+    weeks = [rows_of(run("drift", name, *words[2:], "--every", "1w", "--csv").stdout) for name in (data, days)]
+    assert weeks[0] == weeks[1]
+    assert 1 <= len(weeks[0]) < len(rows)
+
+
+def test_drift_options_reach_the_library(data, folder):
+    words = (
+        "--mature-after 2d --now 2026-01-08 --every 1d --reference 99 --intervals 0 --adjust bh --metrics ece --json"
+    )
+    found = truecal.results.DriftTable.from_json(run("drift", data, "--time", "at", *words.split()).stdout)
+    table = expected_drift(
+        data, metric=truecal.metrics.METRICS["ece"], mature_after="2d", now="2026-01-08", reference=99, intervals=0, adjust="bh"
+    )  # fmt: skip
+    assert found.to_json() == table.to_json()
+    assert "labels not complete" in found.verdict
+    level = truecal.results.DriftTable.from_json(
+        run("drift", data, "--time", "at", "--significance", "0.001", "--intervals", "0", "--json").stdout
+    )
+    assert level.significance == level.metric.loss.significance == 0.001
+    named = rows_of(run("drift", data, "--time", "country", "--every", "none", "--intervals", "0", "--csv").stdout)
+    assert [row["window"] for row in named] == ["de", "fr", "it"]
+
+
+def test_drift_is_drawn_and_reported(data, folder):
+    picture = folder / "drift.png"
+    done = run("drift", data, "--intervals", "0", "--plot", picture)
+    assert f"note: wrote {picture}" in done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert run("plot", data, "--time", "at", "--intervals", "0", "-o", folder / "a.svg").returncode == 0
+    by_kind = run("plot", data, "--kind", "drift", "--intervals", "0", cwd=folder)
+    assert by_kind.stdout == "Wrote drift.png\n"
+    assert "guessed --label y --score p --time at" in by_kind.stderr
+    page = folder / "drift.html"
+    assert run("report", data, "-o", page, "--time", "at", "--reference", "50", "--intervals", "0").returncode == 0
+    assert 'id="by-window"' in page.read_text()
+
+
+def test_mistakes_about_time_are_told(data, folder):
+    assert "--time must be one of the columns" in refused("drift", data, "--time", "att")
+    assert "did you mean 'at'?" in refused("drift", data, "--time", "att")
+    assert "must hold dates written as YYYY-MM-DD" in refused("drift", data, "--time", "country")
+    assert "--mature-after must be" in refused("drift", data, "--mature-after", "soon")
+    assert "--now must be a date" in refused("drift", data, "--mature-after", "1d", "--now", "soon")
+    assert "did you mean 1d?" in refused("drift", data, "--every", "1dd")
+    assert "--reference must be a whole number, 1 or more" in refused("drift", data, "--reference", "0")
+    assert "--plot must end in .png" in refused("drift", data, "--plot", "a.gif")
+    assert "--score must name one column" in refused("drift", data, "-p", "p,y", "-y", "y")
+    assert "--above must be left out where --time makes windows" in refused(
+        "plot", data, "--time", "at", "--above", "0.5"
+    )
+    for command in ("report", "plot", "tally"):
+        told = refused(command, data, "--every", "1w", "-o", folder / ("a.png" if command == "plot" else "a.parquet"))
+        assert "--time must name a column where --every is given" in told
+    bare = write_csv(folder / "bare.csv", {"y": [0, 1], "p": [0.1, 0.9]})
+    assert "--time cannot be guessed: a column must look like dates or times" in refused("drift", bare)
+    two = write_csv(folder / "two.csv", {"y": [0], "p": [0.5], "a": ["2026-01-01"], "b": ["2026-01-02"]})
+    assert f"Hint: say which, such as  truecal drift {two} --time a" in refused("drift", two)
+
+
+def test_a_grid_comes_with_certified_bounds(data):
+    result = truecal.evaluate(
+        data,
+        **COLUMNS,
+        metrics=["tce", "ece", "ace"],
+        reference=199,
+        random_state=0,
+        scale=truecal.reading.Limits(grid=5),
+    )
+    low, high = result.bounds["tce"]
+    assert low < high
+    done = run("score", data, "--grid", "5")
+    assert f"{low:.2f} to {high:.2f} %" in done.stdout
+    assert "certified  where the value of these bins surely lies" in done.stdout
+    assert "cells of 5 significant bits" in done.stderr
+    assert truecal.Result.from_json(run("score", data, "--grid", "5", "--json").stdout) == result
+    rows = rows_of(run("score", data, "--grid", "5", "--csv").stdout)
+    assert (float(rows[0]["lowest"]), float(rows[0]["highest"])) == (low, high)
+    assert rows[1]["lowest"] == rows[1]["highest"] == rows[1]["value"]
+    segments = run("segments", data, "--by", "country", "--grid", "5").stdout
+    assert " certified " in segments
+    assert " certified " in run("drift", data, "--grid", "5", "--intervals", "0").stdout
+    assert "certified" not in run("score", data, "--grid", "none").stdout
+    told = run("check", data, "--max-value", f"{(low + high) / 2:.6f}", "--grid", "5")
+    assert told.returncode == 2
+    assert "as scores were grouped into cells" in told.stdout
+
+
+def test_a_limit_makes_a_grid_and_says_so(data, folder):
+    done = run("score", data, "--limit", "1000", "--json", "--reference", "0")
+    assert "rows are more than --limit 1000: scores are grouped into cells of 13 bits" in done.stderr
+    exact = truecal.evaluate(data, **COLUMNS, metrics=["tce", "ece", "ace"], scale=truecal.reading.Limits(grid=13))
+    assert truecal.Result.from_json(done.stdout) == exact
+    assert "cells" not in run("score", data, "--limit", "100000", "--reference", "0").stderr
+    packed = folder / "preds.csv.gz"
+    packed.write_bytes(__import__("gzip").compress(data.read_bytes()))
+    assert "compressed text does not tell" in refused("score", packed, "--limit", "1000")
+
+
+def test_little_memory_changes_no_number(data):
+    plain, little = (run("score", data, "--json", *words).stdout for words in ([], ["--memory", "100kB"]))
+    assert plain == little
+
+
+def test_sizes_have_units():
+    """As the SI and IEC have them."""
+    assert [size(text) for text in ("1", "10B", "4GB", "4G", "1.5 kB", "4GiB", "2MiB", "1TB")] == [
+        *(1, 10, 4 * 10**9, 4 * 10**9, 1500, 2**32, 2**21, 10**12)
+    ]
+
+
+def test_wrong_sizes_and_grids_are_told_by_the_option(data):
+    for words, told in (
+        (["--memory", "much"], "--memory: it must be bytes, such as 500MB, 4GB or 4GiB; it is 'much'"),
+        (["--memory", "0"], "--memory: it must be bytes"),
+        (["--memory", "4XB"], "--memory: it must be bytes"),
+        (["--grid", "1"], "--grid: it must be a whole number from 2 to 26, auto or none; it is '1'"),
+        (["--grid", "fine"], "--grid: it must be a whole number from 2 to 26, auto or none; it is 'fine'"),
+        (["--limit", "0"], "--limit: it must be a whole number, 1 or more"),
+    ):
+        assert told in refused("score", data, *words)
+
+
+def test_a_saved_result_computes_nothing_and_says_so(data, folder):
+    saved = folder / "saved.json"
+    assert run("score", data, "--reference", "0", "-o", saved).returncode == 0
+    for words in (
+        ["score", "--metrics", "ece"],
+        ["score", "--significance", "0.01"],
+        ["score", "--by", "country"],
+        ["score", "--seed", "3"],
+        ["score", "--label", "y"],
+        ["score", "--grid", "8"],
+        ["report", "--intervals", "5"],
+        ["report", "--time", "at"],
+        ["plot", "--top", "5"],
+        ["plot", "--drop-missing"],
+    ):
+        told = refused(words[0], saved, *words[1:])
+        assert f"{words[1]} must be left out where a saved result is read: it has no rows" in told
+    assert run("score", saved, "--threads", "1").returncode == 0
+
+
+def test_the_baseline_among_the_scores_is_not_judged(data, folder):
+    columns = a_stream(300)
+    more = write_csv(folder / "more.csv", columns | {"old": [p / 2 for p in columns["p"]]})
+    done = run("check", more, "-y", "y", "-p", "p,old", "--baseline", "old", "--max-value", "100", "--json")
+    assert "note: old is the baseline, and is not judged" in done.stderr
+    assert [finding["model"] for finding in json.loads(done.stdout)["findings"]] == ["p"]
+
+
+def test_an_interrupted_tally_leaves_the_old_file(folder):
+    place = folder / "kept.parquet"
+    place.write_text("old")
+    before = sorted(os.listdir(folder))
+    command = [*TRUECAL, "tally", "-", "-o", str(place)]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment(), **streams) as process:
+        process.stdin.write(b"y,p\n1,0.5\n")
+        process.stdin.flush()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+    assert place.read_text() == "old"
+    assert sorted(os.listdir(folder)) == before

@@ -1,0 +1,379 @@
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import truecal
+from truecal import Result, Tally
+from truecal.analysis import _tallied as tallied
+from truecal.inference import _replicates as replicates
+from truecal.inference import draw_seeds, find_differences
+from truecal.inference._replicates import redraw
+from truecal.metrics import METRICS, fit_logistic, log_odds, recalibrated
+from truecal.observations import Pairs, sort_rows
+
+TCE_ALONE = {"tce": METRICS["tce"]}
+
+
+def calibrated(rng, rows=2000, a=0.5, b=5.0):
+    p = rng.beta(a, b, rows)
+    return rng.random(rows) < p, p
+
+
+def draw(tally, seeds):
+    from truecal import _kernel
+
+    out = []
+    for seed in seeds:
+        pos = np.empty_like(tally.n)
+        _kernel.draw_positives(tally.score, tally.n, seed, pos)
+        out.append(pos)
+    return np.array(out)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 40, 1000, 10**6, 10**11])
+def test_drawn_labels_are_binomial(n):
+    """Means and variances of 4000 draws within five standard errors; small n by the whole distribution."""
+    score = np.array([0.0, 1e-9, 0.003, 0.2, 0.5, 0.77, 0.999, 1.0])
+    tally = Tally(score, np.full(8, n), np.zeros(8, int))
+    drawn = draw(tally, range(4000))
+    assert (drawn[:, 0] == 0).all()
+    assert (drawn[:, -1] == n).all()
+    mean, sd = n * score, np.sqrt(n * score * (1 - score))
+    assert (np.abs(drawn.mean(axis=0) - mean) <= 5 * sd / np.sqrt(4000) + 1e-12).all()
+    wide = sd > 3  # near-normal: the variance of a sample variance is known
+    ratio = drawn[:, wide].var(axis=0) / sd[wide] ** 2
+    assert (np.abs(ratio - 1) < 5 * np.sqrt(2 / 4000)).all()
+    if n <= 40:
+        for i in range(1, 7):
+            counts = np.bincount(drawn[:, i], minlength=n + 1)
+            expected = 4000 * stats.binom.pmf(np.arange(n + 1), n, score[i])
+            held = expected > 5
+            if held.sum() > 1:
+                rest = [counts[~held].sum()], [expected[~held].sum() + 1e-9]
+                observed, wanted = np.append(counts[held], rest[0]), np.append(expected[held], rest[1])
+                statistic = np.sum((observed - wanted) ** 2 / np.maximum(wanted, 1))
+                assert stats.chi2.sf(statistic, held.sum()) > 1e-5
+
+
+def test_numbers_repeat_with_a_seed_and_do_not_depend_on_threads(rng):
+    tally = Tally.from_arrays(*calibrated(rng, 500))
+    options = {"replicates": 40, "random_state": 7}
+    first = truecal.inference.null_reference(tally, dict(METRICS), threads=1, **options)
+    assert truecal.inference.null_reference(tally, dict(METRICS), threads=3, **options) == first
+    assert truecal.inference.null_reference(tally, dict(METRICS), replicates=40, random_state=8) != first
+    generator = truecal.inference.null_reference(tally, TCE_ALONE, replicates=40, random_state=np.random.default_rng(7))
+    assert generator["tce"] == first["tce"]
+    legacy = [
+        truecal.inference.null_reference(tally, TCE_ALONE, replicates=40, random_state=np.random.RandomState(7))
+        for _ in range(2)
+    ]
+    assert legacy[0] == legacy[1]
+
+
+def test_reference_is_what_fresh_labels_give(rng):
+    """The null mean and quantiles against a plain loop that draws rows and calls the functions."""
+    y, p = calibrated(rng, 1500)
+    result = truecal.evaluate(y, p, reference=400, random_state=0)
+    loop = {name: [] for name in ("tce", "ece", "mce_q", "rmsce")}
+    for _ in range(400):
+        fresh = rng.random(1500) < p
+        loop["tce"].append(truecal.tce(fresh, p))
+        loop["ece"].append(truecal.ece(fresh, p))
+        loop["mce_q"].append(truecal.mce(fresh, p, binning="quantile"))
+        loop["rmsce"].append(truecal.rmsce(fresh, p))
+    for name, values in loop.items():
+        found = result.references[name]
+        error = np.std(values) / np.sqrt(400)
+        assert found.mean == pytest.approx(np.mean(values), abs=5 * error * np.sqrt(2))
+        assert found.low <= found.median <= found.high
+        assert found.excess == pytest.approx(result[name] - found.mean)
+        assert found.replicates == 400
+    drawn = redraw(Tally.from_arrays(y, p), p[np.argsort(p)], TCE_ALONE, replicates=400, random_state=0, threads=1)
+    as_large = np.sum(drawn["tce"] >= result["tce"])
+    assert result.references["tce"].p_value == (1 + as_large) / 401
+
+
+def test_p_value_is_uniform_for_a_perfect_model(rng):
+    """200 data sets of 1000 rows: the share below 0.05 and below 0.3 within four standard errors of that."""
+    values = []
+    for _ in range(200):
+        tally = Tally.from_arrays(*calibrated(rng, 1000))
+        values.append(
+            truecal.inference.null_reference(tally, TCE_ALONE, replicates=99, random_state=rng)["tce"].p_value
+        )
+    for level in (0.05, 0.3):
+        assert np.mean(np.array(values) <= level) == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / 200))
+
+
+def test_p_value_is_small_for_a_wrong_model(rng):
+    y, p = calibrated(rng, 20_000)
+    found = truecal.evaluate(y, 0.7 * p, metrics=["tce", "ece"], reference=99, random_state=0).references
+    assert found["tce"].p_value == found["ece"].p_value == 0.01
+    assert found["tce"].excess > 5
+
+
+def test_default_sizes_keep_a_perfect_model_low_at_any_size(rng):
+    """Where the paper's sizes reach 70 % at a million rows, the default stays between 1 and 16 %."""
+    for a, b in ((0.5, 5), (2, 2), (0.3, 300)):
+        p = np.sort(rng.beta(a, b, 10**6))
+        tally = Tally.from_arrays(np.zeros(10**6), p)
+        found = truecal.inference.null_reference(tally, TCE_ALONE, replicates=10, random_state=0, threads=2)
+        assert 1 < found["tce"].mean < 16
+    paper = {"tce": truecal.Metric(truecal.BoundedIsotonic(sizes="paper"), truecal.metrics.Rejection())}
+    p = np.sort(rng.beta(0.5, 5, 10**6))
+    tally = Tally.from_arrays(np.zeros(10**6), p)
+    assert truecal.inference.null_reference(tally, paper, replicates=5, random_state=0)["tce"].mean > 60
+
+
+def test_interval_covers_what_new_labels_average(rng):
+    """100 data sets of 2000 rows, overconfident: the mean over labels from the truth lies inside in 92 to 98 % or nearly.
+
+    The bounds are four standard errors of 100 sets around 0.95; the full measurement is in docs/inference.md.
+    """
+    inside = []
+    for i in range(100):
+        truth = np.sort(rng.beta(2, 2, 2000))
+        p = 1 / (1 + np.exp(-1.5 * log_odds(truth)))
+        tally = Tally.from_arrays(rng.random(2000) < truth, p)
+        target = redraw(tally, truth, TCE_ALONE, replicates=100, random_state=i, threads=1)["tce"].mean()
+        span = truecal.inference.find_intervals(tally, TCE_ALONE, replicates=150, random_state=i)["tce"]
+        inside.append(span.low <= target <= span.high)
+    assert 0.95 - 4 * 0.0218 <= np.mean(inside) <= 1
+
+
+def test_intervals_keep_to_their_range_and_widen_with_confidence(rng):
+    tally = Tally.from_arrays(*calibrated(rng, 300))
+    spans = [
+        truecal.inference.find_intervals(tally, dict(METRICS), confidence=c, replicates=60, random_state=0)
+        for c in (0.5, 0.95)
+    ]
+    for name, metric in METRICS.items():
+        narrow, wide = spans[0][name], spans[1][name]
+        assert 0 <= wide.low <= narrow.low <= metric(tally) <= narrow.high <= wide.high
+        assert wide.high <= (100 if name.startswith("tce") else 1)
+
+
+def test_difference_finds_the_better_model_and_admits_ties(rng):
+    y, p = calibrated(rng, 5000, 2, 2)
+    options = {"metrics": ["tce", "tce_q"], "replicates": 150, "random_state": 0}
+    worse = truecal.compare(y, p, p**1.5, **options)
+    assert worse["tce"].high < 0
+    assert worse["tce"].difference == pytest.approx(truecal.tce(y, p) - truecal.tce(y, p**1.5))
+    same = truecal.compare(y, p, p, **options)
+    assert same["tce"].low == same["tce"].difference == same["tce"].high == 0
+    other = np.clip(p + rng.normal(0, 1e-4, 5000), 0, 1)
+    close = truecal.compare(y, p, other, **options)
+    assert close["tce_q"].low <= 0 <= close["tce_q"].high
+    swapped = truecal.compare(y, p**1.5, p, **options)
+    assert swapped["tce"].difference == -worse["tce"].difference
+    assert swapped["tce"].first == worse["tce"].second
+
+
+def test_difference_reads_what_other_functions_read():
+    y, p, q = ["no", "yes"] * 50, np.linspace(0.1, 0.9, 100), np.linspace(0.2, 0.7, 100).astype(np.float32)
+    found = truecal.compare(y, p, q, replicates=5, pos_label="yes")["tce"]
+    assert found.second == truecal.tce(y, q, pos_label="yes")
+    with pytest.raises(ValueError, match=r"`y_prob` must lie in \[0, 1\]"):
+        truecal.compare([0, 1], [0.1, 0.2], [0.1, 2.0])
+
+
+def test_differences_whose_intervals_do_not_cover_are_not_offered():
+    with pytest.raises(ValueError, match="`metrics` must be test-based to be compared, such as 'tce'; 'ece' is not"):
+        truecal.compare([0, 1], [0.1, 0.2], [0.1, 0.3], metrics=["tce", "ece"])
+
+
+def test_logistic_fit_is_statsmodels_like():
+    """Against SciPy's general minimiser of the same likelihood."""
+    from scipy.optimize import minimize
+
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=400)
+    n = rng.integers(1, 5, 400)
+    pos = rng.binomial(n, 1 / (1 + np.exp(-(0.3 + 0.7 * x))))
+    columns = np.stack([np.ones(400), x], axis=1)
+
+    def loss(beta):
+        eta = columns @ beta
+        return np.sum(n * np.logaddexp(0, eta) - pos * eta)
+
+    expected = minimize(loss, [0, 1], tol=1e-10).x
+    np.testing.assert_allclose(fit_logistic(columns, n, pos, np.array([0.0, 1.0])), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("y", [0, 1])
+def test_one_class_and_certain_scores_have_inferences(y, rng):
+    p = np.concatenate([rng.random(200), np.full(50, float(y))])
+    result = truecal.evaluate(np.full(250, y), p, reference=30, intervals=30, random_state=0)
+    for name in result.values:
+        found, span = result.references[name], result.intervals[name]
+        assert np.isfinite([found.mean, found.p_value, span.low, span.high]).all()
+    assert result.references["tce"].p_value == 1 / 31
+    tally = Tally.from_arrays(np.full(250, y), p)
+    assert ((recalibrated(tally) >= 0) & (recalibrated(tally) <= 1)).all()
+
+
+def test_result_carries_its_inferences(rng):
+    result = truecal.evaluate(*calibrated(rng, 800), metrics=["tce", "ece"], reference=50, intervals=50, random_state=1)
+    assert Result.from_json(result.to_json()) == result
+    text, html = repr(result), result._repr_html_()
+    found, span = result.references["tce"], result.intervals["tce"]
+    assert f"by chance {found.mean:.2f} %" in text
+    assert f"p = {found.p_value:.4g}" in text
+    assert f"95 % interval {span.low:.2f} % to {span.high:.2f} %" in text
+    assert "by chance" in html
+
+
+def test_direction_stands_beside_the_total(rng):
+    y, p = calibrated(rng, 5000)
+    result = truecal.evaluate(y, 0.6 * p, metrics=["tce", "tce_q"])
+    for name in ("tce", "tce_q"):
+        low, high = result.direction(name)
+        assert low + high == pytest.approx(result[name])
+        assert low > 10 * high
+        assert f"{low:.2f} % too low, {high:.2f} % too high" in repr(result)
+    assert result.direction() == result.direction("tce")
+
+
+def test_regions_are_judged_alone(rng):
+    y, p = calibrated(rng, 5000)
+    shifted = np.where(p > 0.3, np.minimum(1, p * 1.5), p)
+    whole = truecal.evaluate(y, shifted)
+    alert = truecal.evaluate(y, shifted, above=0.45)
+    rows = shifted >= 0.45
+    assert alert.n == rows.sum()
+    assert alert["ece"] == truecal.ece(y[rows], shifted[rows])
+    assert alert["tce"] > whole["tce"]
+    assert "scores of at least 0.45" in repr(alert)
+    top = truecal.evaluate(y, shifted, top=0.01)
+    assert top.n == 50
+    assert "the top 1 % of 5,000 predictions" in repr(top)
+    assert "the top 50 of 5,000" in repr(truecal.evaluate(y, shifted, top=50))
+    assert Result.from_json(top.to_json()) == top
+    with pytest.raises(ValueError, match="One of `above` and `top`"):
+        truecal.evaluate(y, shifted, above=0.1, top=5)
+
+
+def test_adjusted_p_values(rng):
+    y, p = calibrated(rng, 3000)
+    raw = truecal.evaluate(y, 0.8 * p).bins
+    np.testing.assert_array_equal(raw.p_adjusted, raw.p_value)
+    bh = truecal.evaluate(y, 0.8 * p, adjust="bh")
+    np.testing.assert_allclose(bh.bins.p_adjusted, stats.false_discovery_control(raw.p_value))
+    holm = truecal.evaluate(y, 0.8 * p, adjust="holm").bins.p_adjusted
+    order = np.argsort(raw.p_value)
+    running = 0.0
+    for rank, i in enumerate(order):  # Holm 1979, step by step
+        running = max(running, min(1.0, raw.p_value[i] * (len(order) - rank)))
+        assert holm[i] == pytest.approx(running)
+    assert "adjusted for their number (bh)" in repr(bh)
+    assert bh["tce"] == truecal.tce(y, 0.8 * p)
+    with pytest.raises(ValueError, match='`adjust` must be "holm", "bh" or None'):
+        truecal.evaluate(y, p, adjust="bonferroni")
+
+
+def test_bad_options_are_refused():
+    tally = Tally.from_arrays([0, 1], [0.2, 0.7])
+    for name in ("replicates", "threads"):
+        for bad in (0, -1, 2.5, True):
+            with pytest.raises(ValueError, match=f"`{name}` must be a whole number, 1 or more"):
+                truecal.inference.null_reference(tally, TCE_ALONE, **{name: bad})
+    with pytest.raises(TypeError, match="`random_state` must be None, an int, a numpy Generator or a RandomState"):
+        draw_seeds("seed", 3)
+    for bad in (0, 1, 95):
+        with pytest.raises(ValueError, match="`confidence` must lie between 0 and 1"):
+            truecal.inference.find_intervals(tally, TCE_ALONE, confidence=bad)
+        with pytest.raises(ValueError, match="`confidence` must lie between 0 and 1"):
+            find_differences(Pairs((tally.score, tally.score), tally.n, tally.pos), TCE_ALONE, confidence=bad)
+
+
+LONG = """
+import numpy as np, truecal
+p = np.random.default_rng(0).random(200_000)
+tally = truecal.Tally.from_arrays(p > 0.5, p)
+print("ready", flush=True)
+truecal.inference.null_reference(tally, dict(truecal.metrics.METRICS), replicates=100_000, threads=2)
+"""
+
+
+def test_an_interrupt_stops_it_at_once_and_pipes_stay_clean():
+    process = subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(2.5)
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    _, error = process.communicate(timeout=30)
+    assert time.monotonic() - begin < 10
+    assert process.returncode != 0
+    assert "KeyboardInterrupt" in error
+    assert "replicates" not in error.split("Traceback")[0]  # no progress bar where standard error is no terminal
+
+
+def test_a_terminal_sees_progress():
+    import pty
+
+    code = LONG.replace("100_000", "600")
+    parent, child = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=child)
+    os.close(child)
+    seen = b""
+    while True:
+        try:
+            part = os.read(parent, 4096)
+        except OSError:  # the terminal closes with the process
+            break
+        if not part:
+            break
+        seen += part
+    assert process.wait() == 0
+    assert b"of 600 replicates" in seen
+    assert seen.endswith(b"\r")  # the line is wiped in the end
+
+
+@pytest.mark.parametrize("metric", ["tce", "tce_q", "ece", "mce_q"])
+def test_replicates_taken_together_are_the_ones_taken_alone(monkeypatch, rng, metric):
+    """Many partitions of the same scores are decided at once; ties, empty bins and several threads among them."""
+    p = np.round(rng.beta(0.5, 5, 3000), 3)
+    tally = Tally.from_arrays(rng.random(3000) < p, p)
+    chosen = {metric: truecal.metrics.METRICS[metric]}
+    together = redraw(tally, tally.score, chosen, replicates=70, random_state=1, threads=2)
+    monkeypatch.setattr(replicates, "ROWS_AT_ONCE", 1)
+    alone = redraw(tally, tally.score, chosen, replicates=70, random_state=1, threads=1)
+    np.testing.assert_array_equal(together[metric], alone[metric])
+
+
+def test_the_order_of_rows_does_not_change_a_comparison(rng):
+    y, p = calibrated(rng, 1500)
+    q = np.round(p, 2)
+    order = rng.permutation(1500)
+    once = truecal.compare(y, p, q, replicates=50, random_state=3)
+    assert truecal.compare(y[order], p[order], q[order], replicates=50, random_state=3) == once
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_labels_of_very_many_scores_are_redrawn_for_cells(rng, monkeypatch, rows):
+    """The value stays exact, and the two means differ by less than four standard errors."""
+    p = rng.beta(2, 2, 20_000)
+    data = sort_rows(rng.random(20_000) < p, p)
+    data = data if rows else data.tally
+    options = {"metrics": ["tce", "ece"], "reference": 400, "intervals": 100, "random_state": 0}
+    exact = truecal.analysis.evaluate_tally(data, **options)
+    monkeypatch.setattr(tallied, "REDRAWN", 19_999)
+    found = truecal.analysis.evaluate_tally(data, **options)
+    assert found.values == exact.values
+    assert not exact.notes
+    assert re.fullmatch(
+        r"labels were redrawn for [\d,]+ cells of 16 significant bits in the place of 20,000 scores: .*", found.notes[0]
+    )
+    for name in ("tce", "ece"):
+        one, other = exact.references[name], found.references[name]
+        assert other.excess == pytest.approx(found[name] - other.mean)
+        error = (one.high - one.low) / 3.3 / 400**0.5  # 5 to 95 % are 3.3 standard deviations
+        assert abs(one.mean - other.mean) < 4 * 2**0.5 * error
+        assert found.intervals[name].low <= found[name] <= found.intervals[name].high

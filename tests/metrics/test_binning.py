@@ -1,0 +1,271 @@
+import warnings
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import isotonic_regression
+
+from truecal import BoundedIsotonic, Quantile, Tally, Uniform
+from truecal.metrics import Edges, Isotonic, measure_bins
+from truecal.observations import sort_rows
+
+labels = st.lists(st.booleans(), min_size=1, max_size=120)
+tied_rows = st.lists(st.tuples(st.integers(0, 25), st.booleans()), min_size=1, max_size=150)
+
+
+def distinct(y):
+    return np.array(y), (np.arange(len(y)) + 1) / (len(y) + 1)
+
+
+def blocks(partition):
+    return list(zip(partition.k.tolist(), partition.n.tolist(), strict=True))
+
+
+def both_layouts(y, p):
+    return Tally.from_arrays(y, p), sort_rows(y, p)
+
+
+@given(labels, st.integers(0, 40), st.integers(1, 60))
+def test_bounded_isotonic_is_algorithm_1(y, n_min, n_max):
+    n_min = min(n_min, len(y))
+    n_max = max(n_max, n_min)
+    y, p = distinct(y)
+    for data in both_layouts(y, p):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = BoundedIsotonic(n_min, n_max).partition(data)
+        assert blocks(found) == oracle.algorithm_1(y, n_min, n_max)
+
+
+@given(tied_rows, st.integers(0, 40), st.integers(1, 60))
+def test_bounded_isotonic_is_its_extension_to_ties(rows, n_min, n_max):
+    n_min = min(n_min, len(rows))
+    n_max = max(n_max, n_min)
+    p, y = np.array([s / 25 for s, _ in rows]), np.array([label for _, label in rows])
+    for data in both_layouts(y, p):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = BoundedIsotonic(n_min, n_max).partition(data)
+        assert blocks(found) == oracle.grouped_pava_bc(p, y, n_min, n_max)
+
+
+def test_bounded_isotonic_is_algorithm_1_on_long_data(rng):
+    for _ in range(20):
+        size = int(rng.integers(2000, 4000))
+        p = np.sort(rng.beta(0.5, 5, size))
+        y = rng.random(size) < p
+        n_min, n_max = int(rng.integers(1, 100)), int(rng.integers(200, 800))
+        for data in both_layouts(y, p):
+            assert blocks(BoundedIsotonic(n_min, n_max).partition(data)) == oracle.algorithm_1(y, n_min, n_max)
+
+
+@given(tied_rows)
+def test_isotonic_has_scipys_blocks(rows):
+    p, y = np.array([s / 25 for s, _ in rows]), np.array([label for _, label in rows])
+    tally = Tally.from_arrays(y, p)
+    theirs = isotonic_regression(tally.pos / tally.n, weights=tally.n.astype(float))
+    found = Isotonic().partition(tally)
+    # SciPy may keep neighbouring blocks apart whose rates are equal; ours have strictly increasing rates
+    fitted = np.repeat(found.k / found.n, np.diff(found.starts))
+    np.testing.assert_allclose(fitted, theirs.x, rtol=1e-12, atol=1e-15)
+    assert (np.diff(found.k / found.n) > 0).all()
+    assert set(found.starts.tolist()) <= set(theirs.blocks.tolist())
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 400), st.booleans()), min_size=1, max_size=400),
+    st.integers(1, 30),
+    st.integers(0, 60),
+)
+def test_sizes_are_kept_unless_ties_forbid(rows, n_min, more):
+    n_min, n_max = min(n_min, len(rows)), 2 * min(n_min, len(rows)) + more
+    p, y = np.array([s / 400 for s, _ in rows]), np.array([label for _, label in rows])
+    tally = Tally.from_arrays(y, p)
+    found = BoundedIsotonic(n_min, n_max).partition(tally)
+    largest_tie = int(tally.n.max())
+    assert found.n.min() >= n_min
+    if largest_tie <= n_max - 2 * n_min + 2:
+        assert found.n.max() <= n_max
+        assert found.notes == ()
+    elif largest_tie <= n_max - n_min:
+        assert found.n[:-1].max(initial=0) <= n_max
+    if found.n.max() > n_max:
+        assert f"more than n_max = {n_max} observations" in found.notes[0]
+
+
+def test_no_cut_keeps_the_sizes_where_the_docstring_says_so():
+    tally = Tally(np.arange(1, 20) / 20, np.array([1] * 9 + [10] + [1] * 9), np.zeros(19, int))
+    cuts = np.cumsum(tally.n)
+    assert not any(10 <= left <= 20 and 10 <= 28 - left <= 20 for left in cuts.tolist())
+    found = BoundedIsotonic(10, 20).partition(tally)
+    assert found.n.tolist() == [28]
+    assert found.crowded
+    assert found.notes == (
+        "1 of 1 bins holds more than n_max = 20 observations, the largest 28: tied scores are never separated and n_min "
+        "comes first; 1 of them joins a large tie with other scores, which a test of their common rate may reject "
+        "however right they are (a smaller n_min keeps them apart)",
+    )
+
+
+def test_a_large_tie_alone_is_not_crowded():
+    found = BoundedIsotonic(1, 5).partition(Tally.from_arrays([0] * 20 + [1], [0.2] * 20 + [0.8]))
+    assert found.n.tolist() == [20, 1]
+    assert found.notes
+    assert not found.crowded
+
+
+@pytest.mark.parametrize(
+    ("total", "sizes", "expected"),
+    # N/20 and N/5, beyond N = 8000 N^(2/3) and 4 N^(2/3) by default; rounded down (DESIGN of the default, section 3)
+    [
+        (1, "auto", (1, 2)),
+        (30, "paper", (1, 6)),
+        (1254, "paper", (62, 250)),
+        (1254, "auto", (62, 250)),
+        (8000, "auto", (400, 1600)),
+        (50000, "paper", (2500, 10000)),
+        (1_000_000, "auto", (9999, 39999)),
+    ],
+)
+def test_default_sizes(total, sizes, expected):
+    n_min, n_max = BoundedIsotonic(sizes=sizes).bounds(total)
+    assert n_min == pytest.approx(expected[0], abs=1)
+    assert n_max == pytest.approx(expected[1], abs=4)
+
+
+def test_sizes_as_shares_and_one_alone():
+    assert BoundedIsotonic(0.05, 0.2).bounds(6000) == (300, 1200)
+    assert BoundedIsotonic(0.29, 1.0).bounds(100) == (29, 100)
+    assert BoundedIsotonic(n_min=500).bounds(6000) == (500, 2000)
+    assert BoundedIsotonic(n_max=40).bounds(6000) == (10, 40)
+
+
+def test_impossible_sizes_are_refused():
+    tally = Tally.from_arrays([0, 1, 1], [0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match="`n_min` must not exceed the number of observations; it is 4, there are 3"):
+        BoundedIsotonic(4, 8).partition(tally)
+    with pytest.raises(ValueError, match="`n_min` must not exceed `n_max`; they are 3 and 2"):
+        BoundedIsotonic(3, 2).partition(tally)
+    with pytest.raises(ValueError, match=r"`n_min` must be a count .* it is -1"):
+        BoundedIsotonic(-1)
+    with pytest.raises(ValueError, match=r"`n_max` must be a count .* it is 1.5"):
+        BoundedIsotonic(1, 1.5)
+    with pytest.raises(ValueError, match='`sizes` must be "auto" or "paper"; it is \'papr\''):
+        BoundedIsotonic(sizes="papr")
+    with pytest.warns(UserWarning, match="`n_max` = 3 is below twice `n_min` = 2"):
+        BoundedIsotonic(2, 3).partition(tally)
+
+
+def test_sums_beyond_64_bits_are_compared_exactly():
+    # Rates 1/3 and (1e13 + 1) / (3e13 + 3) are equal: one block. One positive more on the right: two.
+    n = np.array([3 * 10**13, 3 * 10**13 + 3])
+    equal = Tally(np.array([0.1, 0.2]), n, np.array([10**13, 10**13 + 1]))
+    assert blocks(Isotonic().partition(equal)) == [(2 * 10**13 + 1, 6 * 10**13 + 3)]
+    rising = Tally(np.array([0.1, 0.2]), n, np.array([10**13, 10**13 + 2]))
+    assert len(Isotonic().partition(rising)) == 2
+
+
+@given(st.lists(st.one_of(st.sampled_from([i / 10 for i in range(11)]), st.floats(0, 1)), min_size=1, max_size=50))
+def test_uniform_puts_a_score_on_an_edge_right(scores):
+    expected = np.bincount(oracle.bins_of_rows(scores, [i / 10 for i in range(11)]), minlength=10)
+    for data in both_layouts(np.ones(len(scores), int), scores):
+        found = Uniform(10).partition(data)
+        assert found.n.tolist() == expected.tolist()
+        assert found.k.tolist() == found.n.tolist()
+
+
+@given(tied_rows, st.integers(1, 40))
+def test_quantile_cuts_after_the_group_that_reaches_the_count(rows, n_bins):
+    p, y = np.array([s / 25 for s, _ in rows]), np.array([label for _, label in rows])
+    expected = np.bincount(oracle.quantile_bin_of_rows(p, n_bins)).tolist()
+    for data in both_layouts(y, p):
+        found = Quantile(n_bins).partition(data)
+        assert found.n.tolist() == expected
+        assert bool(found.notes) == (len(expected) < n_bins)
+
+
+def test_quantile_bins_of_distinct_scores_differ_by_one(rng):
+    found = Quantile(7).partition(Tally.from_arrays(np.zeros(100), rng.random(100)))
+    assert found.n.tolist() == [14, 14, 14, 15, 14, 14, 15]  # differences of floor(100 b / 7)
+
+
+@given(tied_rows, st.sampled_from([Isotonic(), BoundedIsotonic(), Quantile(5), Uniform(7), Edges([0, 0.3, 0.31, 1])]))
+def test_edges_reproduce_the_bins(rows, scheme):
+    p, y = np.array([s / 25 for s, _ in rows]), np.array([label for _, label in rows])
+    tally = Tally.from_arrays(y, p)
+    found = scheme.partition(tally)
+    again = Edges(found.edges).partition(tally)
+    assert again.n.tolist() == found.n.tolist()
+    assert again.k.tolist() == found.k.tolist()
+
+
+def test_edges_are_midpoints_even_between_neighbouring_floats():
+    found = Quantile(2).partition(Tally.from_arrays([0, 1], [0.25, 0.75]))
+    assert found.edges.tolist() == [0, 0.5, 1]
+    low = 1.0 - 2**-53
+    close = Quantile(2).partition(Tally.from_arrays([0, 1], [low, 1.0]))
+    assert low < close.edges[1] <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ([0.5], "at least two increasing numbers"),
+        ([0, 0.5, 0.5, 1], "at least two increasing numbers"),
+        ([0, np.nan, 1], "at least two increasing numbers"),
+        ([0.1, 1], "must go from 0 to 1; they go from 0.1 to 1.0"),
+    ],
+)
+def test_bad_edges_are_refused(edges, message):
+    with pytest.raises(ValueError, match=message):
+        Edges(edges)
+
+
+@pytest.mark.parametrize("scheme", [Uniform, Quantile])
+@pytest.mark.parametrize("value", [0, -3, 2.5, True, "10"])
+def test_bad_numbers_of_bins_are_refused(scheme, value):
+    with pytest.raises(ValueError, match="`n_bins` must be a whole number, 1 or more"):
+        scheme(value)
+
+
+def test_schemes_are_values():
+    assert Edges([0, 0.5, 1]) == Edges(np.array([0, 0.5, 1]))
+    assert hash(Edges([0, 0.5, 1])) == hash(Edges([0, 0.5, 1]))
+    assert Edges([0, 0.5, 1]) != Edges([0, 0.4, 1])
+    assert BoundedIsotonic(5, 10) == BoundedIsotonic(5, 10) != BoundedIsotonic(5, 11)
+
+
+@pytest.mark.parametrize("scheme", [Uniform(), Quantile(), Isotonic(), BoundedIsotonic(), Edges([0, 1])])
+def test_an_empty_tally_has_no_bins(scheme):
+    nothing = Tally(np.array([]), np.array([], int), np.array([], int))
+    with pytest.raises(ValueError, match="Bins need at least one observation"):
+        scheme.partition(nothing)
+
+
+def test_quality_by_hand():
+    # bins of 2, 4, 2 with rates 1/2, 1/4, 1: errors 1/4, 3/16, 0; one fall of 1/4
+    y = [0, 1, 0, 0, 0, 1, 1, 1]
+    found = measure_bins(Edges([0, 0.25, 0.75, 1]).partition(Tally.from_arrays(y, np.arange(8) / 8)))
+    assert found.total_error == pytest.approx((2 / 4 + 4 * 3 / 16) / 8)
+    assert found.within_bin_error == pytest.approx((1 / 4 + 3 / 16) / 3)
+    assert (found.violations, found.largest_violation) == (1, 0.25)
+
+
+def test_quality_of_the_papers_bins(data_dir):
+    """The paper's table of bins, satimage random forest: PAVA, PAVA-BC, 10 quantiles (published to three digits).
+
+    Its forest has ties, which the paper broke by sort order, so the grouped values agree to that only roughly.
+    """
+    stored = np.load(data_dir / "uci" / "predictions_sklearn_1.2.1.npz")
+    tally = Tally.from_arrays(stored["satimage_y"], stored["satimage_RF"])
+    published = {
+        Isotonic(): (0.040, 0.132),
+        BoundedIsotonic(sizes="paper"): (0.042, 0.077),
+        Quantile(10): (0.048, 0.047),
+    }
+    for scheme, (total, within) in published.items():
+        found = measure_bins(scheme.partition(tally))
+        assert found.total_error == pytest.approx(total, abs=0.0015)
+        assert found.within_bin_error == pytest.approx(within, abs=0.012)

@@ -1,0 +1,397 @@
+"""The static diagrams: what is drawn is read back and set beside the Result."""
+
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from conftest import missing
+
+import truecal
+from truecal import BoundedIsotonic, Metric, Quantile, Result, Tally, Uniform
+from truecal.metrics import Rejection
+from truecal.plot._axis import fit_axis, margins_of
+from truecal.results import Ranked, Scores, Shape, log_odds
+
+try:
+    import matplotlib
+    import matplotlib.pyplot as plt
+except ImportError:
+    missing("matplotlib is not installed")
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    before = dict(matplotlib.rcParams)
+    yield
+    plt.close("all")
+    assert dict(matplotlib.rcParams) == before
+
+
+def data(rows=4000, seed=1):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.5, 5, rows)
+    return (rng.random(rows) < 0.6 * p).astype(int), p
+
+
+def tails(rows=20_000, seed=0):
+    """Right predictions of a rare event, Beta(0.3, 30): one in twenty lies below 1e-6."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.3, 30, rows)
+    return rng.random(rows) < p, p
+
+
+def with_bins(count, rows=4000):
+    metric = Metric(Quantile(count), Rejection())
+    return truecal.evaluate(*data(rows), metrics={"tce": metric})
+
+
+def awkward():
+    y, p = data()
+    p[:300], p[300:340] = 0, 1
+    return {
+        "1 bin": with_bins(1),
+        "5 bins": with_bins(5),
+        "20 bins": with_bins(20),
+        "500 bins": with_bins(500),
+        "one class": truecal.evaluate(np.zeros(4000, int), data()[1]),
+        "all equal": truecal.evaluate(y, np.full(4000, 0.3)),
+        "zeros and ones": truecal.evaluate(y, p),
+        "only zeros and ones": truecal.evaluate([0, 1, 1], [0.0, 1.0, 1.0]),
+        "empty bins": truecal.evaluate(y, p, metrics={"tce": Metric(Uniform(20), Rejection())}),
+        "one row": truecal.evaluate([1], [0.4]),
+        "long tails": truecal.evaluate(*tails()),
+    }
+
+
+AWKWARD = awkward()
+
+
+@pytest.fixture(params=AWKWARD, ids=str)
+def result(request):
+    return AWKWARD[request.param]
+
+
+def outlines(collection):
+    return [path.vertices for path in collection.get_paths()]
+
+
+def labelled(ax, label):
+    return next(c for c in ax.collections if c.get_label() == label)
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+def test_the_diagram_draws_the_table(result, scale):
+    table = result.bins
+    held = np.flatnonzero(table.n > 0)
+    axis = fit_axis([result], None, scale)
+    axes = truecal.plot.draw_test_based(result, scale=scale)
+    rates = labelled(axes.main, "observed rate").get_segments()
+    np.testing.assert_allclose([line[0, 1] for line in rates], axis.place(table.rate[held]))
+    np.testing.assert_allclose([line[:, 0].mean() for line in rates], held + 1)
+    bands = outlines(labelled(axes.main, "accepted by the test"))
+    np.testing.assert_allclose([band[:, 1].min() for band in bands], axis.place(table.accepted_low[held]))
+    np.testing.assert_allclose([band[:, 1].max() for band in bands], axis.place(table.accepted_high[held]))
+    drawn = (
+        [bar.get_height() for bar in axes.sizes.containers[0]],
+        [bar.get_height() for bar in axes.sizes.containers[1]],
+    )
+    assert drawn == (table.n.tolist(), table.rejected.tolist())
+    outline = getattr(result.shapes["tce"], scale)
+    violins = outlines(labelled(axes.main, "predictions"))
+    inner = ~np.isnan(outline.low)
+    assert len(violins) == inner.sum()
+    if inner.any():
+        low, high = (np.clip(end[inner], axis.first, axis.last) for end in (outline.low, outline.high))
+        np.testing.assert_allclose([v[:, 1].min() for v in violins], low, rtol=1e-6)
+        np.testing.assert_allclose([v[:, 1].max() for v in violins], high, rtol=1e-6)
+    histogram = getattr(result.scores, scale)
+    assert [bar.get_width() for bar in axes.histogram.containers[0]] == histogram.n.tolist()
+    assert axes.main.get_yscale() == scale
+    low, high = axes.main.get_ylim()
+    assert low <= axis.place(table.rate[held]).min()
+    assert axis.place(table.rate[held]).max() <= high
+    title = axes.main.get_title(loc="left")
+    for part in (f"TCE {result.format('tce')}", f"N = {result.n:,}", "% positive"):
+        assert part in title
+
+
+@pytest.mark.parametrize("draw", [truecal.plot.draw_test_based, truecal.plot.draw_reliability])
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+def test_labels_never_overlap(result, scale, draw):
+    figure = plt.figure(figsize=(8, 6), layout="constrained")
+    axes = draw(result, scale=scale, ax=figure.subplots())
+    figure.canvas.draw()
+    for ax, line in ((axes.main, "x"), (axes.main, "y"), (axes.sizes, "x"), (axes.sizes, "y"), (axes.histogram, "x")):
+        boxes = [label.get_window_extent() for label in getattr(ax, f"get_{line}ticklabels")() if label.get_text()]
+        for one, other in pairwise(boxes):
+            assert not one.overlaps(other)
+
+
+def test_exact_zeros_and_ones_are_at_the_margin_and_counted():
+    y, p = data()
+    p = np.maximum(p, 0.001)
+    p[:300], p[300:340] = 0, 1
+    result = truecal.evaluate(y, p)
+    axes = truecal.plot.draw_test_based(result, scale="logit")
+    texts = [text.get_text() for text in axes.histogram.texts]
+    assert texts == ["300 at 0", "40 at 1"]
+    axis = fit_axis([result], None, "logit")
+    marks = [(line.get_xdata()[0], line.get_ydata()[0]) for line in axes.main.lines]
+    assert marks == [(1, axis.low), (len(result.bins), axis.high)]
+    assert (axis.labels[0], axis.labels[-1]) == ("0", "1")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rare_bins_are_far_apart(seed):
+    """One in twenty of Beta(0.3, 30) lies below 1e-6, the largest of 20,000 is about 0.3: 5.5 decades of odds. The bins
+    below 0.01 reach from about 1e-5 to 0.008, 2.8 decades: half of them, and 40 % is left when margins and luck have
+    taken their part. An axis down to the smallest prediction, 1e-9 as drawn, gave them 28 to 34 %."""
+    result = truecal.evaluate(*tails(seed=seed))
+    axes = truecal.plot.draw_test_based(result)
+    assert axes.main.get_yscale() == "logit"
+    below = result.bins.mean[result.bins.mean < 0.01]
+    heights = axes.main.transAxes.inverted().transform(axes.main.transData.transform([(1, m) for m in below]))[:, 1]
+    assert len(below) >= 6
+    assert heights.max() - heights.min() > 0.4
+
+
+def test_what_lies_beyond_the_axis_is_at_the_margin_and_counted():
+    y, p = tails()
+    p[:7] = 0
+    result = truecal.evaluate(y, p)
+    axis = fit_axis([result], None, None)
+    beyond = ((p > 0) & (p < axis.first)).sum()
+    assert 0 < beyond <= 0.05 * len(p)  # as the axis promises
+    assert axis.first == pytest.approx(1e-6, rel=1e-5)
+    assert axis.labels[0] == "<1e-6"
+    axes = truecal.plot.draw_test_based(result)
+    words = ["7 at 0", f"{beyond:,} <1e-6"]
+    assert [text.get_text() for text in axes.histogram.texts] == ["\n".join(words)]
+    (mark,) = axes.main.lines
+    assert mark.get_xdata().tolist() == [1]
+    assert mark.get_ydata().tolist() == [axis.low]
+    (bar,) = axes.histogram.collections[0].get_segments()
+    assert bar[:, 0].tolist() == [0, 7 + beyond]
+
+
+def test_models_on_one_axis_are_counted_from_the_same_place():
+    """Histograms of different data have their edges in common, so what lies beyond is counted exactly in each."""
+    data = {str(seed): tails(seed=seed) for seed in range(3)}
+    data["short"] = (data["0"][0], np.maximum(data["0"][1], 1e-4))
+    results = {name: truecal.evaluate(*pair, metrics=["tce"]) for name, pair in data.items()}
+    axis = fit_axis(results.values(), None, "logit")
+    for name, result in results.items():
+        beyond = int((data[name][1] < axis.first).sum())
+        assert [margin.n for margin in margins_of(result, None, axis)] == [beyond] * (beyond > 0)
+    assert beyond == 0
+
+
+def test_an_axis_is_not_cut_for_little():
+    """A tail of less than a decade, and predictions between 0.001 and 0.999, stay in their place."""
+    rng = np.random.default_rng(0)
+    p = 10 ** rng.uniform(-4.15, -0.1, 20_000)
+    result = truecal.evaluate(rng.random(20_000) < p, p, metrics={"tce": Metric(Uniform(1), Rejection())})
+    axis = fit_axis([result], None, "logit")
+    assert margins_of(result, None, axis) == []
+    assert axis.first <= p.min()
+    assert p.max() <= axis.last
+
+
+def test_the_null_mean_is_in_the_title():
+    result = truecal.evaluate(*data(), metrics=["tce", "ece"], reference=20, random_state=0)
+    title = truecal.plot.draw_test_based(result, title="cost $5 or $6").main.get_title(loc="left")
+    assert f"(by chance {result.references['tce'].mean:.2f} %)" in title
+    assert r"\$5" in title
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+@pytest.mark.parametrize("metric", ["ece", "ace"])
+def test_the_standard_diagram_draws_the_table(metric, scale):
+    result = truecal.evaluate(*data())
+    table, axis = result.tables[metric], fit_axis([result], metric, scale, wide=False)
+    held = table.n > 0
+    axes = truecal.plot.draw_reliability(result, metric, scale=scale)
+    dots = next(line for line in axes.main.lines if line.get_label() == "observed rate")
+    np.testing.assert_allclose(dots.get_xdata(), axis.place(table.mean[held]))
+    np.testing.assert_allclose(dots.get_ydata(), axis.place(table.rate[held]))
+    spans = labelled(axes.main, "exact interval").get_segments()
+    np.testing.assert_allclose([s[0, 1] for s in spans], axis.place(table.rate_low[held]))
+    np.testing.assert_allclose([s[1, 1] for s in spans], axis.place(table.rate_high[held]))
+    assert [bar.get_height() for bar in axes.sizes.containers[0]] == table.n.tolist()
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+def test_errors_are_where_the_rejected_are(scale):
+    result = truecal.evaluate(*data())
+    ax = truecal.plot.draw_errors(result, scale=scale)
+    outline, histogram = getattr(result.shapes["tce"], scale), getattr(result.scores, scale)
+    too_high, too_low = (patch for patch in ax.patches if patch.get_label().startswith("rejected"))
+    np.testing.assert_allclose(too_high.get_data().values, 100 * outline.too_high / np.maximum(histogram.n, 1))
+    np.testing.assert_allclose(too_low.get_data().values, -100 * outline.too_low / np.maximum(histogram.n, 1))
+    assert outline.too_high.sum() == result.bins.too_high.sum() > 0
+    assert outline.too_low.sum() == result.bins.too_low.sum()
+
+
+def test_errors_at_the_margins_are_drawn_and_counted():
+    """Scores of 0 among positives are too low, scores of 1 among negatives too high: all of them are rejected."""
+    y, p = tails()
+    p[:300], p[300:340] = 0, 1
+    result = truecal.evaluate(y, p)
+    axis = fit_axis([result], None, "logit")
+    beyond = int(((p > 0) & (p < axis.first)).sum())
+    low, high = margins_of(result, None, axis)
+    assert (low.n, low.too_low, low.too_high) == (300 + beyond, 300 + beyond, 0)
+    assert (high.n, high.too_low, high.too_high) == (40, 0, 40)
+    ax = truecal.plot.draw_errors(result, scale="logit")
+    shares = [(bar.get_x(), bar.get_height()) for bars in ax.containers for bar in bars]
+    assert shares == [(axis.low, 0), (axis.low, -100), (high.left, 100), (high.left, 0)]
+    assert [text.get_text() for text in ax.texts] == [f"300 at 0, {beyond} <1e-6", "40 at 1"]
+    assert truecal.plot.draw_errors(result, scale="linear").texts[:] == []
+
+
+def test_segments_with_the_largest_excess_come_first():
+    rng = np.random.default_rng(0)
+    tallies = {}
+    for i in range(25):
+        p = rng.beta(1, 9, 1500)
+        tallies[("$a$" if i == 3 else f"s{i}",)] = Tally.from_arrays(rng.random(1500) < (1 + (i == 3)) * p, p)
+    table = truecal.analysis.judge_segments(tallies, random_state=0, replicates=999)
+    ax = truecal.plot.draw_segments(table)
+    order = sorted(range(25), key=lambda i: -table.excess[i])[:20]
+    assert [label.get_text() for label in ax.get_yticklabels()][:2] == [r"\$a\$", table.names[order[1]]]
+    assert [bar.get_width() for bar in ax.containers[0]] == table.by_chance[order].tolist()
+    found, others = ax.lines
+    assert (found.get_xdata().tolist(), found.get_ydata().tolist()) == ([table.value[3]], [0])
+    assert others.get_xdata().tolist() == table.value[order[1:]].tolist()
+    assert ax.get_title(loc="left").startswith("20 of 25 segments")
+    given = plt.figure().subplots()
+    assert truecal.plot.draw_segments(table, ax=given, worst=2) is given
+    assert len(given.containers[0]) == 2
+
+
+def test_binnings_in_rows():
+    result = truecal.evaluate(*data())
+    rows = truecal.plot.draw_binnings(result, ["tce", "ece", "ace"], scale="linear")
+    axis = fit_axis([result], None, "linear")
+    for ax, name in zip(rows, ("tce", "ece", "ace"), strict=True):
+        table = result.tables[name]
+        edges, rates = (collection.get_segments() for collection in ax.collections)
+        np.testing.assert_allclose([line[0, 0] for line in edges], axis.place([*table.left, table.right[-1]]))
+        np.testing.assert_allclose([line[0, 1] for line in rates], axis.place(table.rate[table.n > 0]))
+    with pytest.raises(ValueError, match="one for each binning"):
+        truecal.plot.draw_binnings(result, ["tce", "ece"], axes=rows)
+
+
+def test_models_share_an_axis():
+    results = {"a": with_bins(5), "b": truecal.evaluate(*data(seed=2))}
+    drawn = truecal.plot.draw_models(results)
+    assert drawn[0].main.get_ylim() == drawn[1].main.get_ylim()
+    assert drawn[1].main.get_title(loc="left").startswith("b\n")
+    with pytest.raises(TypeError, match="results by name"):
+        truecal.plot.draw_models({})
+    with pytest.raises(TypeError, match="'a' is int"):
+        truecal.plot.draw_models({"a": 1})
+
+
+def test_metrics_with_intervals_and_chance():
+    names = ["tce", "ece", "mce"]
+    result = truecal.evaluate(*data(), metrics=names, reference=20, intervals=20, random_state=0)
+    panels = truecal.plot.draw_metrics({"m": result})
+    assert [ax.get_yticklabels()[0].get_text() for ax in panels] == ["TCE", "ECE", "MCE"]
+    for ax, name in zip(panels, names, strict=True):
+        assert ax.lines[0].get_xdata()[0] == result[name]
+        assert ax.patches[0].get_width() == result.references[name].mean
+        (span,) = ax.collections[0].get_segments()
+        assert (span[0, 0], span[1, 0]) == (result.intervals[name].low, result.intervals[name].high)
+    with pytest.raises(ValueError, match="'ace' is not in that of 'm'"):
+        truecal.plot.draw_metrics({"m": result}, ["ace"])
+
+
+def test_a_hundred_million_rows_draw_like_ten_thousand():
+    few, many = (with_bins(20, rows) for rows in (10_000, 1_000_000))
+    assert few.shapes["tce"].linear.width.shape == many.shapes["tce"].linear.width.shape
+    heavy = truecal.analysis.evaluate_tally(
+        Tally([0.1, 0.3, 0.9], [60_000_000, 30_000_000, 10_000_000], [6_000_000, 9_000_000, 1])
+    )
+    begun = time.process_time()
+    axes = truecal.plot.draw_test_based(heavy)
+    assert time.process_time() - begun < 5
+    assert sum(bar.get_height() for bar in axes.sizes.containers[0]) == 100_000_000
+    truecal.plot.draw_test_based(many)
+    assert sum(many.scores.logit.n) + many.scores.zeros + many.scores.ones == 1_000_000
+
+
+def test_shapes_count_every_prediction():
+    y, p = data()
+    p[:300], p[300:340] = 0, 1
+    tally = Tally.from_arrays(y, p)
+    scores = Scores.of(Ranked(tally))
+    assert (scores.zeros, scores.ones) == (300, 40)
+    np.testing.assert_array_equal(scores.linear.n, np.histogram(p, scores.linear.edges)[0])
+    inner = p[(p > 0) & (p < 1)]
+    assert scores.logit.n.sum() == len(inner)
+    assert 40 <= len(scores.logit.n) <= 80
+    steps = np.diff(log_odds(scores.logit.edges)) / np.log(10)
+    np.testing.assert_allclose(steps, 2 ** np.round(np.log2(steps[0])))
+    np.testing.assert_allclose(scores.logit.n, np.histogram(inner, scores.logit.edges)[0], atol=1)
+    result = truecal.evaluate(y, p, metrics={"tce": Metric(BoundedIsotonic(), Rejection())})
+    shape = result.shapes["tce"]
+    assert isinstance(shape, Shape)
+    for outline in (shape.linear, shape.logit):
+        assert outline.width.max(axis=1).tolist() == [1000] * len(result.bins)
+    again = Result.from_json(result.to_json())
+    assert again == result
+    assert again.shapes["tce"] == shape
+
+
+def test_old_json_without_shapes_still_reads_and_cannot_be_drawn():
+    import json
+
+    raw = json.loads(with_bins(3).to_json())
+    del raw["scores"], raw["shapes"]
+    old = Result.from_json(json.dumps(raw))
+    assert "<img" not in old._repr_html_()
+    with pytest.raises(ValueError, match="Evaluate again"):
+        truecal.plot.draw_test_based(old)
+
+
+def test_wrong_options_are_refused():
+    result = with_bins(3)
+    with pytest.raises(ValueError, match="`scale` must be"):
+        truecal.plot.draw_test_based(result, scale="log")
+    with pytest.raises(ValueError, match="`metric` must be among tce; it is 'ece'"):
+        truecal.plot.draw_test_based(result, "ece")
+
+
+def test_a_notebook_shows_table_and_diagram():
+    html = with_bins(3)._repr_html_()
+    assert "<table>" in html
+    assert 'src="data:image/png;base64,' in html
+    assert not plt.get_fignums()
+
+
+def test_a_missing_extra_names_the_command(monkeypatch):
+    result = with_bins(3)
+
+    def absent(name, *_):
+        raise ImportError(name)
+
+    monkeypatch.setattr("truecal.plot._plots.import_module", absent)
+    monkeypatch.setattr("truecal.plot._figures.import_module", absent)
+    with pytest.raises(ImportError, match=r"pip install 'truecal\[plot\]'"):
+        truecal.plot.draw_test_based(result)
+    with pytest.raises(ImportError, match=r"pip install 'truecal\[report\]'"):
+        truecal.report(result, "nowhere.html")
+    assert "<img" not in result._repr_html_()
+
+
+def test_the_comparison_of_binnings_counts_what_is_at_the_margins():
+    y, p = data()
+    p[:300], p[300:340] = 0, 1
+    rows = truecal.plot.draw_binnings(truecal.evaluate(y, p, metrics=["tce", "ece"]), scale="logit")
+    assert "300 at 0" in rows[-1].get_xlabel()
+    assert "40 at 1" in rows[-1].get_xlabel()
+    rows = truecal.plot.draw_binnings(truecal.evaluate(y, p, metrics=["tce", "ece"]), scale="linear")
+    assert rows[-1].get_xlabel() == "prediction"

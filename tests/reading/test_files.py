@@ -1,0 +1,445 @@
+"""Every file format gives the tally of its columns; what cannot be read is named."""
+
+import gzip
+import io
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import truecal
+from truecal import Tally
+from truecal.reading import Columns, read_segments
+from truecal.reading import _batches as batches
+from truecal.reading import _query as query
+from truecal.reading._ingest import read_data
+from truecal.reading._query import Query
+
+
+@pytest.fixture
+def pl(need):
+    return need("polars")
+
+
+@pytest.fixture
+def rows(rng):
+    p = np.round(rng.beta(0.5, 5, 2000), 3)
+    return (rng.random(2000) < p).astype(int), p
+
+
+@pytest.fixture
+def frame(pl, rows, rng):
+    return pl.DataFrame({"id": np.arange(2000), "y": rows[0], "p": rows[1], "place": rng.choice(["a", "b"], 2000)})
+
+
+def read(source, **options):
+    return truecal.reading.tally_frame(source, label="y", score="p", **options)
+
+
+def zstd(data):
+    """Compressed as Parquet's own library does it, which needs no command."""
+    return pytest.importorskip("pyarrow").compress(data, codec="zstd", asbytes=True)
+
+
+def write(frame, path, kind):
+    """A file of the format, by its own library."""
+    if kind in ("csv", "csv.gz", "csv.zst"):
+        data = frame.write_csv().encode()
+    elif kind == "tsv":
+        data = frame.write_csv(separator="\t").encode()
+    elif kind == "semicolons.csv":
+        data = frame.write_csv(separator=";").encode()
+    elif kind in ("jsonl", "ndjson.gz"):
+        data = frame.write_ndjson().encode()
+    elif kind == "npz":
+        np.savez(path, **{name: frame[name].to_numpy() for name in ("y", "p")})
+        return
+    else:
+        buffer = io.BytesIO()
+        {"parquet": frame.write_parquet, "arrow": frame.write_ipc, "feather": frame.write_ipc_stream}[kind](buffer)
+        data = buffer.getvalue()
+    if kind.endswith(".gz"):
+        data = gzip.compress(data)
+    if kind.endswith(".zst"):
+        data = zstd(data)
+    path.write_bytes(data)
+
+
+KINDS = [
+    "csv",
+    "csv.gz",
+    "csv.zst",
+    "semicolons.csv",
+    "tsv",
+    "parquet",
+    "arrow",
+    "feather",
+    "jsonl",
+    "ndjson.gz",
+    "npz",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_format_gives_the_same_tally(frame, rows, tmp_path, kind):
+    write(frame, tmp_path / f"a.{kind}", kind)
+    assert read(tmp_path / f"a.{kind}") == Tally.from_arrays(*rows)
+    assert read(str(tmp_path / f"a.{kind}")) == Tally.from_arrays(*rows)
+
+
+def test_a_format_that_the_name_does_not_tell(frame, rows, tmp_path):
+    write(frame, tmp_path / "data", "tsv")
+    with pytest.raises(ValueError, match="(?s)must be told by its name.*Hint: name its `format`"):
+        read(tmp_path / "data")
+    assert read(tmp_path / "data", format="tsv") == Tally.from_arrays(*rows)
+    with pytest.raises(ValueError, match="`format` must be one of csv, tsv, parquet, ipc, jsonl, npz; it is 'xls'"):
+        read(tmp_path / "data", format="xls")
+    with pytest.raises(ValueError, match="`format` is for files; `frame` is DataFrame"):
+        read(frame, format="csv")
+
+
+def test_many_files_globs_and_folders(frame, rows, tmp_path):
+    parts = [frame[:700], frame[700:1500], frame[1500:]]
+    for i, part in enumerate(parts):
+        write(part, tmp_path / f"part{i}.parquet", "parquet")
+    expected = Tally.from_arrays(*rows)
+    assert read([tmp_path / f"part{i}.parquet" for i in range(3)]) == expected
+    assert read(str(tmp_path / "part*.parquet")) == expected
+    assert read(str(tmp_path / "part[0-1].parquet")) == Tally.from_arrays(rows[0][:1500], rows[1][:1500])
+    assert read(tmp_path) == expected
+    (tmp_path / "_SUCCESS").write_text("")
+    (tmp_path / ".hidden.parquet").write_text("no data")
+    (tmp_path / "notes.md").write_text("no data")
+    assert read(tmp_path) == expected
+
+
+def test_folders_named_for_values_are_a_column(frame, rows, tmp_path):
+    for place in ("a", "b"):
+        (tmp_path / f"place={place}").mkdir()
+        part = frame.filter(frame["place"] == place).drop("place")
+        write(part, tmp_path / f"place={place}" / "0.parquet", "parquet")
+    found = truecal.reading.tally_segments(tmp_path, label="y", score="p", by="place")
+    here = frame["place"].to_numpy() == "a"
+    assert found == {
+        ("a",): Tally.from_arrays(rows[0][here], rows[1][here]),
+        ("b",): Tally.from_arrays(rows[0][~here], rows[1][~here]),
+    }
+
+
+def test_standard_input(frame, rows, tmp_path):
+    code = (
+        "import truecal; t = truecal.reading.tally_frame('-', label='y', score='p');"
+        "import tempfile, os; print(t.total, t.positives, len(t))"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=frame.write_csv().encode(), capture_output=True, env=environment, check=True
+    )
+    expected = Tally.from_arrays(*rows)
+    assert done.stdout.split() == [str(v).encode() for v in (expected.total, expected.positives, len(expected))]
+    assert not os.listdir(tmp_path)  # what was spooled is gone
+
+
+def test_types_are_not_taken_from_the_first_rows_alone(pl, tmp_path):
+    """The first 20,000 scores look like integers; the last is a fraction."""
+    lines = ["y,p", *["0,0"] * 20_000, "1,0.25"]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    assert read(tmp_path / "a.csv") == Tally.from_arrays([0] * 20_000 + [1], [0.0] * 20_000 + [0.25])
+
+
+def test_text_among_numbers_is_named_with_its_row(pl, tmp_path):
+    lines = ["y,p", *["0,0.5"] * 15_000, "1,high", *["0,0.5"] * 10, "1,?"]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match=r"`p` must hold numbers in \[0, 1\]; 2 rows of .* 'high' in row 15,001"):
+        read(tmp_path / "a.csv")
+
+
+def test_missing_values_are_counted_and_dropped_on_request(pl, tmp_path):
+    (tmp_path / "a.csv").write_text("y,p\n1,0.5\n0,\n,0.25\n1,NA\n0,NaN\n1,null\n")
+    with pytest.raises(
+        ValueError, match=r"of 6 rows `p` is null in 3, `p` is NaN in 1, `y` is null in 1(?s:.*)on_null"
+    ):
+        read(tmp_path / "a.csv")
+    with pytest.warns(UserWarning, match="Of 6 rows 5 were dropped"):
+        assert read(tmp_path / "a.csv", on_null="drop") == Tally.from_arrays([1], [0.5])
+    result = truecal.evaluate(tmp_path / "a.csv", label="y", score="p", on_null="drop", metrics=["tce"])
+    assert any("5 were dropped" in note for note in result.notes)
+
+
+def test_files_that_cannot_be_read_are_named(pl, frame, tmp_path):
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 but not really")
+    (tmp_path / "broken.arrow").write_bytes(b"ARROW1 but not really")
+    (tmp_path / "broken.npz").write_bytes(b"PK but not really")
+    (tmp_path / "latin.csv").write_bytes(b"y,p\n1,caf\xe9\n")
+    for name in ("empty.csv", "broken.parquet", "broken.arrow", "broken.npz", "latin.csv"):
+        with pytest.raises(ValueError, match=name):
+            read(tmp_path / name)
+    np.savez(tmp_path / "ragged.npz", y=np.zeros(3), p=np.zeros(4))
+    with pytest.raises(ValueError, match="must be columns of one length"):
+        read(tmp_path / "ragged.npz")
+    (tmp_path / "header.csv").write_text("y,p\n")
+    with pytest.raises((ValueError, TypeError), match="must hold"):
+        read(tmp_path / "header.csv")
+    with pytest.raises(FileNotFoundError, match="There must be a file .*nothing.csv"):
+        read(tmp_path / "nothing.csv")
+    with pytest.raises(FileNotFoundError, match="must match at least one file"):
+        read(str(tmp_path / "no*.csv"))
+    (tmp_path / "a.csv.xz").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"(?s)a\.csv\.xz.*Hint: unpack it first"):
+        read(tmp_path / "a.csv.xz")
+    (tmp_path / "mixed").mkdir()
+    with pytest.raises(FileNotFoundError, match="must hold files of a known format"):
+        read(tmp_path / "mixed")
+    write(frame, tmp_path / "mixed" / "a.csv", "csv")
+    write(frame, tmp_path / "mixed" / "a.parquet", "parquet")
+    told = r"(?s)must be of one format; these are csv \('.*a\.csv'\), parquet \('.*a\.parquet'\)\..*Hint: .*mixed/\*\.parquet"
+    with pytest.raises(ValueError, match=told):
+        read(tmp_path / "mixed")
+
+
+def test_folders_of_programs_and_hidden_ones_are_not_read(frame, rows, tmp_path):
+    hidden = [".venv/lib", ".git", "__pycache__", "env/lib/data", "web/node_modules/a", "lib/site-packages/a"]
+    for name in (*hidden, "below/2026", "_day=3"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "env" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    for name in hidden:
+        (tmp_path / name / "other.csv").write_text("a,b\n1,2\n")
+    write(frame[:500], tmp_path / "a.csv", "csv")
+    write(frame[500:1200], tmp_path / "below" / "2026" / "b.csv", "csv")
+    write(frame[1200:], tmp_path / "_day=3" / "c.csv", "csv")  # a value of the column `_day`
+    assert read(tmp_path) == Tally.from_arrays(*rows)
+    assert read(str(tmp_path / "below" / "**")) == Tally.from_arrays(rows[0][500:1200], rows[1][500:1200])
+    with pytest.raises(ValueError, match="'a', 'b'"):  # what is named itself is read
+        read(tmp_path / ".venv")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "npz"])
+def test_a_file_with_other_columns_is_named(pl, tmp_path, kind):
+    def both(other):
+        for name, part in (("a", frame), ("b", other)):
+            columns = {column: part[column].to_numpy() for column in part.columns}
+            np.savez(tmp_path / f"{name}.npz", **columns) if kind == "npz" else write(
+                part, tmp_path / f"{name}.{kind}", kind
+            )
+        with pytest.raises(ValueError, match="Files read together must have the same columns") as caught:
+            read(str(tmp_path / f"*.{kind}"))
+        return str(caught.value).replace(f"{tmp_path}/", "")
+
+    frame = pl.DataFrame({"y": [0, 1], "p": [0.25, 0.5]})
+    assert f"; 'b.{kind}' has no 'p', unlike 'a.{kind}'." in both(frame.rename({"p": "q"}))
+    assert f"; 'b.{kind}' has 'z' as well, unlike 'a.{kind}'." in both(frame.with_columns(z=1))
+    if kind != "csv":
+        told = f"; 'b.{kind}' holds 'p' as Float32 and not as Float64, unlike 'a.{kind}'."
+        assert told in both(frame.with_columns(pl.col("p").cast(pl.Float32)))
+    if kind == "csv":
+        assert "; 'b.csv' has them in the order 'p', 'y', unlike 'a.csv'." in both(frame.select("p", "y"))
+
+
+def test_a_file_of_json_lines_without_the_column_is_named(pl, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"y": 0, "p": 0.5}\n')
+    (tmp_path / "b.jsonl").write_text('{"y": 0, "q": 0.5}\n')
+    with pytest.raises(ValueError, match=r"Every file must have the column 'p'; '.*b\.jsonl' has none"):
+        read(tmp_path)
+    (tmp_path / "b.jsonl").write_text('{"y": 0, "p": null}\n{"y": 0, "p": 0.5}\n')
+    with pytest.raises(ValueError, match="of 3 rows `p` is null in 1"):
+        read(tmp_path)
+
+
+def test_the_broken_one_of_several_files_is_named(frame, tmp_path):
+    write(frame, tmp_path / "a.parquet", "parquet")
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 but not really")
+    with pytest.raises(ValueError, match=r"'[^']*b\.parquet' must be readable as parquet"):
+        read(tmp_path)
+
+
+def test_swapped_columns_are_recognised_where_the_read_is_refused(need, frame, rows, tmp_path):
+    told = "`label` and `score` seem to be swapped: 'p' holds fractions, 'y' only 0 and 1"
+    pandas = need("pandas")
+    frame.write_csv(tmp_path / "a.csv")
+    for data in (frame, frame.lazy(), pandas.DataFrame({"y": rows[0], "p": rows[1], "place": "a"}), tmp_path / "a.csv"):
+        with pytest.raises(ValueError, match=told):
+            truecal.evaluate(data, label="p", score="y")
+        with pytest.raises(ValueError, match=told):
+            truecal.evaluate(data, label="p", score="y", by="place")
+    with pytest.raises(ValueError, match=told):
+        truecal.compare(frame.with_columns(q=frame["p"]), label="p", score=["y", "q"])
+    truths = frame.with_columns(y=frame["y"] == 1)
+    truths.write_csv(tmp_path / "truths.csv")
+    for data in (truths, tmp_path / "truths.csv"):  # whose scores cannot be read as numbers at all
+        with pytest.raises(ValueError, match=told):
+            truecal.reading.tally_frame(data, label="p", score="y")
+    with pytest.raises(ValueError, match="of 2,000 rows `id` is neither 0 nor 1"):  # wrong, and not swapped
+        truecal.evaluate(frame, label="id", score="p")
+
+
+def test_percentages_are_recognised_where_the_read_is_refused(pl, frame):
+    with pytest.raises(ValueError, match="(?s)`p` is outside.*Hint: these look like percentages; divide them by 100"):
+        read(frame.with_columns(pl.col("p") * 100))
+    with pytest.raises(ValueError, match="(?s)`p` is outside.*Hint: .* neither a logit nor a percentage"):
+        read(frame.with_columns(pl.col("p") - 1))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_dates_as_text_come_with_the_remedy(need, library):
+    columns = {"y": [0, 1], "p": [0.25, 0.5], "day": ["2026-01-01", "2026-01-02"]}
+    remedy = {
+        "pandas": r"pd\.to_datetime\(frame\['day'\]\)",
+        "polars": r"pl\.col\('day'\)\.str\.to_datetime\(\)",
+        "pyarrow": "cast it to a date or a time",
+    }
+    module = need(library)
+    data = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+    told = f"(?s)`day` must hold dates or times .* it holds String.*Hint: .*{remedy[library]}.* first; or with `every=None`"
+    with pytest.raises(TypeError, match=told):
+        truecal.drift(data, label="y", score="p", time="day")
+
+
+def test_a_missing_polars_is_named(monkeypatch, need, tmp_path):
+    need("narwhals")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match=r"pip install 'truecal\[files\]'"):
+        read(tmp_path / "a.csv")
+
+
+def test_evaluate_takes_frames_files_models_and_segments(pl, frame, rows, tmp_path):
+    frame = frame.with_columns((pl.col("p") ** 2).alias("q"))
+    frame.write_parquet(tmp_path / "a.parquet")
+    one = truecal.evaluate(tmp_path / "a.parquet", label="y", score="p", metrics=["tce", "ece"])
+    assert one.values == truecal.evaluate(*rows, metrics=["tce", "ece"]).values
+    both = truecal.evaluate(frame, label="y", score=["p", "q"], metrics=["tce"])
+    assert list(both) == ["p", "q"]
+    assert both["p"].library == "polars"
+    assert both["q"]["tce"] == truecal.tce(rows[0], rows[1] ** 2)
+    segments = truecal.evaluate(frame, label="y", score="p", by="place", random_state=0)
+    tallies = truecal.reading.tally_segments(frame, label="y", score="p", by="place")
+    assert segments.names == ["place=a", "place=b"]
+    np.testing.assert_array_equal(segments.value, truecal.analysis.judge_segments(tallies, random_state=0).value)
+    strict = truecal.evaluate(
+        frame, label="y", score="p", by="place", metrics=["tce_q"], significance=0.01, reference=9
+    )
+    assert strict.metric.loss.significance == 0.01
+    assert strict.replicates == 9
+    high = truecal.evaluate(frame, label="y", score="p", by="place", above=0.3)
+    assert high.n.sum() == (rows[1] >= 0.3).sum()
+    several = truecal.evaluate(frame, label="y", score=["p", "q"], by=["place"], random_state=0)
+    np.testing.assert_array_equal(several["p"].value, segments.value)
+
+
+def test_compare_takes_two_columns_of_a_frame(pl, frame, rows, tmp_path):
+    frame.with_columns((pl.col("p") ** 2).alias("q")).write_parquet(tmp_path / "a.parquet")
+    found = truecal.compare(tmp_path / "a.parquet", label="y", score=["p", "q"], replicates=200, random_state=0)["tce"]
+    plain = truecal.compare(*rows[:1], rows[1], rows[1] ** 2, replicates=200, random_state=0)["tce"]
+    assert (found.first, found.second) == (plain.first, plain.second)
+    # grouped rows draw other numbers from the same seed; the ends agree within the error of 200 replicates
+    assert found.low == pytest.approx(plain.low, abs=0.25 * (plain.high - plain.low))
+    assert found.high == pytest.approx(plain.high, abs=0.25 * (plain.high - plain.low))
+
+
+def test_misuse_is_explained(pl, frame, rows):
+    with pytest.raises(TypeError, match=r"(?s)`y_prob` must be given.*evaluate\(frame, label=\.\.\., score=\.\.\.\)"):
+        truecal.evaluate(frame)
+    with pytest.raises(TypeError, match="`label` and `score` must name columns of the frame; they are 'y' and None"):
+        truecal.evaluate(frame, label="y")
+    with pytest.raises(TypeError, match="`y_prob` must be left out"):
+        truecal.evaluate(frame, rows[1], label="y", score="p")
+    with pytest.raises(ValueError, match="`score` must name two columns to compare; it is 'p'"):
+        truecal.compare(frame, label="y", score="p")
+    with pytest.raises(TypeError, match="`intervals` must be left out where `by` makes segments"):
+        truecal.evaluate(frame, label="y", score="p", by="place", intervals=100)
+    probabilities = np.stack([1 - rows[1], rows[1]], axis=1)
+    told = r"evaluate\(\) got an unexpected keyword argument 'refrence'; did you mean 'reference'\?"
+    for data, options in (
+        (rows, {}),
+        ((frame,), {"label": "y", "score": "p"}),
+        ((frame,), {"label": "y", "score": "p", "by": "place"}),
+    ):
+        with pytest.raises(TypeError, match=f"^{told}"):
+            truecal.evaluate(*data, refrence=100, **options)
+    with pytest.raises(TypeError, match=f"^{told.replace('evaluate', 'evaluate_classes')}"):
+        truecal.evaluate_classes(rows[0], probabilities, refrence=100)
+    with pytest.raises(TypeError, match=f"^{told.replace('evaluate', 'check')}"):
+        truecal.check(frame, [truecal.Rule("value", 5)], label="y", score="p", refrence=100)
+    with pytest.raises(TypeError, match=r"argument 'lable'; did you mean 'label'\?"):
+        truecal.evaluate(frame, lable="y", score="p")
+    with pytest.raises(TypeError, match=r"^evaluate\(\) got an unexpected keyword argument 'zzz'$"):
+        truecal.evaluate(*rows, zzz=1)
+    for data in ("x.csv", frame):
+        with pytest.raises(TypeError, match=r'(?s)it is \'y\'\..*Hint: .*`evaluate\(data, label="y", score="p"\)`'):
+            truecal.evaluate(data, "y", "p")
+    with pytest.raises(TypeError, match=r'Hint: .*`compare\(data, label="y", score=\[\.\.\.\]\)`'):
+        truecal.compare(frame, "y", "p", "q")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"above": 0.05}, {"top": 0.1}, {"top": 777}, {"reference": 20, "random_state": 0}]
+)
+def test_rows_on_disk_give_the_result_of_a_tally(pl, rng, tmp_path, monkeypatch, options):
+    """All metrics, tables, shapes and regions; every score once, so that rows stay rows."""
+    p = rng.beta(0.5, 5, 5000)
+    p[:3] = [0.0, 1.0, 1.0]
+    frame = pl.DataFrame({"y": rng.random(5000) < p, "p": p})
+    frame.write_parquet(tmp_path / "a.parquet")
+    monkeypatch.setattr(query, "LEAST_MEMORY", 1)
+    found = truecal.evaluate(
+        tmp_path / "a.parquet", label="y", score="p", scale=truecal.reading.Limits(memory=8000), **options
+    )
+    assert found == truecal.analysis.evaluate_tally(Tally.from_arrays(frame["y"], p), **options)
+
+
+def test_dates_of_text_must_be_unambiguous(pl, tmp_path):
+    lines = ["y,p,day", *(f"{i % 2},0.5,0{1 + i % 3}/0{1 + i % 5}/2025" for i in range(30))]
+    (tmp_path / "us.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(
+        ValueError, match=r"`day` must hold dates written as YYYY-MM-DD; in .* the first is '01/01/2025'"
+    ):
+        truecal.drift(tmp_path / "us.csv", label="y", score="p", time="day")
+    lines = ["y,p,day", *(f"{i % 2},0.5,2025-0{1 + i % 3}-01" for i in range(30))]
+    (tmp_path / "iso.csv").write_text("\n".join(lines) + "\n")
+    assert len(truecal.drift(tmp_path / "iso.csv", label="y", score="p", time="day", reference=9, intervals=0)) == 3
+
+
+@pytest.mark.parametrize("grid", [None, 5])
+def test_tied_segments_are_grouped_by_the_engine_to_the_same_end(pl, rng, tmp_path, monkeypatch, grid):
+    monkeypatch.setattr(batches, "LOOK", 1600)
+    p = np.round(rng.random(2000), 1)  # 11 scores, which 5 bits tell apart
+    y, place = (rng.random(2000) < p).astype(int), rng.choice(["a", "b"], 2000)
+    frame = pl.DataFrame({"y": y, "p": p, "place": place})
+    frame.write_csv(tmp_path / "a.csv")
+    grouped = []
+    whole = Query.grouped
+    monkeypatch.setattr(Query, "grouped", lambda query: grouped.append(query) or whole(query))
+    parts, _ = read_segments(
+        tmp_path / "a.csv", Columns("y", ("p",), ("place",), scale=truecal.reading.Limits(grid=grid))
+    )
+    assert grouped
+    assert parts["a",] == Tally.from_arrays(y[place == "a"], p[place == "a"])
+
+
+@pytest.mark.parametrize("grid", [None, 5])
+@pytest.mark.parametrize("missing", ["", "nan"])
+def test_tied_files_are_counted_whatever_is_missing(pl, rng, tmp_path, monkeypatch, grid, missing):
+    monkeypatch.setattr(batches, "BATCH", 300)
+    p = np.round(rng.random(2000), 1)
+    y = (rng.random(2000) < p).astype(int)
+    lines = [f"{label},{missing if score == 0.3 else score}" for label, score in zip(y, p, strict=True)]
+    (tmp_path / "a.csv").write_text("\n".join(["y,p", *lines]) + "\n")
+    rule = f"of 2,000 rows `p` is {'NaN' if missing else 'null'} in {(p == 0.3).sum()}"
+    scale = truecal.reading.Limits(grid=grid)
+    with pytest.raises(ValueError, match=rule):
+        read_data(tmp_path / "a.csv", Columns("y", ("p",), scale=scale))
+    data, dropped = read_data(tmp_path / "a.csv", Columns("y", ("p",), on_null="drop", scale=scale))
+    assert data.tally == Tally.from_arrays(y[p != 0.3], p[p != 0.3])
+    assert dropped.startswith(f"of 2,000 rows {(p == 0.3).sum()} were dropped")
+
+
+def test_files_need_no_narwhals(pl, frame, tmp_path):
+    frame.write_parquet(tmp_path / "a.parquet")
+    code = (
+        "import sys; sys.modules['narwhals'] = None; import truecal; "
+        f"found = truecal.evaluate({str(tmp_path / 'a.parquet')!r}, label='y', score='p', by='place'); print(len(found))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "2\n"

@@ -1,0 +1,161 @@
+"""Rows that arrive in batches give the tally of them all: counted, sorted in memory or sorted on disk."""
+
+import itertools
+import os
+import tempfile
+
+import numpy as np
+import pytest
+
+from truecal import Tally
+from truecal.observations import GridTally, SortedRows, Ties, group_keys, sort_rows
+from truecal.observations._ties import SIZES
+from truecal.reading import _spool as spool_module
+from truecal.reading._spool import FOLD, Spool, packed
+
+
+def tally_of(data):
+    return group_keys(data.key) if isinstance(data, SortedRows) else data
+
+
+@pytest.mark.parametrize("decimals", [2, 17])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_spool_is_the_tally_of_its_batches(rng, decimals, kind):
+    """More rows than are folded at once, tied and not; single precision first and double later."""
+    p = np.round(rng.beta(0.5, 5, FOLD + 100_000), decimals).astype(kind)
+    y = rng.random(len(p)) < p
+    spool = Spool()
+    edges = np.linspace(0, len(p), 40).astype(int)
+    for a, b in itertools.pairwise(edges):
+        spool.add(packed(p[a:b], y[a:b]))
+    assert tally_of(spool.gathered()) == Tally.from_arrays(y, p)
+
+
+def test_a_spool_widens_when_doubles_come(rng):
+    single, double = rng.random(1000).astype(np.float32), rng.random(1000)
+    y = rng.integers(0, 2, 2000).astype(np.uint8)
+    spool = Spool()
+    spool.add(packed(single, y[:1000]))
+    spool.add(packed(double, y[1000:]))
+    assert tally_of(spool.gathered()) == Tally.from_arrays(y, np.concatenate([single.astype(float), double]))
+
+
+def spooled(p, y, memory, batch=1000):
+    spool = Spool(memory)
+    for begin in range(0, len(p), batch):
+        spool.add(packed(p[begin : begin + batch], y[begin : begin + batch]))
+    return spool
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", ["spread", "rising", "tied", "one score", "few scores"])
+def test_what_outgrows_memory_is_sorted_on_disk(rng, tmp_path, monkeypatch, kind, shape):
+    """50,000 rows in the memory of a few thousand; scores that rise defeat what the first rows let expect."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    p = {
+        "spread": rng.beta(0.5, 5, 50_000),
+        "rising": np.sort(rng.beta(0.5, 5, 50_000)),
+        "tied": np.where(rng.random(50_000) < 0.7, 0.25, rng.random(50_000)),
+        "one score": np.full(50_000, 0.25),
+        "few scores": rng.choice([0.0, 0.25, 0.5, 1.0], 50_000),
+    }[shape].astype(kind)
+    y = (rng.random(50_000) < p).astype(np.uint8)
+    rows = spooled(p, y, 16_000).gathered()
+    np.testing.assert_array_equal(rows.key, np.sort(packed(p, y)))
+    assert isinstance(rows.key, np.memmap)
+    assert not os.listdir(tmp_path)  # the data vanish with the array
+    assert tally_of(spooled(p, y, 16_000).gathered()) == Tally.from_arrays(y, p)
+
+
+def test_doubles_after_singles_and_folded_rows_go_to_disk_too(rng, monkeypatch):
+    monkeypatch.setattr(spool_module, "FOLD", 2000)
+    p = np.concatenate([rng.choice([0.25, 0.5, 0.75], 5000), rng.random(5000).astype(np.float32), rng.random(20_000)])
+    y = (rng.random(30_000) < p).astype(np.uint8)
+    assert tally_of(spooled(p, y, 32_000, batch=500).gathered()) == Tally.from_arrays(y, p)
+
+
+def taken(p, y, batch=1000, **options):
+    spool = Spool(**options)
+    for begin in range(0, len(p), batch):
+        part = slice(begin, begin + batch)
+        assert spool.take(p[part], y[part]) == len(p[part])
+    return spool.gathered()
+
+
+# How many scores there are, as many as fill none, the first, the second, ... of the tables, or more than all do.
+@pytest.mark.parametrize("scores", [1, 7, 1000, 5000, 20_000, 40_000, 200_000])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("bits", [None, 8])
+def test_rows_that_share_scores_are_counted(rng, scores, kind, bits):
+    p = (rng.integers(0, scores, 600_000) / scores).astype(kind)
+    y = (rng.random(len(p)) < p).astype(np.int8)
+    found = taken(p, y, 50_000, bits=bits)
+    whole = Tally.from_arrays(y, p)
+    assert found == GridTally.of(whole, bits) if bits else tally_of(found) == whole
+
+
+def test_counting_ends_where_it_does_not_pay(rng):
+    """Different rows go on as keys, from the first table on; tied ones fit the last; many ties make a tally."""
+    label = np.zeros(1_000_000, np.int8)
+    ties = Ties()
+    assert ties.add(rng.random(100_000), label[:100_000]) == 2 ** (SIZES[0] - 1)
+    assert not ties.tied
+    few = rng.integers(0, 30_000, 1_000_000) / 30_000
+    ties = Ties()
+    assert ties.add(few, label) == len(few)
+    assert ties.tied
+    assert len(ties.found()[0]) == len(np.unique(few))
+    assert ties.found()[1].sum() == ties.rows == len(few)
+    assert isinstance(taken(rng.random(10_000), label[:10_000]), SortedRows)
+    assert isinstance(taken(few, label), Tally)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("memory", [1 << 30, 400_000])
+def test_ties_first_and_different_scores_later(rng, kind, memory):
+    """What was counted joins what is sorted, in memory and on disk; doubles that were counted make keys wide."""
+    tied, spread = np.round(rng.random(300_000), 4), rng.random(200_000).astype(kind).astype(np.float64)
+    p = np.concatenate([tied, spread])
+    y = (rng.random(len(p)) < p).astype(np.uint8)
+    assert tally_of(taken(p, y, 50_000, memory=memory)) == Tally.from_arrays(y, p)
+
+
+def test_different_scores_first_and_ties_later(rng):
+    p = np.concatenate([rng.random(100_000), np.round(rng.random(FOLD), 3)])
+    y = (rng.random(len(p)) < p).astype(np.uint8)
+    assert tally_of(taken(p, y, 50_000)) == Tally.from_arrays(y, p)
+
+
+@pytest.mark.parametrize("bad", ["score", "label"])
+@pytest.mark.parametrize("place", [0, 1500, 2999])
+@pytest.mark.parametrize("decimals", [1, 17])
+def test_rows_are_taken_up_to_one_that_is_wrong(rng, bad, place, decimals):
+    p, y = np.round(rng.random(3000), decimals), rng.integers(0, 2, 3000)
+    (p if bad == "score" else y)[place] = 2
+    spool = Spool()
+    count = spool.take(p, y)
+    assert count <= place
+    if count:  # the wrong row and its neighbours are left out, and others go on
+        assert spool.take(p[place + 1 :], y[place + 1 :]) == 2999 - place
+        kept = np.r_[:count, place + 1 : 3000]
+        assert tally_of(spool.gathered()) == Tally.from_arrays(y[kept], p[kept])
+
+
+def test_negative_zeros_are_zeros(rng):
+    p = rng.choice([0.0, -0.0, 0.5], 5000)
+    y = rng.integers(0, 2, 5000)
+    found = taken(p, y)
+    assert found == Tally.from_arrays(y, p)
+    assert found.score.tolist() == [0.0, 0.5]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("scores", [3, 9000, 5_000_000])
+def test_arrays_are_counted_or_sorted_to_the_same_end(rng, scores, kind):
+    """67 rows share each of 9,000 scores and are counted; hardly any share one of five million."""
+    p = (rng.integers(0, scores, 600_000) / scores).astype(kind)
+    y = rng.random(len(p)) < p
+    found = sort_rows(y, p)
+    assert isinstance(found, SortedRows) == (scores == 5_000_000)
+    score, at = np.unique(p.astype(np.float64), return_inverse=True)
+    assert found.tally == Tally(score, np.bincount(at), np.bincount(at, weights=y).astype(int))
