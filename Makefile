@@ -3,13 +3,20 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/kernel/*) $(shell find src/truecal -name '*.py' -o -name '*.pyi')
 
-.PHONY: demo test lint bench bench-growth bench-scale reproduce study clean
+KERNEL := pyproject.toml CMakeLists.txt $(wildcard src/kernel/*)
+PARALLEL := --numprocesses $(shell getconf _NPROCESSORS_ONLN) --dist loadgroup
+
+.PHONY: demo test quick lint bench bench-growth bench-scale reproduce study clean
 
 demo: .venv/.installed
 	$(BIN)/python -m truecal.demo
 
 test: .venv/.test lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
+
+# Between edits: the sources as they are, without the slow tests; a wheel is built only where the kernel changed.
+quick: .venv/.kernel
+	PYTHONPATH=src $(BIN)/python -m pytest $(PARALLEL) -m "not slow" -q
 
 lint: .venv/.test
 	$(BIN)/ruff check .
@@ -50,4 +57,9 @@ $(BIN)/python:
 
 .venv/.test: .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[test]"
+	touch $@
+
+.venv/.kernel: $(KERNEL) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[all,test]"
+	cp $(BIN)/../lib/python3*/site-packages/truecal/_kernel*.so src/truecal/
 	touch $@
