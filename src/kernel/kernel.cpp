@@ -1,8 +1,11 @@
 // The loops NumPy cannot express. Arguments are checked in Python; nothing is checked here.
 #include "binomial.hpp"
-#include "entries.hpp"
+#include "counting.hpp"
+#include "grid.hpp"
+#include "keys.hpp"
+#include "pava.hpp"
 #include "random.hpp"
-#include "ties.hpp"
+#include "sums.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

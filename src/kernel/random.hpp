@@ -1,7 +1,7 @@
 // Seeded draws of labels: the same numbers on every platform, whatever the number of threads.
 #pragma once
 
-#include "entries.hpp"
+#include "keys.hpp"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // Rows counted in a table, while few keys are different: many times faster than a sort.
 #pragma once
 
-#include "entries.hpp"
+#include "keys.hpp"
 
 namespace truecal {
 

@@ -1,0 +1,188 @@
+// Sorted entries: what every binning and loss walks over.
+//
+// An entry is a score with a number of observations and of positives. Two layouts hold them:
+//   Keys<Int>  rows, sorted, each one integer (score bits << 1 | label); equal scores are neighbours;
+//   Groups     a tally: strictly increasing scores with counts.
+// A bin never starts inside a run of equal scores, so both give the same bins.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+namespace truecal {
+
+using Index = std::int64_t;
+using Wide = __int128;
+
+template <class To, class From> inline To bit_cast(From from) {
+    static_assert(sizeof(To) == sizeof(From));
+    To to;
+    std::memcpy(&to, &from, sizeof(To));
+    return to;
+}
+
+template <class Int> struct KeyTraits;
+template <> struct KeyTraits<std::int64_t> { using Float = double; };
+template <> struct KeyTraits<std::int32_t> { using Float = float; };
+
+struct Counts {
+    Index n, k;
+};
+
+template <class Int> struct Keys {
+    const Int *key;
+    Index size;
+
+    double score(Index i) const {
+        return bit_cast<typename KeyTraits<Int>::Float>(static_cast<Int>(key[i] >> 1));
+    }
+    Counts at(Index i) const { return {1, static_cast<Index>(key[i] & 1)}; }
+    bool same(Index i, Index j) const { return ((key[i] ^ key[j]) >> 1) == 0; }
+    Index total() const { return size; }
+};
+
+struct Groups {
+    const double *score_;
+    const Index *n;
+    const Index *pos;
+    Index size;
+
+    double score(Index i) const { return score_[i]; }
+    Counts at(Index i) const { return {n[i], pos[i]}; }
+    bool same(Index, Index) const { return false; }
+    Index total() const {
+        Index sum = 0;
+        for (Index i = 0; i < size; ++i) sum += n[i];
+        return sum;
+    }
+};
+
+// First entry of [begin, end) whose score is >= x (or > x).
+template <class Entries> Index locate(const Entries &e, double x, bool after, Index begin, Index end) {
+    const auto before = [&](Index i) { return after ? e.score(i) <= x : e.score(i) < x; };
+    if (begin == end || !before(begin)) return begin;
+    if (before(end - 1)) return end;
+    Index lo = begin + 1, hi = end - 1;
+    while (lo < hi) {
+        const Index mid = lo + (hi - lo) / 2;
+        if (before(mid)) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
+// Where the six cuts of a bin fall among its entries [begin, end), and whether a score lies within reach of one.
+template <class Entries>
+bool place(const Entries &e, const double *cuts, const double *reach, Index begin, Index end, Index *places) {
+    bool close = false;
+    for (int c = 0; c < 6; ++c) {
+        const double x = cuts[c], r = reach[c];
+        const Index at = places[c] = locate(e, x, c >= 3, begin, end);
+        close |= (at > begin && e.score(at - 1) >= x - r) || (at < end && e.score(at) <= x + r);
+    }
+    return close;
+}
+
+// ---- rows to keys to groups -------------------------------------------------------------------
+
+struct Packed {
+    bool scores_ok, labels_ok;
+};
+
+// Whether a label is other than 0 or 1, as a bit pattern to collect with |.
+template <class Label> inline std::uint64_t odd_label(Label y) {
+    if constexpr (std::is_integral_v<Label>) return static_cast<std::uint64_t>(y) >> 1;
+    else return (y != Label(0)) & (y != Label(1));
+}
+
+// The same loop compiled for newer processors too, chosen at run time.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#define TRUECAL_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define TRUECAL_CLONES
+#endif
+
+// Scores in [0, 1] leave the two top bits of their pattern free: the label fits below it. x + 0 turns
+// -0.0 into 0.0. Patterns above that of 1 are negative, too large or NaN. Trouble is only reported; the caller looks for
+// its place.
+template <class Int, class Float, class Label>
+TRUECAL_CLONES Packed pack(const Float *score, const Label *label, Int *key, Index size) {
+    using Narrow = typename KeyTraits<Int>::Float;
+    using Bits = std::make_unsigned_t<Int>;
+    const Bits one = bit_cast<Bits>(Narrow(1));
+    Bits bad_score = 0;
+    std::uint64_t bad_label = 0;
+    for (Index i = 0; i < size; ++i) {
+        const Bits bits = bit_cast<Bits>(static_cast<Narrow>(score[i]) + Narrow(0));
+        bad_score |= (one - bits) | bits;
+        bad_label |= odd_label(label[i]);
+        key[i] = static_cast<Int>(bits << 1 | static_cast<Bits>(label[i] != Label(0)));
+    }
+    return {bad_score >> (8 * sizeof(Bits) - 1) == 0, bad_label == 0};
+}
+
+inline bool fits_float(const double *score, Index size) {
+    constexpr Index chunk = 4096;
+    for (Index begin = 0; begin < size; begin += chunk) {
+        const Index end = std::min(size, begin + chunk);
+        bool fits = true;
+        for (Index i = begin; i < end; ++i)
+            fits &= static_cast<double>(static_cast<float>(score[i])) == score[i];
+        if (!fits) return false;
+    }
+    return true;
+}
+
+template <class Int> Index count_groups(const Keys<Int> &rows) {
+    Index groups = rows.size > 0;
+    for (Index i = 1; i < rows.size; ++i) groups += !rows.same(i - 1, i);
+    return groups;
+}
+
+// weight is null for rows that count once.
+template <class Int>
+void collapse(const Keys<Int> &rows, const Index *weight, double *score, Index *n, Index *pos) {
+    Index g = -1;
+    for (Index i = 0; i < rows.size; ++i) {
+        if (i == 0 || !rows.same(i - 1, i)) {
+            ++g;
+            score[g] = rows.score(i);
+            n[g] = pos[g] = 0;
+        }
+        const Index w = weight ? weight[i] : 1;
+        n[g] += w;
+        pos[g] += w * rows.at(i).k;
+    }
+}
+
+template <class Entries>
+void count(const Entries &e, const Index *starts, Index n_bins, Index *n, Index *k) {
+    for (Index b = 0; b < n_bins; ++b) {
+        Counts sum{0, 0};
+        for (Index i = starts[b]; i < starts[b + 1]; ++i) {
+            const Counts c = e.at(i);
+            sum.n += c.n;
+            sum.k += c.k;
+        }
+        n[b] = sum.n;
+        k[b] = sum.k;
+    }
+}
+
+// Observations before each of some increasing positions.
+template <class Entries>
+void rows_before(const Entries &e, const Index *position, Index size, Index *rows) {
+    Index i = 0, seen = 0;
+    for (Index j = 0; j < size; ++j) {
+        if constexpr (std::is_same_v<Entries, Groups>)
+            while (i < position[j]) seen += e.at(i++).n;
+        else
+            seen = position[j];
+        rows[j] = seen;
+    }
+}
+
+} // namespace truecal
