@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from measure import Line, seconds, simulate
+from truecal.inference._replicates import redraw
 
 import truecal
 from truecal import Tally
-from truecal.inference._replicates import redraw
 from truecal.metrics import METRICS, recalibrated
 
 TCE = {"tce": METRICS["tce"]}

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 from results import write_rows
+from truecal.inference._replicates import redraw
 from worlds import Floats, log_odds, sigmoid
 
 from truecal import Tally
 from truecal.inference import find_differences, find_intervals
-from truecal.inference._replicates import redraw
 from truecal.metrics import METRICS, Metric
 from truecal.observations import Pairs
 

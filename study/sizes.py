@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from results import write_rows
+from truecal.inference._replicates import redraw
 from worlds import PERFECT
 
 from truecal import BoundedIsotonic, Metric, Tally
 from truecal.inference import null_reference
-from truecal.inference._replicates import redraw
 from truecal.metrics import Rejection
 
 FACTORS = (0.25, 0.5, 0.7, 1.0)

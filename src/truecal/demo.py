@@ -13,7 +13,7 @@ from truecal.observations import Floats, Ints
 from truecal.plot import _comparisons as comparisons
 from truecal.plot import _plots as plots
 from truecal.reporting import _reports as reports
-from truecal.results import Result, format_value
+from truecal.results import Result
 
 ROWS = 50_000
 
@@ -84,7 +84,7 @@ def compare(results: dict[str, Result]) -> str:
     heads = "".join(f"{name:>22}" for name in results), f"{'value':>11}{'by chance':>11}" * len(results)
     lines = [f"{'':11}{head}" for head in heads]
     for name, metric in first.metrics.items():
-        pairs = ((found.format(name), format_value(found.references[name].mean, metric)) for found in results.values())
+        pairs = ((found.format(name), metric.format(found.references[name].mean)) for found in results.values())
         lines.append(f"{name:<11}" + "".join(f"{value:>11}{chance:>11}" for value, chance in pairs))
     return "\n".join(lines)
 

@@ -14,13 +14,13 @@ from test_readme import ROOT, run
 import truecal
 from truecal import Metric, Quantile, Relative, Tally
 from truecal.analysis._windows import _compare_prevalence
-from truecal.inference import refer_further
-from truecal.metrics import Gap, Rejection
+from truecal.inference import Draws, sequential_reference
+from truecal.metrics import Gap, Rejection, adjust_p_values
 from truecal.observations import GridTally, find_ends, find_mature, read_span
 from truecal.observations._time import end_of, read_moment
 from truecal.plot import drift_figure
 from truecal.plot._drift_pictures import DriftAxes, hover_windows
-from truecal.results import DriftTable, adjusted
+from truecal.results import DriftTable
 
 
 def day(i):
@@ -78,7 +78,7 @@ def test_p_values_of_right_windows_are_valid_though_drawing_stops_early(rng):
     for i in range(400):
         p = rng.beta(1, 4, 150)
         tally = Tally.from_arrays(rng.random(150) < p, p)
-        found = refer_further(tally, truecal.metrics.METRICS["ace"], 999, i, 1)
+        found = sequential_reference(tally, truecal.metrics.METRICS["ace"], Draws(999, i))
         assert found.replicates in (199, 799, 999)
         p_values.append(found.p_value)
     for level in (0.005, 0.02, 0.05, 0.1, 0.5):
@@ -103,7 +103,7 @@ def test_each_row_is_the_windows_own_result(rng):
         assert found.low[i] <= found.value[i] <= found.high[i]
         assert found.chance_low[i] <= found.by_chance[i] <= found.chance_high[i]
         assert found.excess[i] == pytest.approx(found.value[i] - found.by_chance[i])
-        assert found.too_low[i] == result.bins.too_low.sum() / result.n
+        assert found.too_low[i] == result.bins.n_too_low.sum() / result.n
     together = np.minimum(1, 2 * np.minimum(found.p_value, found.total_p))
     np.testing.assert_array_equal(found.p_adjusted, together)
     np.testing.assert_array_equal(found.seen_below, truecal.inference.detectable_rates(found.n, found.mean)[0])
@@ -234,7 +234,7 @@ def test_totals_find_what_the_reference_does_not_and_keep_out_where_there_is_a_t
     metric = Metric(loss=Rejection(tolerance=Relative(0.5)), binning=truecal.metrics.METRICS["tce"].binning)
     tolerant = truecal.analysis.judge_windows(tallies, metric, intervals=0, random_state=0)
     assert tolerant.alarms == []
-    np.testing.assert_array_equal(tolerant.p_adjusted, adjusted(tolerant.p_value, "holm"))
+    np.testing.assert_array_equal(tolerant.p_adjusted, adjust_p_values(tolerant.p_value, "holm"))
 
 
 def table_of(**columns):
@@ -400,7 +400,7 @@ def test_a_table_prints_and_survives_json_and_dataframes(need):
         assert (again.window, again.verdict, again.metric) == (table.window, table.verdict, table.metric)
         assert again.n.dtype == np.int64
         assert again.mature.dtype == np.bool_
-    with pytest.raises(ValueError, match="must be a drift table"):
+    with pytest.raises(ValueError, match="must be the JSON of a truecal DriftTable"):
         DriftTable.from_json("{}")
     for library in ("pandas", "polars", "pyarrow"):
         need(library)
@@ -561,7 +561,7 @@ def test_any_metric_can_be_watched(rng):
     metric = Metric(Quantile(5), Gap())
     found = truecal.analysis.judge_windows(tallies, metric, random_state=0, intervals=0)
     assert found.value[1] == pytest.approx(metric(tallies[day(1)]))
-    assert found.metric_name == "value"
+    assert found.metric.name == "value"
     assert " 0.0" in repr(found)
 
 

@@ -4,7 +4,8 @@ import pytest
 import truecal
 from truecal import Metric, Quantile, Tally, Uniform
 from truecal.analysis import _segments as module
-from truecal.metrics import Gap
+from truecal.inference import Draws
+from truecal.metrics import Gap, adjust_p_values
 
 
 def segments(rng, count, rows=800, wrong=()):
@@ -32,7 +33,7 @@ def test_each_row_is_the_segments_own_result(rng):
         assert found.value[i] == pytest.approx(result["tce"])
         assert found.prevalence[i] == result.prevalence
         assert found.mean[i] == pytest.approx(np.average(tally.score, weights=tally.n))
-        assert found.too_low[i] == result.bins.too_low.sum() / result.n
+        assert found.too_low[i] == result.bins.n_too_low.sum() / result.n
         assert found.excess[i] == pytest.approx(found.value[i] - found.by_chance[i])
     np.testing.assert_array_equal(found.p_adjusted, found.p_value)
     below, above = truecal.inference.detectable_rates(found.n, found.mean)
@@ -109,7 +110,7 @@ def test_many_segments_can_still_raise_an_alarm_and_the_worst_are_shown(rng):
 @pytest.mark.filterwarnings("ignore:.* segments are too small")
 def test_small_segments_are_held_against_all_their_labels_and_nothing_is_drawn(monkeypatch):
     """A positive of score 0.02 is refuted, since 0.02 <= 0.05; nothing else can be. So by chance 2 % of 100 %."""
-    monkeypatch.setattr(module, "refer_further", None)
+    monkeypatch.setattr(module, "sequential_reference", None)
     tallies = {
         ("refuted",): Tally.from_arrays([1], [0.02]),
         ("right",): Tally.from_arrays([0], [0.02]),
@@ -138,7 +139,7 @@ def test_what_all_labels_give_is_what_many_draws_come_to(rng):
     tally = Tally.from_arrays([0, 1, 0, 0, 1, 0], p)
     for metric in (truecal.metrics.METRICS["tce"], truecal.metrics.METRICS["ece"]):
         found = truecal.analysis.judge_segments({(): tally}, metric)
-        drawn = truecal.inference.null_reference(tally, {"": metric}, replicates=20_000, random_state=0)[""]
+        drawn = truecal.inference.null_reference(tally, {"": metric}, Draws(20_000, 0))[""]
         assert found.by_chance[0] == pytest.approx(drawn.mean, abs=4 * 50 / 20_000**0.5)  # at most 50 % each
         assert found.p_value[0] == pytest.approx(drawn.p_value, abs=4 * 0.5 / 20_000**0.5)
 
@@ -149,11 +150,11 @@ def test_segments_with_more_labels_than_draws_are_drawn_as_before(rng):
     small = {(f"t{i}",): Tally.from_arrays([0, 1], [0.3, 0.6]) for i in range(2)}
     alone = {("a",): Tally.from_arrays(rng.random(9) < 0.5, rng.random(9))}  # 512 sets of labels
     both = truecal.analysis.judge_segments(large | small | alone, replicates=199, random_state=0)
-    seeds = truecal.inference._replicates.draw_seeds(0, 6).tolist()
+    seeds = Draws(199, 0).seeds(6).tolist()
     for i, tally in ((0, large["s0",]), (2, large["s2",]), (5, alone["a",])):
-        drawn = module.refer_further(tally, module.TCE, 199, seeds[i], 1)
+        drawn = module.sequential_reference(tally, module.TCE, Draws(199, seeds[i]))
         assert (both.by_chance[i], both.p_value[i]) == (drawn.mean, drawn.p_value)
-    np.testing.assert_allclose(both.p_adjusted, truecal.results._table.adjusted(both.p_value, "holm"))
+    np.testing.assert_allclose(both.p_adjusted, adjust_p_values(both.p_value, "holm"))
 
 
 def test_segments_too_small_for_any_alarm_are_warned_of(rng):

@@ -7,7 +7,7 @@ from scipy.special import betaincinv
 
 import truecal
 from truecal import _kernel
-from truecal.inference import critical
+from truecal.inference import critical_counts
 from truecal.inference._power import exact_power
 
 
@@ -86,7 +86,7 @@ def test_results_say_what_each_bin_could_have_seen(rng):
 
 def test_critical_counts_are_the_edges_of_rejection():
     n, p = np.repeat([1, 5, 30, 300], 4), np.tile([0.01, 0.2, 0.5, 0.99], 4)
-    low, high = critical(n, p, 0.05)
+    low, high = critical_counts(n, p, 0.05)
     for i in range(len(n)):
         rejected = [k for k in range(n[i] + 1) if stats.binomtest(k, int(n[i]), p[i]).pvalue <= 0.05]
         centre = min(math.floor((n[i] + 1) * p[i]), n[i])

@@ -97,7 +97,7 @@ def test_the_diagram_draws_the_table(result, scale):
         [bar.get_height() for bar in axes.sizes.containers[0]],
         [bar.get_height() for bar in axes.sizes.containers[1]],
     )
-    assert drawn == (table.n.tolist(), table.rejected.tolist())
+    assert drawn == (table.n.tolist(), table.n_refuted.tolist())
     outline = getattr(result.shapes["tce"], scale)
     violins = outlines(labelled(axes.main, "predictions"))
     inner = ~np.isnan(outline.low)
@@ -228,10 +228,10 @@ def test_errors_are_where_the_rejected_are(scale):
     ax = truecal.plot.draw_errors(result, scale=scale)
     outline, histogram = getattr(result.shapes["tce"], scale), getattr(result.scores, scale)
     too_high, too_low = (patch for patch in ax.patches if patch.get_label().startswith("rejected"))
-    np.testing.assert_allclose(too_high.get_data().values, 100 * outline.too_high / np.maximum(histogram.n, 1))
-    np.testing.assert_allclose(too_low.get_data().values, -100 * outline.too_low / np.maximum(histogram.n, 1))
-    assert outline.too_high.sum() == result.bins.too_high.sum() > 0
-    assert outline.too_low.sum() == result.bins.too_low.sum()
+    np.testing.assert_allclose(too_high.get_data().values, 100 * outline.n_too_high / np.maximum(histogram.n, 1))
+    np.testing.assert_allclose(too_low.get_data().values, -100 * outline.n_too_low / np.maximum(histogram.n, 1))
+    assert outline.n_too_high.sum() == result.bins.n_too_high.sum() > 0
+    assert outline.n_too_low.sum() == result.bins.n_too_low.sum()
 
 
 def test_errors_at_the_margins_are_drawn_and_counted():
@@ -242,8 +242,8 @@ def test_errors_at_the_margins_are_drawn_and_counted():
     axis = fit_axis([result], None, "logit")
     beyond = int(((p > 0) & (p < axis.first)).sum())
     low, high = margins_of(result, None, axis)
-    assert (low.n, low.too_low, low.too_high) == (300 + beyond, 300 + beyond, 0)
-    assert (high.n, high.too_low, high.too_high) == (40, 0, 40)
+    assert (low.n, low.n_too_low, low.n_too_high) == (300 + beyond, 300 + beyond, 0)
+    assert (high.n, high.n_too_low, high.n_too_high) == (40, 0, 40)
     ax = truecal.plot.draw_errors(result, scale="logit")
     shares = [(bar.get_x(), bar.get_height()) for bars in ax.containers for bar in bars]
     assert shares == [(axis.low, 0), (axis.low, -100), (high.left, 100), (high.left, 0)]

@@ -73,7 +73,7 @@ def test_the_traces_hold_the_table(name, scale):
     traces = {trace["name"]: trace for trace in diagram_figure(result, None, scale)["data"]}
     held = np.flatnonzero(table.n > 0)
     assert traces["size"]["y"] == table.n.tolist()
-    assert traces["rejected"]["y"] == table.rejected.tolist()
+    assert traces["rejected"]["y"] == table.n_refuted.tolist()
     np.testing.assert_allclose(traces["bins"]["y"], axis.at(table.rate[held]), rtol=1e-5, atol=1e-9)
     assert traces["bins"]["hovertext"] == [hover_texts(table)[i] for i in held]
     band = np.array(traces["accepted"]["y"], dtype=float).reshape(len(held), -1)
@@ -89,7 +89,7 @@ def test_hovering_says_everything_about_a_bin():
         f"bin 3: scores [{table.left[2]:.4g}, {table.right[2]:.4g})",
         f"n = {table.n[2]:,}, k = {table.k[2]:,}, rate {table.rate[2]:.4g}",
         f"accepted {table.accepted_low[2]:.4g} to {table.accepted_high[2]:.4g}",
-        f"rejected {100 * table.rejected_share[2]:.1f} % ({table.rejected[2]:,})",
+        f"rejected {100 * table.refuted[2]:.1f} % ({table.n_refuted[2]:,})",
         f"observed / expected {table.ratio[2]:.3g}",
     ):
         assert part in text
@@ -104,8 +104,8 @@ def test_the_other_figures_hold_the_result():
     np.testing.assert_allclose(dots["y"], axis.place(table.rate), rtol=1e-5)
     _, high, low = errors_figure(result, None, "linear")["data"]
     n = np.maximum(result.scores.linear.n, 1)
-    np.testing.assert_allclose(high["y"], 100 * result.shapes["tce"].linear.too_high / n, rtol=1e-5)
-    np.testing.assert_allclose(low["y"], -100 * result.shapes["tce"].linear.too_low / n, rtol=1e-5)
+    np.testing.assert_allclose(high["y"], 100 * result.shapes["tce"].linear.n_too_high / n, rtol=1e-5)
+    np.testing.assert_allclose(low["y"], -100 * result.shapes["tce"].linear.n_too_low / n, rtol=1e-5)
     figure = metrics_figures({EVIL: result})["% of predictions rejected"]
     chance, values = figure["data"]
     names = ["tce", "tce_q", "tce_v"]
@@ -137,7 +137,7 @@ def test_margins_are_counted_in_every_figure():
     assert crowd["y"][-2:] == [low.n, 40]
     assert too_high["y"][-1] == 100
     assert too_high["hovertext"][-1].endswith("40 at 1<br>40 of 40 rejected as too high")
-    assert too_low["y"][-2] == pytest.approx(-100 * low.too_low / low.n, rel=1e-5)
+    assert too_low["y"][-2] == pytest.approx(-100 * low.n_too_low / low.n, rel=1e-5)
     for figure in (diagram_figure(result, None, "linear"), errors_figure(result, None, "linear")):
         assert figure["layout"]["annotations"] == []
 

@@ -44,8 +44,8 @@ def test_bins_are_described(result, data):
     for i, row in enumerate(rows):
         k, n = int(bins.k[i]), int(bins.n[i])
         tested = [stats.binomtest(k, n, q).pvalue <= 0.05 for q in p[row]]
-        assert bins.rejected[i] == sum(tested)
-        assert bins.rejected_share[i] == pytest.approx(np.mean(tested))
+        assert bins.n_refuted[i] == sum(tested)
+        assert bins.refuted[i] == pytest.approx(np.mean(tested))
         assert bins.p_value[i] == pytest.approx(stats.binomtest(k, n, bins.mean[i]).pvalue, rel=1e-8)
         exact = stats.binomtest(k, n).proportion_ci(0.95, "exact")
         assert bins.ratio[i] == pytest.approx(k / p[row].sum())
@@ -59,7 +59,7 @@ def test_bins_are_described(result, data):
 
 
 def test_tce_is_the_share_of_rejected_rows(result):
-    assert result["tce"] == pytest.approx(100 * result.bins.rejected.sum() / result.n)
+    assert result["tce"] == pytest.approx(100 * result.bins.n_refuted.sum() / result.n)
 
 
 def test_empty_bins_stay_and_say_nothing():
@@ -67,7 +67,7 @@ def test_empty_bins_stay_and_say_nothing():
     table = result.bins
     assert table.n.tolist() == [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     assert np.isnan(table.rate).tolist() == [False] + [True] * 8 + [False]
-    assert table.rejected.tolist() == [0] * 10
+    assert table.n_refuted.tolist() == [0] * 10
     assert result["ece"] == pytest.approx(0.05)
     assert "(empty)" in repr(result)
 
@@ -111,14 +111,14 @@ def test_a_strange_test_in_json_is_refused(result):
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "nonsense", '{"n": 3}'])
 def test_other_text_is_refused(text):
-    with pytest.raises(ValueError, match="must be the JSON of a truecal result"):
+    with pytest.raises(ValueError, match="must be the JSON of a truecal Result"):
         Result.from_json(text)
 
 
 def test_results_of_another_format_are_refused(result):
     raw = json.loads(result.to_json())
     with pytest.raises(ValueError, match="of format 99"):
-        Result.from_json(json.dumps({**raw, "truecal": 99}))
+        Result.from_json(json.dumps({**raw, "truecal": {"type": "Result", "format": 99}}))
     raw["test"] = {"type": "os.system"}
     with pytest.raises(ValueError, match=r"knows no part named 'os.system'"):
         Result.from_json(json.dumps(raw))
@@ -141,13 +141,13 @@ def test_repr_is_for_a_terminal():
     y, p = [0, 0, 1, 1, 0, 1], [0.1, 0.1, 0.1, 0.8, 0.8, 0.8]
     assert repr(truecal.evaluate(y, p, metrics=["tce", "ece"], binning=2)) == (
         "6 predictions, 50 % positive; Binomial test at 0.05\n"
-        "  tce             0.00 %  rejected predictions; 2 equal-size bins\n"
+        "  tce             0.00 %  refuted predictions; 2 equal-size bins\n"
         "  ece            0.18333  gap between rate and prediction; 10 equal-width bins\n"
         "\n"
         "Bins of tce\n"
-        "  bin  scores                         n        k      rate      mean  accepted              rejected\n"
-        "    1  [0, 0.45)                      3        1    0.3333       0.1  0.01695 .. 0.8646        0.0 %\n"
-        "    2  [0.45, 1]                      3        2    0.6667       0.8  0.1354 .. 0.983          0.0 %"
+        "  bin  scores     n  k    rate  mean  accepted           refuted\n"
+        "  1    [0, 0.45)  3  1  0.3333   0.1  0.01695 to 0.8646    0.0 %\n"
+        "  2    [0.45, 1]  3  2  0.6667   0.8  0.1354 to 0.983      0.0 %"
     )
 
 
@@ -224,9 +224,9 @@ def test_a_metrics_table_is_of_its_own_test(data):
     own = Metric(Quantile(5), truecal.metrics.Rejection(truecal.metrics.ScoreTest(), 0.3))
     result = truecal.evaluate(*data, metrics={"own": own, "gap": Metric(Quantile(5), Gap())})
     table = result.tables["own"]
-    assert result["own"] == pytest.approx(100 * table.rejected.sum() / 2000)
-    assert "rejected predictions (ScoreTest test at 0.3)" in repr(result)
-    assert result.tables["gap"].rejected.sum() < table.rejected.sum()
+    assert result["own"] == pytest.approx(100 * table.n_refuted.sum() / 2000)
+    assert "refuted predictions (ScoreTest test at 0.3)" in repr(result)
+    assert result.tables["gap"].n_refuted.sum() < table.n_refuted.sum()
     assert Result.from_json(result.to_json()) == result
 
 
@@ -239,19 +239,19 @@ def test_direction_adds_up(data):
     y, p = data
     for shift, side in ((0.5, "too_low"), (1.6, "too_high")):
         bins = truecal.evaluate(y, np.minimum(p * shift, 1)).bins
-        np.testing.assert_array_equal(bins.too_low + bins.too_high, bins.rejected)
-        assert getattr(bins, side).sum() > 0.9 * bins.rejected.sum() > 0
+        np.testing.assert_array_equal(bins.n_too_low + bins.n_too_high, bins.n_refuted)
+        assert getattr(bins, f"n_{side}").sum() > 0.9 * bins.n_refuted.sum() > 0
         scores = np.minimum(p * shift, 1)
         for i in range(len(bins)):
             rows = scores[(scores >= bins.left[i]) & ((scores < bins.right[i]) | (bins.right[i] == 1))]
             rejected = np.array([stats.binomtest(int(bins.k[i]), int(bins.n[i]), s).pvalue <= 0.05 for s in rows])
-            assert bins.too_low[i] == np.sum(rejected & (rows < bins.rate[i]))
-            assert bins.too_high[i] == np.sum(rejected & (rows > bins.rate[i]))
+            assert bins.n_too_low[i] == np.sum(rejected & (rows < bins.rate[i]))
+            assert bins.n_too_high[i] == np.sum(rejected & (rows > bins.rate[i]))
     assert list(truecal.evaluate(*data, metrics="ece").values) == ["ece"]
 
 
 def test_a_result_with_a_part_missing_is_refused(result):
     raw = json.loads(result.to_json())
-    del next(iter(raw["bins"].values()))["rate_low"]
-    with pytest.raises(ValueError, match="`text` must be a whole truecal result; 'rate_low' is missing"):
+    del next(iter(raw["tables"].values()))["columns"]["rate_low"]
+    with pytest.raises(ValueError, match="`text` must be a whole truecal Result; 'rate_low' is missing"):
         Result.from_json(json.dumps(raw))

@@ -6,8 +6,6 @@ from truecal.analysis._evaluation import evaluate as evaluate
 from truecal.analysis._evaluation import evaluate_classes as evaluate_classes
 from truecal.analysis._evaluation import judge_all as judge_all
 from truecal.analysis._gridded import evaluate_cells as evaluate_cells
-from truecal.analysis._segments import ALARM as ALARM
-from truecal.analysis._segments import GroupTable as GroupTable
 from truecal.analysis._segments import judge_segments as judge_segments
 from truecal.analysis._tallied import evaluate_tally as evaluate_tally
 from truecal.analysis._windows import drift as drift

@@ -1,4 +1,4 @@
-"""The functions for users that answer with a `Result` or a `Difference`, from columns, frames or files."""
+"""The functions for users that answer with a `Result` or a `Comparison`, from columns, frames or files."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 
 from truecal._errors import option
 from truecal.analysis._gridded import evaluate_cells
-from truecal.analysis._segments import GroupTable, judge_segments
+from truecal.analysis._segments import judge_segments
 from truecal.analysis._tallied import Options, evaluate_tally
-from truecal.inference import Difference, RandomState, find_differences
-from truecal.metrics import BinningLike, Binomial, Metric, Rejection, Test, Tolerance, as_tolerance, choose
+from truecal.inference import Draws, RandomState, differences
+from truecal.metrics import Adjustment, BinningLike, Binomial, Metric, Rejection, Test, Tolerance, as_tolerance, choose
 from truecal.observations import (
     GridTally,
     Pairs,
@@ -31,7 +31,7 @@ from truecal.observations import (
 from truecal.observations import _arrays as arrays
 from truecal.reading import SCALE, Columns, Limits, OnNull, PathLike, open_summary
 from truecal.reading import _ingest as ingest
-from truecal.results import FRAMES, Adjustment, ClassResults, Result
+from truecal.results import FRAMES, ClassResults, Comparison, GroupTable, Result
 
 Metrics = Iterable[str] | Mapping[str, Metric] | None
 
@@ -250,7 +250,7 @@ def compare(
     pos_label: Any = None,
     on_null: OnNull = "raise",
     format: str | None = None,
-) -> dict[str, Difference]:
+) -> Comparison:
     """Two models on the same rows: each metric of both, their difference, and an interval for it.
 
     Of three columns, or of a dataframe or a path with the names of its columns: `compare(frame, label="y",
@@ -270,7 +270,7 @@ def compare(
     _refuse_names("compare", y_prob, "[...]")
     loss = Rejection(Binomial() if test is None else test, significance, as_tolerance(tolerance))
     chosen = choose(metrics, binning, loss)
-    others = [name for name, metric in chosen.items() if not isinstance(metric.loss, Rejection)]
+    others = [name for name, metric in chosen.items() if metric.rejection is None]
     if others:
         raise ValueError(
             f"{option('metrics')} must be test-based to be compared, such as 'tce'; {others[0]!r} is not: the "
@@ -285,14 +285,9 @@ def compare(
         pairs, _ = ingest.read_pairs(y_true, Columns(name, tuple(models), (), pos_label, on_null, format))
     else:
         pairs = _pairs(y_true, y_prob, y_prob_other, pos_label)
-    return find_differences(
-        pairs,
-        chosen,
-        confidence=confidence,
-        replicates=replicates,
-        random_state=random_state,
-        threads=threads,
-    )
+    found = differences(pairs, chosen, Draws(replicates, random_state, threads), confidence=confidence)
+    first, second = ("first", "second") if score is None else score
+    return Comparison.of(found, chosen, models=(first, second))
 
 
 def _evaluate_frame(frame: Any, columns: Columns, metrics: Metrics, options: Options) -> Result | GroupTable:
@@ -343,6 +338,7 @@ def judge_all(
         metric,
         replicates=reference,
         adjust=adjust,
+        significance=significance,
         random_state=random_state,
         threads=threads,
         by=by,

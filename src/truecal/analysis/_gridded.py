@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 
 from truecal.analysis._tallied import Options, evaluate_tally
-from truecal.metrics import BoundedIsotonic, Metric, Partition, Rejection, certified_bounds
+from truecal.metrics import BoundedIsotonic, Metric, Partition, certified_bounds
 from truecal.observations import MOST, GridTally
 from truecal.results import BinTable, Result
 
@@ -43,7 +43,7 @@ def evaluate_cells(
     judged = cells.last(int(np.searchsorted(np.cumsum(cells.n[::-1]), result.n)) + 1)
     bounds = {}
     for name, metric in result.metrics.items():
-        if isinstance(metric.loss, Rejection):
+        if metric.rejection is not None:
             low, high = certified_bounds(judged, metric, _partition(judged, result.tables[name]))
             # a cell that is partly rejected counts in full, or not at all, in the value
             bounds[name] = min(low, result.values[name]), max(high, result.values[name])

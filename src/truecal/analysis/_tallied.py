@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
-from truecal import __version__, _kernel
+from truecal import __version__, _kernel, inference
 from truecal._errors import option
-from truecal.inference import RandomState, find_intervals, null_reference
-from truecal.metrics import BinningLike, Binomial, Metric, Rejection, Test, Tolerance, as_tolerance, bin_once, choose
+from truecal.inference import Draws, RandomState, null_reference
+from truecal.metrics import (
+    Adjustment,
+    BinningLike,
+    Binomial,
+    Metric,
+    Rejection,
+    Test,
+    Tolerance,
+    as_tolerance,
+    bin_once,
+    choose,
+)
 from truecal.observations import GridTally, Sorted, SortedRows, Tally
 from truecal.reading import choose_bits
-from truecal.results import Adjustment, BinTable, Ranked, Result, Scores, Shape
+from truecal.results import BinTable, Ranked, Result, Scores, Shape
 
 REDRAWN = 50_000_000  # scores that labels are redrawn for; more would take over 2 GB, and a second for each draw
 FINE = 16  # bits of a grid whose references could not be told from those of the scores
@@ -92,11 +103,11 @@ def evaluate_tally(
     shapes: dict[Any, Shape] = {}
     ranked = Ranked(data)
     scores = Scores.of(ranked)
-    keys = {name: (metric.binning, _rejection(metric, loss)) for name, metric in chosen.items()}
+    keys = {name: (metric.binning, metric.rejection or loss) for name, metric in chosen.items()}
     for key in dict.fromkeys(keys.values()):
         binned = bins[key[0]]
         table = tables[key] = BinTable.of(binned, key[1], adjust)
-        shapes[key] = Shape.of(ranked, scores, binned.partition, (table.too_low, table.too_high))
+        shapes[key] = Shape.of(ranked, scores, binned.partition, (table.n_too_low, table.n_too_high))
     notes = dict.fromkeys(note for binned in bins.values() for note in binned.partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
     references, spans = {}, {}
@@ -104,19 +115,10 @@ def evaluate_tally(
         tally, note = _to_redraw(data)
         notes |= dict.fromkeys(note)
     if reference:
-        references = null_reference(
-            tally, chosen, replicates=reference, random_state=random_state, threads=threads, observed=values
-        )
+        references = null_reference(tally, chosen, Draws(reference, random_state, threads), values)
     if intervals:
-        spans = find_intervals(
-            tally,
-            chosen,
-            confidence=confidence,
-            replicates=intervals,
-            random_state=random_state,
-            threads=threads,
-            observed=values,
-        )
+        draws = Draws(intervals, random_state, threads)
+        spans = inference.intervals(tally, chosen, draws, confidence=confidence, observed=values)
     return Result(
         n=data.total,
         positives=data.positives,
@@ -147,8 +149,3 @@ def _to_redraw(data: Sorted) -> tuple[Tally, list[str]]:
         f"labels were redrawn for {len(cells):,} cells of {cells.bits} significant bits in the place of {scores:,} "
         "scores: references and intervals are for bins made of whole cells"
     ]
-
-
-def _rejection(metric: Metric, default: Rejection) -> Rejection:
-    """The test behind a metric's table: its own where it has one."""
-    return metric.loss if isinstance(metric.loss, Rejection) else default

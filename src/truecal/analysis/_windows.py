@@ -14,23 +14,26 @@ from typing import Any
 
 import numpy as np
 
+from truecal import inference
 from truecal._errors import option
 from truecal._progress import Progress
 from truecal.analysis._segments import measure
-from truecal.inference import (
-    FIRST,
-    RandomState,
-    check_confidence,
-    detectable_rates,
-    draw_seeds,
-    find_intervals,
-    refer_further,
+from truecal.inference import FIRST, Draws, RandomState, check_confidence, detectable_rates, sequential_reference
+from truecal.metrics import (
+    TCE,
+    Adjustment,
+    Binomial,
+    Metric,
+    adjust_p_values,
+    check_significance,
+    divide_rates,
+    exact_interval,
+    fisher_p_value,
 )
-from truecal.metrics import TCE, Binomial, Metric, Rejection, check_significance
 from truecal.observations import Bools, Floats, GridTally, Ints, Moment, Span, Tally, find_ends, find_mature, read_span
 from truecal.reading import DROP, SCALE, Columns, Limits, OnNull, is_summary
 from truecal.reading import _ingest as ingest
-from truecal.results import Adjustment, DriftTable, adjusted, exact_interval, ratios
+from truecal.results import DriftTable
 
 
 def drift(
@@ -183,41 +186,36 @@ def judge_windows(
     measured = [measure(part, metric) for part in parts]
     n, positives, mean, value, lowest, highest, too_low, too_high = map(np.array, zip(*measured, strict=True))
     total_p = np.asarray(Binomial().p_value(positives, n, mean))
-    tolerant = isinstance(metric.loss, Rejection) and metric.loss.tolerance is not None
+    tolerant = metric.rejection is not None and metric.rejection.tolerance is not None
     tests = 2 if totals and not tolerant else 1
     count = tests * (max(1, int(mature.sum())) if adjust else 1)
     most = max(FIRST, math.ceil(count / significance)) if reference is None else reference
     told = list(notes)
-    if (least := count / (most + 1)) >= significance:
+    if (least := count / (most + 1)) > significance:
         told.append(
             f"with {most:,} replicates the reference of one window alone reaches an adjusted p-value of {least:.2g} at "
             f"best, and raises no alarm at {significance:g}"
         )
     decided = (total_p < min(significance / count, 1 / (FIRST + 1))) if tests == 2 else np.zeros(len(n), np.bool_)
-    seeds = draw_seeds(random_state, 2 * len(parts)).reshape(-1, 2).tolist()
+    seeds = Draws(most, random_state, threads).seeds(2 * len(parts)).reshape(-1, 2).tolist()
     references, spans = [], []
     with Progress(len(parts), "windows") as progress:
         for (first, second), part, brief in zip(seeds, parts, (decided | ~mature).tolist(), strict=True):
             tally = part.tally
-            references.append(refer_further(tally, metric, min(most, FIRST) if brief else most, first, threads))
+            draws = Draws(min(most, FIRST) if brief else most, first, threads)
+            references.append(sequential_reference(tally, metric, draws))
             spans.append((math.nan, math.nan))
             if intervals:
-                span = find_intervals(
-                    tally,
-                    {"": metric},
-                    confidence=confidence,
-                    replicates=intervals,
-                    random_state=second,
-                    threads=threads,
-                )[""]
+                draws = Draws(intervals, second, threads)
+                span = inference.intervals(tally, {"": metric}, draws, confidence=confidence)[""]
                 spans[-1] = span.low, span.high
             progress.step()
     low, high = np.array(spans).T
     by_chance, chance_low, chance_high, p_value = np.array([(r.mean, r.low, r.high, r.p_value) for r in references]).T
     together = np.minimum(1, 2 * np.minimum(p_value, total_p)) if tests == 2 else p_value
     rate_low, rate_high = exact_interval(positives, n, 1 - confidence)
-    ratio, ratio_low, ratio_high = ratios(np.stack([positives / n, rate_low, rate_high]), mean)
-    level = metric.loss.significance if isinstance(metric.loss, Rejection) else 0.05
+    ratio, ratio_low, ratio_high = divide_rates(np.stack([positives / n, rate_low, rate_high]), mean)
+    level = metric.rejection.significance if metric.rejection is not None else 0.05
     below, above = detectable_rates(n, mean, significance=level)
     moved = _compare_prevalence(positives, n, mature, adjust, significance)
     return DriftTable(
@@ -239,7 +237,7 @@ def judge_windows(
         excess=value - by_chance,
         p_value=p_value,
         total_p=total_p,
-        p_adjusted=_adjusted(together, mature, adjust),
+        p_adjusted=_adjust_mature(together, mature, adjust),
         too_low=too_low,
         too_high=too_high,
         ratio=ratio,
@@ -248,7 +246,7 @@ def judge_windows(
         seen_below=below,
         seen_above=above,
         prevalence_p=moved,
-        prevalence_p_adjusted=_adjusted(moved, mature, adjust),
+        prevalence_p_adjusted=_adjust_mature(moved, mature, adjust),
         mature=mature,
         metric=metric,
         every=every,
@@ -277,10 +275,10 @@ def _ordered(windows: Mapping[Any, Tally | GridTally]) -> tuple[list[Any], list[
     return starts, [named[start] for start in starts]
 
 
-def _adjusted(p_value: Floats, mature: Bools, adjust: Adjustment) -> Floats:
+def _adjust_mature(p_value: Floats, mature: Bools, adjust: Adjustment) -> Floats:
     """p-values of mature windows, adjusted for their number; NaN for the others."""
     found = np.full(len(p_value), np.nan)
-    found[mature] = adjusted(p_value[mature], adjust)
+    found[mature] = adjust_p_values(p_value[mature], adjust)
     return found
 
 
@@ -301,11 +299,11 @@ def _compare_prevalence(
         others = pool.copy()
         others[i] = False
         sizes = (positives[i], n[i], positives[others].sum(), n[others].sum())
-        return _fisher(*map(int, sizes))
+        return fisher_p_value(*map(int, sizes))
 
     while (count := np.count_nonzero(pool)) > 2:
         furthest = _furthest(positives, n, pool)
-        if differ(furthest) * (count if adjust else 1) >= significance:
+        if differ(furthest) * (count if adjust else 1) > significance:
             break
         pool[furthest] = False
     for i in np.flatnonzero(mature).tolist():
@@ -321,25 +319,3 @@ def _furthest(positives: Ints, n: Ints, pool: Bools) -> int:
     error = np.sqrt(rate * (1 - rate) * (1 / size + 1 / (total - size)))
     away = np.abs(k / size - (marked - k) / (total - size)) / np.maximum(error, 1e-300)
     return int(rows[len(rows) - 1 - np.argmax(away[::-1])])
-
-
-def _fisher(k: int, size: int, others_k: int, others: int) -> float:
-    """The two-sided p-value of Fisher's exact test for k of size against others: twice the smaller tail."""
-    total, marked = size + others, k + others_k
-    if k * total >= size * marked:
-        return min(1.0, 2 * _upper_tail(k, total, marked, size))
-    return min(1.0, 2 * _upper_tail(size - k, total, total - marked, size))  # few positives are many negatives
-
-
-def _upper_tail(k: int, total: int, marked: int, size: int) -> float:
-    """P(X >= k) for k of at least the mean, where X of `size` drawn from `total` are among the `marked`."""
-
-    def choose(a: int, b: int) -> float:
-        return math.lgamma(a + 1) - math.lgamma(b + 1) - math.lgamma(a - b + 1)
-
-    at_k = choose(marked, k) + choose(total - marked, size - k) - choose(total, size)
-    spread = math.sqrt(size * (marked / total) * (1 - marked / total))
-    last = min(size, marked, k + 50 + math.ceil(12 * spread))  # what lies beyond is nothing beside the first term
-    j = np.arange(k, last, dtype=np.float64)
-    steps = (marked - j) * (size - j) / ((j + 1) * (total - marked - size + j + 1))
-    return math.exp(at_k) * (1 + float(np.cumprod(steps).sum()))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from truecal._terminal import Column, Terminal, printable
-from truecal.analysis import ALARM, GroupTable
 from truecal.cli._records import metric_records
-from truecal.inference import Difference, Plan
-from truecal.metrics import METRICS, Max, Metric, PNorm, Rejection
-from truecal.results import Result, describe_bins, format_value, name_test
+from truecal.inference import Plan
+from truecal.metrics import METRICS, Metric
+from truecal.results import Comparison, GroupTable, Result
 
 if TYPE_CHECKING:
     from truecal.gate import Decision
@@ -33,14 +32,14 @@ def tell_results(results: Mapping[str, Result], source: str, terminal: Terminal,
 
     def column(key: str) -> list[str]:
         pairs = zip(records, metrics, strict=True)
-        return ["" if record[key] is None else format_value(record[key], metric) for record, metric in pairs]
+        return ["" if record[key] is None else metric.format(record[key]) for record, metric in pairs]
 
     def spans(low: str, high: str) -> list[str]:
         return [format_span(a, b) for a, b in zip(column(low), column(high), strict=True)]
 
     names = [record["metric"] for record in records]
     again = [i > 0 and names[i - 1] == name for i, name in enumerate(names)]
-    alarms = ["red" if (record["p_value"] or 1) <= ALARM else "" for record in records]
+    alarms = ["red" if (record["p_value"] or 1) <= first.significance else "" for record in records]
     confidence = next((span.confidence for span in first.intervals.values()), 0.95)
     bounded = [record["metric"] in results[record["model"]].bounds for record in records]
     certified = [span if known else "" for span, known in zip(spans("lowest", "highest"), bounded, strict=True)]
@@ -57,7 +56,7 @@ def tell_results(results: Mapping[str, Result], source: str, terminal: Terminal,
         Column("p-value", p_values, styles=alarms),
         Column(
             "bins",
-            ["" if known else bins for bins, known in zip(map(describe_bins, metrics), again, strict=True)],
+            ["" if known else bins for bins, known in zip((metric.bins for metric in metrics), again, strict=True)],
             5,
             left=True,
         ),
@@ -86,17 +85,19 @@ def _sentences(results: Mapping[str, Result], terminal: Terminal) -> str:
         name, metric = next(iter(result.metrics.items()))
         who = f"{printable(model)}: " if len(results) > 1 else ""
         value, told = result.format(name), ""
-        if isinstance(metric.loss, Rejection):
+        if metric.rejection is not None:
             too_low, too_high = result.direction(name)
             what = f"{value} of the predictions are refuted"
-            ways = f" ({too_low:.2f} % are too low, {too_high:.2f} % too high)" if too_low + too_high else ""
+            ways = (
+                f" ({100 * too_low:.2f} % are too low, {100 * too_high:.2f} % too high)" if too_low + too_high else ""
+            )
         else:
             what, ways = f"{name} is {value}", ""
         style = ""
         if name in result.references:
             chance = result.references[name]
-            low, high, mean = (format_value(x, metric) for x in (chance.low, chance.high, chance.mean))
-            if chance.p_value <= ALARM:
+            low, high, mean = map(metric.format, (chance.low, chance.high, chance.mean))
+            if chance.p_value <= result.significance:
                 told, style = f", where a perfect model would have {mean}: worse than chance explains", "red"
             else:
                 told = f", and a perfect model would have {format_span(low, high)}: no worse than chance explains"
@@ -122,17 +123,8 @@ def _meanings(metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
     """What metrics are; those that differ by their bins alone together."""
     names: dict[str, list[str]] = {}
     for name, metric in metrics.items():
-        names.setdefault(describe(metric), []).append(name)
+        names.setdefault(metric.meaning, []).append(name)
     return [(", ".join(group), meaning) for meaning, group in names.items()]
-
-
-def describe(metric: Metric) -> str:
-    """What a metric is, in which unit, and what is good."""
-    if isinstance(metric.loss, Rejection):
-        test = name_test(metric.loss.test, metric.loss.significance)
-        return f"% of predictions that the data refute ({test}); 0 is best, 100 worst"
-    norm = "largest " if isinstance(metric.norm, Max) else "root mean square " if isinstance(metric.norm, PNorm) else ""
-    return f"{norm}gap between rate and prediction, a probability; 0 is best, 1 worst"
 
 
 def _bins(model: str, result: Result, terminal: Terminal, *, many: bool) -> str:
@@ -143,7 +135,7 @@ def _bins(model: str, result: Result, terminal: Terminal, *, many: bool) -> str:
     def numbers(values: np.ndarray) -> list[str]:
         return [f"{values[i]:.4g}" if table.n[i] else "" for i in rows]
 
-    shares = [f"{100 * table.rejected_share[i]:.1f} %" if table.n[i] else "" for i in rows]
+    shares = [f"{100 * table.refuted[i]:.1f} %" if table.n[i] else "" for i in rows]
     columns = [
         Column("scores", ends, left=True),
         Column("n", [f"{n:,}" for n in table.n.tolist()], 2),
@@ -172,7 +164,7 @@ def tell_segments(
         parts.append(_segment_sentences(table, len(rows), terminal))
     first = next(iter(tables.values()))
     terms = [
-        (metric, describe(first.metric)),
+        (metric, first.metric.meaning),
         ("certified", CERTIFIED),
         ("by chance", "the mean of perfect models with the segment's scores"),
         ("p" + " adjusted" * (adjust != "none"), P_VALUE + ADJUSTED[adjust]),
@@ -187,7 +179,7 @@ def _segments(table: GroupTable, metric: str, rows: np.ndarray, terminal: Termin
     names, small = table.names, table.too_small
 
     def values(column: np.ndarray) -> list[str]:
-        return [format_value(column[i], table.metric) for i in rows]
+        return [table.metric.format(column[i]) for i in rows]
 
     def ways(i: int) -> str:
         low, high = table.too_low[i], table.too_high[i]
@@ -198,7 +190,7 @@ def _segments(table: GroupTable, metric: str, rows: np.ndarray, terminal: Termin
         return "too small" if small[i] else f"{low} / {high}"
 
     def certain(i: int) -> str:
-        low, high = (format_value(ends[i], table.metric) for ends in (table.lowest, table.highest))
+        low, high = (table.metric.format(ends[i]) for ends in (table.lowest, table.highest))
         return format_span(low, high) if table.lowest[i] < table.highest[i] else ""
 
     def p_value(i: int) -> str:
@@ -206,7 +198,7 @@ def _segments(table: GroupTable, metric: str, rows: np.ndarray, terminal: Termin
         floor = math.isclose(table.p_value[i] * (table.replicates + 1), 1)
         return f"{'<= ' * floor}{table.p_adjusted[i]:.3g}"
 
-    alarms = ["red" if table.p_adjusted[i] <= ALARM else "" for i in rows]
+    alarms = ["red" if table.alarm[i] else "" for i in rows]
     columns = [
         Column("segment", [printable(names[i]) for i in rows], left=True, styles=alarms),
         Column("n", [f"{table.n[i]:,}" for i in rows], 1),
@@ -225,12 +217,12 @@ def _segments(table: GroupTable, metric: str, rows: np.ndarray, terminal: Termin
 
 def draws_needed(table: GroupTable) -> int:
     """How many perfect models must be drawn for one adjusted p-value to reach the alarm; 0 where there are enough."""
-    needed = math.ceil(len(table) / ALARM) - 1
+    needed = math.ceil(len(table) / table.significance) - 1
     return needed if needed > table.replicates else 0
 
 
 def _segment_sentences(table: GroupTable, shown: int, terminal: Terminal) -> str:
-    wrong = int((table.p_adjusted <= ALARM).sum())
+    wrong = int(table.alarm.sum())
     told = (
         f"{wrong:,} of {len(table):,} segments {'is' if wrong == 1 else 'are'}"
         if wrong
@@ -248,37 +240,32 @@ def _segment_sentences(table: GroupTable, shown: int, terminal: Terminal) -> str
 
 
 def tell_differences(
-    differences: Mapping[str, Difference],
-    models: Sequence[str],
-    metrics: Mapping[str, Metric],
+    table: Comparison,
     source: str,
     terminal: Terminal,
 ) -> str:
     """Two models on the same rows."""
-    a, b = map(printable, models)
-
-    def column(field: str) -> list[str]:
-        return [format_value(getattr(found, field), metrics[name]) for name, found in differences.items()]
-
-    confidence = next(iter(differences.values())).confidence
-    spans = [format_span(low, high) for low, high in zip(column("low"), column("high"), strict=True)]
+    a, b = map(printable, table.models)
+    cells = table.cells()
+    spans = [format_span(low, high) for low, high in zip(cells["low"], cells["high"], strict=True)]
     columns = [
-        Column("metric", list(differences), left=True),
-        Column(a, column("first"), 2),
-        Column(b, column("second"), 1),
-        Column("difference", column("difference"), styles=["bold"] * len(differences)),
-        Column(f"{100 * confidence:g} % interval", spans),
+        Column("metric", cells["metric"], left=True),
+        Column(a, cells["first"], 2),
+        Column(b, cells["second"], 1),
+        Column("difference", cells["difference"], styles=["bold"] * len(table)),
+        Column(f"{100 * table.confidence[0]:g} % interval", spans),
     ]
     lines = []
-    for name, found in differences.items():
+    for name in table.metric:
+        found = table[name]
         if found.low <= 0 <= found.high:
             told = f"{name}: no difference beyond chance; the interval holds 0."
         else:
             better, worse = (a, b) if found.high < 0 else (b, a)
             told = f"{name}: {better} is better than {worse}, beyond chance; the interval does not hold 0."
         lines.append(terminal.wrap(told, "  ", "  "))
-    count = next(iter(differences.values())).replicates
-    terms = _meanings({name: metrics[name] for name in differences})
+    count = int(table.replicates[0])
+    terms = _meanings(table.metrics)
     terms.append(("difference", f"{a} minus {b}; below 0 means that {a} is better"))
     terms.append(("interval", f"where the difference lies on average over data like these ({count:,} replicates)"))
     title = terminal.paint(terminal.wrap(f"{printable(source)}: {a} and {b} on the same rows"), "bold")

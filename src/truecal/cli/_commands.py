@@ -47,7 +47,7 @@ def score(args: Namespace) -> int:
     answer(
         args,
         lambda terminal: answers.tell_results(results, source, terminal, bins=args.bins),
-        lambda: records.results_json(results),
+        lambda: records.named_json(results),
         lambda: records.bin_records(results) if args.bins else records.metric_records(results),
     )
     return 0
@@ -58,7 +58,6 @@ def compare(args: Namespace) -> int:
     from truecal.analysis import _evaluation as evaluation
     from truecal.cli import _answers as answers
     from truecal.cli import _records as records
-    from truecal.metrics import Rejection, choose
 
     check_place(args.output)
     names = choose_metrics(args, ["tce"])
@@ -75,12 +74,11 @@ def compare(args: Namespace) -> int:
         threads=args.threads,
         **data.reading(args),
     )
-    chosen = choose(list(found), None, Rejection(significance=args.significance))
     answer(
         args,
-        lambda terminal: answers.tell_differences(found, data.scores, chosen, data.name, terminal),
-        lambda: records.differences_json(found, data.scores),
-        lambda: records.difference_records(found, data.scores),
+        lambda terminal: answers.tell_differences(found, data.name, terminal),
+        found.to_json,
+        lambda: records.difference_records(found),
     )
     return 0
 
@@ -106,7 +104,7 @@ def segments(args: Namespace) -> int:
         lambda terminal: answers.tell_segments(
             tables, metric, data.name, terminal, worst=args.worst, adjust=args.adjust
         ),
-        lambda: records.segments_json(tables, metric),
+        lambda: records.named_json(tables),
         lambda: records.segment_records(tables),
     )
     return 0
@@ -246,6 +244,7 @@ def plan(args: Namespace) -> int:
     from truecal.cli import _answers as answers
     from truecal.cli import _records as records
     from truecal.inference import _power as power
+    from truecal.results import to_json
 
     check_place(args.output)
     options = {"shift": args.shift, "relative": args.relative, "power": args.power, "significance": args.significance}
@@ -253,7 +252,7 @@ def plan(args: Namespace) -> int:
     answer(
         args,
         lambda terminal: answers.tell_plan(found, terminal),
-        lambda: records.plan_json(found),
+        lambda: to_json(found),
         lambda: records.plan_records(found),
     )
     return 0

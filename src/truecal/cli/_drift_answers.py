@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from truecal._terminal import Column, Terminal, printable
-from truecal.cli._answers import CERTIFIED, describe, format_count, format_rate, format_size, format_span
+from truecal.cli._answers import CERTIFIED, format_count, format_rate, format_size, format_span
 from truecal.observations import Bools, Floats
-from truecal.results import BOTH, CALIBRATION, INCOMPLETE, PREVALENCE, TOO_SMALL, DriftTable, format_value
+from truecal.results import BOTH, CALIBRATION, INCOMPLETE, PREVALENCE, TOO_SMALL, DriftTable
 
 STYLES = {BOTH: "red", CALIBRATION: "red", PREVALENCE: "yellow", INCOMPLETE: "dim", TOO_SMALL: "dim"}
 P_VALUE = "how often a perfect model would look as bad, by the metric or by the number of positives"
@@ -24,11 +24,11 @@ def tell_drift(table: DriftTable, metric: str, source: str, terminal: Terminal) 
     terms = [
         ("positive", "share of positives"),
         ("predicted", "mean prediction"),
-        (metric, describe(table.metric)),
+        (metric, table.metric.meaning),
         ("certified", CERTIFIED),
         ("by chance", "the mean of perfect models with the window's scores"),
         ("obs / exp", "positives over what was predicted; 1 is best"),
-        (p_head, f"{P_VALUE}{ADJUSTED[table.adjust]}; below {table.significance:g} is an alarm"),
+        (p_head, f"{P_VALUE}{ADJUSTED[table.adjust]}; up to {table.significance:g} is an alarm"),
     ]
     heads = shown.splitlines()[0]
     return "\n\n".join(
@@ -45,7 +45,7 @@ def _table(table: DriftTable, metric: str, terminal: Terminal) -> str:
     said = table.verdict
 
     def values(column: Floats) -> list[str]:
-        return [format_value(value, table.metric) for value in column.tolist()]
+        return [table.metric.format(value) for value in column.tolist()]
 
     def spans(low: Floats, high: Floats, known: Bools) -> list[str]:
         ends = zip(values(low), values(high), known.tolist(), strict=True)

@@ -7,3 +7,4 @@ from truecal.gate._rules import Rule as Rule
 from truecal.gate._rules import read_rules as read_rules
 from truecal.gate._verdict import Decision as Decision
 from truecal.gate._verdict import Finding as Finding
+from truecal.gate._verdict import FindingTable as FindingTable

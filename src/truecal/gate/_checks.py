@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from truecal._errors import check_column, option
-from truecal.analysis import GroupTable, check_options, compare, evaluate, judge_all
+from truecal.analysis import check_options, compare, evaluate, judge_all
 from truecal.gate._gate import judge
 from truecal.gate._rules import Rule, read_rules
 from truecal.gate._verdict import Decision
@@ -31,7 +31,7 @@ from truecal.reading import (
     read_segments,
 )
 from truecal.reading import _files as files
-from truecal.results import Result
+from truecal.results import Comparison, GroupTable, Result
 
 Rules = str | os.PathLike[str] | Iterable[Rule]
 BASELINE = "truecal_baseline"
@@ -129,7 +129,7 @@ def check(
         for model in models:
             columns = Columns(label, (model,), names, pos_label, on_null, format, scale)
             segments[model] = _judge_segments(data, columns, parts, common, options)
-    differences: dict[str, Mapping[str, Difference]] = {}
+    differences: dict[str, Comparison] = {}
     if "difference" in needs:
         metrics = list(dict.fromkeys(rule.metric for rule in whole if rule.needs == "difference"))
         if baseline is None:
@@ -234,7 +234,7 @@ def _read_result(baseline: Any) -> Result:
         ) from error
 
 
-def _unpaired(new: Result, old: Result, metrics: Sequence[str]) -> dict[str, Difference]:
+def _unpaired(new: Result, old: Result, metrics: Sequence[str]) -> Comparison:
     """Differences of two results on different rows, by the intervals of both."""
     found = {}
     for name in metrics:
@@ -255,4 +255,4 @@ def _unpaired(new: Result, old: Result, metrics: Sequence[str]) -> dict[str, Dif
         found[name] = Difference(
             first, second, gap, gap - below, gap + above, a.confidence, min(a.replicates, b.replicates)
         )
-    return found
+    return Comparison.of(found, new.metrics, models=("new", "baseline"))

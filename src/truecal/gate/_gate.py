@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from truecal._errors import option
-from truecal.analysis import GroupTable
 from truecal.gate._rules import Rule
-from truecal.gate._verdict import Decision, Finding, Status
+from truecal.gate._verdict import Decision, Finding, FindingTable, Status
 from truecal.inference import Difference, Interval
-from truecal.metrics import METRICS, Metric, Rejection, choose
-from truecal.results import Result
+from truecal.metrics import METRICS, Metric, Rejection, Unit, choose
+from truecal.results import Comparison, GroupTable, Result
 
 Tables = Mapping[str, GroupTable | Mapping[str, GroupTable]]
-Differences = Mapping[str, Mapping[str, Difference]]
+Differences = Mapping[str, Comparison]
 MISSING = {
     "reference": "it has no reference by chance; evaluate with `reference=1000`",
     "interval": "it has no interval; evaluate with {intervals}",
@@ -48,7 +47,7 @@ def judge(
         Model name to the table of `judge_segments`, or to a mapping of metric names to tables. A table alone is for the
         rules of its own metric.
     differences : mapping, optional
-        Model name to what `compare(y, new, baseline)` gives: metric name to the model's value minus the baseline's.
+        Model name to what `compare(y, new, baseline)` gives.
 
     Examples
     --------
@@ -69,8 +68,9 @@ def judge(
     _check_mapping("results", results, Result)
     subject = _Subject(results, segments or {}, differences or {})
     _check_mapping("segments", subject.segments, (GroupTable, Mapping))
-    _check_mapping("differences", subject.differences, Mapping)
-    return Decision(tuple(finding for rule in chosen for finding in _apply(rule, subject)), subject.notes())
+    _check_mapping("differences", subject.differences, Comparison)
+    found = FindingTable.of(finding for rule in chosen for finding in _apply(rule, subject))
+    return Decision(found, subject.notes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,7 @@ class _Subject:
             return found.get(name)
         wanted = [self.metric(model, name)]
         if name in METRICS:  # under the table's own test, if it has one
-            loss = found.metric.loss
-            wanted += choose([name], None, loss if isinstance(loss, Rejection) else Rejection()).values()
+            wanted += choose([name], None, found.metric.rejection or Rejection()).values()
         return found if found.metric in wanted else None
 
 
@@ -116,7 +115,7 @@ class _Place:
     model: str
     segment: str | None
     n: int | None
-    unit: str
+    unit: Unit
     too_small: bool = False
 
     def find(self, status: Status, reason: str, observed: float | None = None) -> Finding:
@@ -126,15 +125,15 @@ class _Place:
 
     def write(self, value: float) -> str:
         """A value with its unit, in as many digits as it takes to see on which side of the limit it lies."""
-        limit, digits = self.rule.limit, 2 if self.unit else 5
+        limit, digits = self.rule.limit, self.unit.digits
         side = _above(value, limit) - _above(limit, value)
         while digits < 15 and side and _side(round(value, digits), limit) != side:
             digits += 1
-        return f"{value:.{digits}f}{self.unit}"
+        return f"{value:.{digits}f}{self.unit.symbol}"
 
     @property
     def limit(self) -> str:
-        return f"the limit of {self.rule.limit:.10g}{self.unit}"
+        return f"the limit of {self.rule.limit:.10g}{self.unit.symbol}"
 
 
 def _apply(rule: Rule, subject: _Subject) -> Iterable[Finding]:
@@ -164,8 +163,8 @@ def _judge_whole(rule: Rule, model: str, subject: _Subject) -> Finding:
     if refused:
         return refused
     if rule.needs == "difference":
-        found = subject.differences.get(model, {}).get(name)
-        return _judge_difference(place, found)
+        compared = subject.differences.get(model)
+        return _judge_difference(place, compared[name] if compared is not None and name in compared else None)
     value = result.values[name]
     low, high = result.bounds.get(name, (value, value))
     if rule.kind == "value":
@@ -189,7 +188,7 @@ def _judge_whole(rule: Rule, model: str, subject: _Subject) -> Finding:
 
 def _judge_each(rule: Rule, model: str, subject: _Subject) -> Iterable[Finding]:
     table = subject.table(model, rule.metric)
-    nowhere = _Place(rule, model, rule.segment, None, "")
+    nowhere = _Place(rule, model, rule.segment, None, rule.unit)
     if table is None:
         yield nowhere.find(
             "unknown", f"there is no table of segments of {model!r} for {rule.metric}; {MISSING['table']}."
@@ -197,7 +196,7 @@ def _judge_each(rule: Rule, model: str, subject: _Subject) -> Iterable[Finding]:
         return
     names = table.names
     # where nothing could have been refuted, a low TCE and a high p-value say nothing; a gap is what it is
-    small = table.too_small & (rule.kind == "p_value" or isinstance(table.metric.loss, Rejection))
+    small = table.too_small & (rule.kind == "p_value" or table.metric.rejection is not None)
     rows = [i for i, name in enumerate(names) if _matches(name, rule.segment or "")]
     if not rows:
         yield nowhere.find("unknown", f"no segment matches {rule.segment!r}; the segments are: {_list(names)}.")
@@ -223,9 +222,11 @@ def _refuse(place: _Place) -> Finding | None:
     rule = place.rule
     if place.n is not None and place.n < rule.min_rows:
         return place.find("unknown", f"{place.n:,} row{'s' * (place.n != 1)}, fewer than the {rule.min_rows:,} needed.")
-    if rule.kind != "p_value" and not place.unit and abs(rule.limit) > 1:
+    if abs(rule.limit) > place.unit.top:
         return place.find(
-            "unknown", f"{rule.metric} is a probability, so {place.limit} cannot be met or broken; give one up to 1."
+            "unknown",
+            f"{rule.metric} is a {place.unit.name} of at most {place.unit.top:g}, so {place.limit} cannot be met or "
+            "broken.",
         )
     return None
 
@@ -318,10 +319,9 @@ def _list(names: list[str], most: int = 5) -> str:
     return (", ".join(map(repr, names[:most])) or "none") + ", ..." * (len(names) > most)
 
 
-def _unit(rule: Rule, metric: Metric | None) -> str:
-    """What a rule's numbers are followed by; the metric that was computed knows better than its name."""
-    is_gap = rule.is_gap if metric is None else not isinstance(metric.loss, Rejection)
-    return "" if is_gap or rule.kind == "p_value" else " %"
+def _unit(rule: Rule, metric: Metric | None) -> Unit:
+    """The unit of a rule's numbers; the metric that was computed knows better than its name."""
+    return rule.unit if metric is None or rule.kind == "p_value" else metric.unit
 
 
 def _missing(need: str) -> str:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from truecal._errors import option
-from truecal.metrics import METRICS, Rejection
+from truecal.metrics import METRICS, PROBABILITY, Unit
+from truecal.results import register
 
 Kind = Literal["value", "excess", "upper", "p_value", "worse", "non_inferior"]
 Need = Literal["value", "reference", "interval", "difference"]
@@ -39,6 +40,7 @@ KEYS = ("metric", "model", "segment", "min_rows", *LIMITS)
 EXAMPLE = "[[rule]]\nmax_value = 15"
 
 
+@register
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One limit, and what it holds for.
@@ -94,7 +96,8 @@ class Rule:
                 f"`segment` must be left out of a rule of kind {self.kind!r}; it is {self.segment!r}.\n\n"
                 "Hint: segments have no intervals; value, excess and p_value are judged for them."
             )
-        if self.needs == "difference" and self.is_gap:
+        named = METRICS.get(self.metric)
+        if self.needs == "difference" and named is not None and named.rejection is None:
             raise ValueError(
                 f"`metric` must be test-based in a rule of kind {self.kind!r}, such as 'tce'; it is {self.metric!r}: "
                 "the interval of its difference would cover less than it says."
@@ -110,20 +113,23 @@ class Rule:
             if not 0 < limit < 1:
                 raise ValueError(f"{option('limit')} of a p-value must lie between 0 and 1; it is {limit!r}.")
             return
-        top = 1 if self.is_gap else 100
+        top = self.unit.top
         low = 0 if self.kind in ("value", "upper") else -top
         if not low <= limit <= top:
-            hint = "\n\nHint: gap metrics are probabilities, not percentages." if self.is_gap else ""
+            gap = self.unit == PROBABILITY
+            hint = "\n\nHint: gap metrics are probabilities, not percentages." if gap else ""
             raise ValueError(
-                f"{option('limit')} of the {self.kind} of {self.metric!r} must lie in [{low}, {top}]; it is "
+                f"{option('limit')} of the {self.kind} of {self.metric!r} must lie in [{low:g}, {top:g}]; it is "
                 f"{limit!r}.{hint}"
             )
 
     @property
-    def is_gap(self) -> bool:
-        """Whether the metric is a named one that is measured as a probability; TCE and its kin are percentages."""
+    def unit(self) -> Unit:
+        """The unit of the limit: that of the named metric; without one for a metric of your own."""
+        if self.kind == "p_value":
+            return PROBABILITY
         named = METRICS.get(self.metric)
-        return named is not None and not isinstance(named.loss, Rejection)
+        return Unit() if named is None else named.unit
 
     @property
     def needs(self) -> Need:
@@ -131,8 +137,7 @@ class Rule:
         return KINDS[self.kind][0]
 
     def __str__(self) -> str:
-        unit = "" if self.kind == "p_value" or self.is_gap or self.metric not in METRICS else " %"
-        return KINDS[self.kind][1].format(metric=self.metric, limit=f"{self.limit:.10g}{unit}")
+        return KINDS[self.kind][1].format(metric=self.metric, limit=f"{self.limit:.10g}{self.unit.symbol}")
 
 
 def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS) -> tuple[Rule, ...]:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import html
-import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Literal, get_args
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal, get_args
 from xml.etree import ElementTree
 
-from truecal._terminal import printable
+from truecal._terminal import Column as TextColumn
+from truecal._terminal import Terminal, printable
 from truecal.gate._rules import Rule
+from truecal.results import Stored, Table, column, register, register_table
 
-FORMAT = 1
 Status = Literal["pass", "fail", "unknown"]
 WORST_FIRST: tuple[Status, ...] = ("fail", "unknown", "pass")
 OUTCOMES = {"fail": "failed", "unknown": "could not be told", "pass": "passed"}
 EXIT_CODES = {"pass": 0, "fail": 1, "unknown": 2}
-HEADS = ("status", "model", "segment", "rows", "rule", "reason")
+SHOWN = ("status", "model", "segment", "n", "rule", "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +54,71 @@ class Finding:
     def __post_init__(self) -> None:
         if self.status not in EXIT_CODES:
             raise ValueError(f"`status` must be one of {', '.join(get_args(Status))}; it is {self.status!r}.")
+        if self.observed is not None and math.isnan(self.observed):
+            raise ValueError("`observed` must be a number or None; it is NaN.")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Decision:
+@register_table
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FindingTable(Table):
+    """One row a finding, in the order of the rules; a row is a `Finding`."""
+
+    status: tuple[Status, ...] = field(metadata=column("text", "status", 'The answer: "pass", "fail" or "unknown".'))
+    model: tuple[str, ...] = field(metadata=column("text", "model", "The name of the model."))
+    segment: tuple[str | None, ...] = field(
+        metadata=column("text", "segment", "The segment in words; None for the whole data set.")
+    )
+    n: tuple[int | None, ...] = field(metadata=column("count", "rows", "Its rows, if they are known."))
+    rule: tuple[Rule, ...] = field(metadata=column("text", "rule", "The rule."))
+    observed: tuple[float | None, ...] = field(
+        metadata=column("ratio", "observed", "What was held against the limit, in the limit's unit.")
+    )
+    reason: tuple[str, ...] = field(metadata=column("text", "reason", "Why, with the numbers."))
+
+    _shown: ClassVar[tuple[str, ...]] = SHOWN
+
+    @classmethod
+    def of(cls, findings: Iterable[Finding]) -> FindingTable:
+        """The table of findings."""
+        rows = tuple(findings)
+        return cls(**{entry.name: tuple(getattr(row, entry.name) for row in rows) for entry in fields(cls)})
+
+    def __getitem__(self, row: int) -> Finding:
+        """A row, as a `Finding`."""
+        return Finding(**{entry.name: getattr(self, entry.name)[row] for entry in fields(self)})
+
+    def __iter__(self) -> Iterator[Finding]:
+        return (self[i] for i in range(len(self)))
+
+    def arrays(self) -> dict[str, Any]:
+        """The columns by name; rules in words."""
+        found = Table.arrays(self)
+        return found | {"rule": [str(rule) for rule in self.rule]}
+
+    def order(self) -> list[int]:
+        """The rows, worst first: those that failed, those that could not be told, those that passed."""
+        return sorted(range(len(self)), key=lambda i: WORST_FIRST.index(self.status[i]))
+
+
+@register
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Decision(Stored):
     """The answer of a release gate: its findings in the order of the rules, what they come to, and notes about the
     data, such as rows that were dropped."""
 
-    findings: tuple[Finding, ...]
+    findings: FindingTable
     notes: tuple[str, ...] = ()
 
+    _derived: ClassVar[tuple[str, ...]] = ("status", "exit_code")
+
     def __post_init__(self) -> None:
-        if not self.findings:
-            raise ValueError("`findings` must hold at least one; a gate that looked at nothing has no verdict.")
+        if not len(self.findings):
+            raise ValueError("`findings` must hold at least one; a gate that looked at nothing decides nothing.")
 
     @property
     def status(self) -> Status:
         """ "fail" if any rule fails, otherwise "unknown" if any could not be told, otherwise "pass"."""
-        found = {finding.status for finding in self.findings}
+        found = set(self.findings.status)
         return "fail" if "fail" in found else "unknown" if "unknown" in found else "pass"
 
     @property
@@ -80,11 +128,11 @@ class Decision:
 
     def worst(self) -> list[Finding]:
         """The findings that failed first, then those that could not be told, then those that passed."""
-        return sorted(self.findings, key=lambda finding: WORST_FIRST.index(finding.status))
+        return [self.findings[i] for i in self.findings.order()]
 
     def count(self, status: Status) -> int:
         """How many findings have a status."""
-        return sum(finding.status == status for finding in self.findings)
+        return self.findings.status.count(status)
 
     def summary(self) -> str:
         """The counts in words."""
@@ -98,15 +146,17 @@ class Decision:
         `most` is the number of rows shown; the rest are counted.
         """
         lines = [f"## Calibration gate: {self.status}", "", f"{self.summary()}.", ""]
-        lines += [f"| {' | '.join(HEADS)} |", "| --- | --- | --- | ---: | --- | --- |"]
-        for finding in self.worst()[:most]:
-            status, model, segment, *others = map(_markdown, _cells(finding))
+        heads = " | ".join(self.findings.heading(name) for name in SHOWN)
+        lines += [f"| {heads} |", "| --- | --- | --- | ---: | --- | --- |"]
+        cells = self.findings.cells(SHOWN, self.findings.order()[:most])
+        for row in zip(*cells.values(), strict=True):
+            status, model, segment, *others = map(_escape_markdown, row)
             names = (f"<code>{name}</code>" if name else "" for name in (model, segment))
             lines.append(f"| {' | '.join([f'**{status}**', *names, *others])} |")
         if len(self.findings) > most:
-            lines += ["", f"{_left_out(self.worst()[most:])}."]
+            lines += ["", f"{self._count_rest(most)}."]
         for note in self.notes:
-            lines += ["", f"Note: {_markdown(note)}."]
+            lines += ["", f"Note: {_escape_markdown(note)}."]
         return "\n".join(lines) + "\n"
 
     def to_junit(self) -> str:
@@ -129,64 +179,34 @@ class Decision:
         ElementTree.indent(root)
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
-    def to_json(self) -> str:
-        """Everything, as JSON."""
-        return json.dumps(
-            {
-                "truecal_verdict": FORMAT,
-                "status": self.status,
-                "exit_code": self.exit_code,
-                "findings": [asdict(finding) for finding in self.findings],
-                "notes": list(self.notes),
-            },
-            allow_nan=False,
-        )
-
     def __repr__(self, most: int = 20) -> str:
-        shown = self.worst()[:most]
-        rows = [[_clip(cell) for cell in _cells(finding)[:4]] for finding in shown]
-        widths = [max(len(row[i]) for row in rows) for i in range(4)]
-        lines = [f"{self.status.upper()} ({self.summary()})"]
-        for row, finding in zip(rows, shown, strict=True):
-            status, model, segment, n = (
-                cell.rjust(width) if i == 3 else cell.ljust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            where = f"{model}  {segment}" if widths[2] else model
-            lines.append(f"  {status}  {where}  {n}  {printable(finding.reason)}")
+        names = ("status", "model", "segment", "n", "reason")
+        cells = self.findings.cells(names, self.findings.order()[:most])
+        clipped = cells | {name: [_clip(cell) for cell in cells[name]] for name in ("model", "segment")}
+        columns = [TextColumn("", column, left=name != "n") for name, column in clipped.items()]
+        lines = [f"{self.status.upper()} ({self.summary()})", *Terminal(width=100_000).table(columns).splitlines()[1:]]
         if len(self.findings) > most:
-            lines.append(f"  {_left_out(self.worst()[most:])}")
+            lines.append(f"  {self._count_rest(most)}")
         return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
 
     def _repr_html_(self, most: int = 100) -> str:
-        head = "".join(f"<th>{name}</th>" for name in HEADS)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(finding)) + "</tr>"
-            for finding in self.worst()[:most]
-        )
-        rest = f"<p>{_left_out(self.worst()[most:])}.</p>" if len(self.findings) > most else ""
+        table = self.findings.html(SHOWN, self.findings.order()[:most])
+        rest = f"<p>{self._count_rest(most)}.</p>" if len(self.findings) > most else ""
         notes = "".join(f"<p>Note: {html.escape(note)}.</p>" for note in self.notes)
-        title = f"<b>{self.status.upper()}</b> ({self.summary()})"
-        return f"<div><p>{title}</p><table><tr>{head}</tr>{rows}</table>{rest}{notes}</div>"
+        return f"<div><p><b>{self.status.upper()}</b> ({self.summary()})</p>{table}{rest}{notes}</div>"
 
-
-def _cells(finding: Finding) -> tuple[str, ...]:
-    n = "" if finding.n is None else f"{finding.n:,}"
-    names = printable(finding.model), printable(finding.segment or "")
-    return finding.status, *names, n, printable(str(finding.rule)), printable(finding.reason)
+    def _count_rest(self, shown: int) -> str:
+        """The findings beyond those shown, counted."""
+        rest = [self.findings.status[i] for i in self.findings.order()[shown:]]
+        words = ", ".join(f"{rest.count(each):,} {OUTCOMES[each]}" for each in WORST_FIRST if each in rest)
+        return f"... and {len(rest):,} more: {words}"
 
 
 def _clip(text: str, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def _left_out(findings: list[Finding]) -> str:
-    counts = {status: sum(finding.status == status for finding in findings) for status in WORST_FIRST}
-    told = ", ".join(f"{count:,} {OUTCOMES[status]}" for status, count in counts.items() if count)
-    return f"... and {len(findings):,} more: {told}"
-
-
-def _markdown(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Text that means itself inside a cell of a table: every sign that Markdown or HTML could read as a character
     reference."""
     return "".join(

@@ -88,14 +88,14 @@ def detectable_rates(
     n_, p = np.broadcast_arrays(np.asarray(n, dtype=np.int64), np.asarray(rate, dtype=np.float64))
     shape = n_.shape
     n_, p = n_.ravel().copy(), p.ravel().copy()
-    low, high = critical(n_, p, significance)
+    low, high = critical_counts(n_, p, significance)
     # P(X <= low) and P(X >= high) reach the power; the other tail adds nothing that matters there
     below = np.where(low >= 0, _kernel.binomial_rates(np.minimum(np.maximum(low, 0) + 1, n_), n_, 1 - power), np.nan)
     above = np.where(high <= n_, _kernel.binomial_rates(np.clip(high, 1, n_), n_, power), np.nan)
     return below.reshape(shape), above.reshape(shape)
 
 
-def critical(n: Ints, p: Floats, significance: float) -> tuple[Ints, Ints]:
+def critical_counts(n: Ints, p: Floats, significance: float) -> tuple[Ints, Ints]:
     """The largest rejected count below the likeliest one and the smallest above: -1 and n + 1 where there is none."""
     centre = np.minimum(np.floor((n + 1) * p).astype(np.int64), n)  # the likeliest count, never rejected
 
@@ -123,7 +123,7 @@ def exact_power(n: Ints, p: Floats, actual: Floats, significance: float) -> Floa
     """The probability that a bin of n whose true rate is `actual` rejects p."""
     from scipy.special import betainc, betaincc
 
-    low, high = critical(n, p, significance)
+    low, high = critical_counts(n, p, significance)
     down, up = np.maximum(low, 0), np.minimum(high, n)
     below = np.where(low >= 0, np.where(down < n, betaincc(down + 1, np.maximum(n - down, 1), actual), 1.0), 0.0)
     above = np.where(high <= n, np.where(up > 0, betainc(np.maximum(up, 1), n - up + 1, actual), 1.0), 0.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Partition:
 
 
 class Binning(Protocol):
-    """Anything that cuts sorted observations into bins."""
+    """Anything that cuts sorted observations into bins. It may have `words`, such as "10 equal-width bins"."""
 
     def partition(self, data: Sorted) -> Partition: ...
 
@@ -58,6 +58,10 @@ class Uniform:
         _check_bins(self.n_bins)
 
     @property
+    def words(self) -> str:
+        return f"{self.n_bins} equal-width bins"
+
+    @property
     def edges(self) -> Floats:
         return np.arange(self.n_bins + 1) / self.n_bins
 
@@ -77,6 +81,10 @@ class Quantile:
     def __post_init__(self) -> None:
         _check_bins(self.n_bins)
 
+    @property
+    def words(self) -> str:
+        return f"{self.n_bins} equal-size bins"
+
     def partition(self, data: Sorted) -> Partition:
         _check_rows(data)
         starts = _kernel.quantile_starts(data.entries, self.n_bins)
@@ -92,6 +100,8 @@ class Quantile:
 @dataclass(frozen=True, slots=True)
 class Isotonic:
     """The blocks of isotonic regression (PAVA): the fewest bins with strictly increasing rates that fit best."""
+
+    words: ClassVar[str] = "PAVA bins"
 
     def partition(self, data: Sorted) -> Partition:
         _check_rows(data)
@@ -125,6 +135,7 @@ class BoundedIsotonic:
     Matsubara, Tax, Mudd, Guy. TCE: A Test-Based Approach to Measuring Calibration Error. UAI 2023, Algorithm 1.
     """
 
+    words: ClassVar[str] = "PAVA-BC bins"
     n_min: int | float | None = None
     n_max: int | float | None = None
     sizes: Literal["auto", "paper"] = "auto"
@@ -198,6 +209,10 @@ class Edges:
     """
 
     edges: Floats
+
+    @property
+    def words(self) -> str:
+        return f"{len(self.edges) - 1} bins of given edges"
 
     def __post_init__(self) -> None:
         try:

@@ -11,7 +11,7 @@ import numpy as np
 
 from truecal.metrics._binning import Partition
 from truecal.metrics._decisions import decisive_cuts, is_inside
-from truecal.metrics._metrics import Metric, Rejection
+from truecal.metrics._metric import Metric, Rejection
 from truecal.observations import Floats, GridTally, Ints
 
 
@@ -20,7 +20,7 @@ def certified_bounds(cells: GridTally, metric: Metric, partition: Partition | No
 
     Parameters
     ----------
-    cells : Cells
+    cells : GridTally
         The observations.
     metric : Metric
         Its loss is a `Rejection`; its norm must grow with each bin's loss, as `Mean`, `PNorm` and `Max` do.
@@ -32,13 +32,14 @@ def certified_bounds(cells: GridTally, metric: Metric, partition: Partition | No
     The bounds are certain, for these bins. The exact scores, binned by themselves, may be cut elsewhere, and their
     value may then lie outside.
     """
-    if not isinstance(metric.loss, Rejection):
+    rejection = metric.rejection
+    if rejection is None:
         raise TypeError(f"`metric` must be test-based, its loss a `Rejection`; its loss is {metric.loss!r}.")
     if partition is None:
         partition = metric.binning.partition(cells.tally)
     low, high = (
         metric.norm(partition.n, np.asarray(100 * rejected / np.maximum(partition.n, 1)))
-        for rejected in bound_rejected(cells, metric.loss, partition)
+        for rejected in bound_rejected(cells, rejection, partition)
     )
     return low, high
 

@@ -72,8 +72,8 @@ class Margin(NamedTuple):
     right: float
     n: int
     words: tuple[str, ...]
-    too_low: int
-    too_high: int
+    n_too_low: int
+    n_too_high: int
     bins: Ints
 
 
@@ -143,8 +143,8 @@ def margins_of(result: Result, metric: str | None, axis: Axis) -> list[Margin]:
     scores, histogram, outline = drawn_of(result, metric, axis.logit)
     held = np.flatnonzero(table.n > 0)
     # what the cells do not count are exact zeros, which can only be too low, and exact ones, only too high
-    too_low = int(table.too_low.sum() - outline.too_low.sum())
-    too_high = int(table.too_high.sum() - outline.too_high.sum())
+    too_low = int(table.n_too_low.sum() - outline.n_too_low.sum())
+    too_high = int(table.n_too_high.sum() - outline.n_too_high.sum())
     inner = limits(axis.low, axis.high, True, -0.5 * MARGIN)
     margins = []
     for exact, value, place, ends, cells, bins, sides, word in (
@@ -156,7 +156,7 @@ def margins_of(result: Result, metric: str | None, axis: Axis) -> list[Margin]:
         beyond = int(histogram.n[cells].sum())
         if exact or beyond:
             words = [f"{exact:,} at {value}"] * (exact > 0) + [f"{beyond:,} {word}"] * (beyond > 0)
-            rejected = sides[0] + int(outline.too_low[cells].sum()), sides[1] + int(outline.too_high[cells].sum())
+            rejected = sides[0] + int(outline.n_too_low[cells].sum()), sides[1] + int(outline.n_too_high[cells].sum())
             owners = np.union1d(np.flatnonzero(bins), held[[-value]] if exact else [])
             margins.append(Margin(place, *ends, exact + beyond, tuple(words), *rejected, owners.astype(np.int64)))
     return margins

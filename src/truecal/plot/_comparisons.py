@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from truecal._errors import option
-from truecal.analysis import ALARM, GroupTable
-from truecal.metrics import Max, Metric, Rejection
+from truecal.metrics import format_name
 from truecal.observations import Ints
 from truecal.plot._axis import DARK, GREY, VERMILION, Figure, Limits, counted_beyond, fit_axis, rounded, table_of
 from truecal.plot._plots import DiagramAxes, draw_test_based, entitle, need_matplotlib, probability_axis, short_count
-from truecal.results import Result, describe_bins, describe_interval, format_value, name_metric
+from truecal.results import GroupTable, Result
 
 # Okabe and Ito's colours, which the colour-blind can tell apart
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
@@ -67,7 +66,7 @@ def draw_binnings(
         ax.set_ylabel("rate", color=VERMILION)
         ax.yaxis.set_major_locator(need_matplotlib("matplotlib.ticker").FixedLocator(axis.ticks[::2]))
         ax.yaxis.set_major_formatter(need_matplotlib("matplotlib.ticker").FixedFormatter(axis.labels[::2]))
-        heading = f"{describe_bins(result.metrics[name])} ({np.count_nonzero(held):,} not empty)"
+        heading = f"{result.metrics[name].bins} ({np.count_nonzero(held):,} not empty)"
         entitle(ax, title if i == 0 else None, heading, pad=4)
         if i < len(rows) - 1:
             ax.xaxis.set_ticklabels([])
@@ -80,7 +79,7 @@ def binnings_of(result: Result) -> list[str]:
     """For each binning of a result, the first metric that uses it."""
     first: dict[Any, str] = {}
     for name, metric in result.metrics.items():
-        first.setdefault(describe_bins(metric), name)
+        first.setdefault(metric.bins, name)
     return list(first.values())
 
 
@@ -131,7 +130,7 @@ def draw_metrics(
             )
     kinds: dict[str, list[str]] = {}
     for name in names:
-        kinds.setdefault(kind_of(first.metrics[name]), []).append(name)
+        kinds.setdefault(first.metrics[name].axis, []).append(name)
     panels = list(kinds.values())
     step = 1 / (len(named) + 1)
     if axes is None:
@@ -155,7 +154,7 @@ def draw_metrics(
                 if name in result.intervals:
                     ax.hlines(height, result.intervals[name].low, result.intervals[name].high, color=colour)
             ax.plot([result.values[name] for name in panel], y, marker, color=colour, label=model.replace("$", r"\$"))
-        ax.set_yticks(range(len(panel)), [name_metric(name) for name in panel])
+        ax.set_yticks(range(len(panel)), [format_name(name) for name in panel])
         ax.set_ylim(len(panel) - 0.5, -0.5)
         ax.set_xlim(left=0)
         ax.spines[["top", "right"]].set_visible(False)
@@ -171,7 +170,7 @@ def metrics_figures(results: Mapping[str, Result]) -> dict[str, Figure]:
     kinds: dict[str, list[str]] = {}
     for name, metric in first.metrics.items():
         if all(name in result.values for result in results.values()):
-            kinds.setdefault(kind_of(metric), []).append(name)
+            kinds.setdefault(metric.axis, []).append(name)
     return {kind: _metrics_figure(results, kind, names) for kind, names in kinds.items()}
 
 
@@ -184,11 +183,11 @@ def _metrics_figure(results: Mapping[str, Result], kind: str, names: list[str]) 
         values = np.array([result.values[name] for name in names])
         texts = []
         for name in names:
-            metric, lines = result.metrics[name], [f"{label}<br>{html.escape(name_metric(name))} {result.format(name)}"]
+            metric, lines = result.metrics[name], [f"{label}<br>{html.escape(format_name(name))} {result.format(name)}"]
             if name in result.references:
-                lines.append(f"by chance {format_value(result.references[name].mean, metric)}")
+                lines.append(f"by chance {metric.format(result.references[name].mean)}")
             if name in result.intervals:
-                lines.append(describe_interval(result.intervals[name], metric))
+                lines.append(result.format_interval(name))
             texts.append("<br>".join(lines))
         if result.references:
             means = [result.references[name].mean if name in result.references else 0.0 for name in names]
@@ -211,7 +210,7 @@ def _metrics_figure(results: Mapping[str, Result], kind: str, names: list[str]) 
                 "width": 0,
             }
         traces.append(dots)
-    labels = {"tickvals": list(range(len(names))), "ticktext": [html.escape(name_metric(name)) for name in names]}
+    labels = {"tickvals": list(range(len(names))), "ticktext": [html.escape(format_name(name)) for name in names]}
     layout = {
         "barmode": "overlay",
         "hovermode": "closest",
@@ -239,7 +238,7 @@ def draw_segments(table: GroupTable, *, ax: Any = None, worst: int = 20) -> Any:
     ax.set_xlim(left=0)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="x", alpha=0.3)
-    ax.set_xlabel(kind_of(table.metric))
+    ax.set_xlabel(table.metric.axis)
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize="small", borderpad=0)
     entitle(ax, None, describe_segments(table, worst))
     return ax
@@ -250,7 +249,7 @@ def segments_figure(table: GroupTable, worst: int = 20) -> Figure:
     shown, names = _worst(table, worst), table.names
     texts = [
         f"{html.escape(names[i])}<br>n = {table.n[i]:,}, positives {table.positives[i]:,}"
-        f"<br>{format_value(table.value[i], table.metric)}, by chance {format_value(table.by_chance[i], table.metric)}"
+        f"<br>{table.metric.format(table.value[i])}, by chance {table.metric.format(table.by_chance[i])}"
         f"<br>p {table.p_value[i]:.3g}, adjusted {table.p_adjusted[i]:.3g}"
         for i in shown
     ]
@@ -264,7 +263,7 @@ def segments_figure(table: GroupTable, worst: int = 20) -> Figure:
     labels = {"tickvals": bars["y"], "ticktext": [html.escape(_clip(names[i], 30)) for i in shown]}
     layout = {
         "hovermode": "closest",
-        "xaxis": {"title": {"text": kind_of(table.metric)}, "rangemode": "tozero"},
+        "xaxis": {"title": {"text": table.metric.axis}, "rangemode": "tozero"},
         "yaxis": {**labels, "range": [len(shown) - 0.4, -0.6], "zeroline": False, "automargin": True},
         "height": 120 + 24 * len(shown),
     }
@@ -283,20 +282,13 @@ def _worst(table: GroupTable, worst: int) -> Ints:
 
 def _alarms(table: GroupTable, shown: Ints) -> list[tuple[str, str, Ints]]:
     """Which of the rows shown exceed chance and which do not, with their colours; not those that are none."""
-    found = table.p_adjusted[shown] <= ALARM
+    found = table.alarm[shown]
     kinds = ("beyond chance", VERMILION, found), ("not shown to be beyond chance", DARK, ~found)
     return [(label, colour, np.flatnonzero(rows)) for label, colour, rows in kinds if rows.any()]
 
 
 def _clip(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
-
-
-def kind_of(metric: Metric) -> str:
-    """What a metric's value is; different kinds need different axes."""
-    if isinstance(metric.loss, Rejection):
-        return "% of predictions rejected"
-    return ("largest " if isinstance(metric.norm, Max) else "") + "gap between rate and prediction"
 
 
 def check_models(results: Mapping[str, Result]) -> dict[str, Result]:

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from truecal.metrics import format_name
 from truecal.observations import Bools, Floats, Ints
 from truecal.plot._axis import BLUE, DARK, GREY, VERMILION, Figure, rounded
-from truecal.plot._comparisons import kind_of
 from truecal.plot._plots import entitle, need_matplotlib
-from truecal.results import INCOMPLETE, TOO_SMALL, DriftTable, format_value, name_metric
+from truecal.results import INCOMPLETE, TOO_SMALL, DriftTable
 
 SKY = "#56b4e9"
 MANY = 80  # windows: beyond, dots are small
@@ -94,7 +94,7 @@ def draw_drift(table: DriftTable, *, axes: Sequence[Any] | None = None, title: s
             loc="lower left", bbox_to_anchor=(0, 1), ncols=COLUMNS, frameon=False, fontsize="small", borderpad=0
         )
     _ticks(table, x, both)
-    upper.set_ylabel(kind_of(table.metric))
+    upper.set_ylabel(table.metric.axis)
     lower.set_ylabel("% positive")
     lines = -(-len(upper.get_legend_handles_labels()[0]) // COLUMNS)
     entitle(upper, title, describe_drift(table), pad=6 + 16 * lines)
@@ -152,7 +152,7 @@ def drift_figure(table: DriftTable) -> Figure:
         "shapes": shapes,
         "annotations": notes,
         "xaxis": {**kind, "anchor": "y2", "zeroline": False, "showgrid": False},
-        "yaxis": {"domain": [0.44, 1], "title": {"text": kind_of(table.metric)}, "rangemode": "tozero"},
+        "yaxis": {"domain": [0.44, 1], "title": {"text": table.metric.axis}, "rangemode": "tozero"},
         "yaxis2": {"domain": [0, 0.36], "title": {"text": "% positive"}, "rangemode": "tozero"},
         "height": 560,
     }
@@ -162,7 +162,7 @@ def drift_figure(table: DriftTable) -> Figure:
 def describe_drift(table: DriftTable) -> str:
     """The metric and how many windows there are; below, how many of them say what."""
     windows, _, found = table.summary().partition(": ")
-    return f"{name_metric(table.metric_name)} in {windows}\n{found}"
+    return f"{format_name(table.metric.name)} in {windows}\n{found}"
 
 
 def hover_windows(table: DriftTable) -> list[str]:
@@ -171,7 +171,7 @@ def hover_windows(table: DriftTable) -> list[str]:
     texts = []
     for i, (name, word) in enumerate(said):
         value, chance, low, high = (
-            format_value(column[i], table.metric) for column in (table.value, table.by_chance, table.low, table.high)
+            table.metric.format(column[i]) for column in (table.value, table.by_chance, table.low, table.high)
         )
         span = "" if np.isnan(table.low[i]) else f" ({level}: {low} to {high})"
         adjusted = "" if np.isnan(table.p_adjusted[i]) else f", adjusted {table.p_adjusted[i]:.3g}"

@@ -30,7 +30,7 @@ from truecal.plot._axis import (
     violins_of,
 )
 from truecal.plot._comparisons import binnings_of
-from truecal.results import BinTable, Result, describe_bins
+from truecal.results import BinTable, Result
 
 BAND = "rgba(0,114,178,0.25)"
 MANY = 60
@@ -179,8 +179,8 @@ def errors_figure(result: Result, metric: str | None, scale: Limits | None) -> F
     crowd = {"name": "all predictions (number)", "y": n.tolist(), "hoverinfo": "skip"}
     traces = [{**bars, **crowd, "marker": {"color": GREY, "opacity": 0.4}}]
     for name, colour, sign, cells, ends in (
-        ("too high", VERMILION, 1, outline.too_high, [margin.too_high for margin in margins]),
-        ("too low", BLUE, -1, outline.too_low, [margin.too_low for margin in margins]),
+        ("too high", VERMILION, 1, outline.n_too_high, [margin.n_too_high for margin in margins]),
+        ("too low", BLUE, -1, outline.n_too_low, [margin.n_too_low for margin in margins]),
     ):
         count = np.append(cells, ends).astype(np.int64)
         texts = [
@@ -249,7 +249,7 @@ def binnings_figure(result: Result, scale: Limits | None) -> Figure:
         ticks |= {key: ticks[key][::2] for key in ("tickvals", "ticktext")}
         layout[f"yaxis{above[1:]}"] = {**axes, **ticks, "overlaying": size, "title": {"text": "rate"}}
         layout["annotations"].append(
-            {"text": f"{describe_bins(result.metrics[name])} ({len(held):,} not empty)", "x": 0, "xref": "paper",
+            {"text": f"{result.metrics[name].bins} ({len(held):,} not empty)", "x": 0, "xref": "paper",
              "xanchor": "left", "y": domain[1], "yref": "paper", "yanchor": "bottom", "showarrow": False}
         )  # fmt: skip
     layout["xaxis"]["anchor"] = size
@@ -265,7 +265,7 @@ def hover_texts(table: BinTable) -> list[str]:
         if table.n[i]:
             lines[1] += f", k = {table.k[i]:,}, rate {table.rate[i]:.4g}, mean prediction {table.mean[i]:.4g}"
             lines.append(f"accepted {table.accepted_low[i]:.4g} to {table.accepted_high[i]:.4g}")
-            lines.append(f"rejected {100 * table.rejected_share[i]:.1f} % ({table.rejected[i]:,})")
+            lines.append(f"rejected {100 * table.refuted[i]:.1f} % ({table.n_refuted[i]:,})")
             span = f"({table.ratio_low[i]:.3g} to {table.ratio_high[i]:.3g})"
             lines.append(f"observed / expected {table.ratio[i]:.3g} {span}")
         texts.append("<br>".join(lines))
@@ -299,7 +299,8 @@ def _sizes(x: list[Any], width: Any, table: BinTable, texts: list[str]) -> list[
     return [
         {**bars, "name": "size", "y": table.n.tolist(), "marker": {"color": GREY}, "hovertext": texts,
          "hoverinfo": "text", "showlegend": False},
-        {**bars, "name": "rejected", "y": table.rejected.tolist(), "marker": {"color": VERMILION}, "hoverinfo": "skip"},
+        {**bars, "name": "rejected", "y": table.n_refuted.tolist(), "marker": {"color": VERMILION},
+         "hoverinfo": "skip"},
     ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from truecal.metrics import format_name
 from truecal.observations import Floats
 from truecal.plot._axis import (
     BLUE,
@@ -30,7 +31,7 @@ from truecal.plot._axis import (
     table_of,
     violins_of,
 )
-from truecal.results import Histogram, Result, format_value, name_metric
+from truecal.results import Histogram, Result
 
 MANY = 60  # bins from here on are drawn without gaps and edges
 
@@ -212,14 +213,14 @@ def draw_errors(
     back.set_yticks([])
     ax.set_zorder(back.get_zorder() + 1)
     ax.patch.set_visible(False)
-    ax.stairs(100 * outline.too_high / n, edges, fill=True, color=VERMILION, label="rejected: prediction too high")
-    ax.stairs(-100 * outline.too_low / n, edges, fill=True, color=BLUE, label="rejected: prediction too low")
+    ax.stairs(100 * outline.n_too_high / n, edges, fill=True, color=VERMILION, label="rejected: prediction too high")
+    ax.stairs(-100 * outline.n_too_low / n, edges, fill=True, color=BLUE, label="rejected: prediction too low")
     ax.fill_between([], [], color=GREY, alpha=0.35, label="all predictions (number)")
     for margin in margins:
         bar = {"x": margin.left, "width": margin.right - margin.left, "align": "edge"}
         back.bar(height=margin.n, color=GREY, alpha=0.35, **bar)
-        ax.bar(height=100 * margin.too_high / margin.n, color=VERMILION, **bar)
-        ax.bar(height=-100 * margin.too_low / margin.n, color=BLUE, **bar)
+        ax.bar(height=100 * margin.n_too_high / margin.n, color=VERMILION, **bar)
+        ax.bar(height=-100 * margin.n_too_low / margin.n, color=BLUE, **bar)
         text: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
         text |= {"ha": "left", "xytext": (4, 0)} if margin.place == axis.low else {"ha": "right", "xytext": (-4, 0)}
         ax.annotate(", ".join(margin.words), (axis.limits[margin.place == axis.high], 110), **text)
@@ -252,9 +253,9 @@ def inline_diagram(result: Result) -> str:
 def describe(result: Result, metric: str | None = None) -> str:
     """The numbers in a diagram's title: the value, by chance, N, prevalence."""
     name = next(iter(result.values)) if metric is None else metric
-    value = f"{name_metric(name)} {result.format(name)}"
+    value = f"{format_name(name)} {result.format(name)}"
     if name in result.references:
-        value += f" (by chance {format_value(result.references[name].mean, result.metrics[name])})"
+        value += f" (by chance {result.metrics[name].format(result.references[name].mean)})"
     return f"{value}   N = {result.n:,}   {100 * result.prevalence:.4g} % positive"
 
 
@@ -297,7 +298,7 @@ def _stack(ax: Any, left: Floats, width: Floats, result: Result, metric: str | N
     table = table_of(result, metric)
     edge = "white" if len(table) <= MANY else "none"
     ax.bar(left, table.n, width, align="edge", color=GREY, edgecolor=edge, linewidth=0.5, label="predictions")
-    ax.bar(left, table.rejected, width, align="edge", color=VERMILION, edgecolor=edge, linewidth=0.5, label="rejected")
+    ax.bar(left, table.n_refuted, width, align="edge", color=VERMILION, edgecolor=edge, linewidth=0.5, label="rejected")
     ax.set_ylim(0, 1.08 * table.n.max())
     ax.set_ylabel("predictions")
     ax.yaxis.set_major_locator(need_matplotlib("matplotlib.ticker").MaxNLocator(3, integer=True))

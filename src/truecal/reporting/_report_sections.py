@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from truecal.analysis import ALARM, GroupTable
-from truecal.metrics import name_of
+from truecal.metrics import format_name
 from truecal.observations import Ints
 from truecal.plot import describe_drift, describe_segments, drift_figure, segments_figure
 from truecal.reporting._report_page import Formats, as_rate, as_share, write_figure, write_table
-from truecal.results import BOTH, CALIBRATION, INCOMPLETE, PREVALENCE, TOO_SMALL, DriftTable, format_value, name_metric
+from truecal.results import BOTH, CALIBRATION, INCOMPLETE, PREVALENCE, TOO_SMALL, DriftTable, GroupTable
 
 Figures = dict[str, dict[str, Any]]
 SEGMENT_COLUMNS = {
@@ -59,11 +57,11 @@ def segments_section(table: GroupTable, figures: Figures, model: str) -> str:
 
     `model` says whose segments they are; it is empty where the report has one model.
     """
-    found = int((table.p_adjusted <= ALARM).sum())
+    found = int(table.alarm.sum())
     text = (
         f"Of {len(table):,} segments <b>{found:,}</b> are beyond what chance explains (adjusted p-value of at most "
-        f"{ALARM:g}). A small segment is not cleared by a high p-value: the last two columns say which rates it could "
-        "have told from its mean prediction."
+        f"{table.significance:g}). A small segment is not cleared by a high p-value: the last two columns say which "
+        "rates it could have told from its mean prediction."
     )
     figures["segments"] = {"linear": segments_figure(table)}
     caption = (
@@ -113,10 +111,11 @@ def _whose(model: str) -> str:
 def _rows(number: str, what: str, names: dict[str, str], table: GroupTable | DriftTable, order: Ints) -> str:
     """The notes of a table, and its rows in this order; numbers have their units."""
     notes = "".join(f'<p class="soft">Note: {escape(note)}.</p>' for note in table.notes)
-    columns = {key: np.asarray(column, dtype=object)[order].tolist() for key, column in table.columns().items()}
-    heads = names | {"value": name_metric(name_of(table.metric))}
+    arrays = table.arrays() | {table.columns[0].name: table.names}
+    columns = {key: np.asarray(arrays[key], dtype=object)[order].tolist() for key in names}
+    heads = names | {"value": format_name(table.metric.name)}
     formats: Formats = {
-        **dict.fromkeys(VALUES, partial(format_value, metric=table.metric)),
+        **dict.fromkeys(VALUES, table.metric.format),
         **dict.fromkeys(RATES, as_rate),
         **dict.fromkeys(SHARES, as_share),
     }

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from truecal._errors import option
 from truecal._writing import write_text
-from truecal.analysis import ALARM, GroupTable
-from truecal.metrics import Quantile, Rejection, Uniform
+from truecal.metrics import Quantile, Uniform, format_name
 from truecal.plot import (
     Limits,
     binnings_figure,
@@ -41,13 +40,8 @@ from truecal.reporting._report_sections import Figures, drift_section, segments_
 from truecal.results import (
     ClassResults,
     DriftTable,
+    GroupTable,
     Result,
-    describe_bins,
-    describe_interval,
-    describe_metric,
-    format_value,
-    name_metric,
-    name_test,
 )
 
 # no request leaves the page, whatever is in it
@@ -66,7 +60,7 @@ COLUMNS = {
     "accepted_low": "accepted from",
     "accepted_high": "accepted to",
     "rejected": "rejected",
-    "rejected_share": "share rejected",
+    "refuted": "share refuted",
     "too_low": "too low",
     "too_high": "too high",
     "ratio": "observed / expected",
@@ -187,7 +181,7 @@ def _lead(named: dict[str, Result], metric: str | None) -> tuple[str, str]:
 def _alarms(segments: GroupTable | None, drift: DriftTable | None, model: str) -> str:
     """What the sections below found, for someone who reads the top alone."""
     parts = []
-    if segments is not None and (wrong := int((segments.p_adjusted <= ALARM).sum())):
+    if segments is not None and (wrong := int(segments.alarm.sum())):
         parts.append(f"{wrong:,} of {len(segments):,} segments")
     if drift is not None and (wrong := len(drift.alarms)):
         parts.append(f"{wrong:,} of {len(drift):,} time windows")
@@ -199,7 +193,7 @@ def _alarms(segments: GroupTable | None, drift: DriftTable | None, model: str) -
 def verdict(name: str, result: Result, metric: str | None = None) -> tuple[str, str]:
     """What a model's result says, as HTML for someone who does not know the numbers; and "good", "bad" or ""."""
     table = table_of(result, metric)
-    rejected, too_high = int(table.rejected.sum()), int(table.too_high.sum())
+    refuted, too_high = int(table.n_refuted.sum()), int(table.n_too_high.sum())
     text = (
         f"The data contradict <b>{_share(result, metric):.1f} %</b> of the {result.n:,} predictions of "
         f"<b>{escape(name)}</b>."
@@ -209,19 +203,19 @@ def verdict(name: str, result: Result, metric: str | None = None) -> tuple[str, 
     if first in result.references:
         found = result.references[first]
         chance = ""
-        if isinstance(result.metrics[first].loss, Rejection):
-            chance = f"about {format_value(found.mean, result.metrics[first])} even for a perfect model, "
+        if result.metrics[first].rejection is not None:
+            chance = f"about {result.metrics[first].format(found.mean)} even for a perfect model, "
         if found.p_value <= result.significance:
             tone = "bad"
             text += f" Chance does not explain this ({chance}p = {found.p_value:.2g}): do not take them at face value."
         else:
             tone = "good"
             text += f" Chance explains this ({chance}p = {found.p_value:.2g}): no sign that they are wrong."
-    elif rejected:
+    elif refuted:
         text += " How much of this is chance was not examined (<code>reference=1000</code> does)."
-    if rejected and tone != "good":
-        side = "mostly too high" if too_high >= 0.8 * rejected else "mostly too low"
-        mixed = 0.2 * rejected < too_high < 0.8 * rejected
+    if refuted and tone != "good":
+        side = "mostly too high" if too_high >= 0.8 * refuted else "mostly too low"
+        mixed = 0.2 * refuted < too_high < 0.8 * refuted
         text += f" Those contradicted are {'too high in places and too low in others' if mixed else side}."
     held = table.n > 0
     expected = float((table.n[held] * table.mean[held]).sum())
@@ -230,7 +224,7 @@ def verdict(name: str, result: Result, metric: str | None = None) -> tuple[str, 
 
 
 def _share(result: Result, metric: str | None) -> float:
-    return 100 * int(table_of(result, metric).rejected.sum()) / result.n
+    return 100 * int(table_of(result, metric).n_refuted.sum()) / result.n
 
 
 def _switch(logit: bool) -> str:
@@ -259,8 +253,8 @@ def _metrics_section(named: dict[str, Result], figures: Figures) -> str:
     for name in names:
         owner = next(result for result in named.values() if name in result.values)
         cells = "".join(f"<td>{_value(result, name)}</td>" for result in named.values())
-        what = escape(describe_metric(owner.metrics[name], owner))
-        label = f'{escape(name_metric(name))}<span class="soft"> {what}</span>'
+        what = escape(owner.describe(name))
+        label = f'{escape(format_name(name))}<span class="soft"> {what}</span>'
         rows.append(f'<tr><th scope="row" class="text">{label}</th>{cells}</tr>')
     counts = "".join(f"<td>{result.n:,}</td>" for result in named.values())
     rates = "".join(f"<td>{as_rate(result.prevalence)}</td>" for result in named.values())
@@ -292,13 +286,13 @@ def _value(result: Result, name: str) -> str:
         return ""
     text, metric = escape(result.format(name)), result.metrics[name]
     if name in result.bounds:
-        low, high = (format_value(end, metric) for end in result.bounds[name])
+        low, high = map(metric.format, result.bounds[name])
         text += f'<span class="soft">certified {low} to {high}</span>'
     if name in result.references:
         found = result.references[name]
-        text += f'<span class="soft">by chance {format_value(found.mean, metric)}, p {found.p_value:.2g}</span>'
+        text += f'<span class="soft">by chance {metric.format(found.mean)}, p {found.p_value:.2g}</span>'
     if name in result.intervals:
-        text += f'<span class="soft">{describe_interval(result.intervals[name], metric)}</span>'
+        text += f'<span class="soft">{result.format_interval(name)}</span>'
     return text
 
 
@@ -328,7 +322,7 @@ def _model(i: int, name: str, result: Result, metric: str | None, figures: Figur
         if key is not None:
             number = f"{kind.__name__.lower()}-{i}"
             figures[number] = {scale: reliability_figure(result, key, scale) for scale in scales}
-            caption = f"Observed rate against mean prediction, {describe_bins(result.metrics[key])}."
+            caption = f"Observed rate against mean prediction, {result.metrics[key].bins}."
             what = "equal widths" if kind is Uniform else "equal sizes"
             twins.append(write_figure(number, "", f"Reliability diagram of {name}, {what}", caption))
     rows = binnings_of(result)
@@ -346,11 +340,11 @@ def _model(i: int, name: str, result: Result, metric: str | None, figures: Figur
 
 def _bins(i: int, name: str, result: Result, metric: str) -> str:
     table = result.tables[metric]
-    columns = {"bin": list(range(1, len(table) + 1)), **{key: col.tolist() for key, col in table.columns().items()}}
+    columns = {"bin": list(range(1, len(table) + 1)), **{key: col.tolist() for key, col in table.arrays().items()}}
     names = {key: text for key, text in COLUMNS.items() if key != "p_adjusted" or result.adjust}
     names |= {"ratio_low": f"{100 * (1 - result.significance):g} % interval from"}
-    formats = dict.fromkeys(("rejected_share", "too_low", "too_high"), as_share)
-    what = f"{len(table):,} bins of {name_metric(metric)} for {name}"
+    formats = dict.fromkeys(("refuted", "too_low", "too_high"), as_share)
+    what = f"{len(table):,} bins of {format_name(metric)} for {name}"
     return f"<h3>Bins</h3>{write_table(f'bins-{i}', what, names, columns, formats)}"
 
 
@@ -358,7 +352,7 @@ def _settings(named: dict[str, Result], plotly: str) -> str:
     rows = []
     for name, result in named.items():
         cells = [
-            name_test(result.test, result.significance),
+            result.rejection.test_words,
             "none" if result.tolerance is None else repr(result.tolerance),
             result.adjust or "none",
             result.region or "all predictions",

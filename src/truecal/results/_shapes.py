@@ -6,38 +6,20 @@ a hundred million of them give the same few numbers as ten thousand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from truecal import _kernel
 from truecal.metrics import Partition
 from truecal.observations import Bools, Floats, Ints, Sorted, Tally
+from truecal.results._json import Stored, register
 
 CELLS = 60
 POINTS = 24
 MOST_OUTLINED = 2000
 FLOOR = 1e-9  # scores nearer to 0 or 1 are drawn as if they were this near on a logit axis
 DECADE = np.log(10)
-
-
-class _Arrays:
-    """Equality for dataclasses of arrays."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        pairs = [(getattr(self, part.name), getattr(other, part.name)) for part in fields(self)]  # type: ignore[arg-type]
-        return all(np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def _hold(self, kinds: dict[str, Any]) -> None:
-        for name, kind in kinds.items():
-            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=kind))
 
 
 class Ranked:
@@ -74,17 +56,16 @@ class Ranked:
         return int(after[0]), int(self.find(np.array([1.0]))[0])
 
 
+@register
 @dataclass(frozen=True, slots=True, eq=False)
-class Histogram(_Arrays):
+class Histogram(Stored):
     """Observations between neighbouring `edges`, which are scores; every counted observation is in a cell."""
 
     edges: Floats
     n: Ints
 
-    def __post_init__(self) -> None:
-        self._hold({"edges": np.float64, "n": np.int64})
 
-
+@register
 @dataclass(frozen=True, slots=True)
 class Scores:
     """All predictions: the exact zeros and ones among them, and histograms evenly spaced in the score (`linear`) and
@@ -109,8 +90,9 @@ class Scores:
         return cls(zeros, ones, linear, logit)
 
 
+@register
 @dataclass(frozen=True, slots=True, eq=False)
-class Outline(_Arrays):
+class Outline(Stored):
     """The predictions of each bin on one scale.
 
     low, high
@@ -118,21 +100,18 @@ class Outline(_Arrays):
     width
         For each bin, the density of its predictions at points evenly spaced from low to high, in thousandths of the
         largest.
-    too_low, too_high
-        For each cell of the histogram of all predictions, how many are rejected as too low and as too high.
+    n_too_low, n_too_high
+        For each cell of the histogram of all predictions, how many are refuted as too low and as too high.
     """
 
     low: Floats
     high: Floats
     width: Ints
-    too_low: Ints
-    too_high: Ints
-
-    def __post_init__(self) -> None:
-        integers = dict.fromkeys(("width", "too_low", "too_high"), np.int64)
-        self._hold({"low": np.float64, "high": np.float64, **integers})
+    n_too_low: Ints
+    n_too_high: Ints
 
 
+@register
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The outlines of a table's bins, evenly spaced in the score and in its log-odds."""
@@ -142,7 +121,7 @@ class Shape:
 
     @classmethod
     def of(cls, data: Ranked, scores: Scores, partition: Partition, rejected: tuple[Ints, Ints]) -> Shape:
-        """The shape of bins of which so many observations are rejected as too low and as too high."""
+        """The shape of bins, given how many observations of each are refuted as too low and as too high."""
         outlines = []
         for logit in (False, True):
             grid = (scores.logit if logit else scores.linear).edges
@@ -208,11 +187,11 @@ def _outline(data: Ranked, starts: Ints, logit: bool) -> tuple[Floats, Floats, I
     points = POINTS if len(held) <= MOST_OUTLINED else 2
     width = np.zeros((len(held), points), dtype=np.int64)
     edges = spaced(low[held], high[held], points + 1, logit)
-    width[held] = _smoothed(np.diff(data.before(_places(data, edges, first, last))), low[held] == high[held])
+    width[held] = _smooth(np.diff(data.before(_places(data, edges, first, last))), low[held] == high[held])
     return low, high, width
 
 
-def _smoothed(n: Ints, flat: Bools) -> Ints:
+def _smooth(n: Ints, flat: Bools) -> Ints:
     """Counts as thousandths of their largest, after averaging neighbours."""
     density = n.astype(np.float64)
     for _ in range(2):
@@ -223,7 +202,7 @@ def _smoothed(n: Ints, flat: Bools) -> Ints:
 
 
 def _between(cuts: Ints, begins: Ints, too_low: Ints, too_high: Ints) -> tuple[Ints, Ints]:
-    """Rejected observations between row ranks: too low are a bin's first ones, too high its last.
+    """Refuted observations between row ranks: too low are a bin's first ones, too high its last.
 
     (But for the rare holes of an exact test, which move a few within their bin.)
     """

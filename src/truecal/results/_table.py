@@ -1,178 +1,243 @@
-"""The bins of a partition with everything that is said of them, as plain arrays."""
+"""Tables whose columns are declared once: name, unit, heading, meaning. Text, HTML, CSV, JSON and dataframes follow."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import html
+import io
+import math
+from collections import namedtuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from truecal import _kernel
-from truecal._errors import option
-from truecal.inference import detectable_rates
-from truecal.metrics import Binned, Rejection
-from truecal.observations import Floats, Ints
+from truecal import _terminal as terminal
+from truecal.results._json import Stored, decode_fields, encode, encode_fields, register
 
-Adjustment = Literal["holm", "bh"] | None
 FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
+WIDE = terminal.Terminal(width=100_000)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BinTable:
-    """One row a bin. Empty bins stay, with n = 0, nothing rejected and NaN where there is nothing to say.
+def format_share(share: float) -> str:
+    """A share in percent, with as many figures as tell it from 100 %."""
+    return f"{100 * share:.3g} %" if share < 0.9995 or share == 1 else f"{100 * share:.5g} %"
 
-    left, right
-        The interval [left, right) of scores; the last one is closed.
-    n, k, rate, mean
-        Observations, positives, k / n, mean prediction.
-    rate_low, rate_high
-        The exact (Clopper-Pearson) interval of the true rate, of level 1 - significance.
-    accepted_low, accepted_high
-        The smallest and largest prediction that the test accepts, given k of n.
-    rejected, too_low, too_high, rejected_share
-        Observations whose prediction is rejected, those of them below and above the accepted ones, and the share
-        of n.
-    p_value
-        Of the test, for the bin's mean prediction.
-    p_adjusted
-        The same, adjusted for the number of bins where that was asked for.
-    seen_below, seen_above
-        What the bin could have seen: the nearest true rates below and above its mean prediction that the exact
-        binomial test would find in four of five data sets; NaN where there is none.
-    ratio, ratio_low, ratio_high
-        Observed over expected positives, k / (n mean), with the exact (Clopper-Pearson) interval of level 1 -
-        significance. Where nothing was expected: 1 if nothing was observed, else infinite.
+
+# units of columns, and how their values are printed; "metric" has the unit of the table's metric
+UNITS: dict[str, Callable[[Any], str]] = {
+    "key": str,  # what the row is about; comes first
+    "label": str,  # words for people, in text and HTML only
+    "text": str,
+    "flag": lambda flag: "yes" if flag else "",
+    "count": lambda count: f"{count:,}",
+    "share": format_share,
+    "score": lambda score: f"{score:.4g}",
+    "p-value": lambda p_value: f"{p_value:.3g}",
+    "ratio": lambda ratio: f"{ratio:.3g}",
+    "metric": lambda value: f"{value:.5g}",
+}
+LEFT = ("key", "label", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: its name, its unit (one of `UNITS`), how it is headed, and what it means."""
+
+    name: str
+    unit: str
+    heading: str
+    meaning: str
+    format: Callable[[Any], str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise ValueError(f"`unit` of a column must be one of {', '.join(UNITS)}; it is {self.unit!r}.")
+
+
+def column(
+    unit: str, heading: str, meaning: str, format: Callable[[Any], str] | None = None
+) -> Mapping[str, tuple[Any, ...]]:
+    """The metadata that make a field of a dataclass a column."""
+    return MappingProxyType({"column": (unit, heading, meaning, format)})
+
+
+class Table(Stored):
+    """Columns of one length, and what made them.
+
+    A subclass is a dataclass: a field whose metadata are a `column` is a column, others are settings. Properties
+    become columns through `_derived_columns`; `_shown` names those that text shows.
     """
 
-    left: Floats
-    right: Floats
-    n: Ints
-    k: Ints
-    rate: Floats
-    mean: Floats
-    accepted_low: Floats
-    accepted_high: Floats
-    rejected: Ints
-    too_low: Ints
-    too_high: Ints
-    rejected_share: Floats
-    p_value: Floats
-    p_adjusted: Floats
-    seen_below: Floats
-    seen_above: Floats
-    ratio: Floats
-    ratio_low: Floats
-    ratio_high: Floats
-    rate_low: Floats
-    rate_high: Floats
+    __slots__ = ()
+    _derived_columns: ClassVar[tuple[Column, ...]] = ()
+    _shown: ClassVar[tuple[str, ...]] = ()
+    _most: ClassVar[int] = 20
+
+    def __post_init__(self) -> None:
+        lengths = {name: len(getattr(self, name)) for name in _stored(type(self))}
+        if len(set(lengths.values())) > 1:
+            found = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
+            raise ValueError(f"The columns of a {type(self).__name__} must be of one length; they are: {found}.")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What is declared of each column."""
+        return _columns(type(self))
+
+    @property
+    def names(self) -> list[str]:
+        """What each row is about, as text."""
+        return [str(key) for key in getattr(self, self.columns[0].name)]
+
+    def __len__(self) -> int:
+        return len(getattr(self, _stored(type(self))[0]))
+
+    def __getitem__(self, row: int) -> Any:
+        """A row, as a named tuple."""
+        values = (getattr(self, name)[row] for name in _row_names(type(self)))
+        plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+        return self._row_type()(*plain)
+
+    def __iter__(self) -> Iterator[Any]:
+        values = (getattr(self, name) for name in _row_names(type(self)))
+        plain = [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
+        return map(self._row_type()._make, zip(*plain, strict=True))
 
     @classmethod
-    def of(cls, bins: Binned, rejection: Rejection, adjust: Adjustment = None) -> BinTable:
-        """The table of bins under a test; `adjust` says how p-values are adjusted for the number of bins."""
-        test, significance, tolerance = rejection.test, rejection.significance, rejection.tolerance
-        partition = bins.partition
-        held = partition.n > 0
-        n, k = partition.n[held], partition.k[held]
-        mean = np.clip(bins.score_sums[held] / n, 0, 1)
-        low, high = test.accepted(k, n, significance, tolerance)
-        too_low, too_high = bins.rejected(test, significance, tolerance)
-        rejected = too_low + too_high
-        p_value = test.p_value(k, n, mean)
-        below, above = detectable_rates(n, mean, significance=significance)
-        rate_low, rate_high = exact_interval(k, n, significance)
-        ratio, ratio_low, ratio_high = ratios(np.stack([k / n, rate_low, rate_high]), mean)
+    def _row_type(cls) -> Any:
+        return namedtuple(f"{cls.__name__}Row", _row_names(cls))
 
-        def spread(values: Floats) -> Floats:
-            column = np.full(len(partition), np.nan)
-            column[held] = values
-            return column
+    def arrays(self) -> dict[str, Any]:
+        """The columns by name, as arrays and lists."""
+        found = {each.name: getattr(self, each.name) for each in self.columns if each.unit != "label"}
+        return {name: value if isinstance(value, np.ndarray) else list(value) for name, value in found.items()}
 
-        return cls(
-            left=partition.edges[:-1],
-            right=partition.edges[1:],
-            n=partition.n,
-            k=partition.k,
-            rate=spread(k / n),
-            mean=spread(mean),
-            accepted_low=spread(low),
-            accepted_high=spread(high),
-            rejected=rejected,
-            too_low=too_low,
-            too_high=too_high,
-            rejected_share=spread(rejected[held] / n),
-            p_value=spread(p_value),
-            p_adjusted=spread(adjusted(p_value, adjust)),
-            seen_below=spread(below),
-            seen_above=spread(above),
-            ratio=spread(ratio),
-            ratio_low=spread(ratio_low),
-            ratio_high=spread(ratio_high),
-            rate_low=spread(rate_low),
-            rate_high=spread(rate_high),
-        )
+    def heading(self, name: str) -> str:
+        """How a column is headed."""
+        return next(each.heading for each in self.columns if each.name == name)
 
-    def columns(self) -> dict[str, Floats | Ints]:
-        """The columns by name."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
+    def cells(self, names: Sequence[str] | None = None, rows: Sequence[int] | None = None) -> dict[str, list[str]]:
+        """Columns by name as text, all or some; numbers with their units, nothing for NaN and None."""
+        known = {each.name: each for each in self.columns}
+        wanted = range(len(self)) if rows is None else [int(row) for row in rows]
+        found = {}
+        for name in known if names is None else names:
+            each = known[name]
+            values = self.names if each.unit == "key" else getattr(self, name)
+            found[name] = [self._cell(each, row, values[row]) for row in wanted]
+        return found
+
+    def _cell(self, each: Column, row: int, value: Any) -> str:
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return ""
+        if each.format is not None:
+            return each.format(value)
+        if each.unit == "metric":
+            return self._format_metric(row, value)
+        return terminal.printable(str(value)) if each.unit in LEFT else UNITS[each.unit](value)
+
+    def _format_metric(self, row: int, value: float) -> str:
+        """A value in the unit of the metric behind a row."""
+        return UNITS["metric"](value)
 
     def to_frame(self, library: str | None = None) -> Any:
         """The table as a dataframe of "pandas", "polars" or "pyarrow", by default the first that is installed."""
-        return as_frame(self.columns(), library)
+        return as_frame(self.arrays(), library)
 
-    def __len__(self) -> int:
-        return len(self.n)
+    def to_csv(self) -> str:
+        """The table as CSV below the names of its columns; nothing for NaN and None."""
+        arrays = self.arrays()
+        plain = [value.tolist() if isinstance(value, np.ndarray) else value for value in arrays.values()]
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(arrays)
+        for row in zip(*plain, strict=True):
+            writer.writerow(["" if isinstance(value, float) and math.isnan(value) else value for value in row])
+        return stream.getvalue()
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, BinTable):
-            return NotImplemented
-        mine, theirs = self.columns(), other.columns()
-        return all(np.array_equal(mine[name], theirs[name], equal_nan=mine[name].dtype.kind == "f") for name in mine)
+    def summary(self) -> str:
+        """What the table says, in a line."""
+        return f"{len(self):,} row{'s' * (len(self) != 1)}"
 
-    __hash__ = None  # type: ignore[assignment]
+    def text(self) -> str:
+        """The columns for people, below their headings."""
+        rows = self._rows_shown()
+        units = {each.name: each.unit for each in self.columns}
+        shown = []
+        for name, cells in self.cells(self._shown, [row for row in rows if row >= 0]).items():
+            if -1 in rows:
+                cells.insert(rows.index(-1), "..." if name == self._shown[0] else "")
+            shown.append(terminal.Column(self.heading(name), cells, left=units[name] in LEFT))
+        return WIDE.table(shown) if len(self) else "  (no rows)"
+
+    def _rows_shown(self) -> list[int]:
+        """The rows that text shows; -1 stands for those left out."""
+        if len(self) <= self._most:
+            return list(range(len(self)))
+        half = self._most // 2
+        return [*range(half), -1, *range(len(self) - half, len(self))]
+
+    def html(self, names: Sequence[str] | None = None, rows: Sequence[int] | None = None) -> str:
+        """Columns as the table of a page."""
+        cells = self.cells(names, rows)
+        head = "".join(f"<th>{html.escape(self.heading(name))}</th>" for name in cells)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in zip(*cells.values(), strict=True)
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def __repr__(self) -> str:
+        return "\n".join([self.summary(), self.text(), *(f"Note: {note}." for note in getattr(self, "notes", ()))])
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>Note: {html.escape(note)}.</p>" for note in getattr(self, "notes", ()))
+        return f"<p>{html.escape(self.summary())}</p>{self.html(self._shown)}{notes}"
+
+    def _write(self) -> dict[str, Any]:
+        written = encode_fields(self)
+        columns = {name: written.pop(name) for name in _stored(type(self))}
+        derived = {each.name: encode(getattr(self, each.name)) for each in _written(type(self))}
+        return {**written, "columns": columns | derived}
+
+    @classmethod
+    def _read(cls, raw: dict[str, Any]) -> Self:
+        return cls(**decode_fields(cls, raw | raw["columns"]))
 
 
-def exact_interval(k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
-    """The Clopper-Pearson interval of level 1 - significance, given k positives in n observations."""
-    tail = significance / 2
-    low = np.where(k > 0, _kernel.binomial_rates(np.maximum(k, 1), n, tail), 0.0)
-    high = np.where(k < n, _kernel.binomial_rates(np.minimum(k + 1, n), n, 1 - tail), 1.0)
-    return low, high
+K = TypeVar("K", bound=type[Table])
 
 
-def ratios(rates: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
-    """A rate and its interval over the mean prediction; where that is 0: 1, or infinite if something was observed."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = rates / mean
-    nothing = mean == 0
-    found[:, nothing] = np.where(rates[0, nothing] > 0, np.inf, np.array([[1.0], [0.0], [np.inf]]))
-    return found[0], found[1], found[2]
+def register_table(kind: K) -> K:
+    """Register a table for JSON, and write what its columns mean into its docstring."""
+    lines = [f"    {each.name}\n        {each.meaning}" for each in _columns(kind)]
+    kind.__doc__ = "\n".join([(kind.__doc__ or "").rstrip(), "", "    Columns", "    -------", *lines, ""])
+    return register(kind)
 
 
-def adjusted(p_value: Floats, method: Adjustment) -> Floats:
-    """p-values adjusted for their number: Holm's step-down, or Benjamini and Hochberg's step-up.
+def _columns(kind: type[Table]) -> tuple[Column, ...]:
+    """Stored columns, then derived ones; what a row is about comes first."""
+    stored = [Column(entry.name, *entry.metadata["column"]) for entry in fields(kind) if "column" in entry.metadata]
+    found = [*stored, *kind._derived_columns]
+    return tuple(sorted(found, key=lambda each: each.unit != "key"))
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> adjusted(np.array([0.01, 0.04, 0.03]), "holm").tolist()
-    [0.03, 0.06, 0.06]
-    """
-    if method is None:
-        return p_value
-    size, order = len(p_value), np.argsort(p_value)
-    ranked = p_value[order]
-    if method == "holm":
-        steps = np.maximum.accumulate(ranked * np.arange(size, 0, -1))
-    elif method == "bh":
-        steps = np.minimum.accumulate((ranked * size / np.arange(1, size + 1))[::-1])[::-1]
-    else:
-        raise ValueError(f'{option("adjust")} must be "holm", "bh" or None; it is {method!r}.')
-    result = np.empty_like(p_value)
-    result[order] = np.minimum(steps, 1.0)
-    return result
+
+def _stored(kind: type[Table]) -> tuple[str, ...]:
+    return tuple(entry.name for entry in fields(kind) if "column" in entry.metadata)
+
+
+def _written(kind: type[Table]) -> list[Column]:
+    """Derived columns that are written as data."""
+    return [each for each in kind._derived_columns if each.unit != "label"]
+
+
+def _row_names(kind: type[Table]) -> list[str]:
+    return [each.name for each in _columns(kind) if each.unit != "label"]
 
 
 def as_frame(columns: Mapping[str, Any], library: str | None) -> Any:

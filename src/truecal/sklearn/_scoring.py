@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from truecal._errors import option
-from truecal.metrics import METRICS, Metric, check_metric
-from truecal.metrics import _api as api
+from truecal.metrics import METRICS, Metric, check_metric, compute, compute_any
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +46,12 @@ class CalibrationScorer:
         if len(classes) == 1:
             raise ValueError(f"The classifier must know two classes or more; it was fitted on {classes[0]!r} alone.")
         if len(classes) != 2:
-            return 0.0 - api.compute_any(self.metric, y_true, probabilities, sample_weight, None, "classwise", classes)
+            return 0.0 - compute_any(self.metric, y_true, probabilities, sample_weight, None, "classwise", classes)
         positive = classes[1] if self.pos_label is None else self.pos_label
         if positive not in classes:
             raise ValueError(f"{option('pos_label')} must be one of the classes {classes!r}; it is {positive!r}.")
         score = probabilities[:, classes.index(positive)]
-        return 0.0 - api.compute(self.metric, y_true, score, pos_label=positive, sample_weight=sample_weight)
+        return 0.0 - compute(self.metric, y_true, score, pos_label=positive, sample_weight=sample_weight)
 
 
 tce_scorer = CalibrationScorer(METRICS["tce"])

@@ -6,9 +6,10 @@ by a norm weighted with the bins' sizes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from truecal.metrics._binning import (
     check_binning,
 )
 from truecal.metrics._decisions import (
+    Relative,
     Test,
     Tolerance,
     as_tolerance,
@@ -34,8 +36,42 @@ from truecal.metrics._decisions import (
     count_rejected,
     is_number,
 )
-from truecal.metrics._hypotheses import Binomial
+from truecal.metrics._hypotheses import BayesFactor, Binomial
 from truecal.observations import Floats, Ints, Sorted
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What a loss is measured in: a name, the symbol printed after a number, the largest value, and decimals.
+
+    Examples
+    --------
+    >>> Unit("cents", " ct", digits=1).format(12.345)
+    '12.3 ct'
+    """
+
+    name: str = ""
+    symbol: str = ""
+    top: float = math.inf
+    digits: int = 5
+
+    def __post_init__(self) -> None:
+        for name, text in (("name", self.name), ("symbol", self.symbol)):
+            if not isinstance(text, str):
+                raise TypeError(f"`{name}` of a unit must be text; it is {text!r}.")
+        if not is_number(self.top) or not self.top > 0:
+            raise ValueError(f"`top` of a unit must be a number above 0; it is {self.top!r}.")
+        if isinstance(self.digits, bool) or not isinstance(self.digits, int) or self.digits < 0:
+            raise ValueError(f"`digits` of a unit must be a whole number, 0 or more; it is {self.digits!r}.")
+
+    def format(self, value: float) -> str:
+        """A number with its symbol."""
+        return f"{value:.{self.digits}f}{self.symbol}"
+
+
+PERCENT = Unit("percent", " %", 100.0, 2)
+PROBABILITY = Unit("probability", "", 1.0, 5)
+UNKNOWN = Unit()
 
 
 class Binned:
@@ -63,8 +99,11 @@ class Binned:
         return self._rejected[key]
 
     @staticmethod
-    def reject_together(bins: Sequence[Binned], loss: Rejection) -> None:
-        """`rejected` of many partitions of the same data at once, which decides equal bins once."""
+    def reject_together(bins: Sequence[Binned], metric: Metric) -> None:
+        """Prepare a test-based metric of many partitions of the same data: equal bins are decided once."""
+        loss = metric.rejection
+        if loss is None:
+            return
         key = loss.test, loss.significance, loss.tolerance
         found = count_rejected(key[0], bins[0].data, [each.partition for each in bins], *key[1:])
         for each, rejected in zip(bins, found, strict=True):
@@ -72,7 +111,23 @@ class Binned:
 
 
 class Loss(Protocol):
-    """What a bin loses; empty bins get 0 and count for nothing."""
+    """What each bin loses, 0 or more; what it says of empty bins counts for nothing.
+
+    A loss may also have `unit`, a `Unit` that says how its values are printed and how large they can be, and `words`,
+    what it measures. Without them values are printed plainly, nothing limits their intervals, and the words are the
+    name of its class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truecal.metrics import Binned, Gap, Unit
+    >>> class GapInCents:
+    ...     unit = Unit("cents", " ct", 100, 1)
+    ...     words = "gap between rate and prediction"
+    ...
+    ...     def __call__(self, bins: Binned) -> np.ndarray:
+    ...         return 100 * Gap()(bins)
+    """
 
     def __call__(self, bins: Binned) -> Floats: ...
 
@@ -87,6 +142,9 @@ class Norm(Protocol):
 class Gap:
     """The distance between a bin's rate of positives and its mean prediction."""
 
+    unit: ClassVar[Unit] = PROBABILITY
+    words: ClassVar[str] = "gap between rate and prediction"
+
     def __call__(self, bins: Binned) -> Floats:
         return gaps(bins.partition.n, bins.partition.k, bins.score_sums)
 
@@ -96,6 +154,8 @@ class Rejection:
     """The percentage of a bin's predictions p whose hypothesis "P(Y = 1) = p" a test rejects, given the bin's
     positives."""
 
+    unit: ClassVar[Unit] = PERCENT
+    words: ClassVar[str] = "refuted predictions"
     test: Test = field(default_factory=Binomial)
     significance: float = 0.05
     tolerance: Tolerance | None = None
@@ -104,6 +164,18 @@ class Rejection:
         check_test(self.test)
         check_significance(self.significance)
         object.__setattr__(self, "tolerance", as_tolerance(self.tolerance))
+
+    @property
+    def test_words(self) -> str:
+        """The test, its level and the tolerance."""
+        level = f"{self.significance:g}"
+        if isinstance(self.test, BayesFactor) and self.test.threshold is not None:
+            level = f"factor {self.test.threshold:g}"
+        tolerance = ""
+        if self.tolerance is not None:
+            kind = "relative" if isinstance(self.tolerance, Relative) else "absolute"
+            tolerance = f", {kind} tolerance {self.tolerance.value:g}"
+        return f"{type(self.test).__name__} test at {level}{tolerance}"
 
     def __call__(self, bins: Binned) -> Floats:
         too_low, too_high = bins.rejected(self.test, self.significance, self.tolerance)
@@ -114,6 +186,8 @@ class Rejection:
 class Mean:
     """The mean loss of an observation: the weighted 1-norm."""
 
+    words: ClassVar[str] = ""
+
     def __call__(self, n: Ints, loss: Floats) -> float:
         return float(np.sum(n * loss) / n.sum())
 
@@ -123,6 +197,10 @@ class PNorm:
     """The weighted p-norm; p = 2 is the root mean square."""
 
     p: float = 2.0
+
+    @property
+    def words(self) -> str:
+        return "root mean square " if self.p == 2 else f"{self.p:g}-norm of the "
 
     def __post_init__(self) -> None:
         if not is_number(self.p) or not 1 <= self.p < np.inf:
@@ -136,6 +214,8 @@ class PNorm:
 @dataclass(frozen=True, slots=True)
 class Max:
     """The largest loss of a bin that is not empty."""
+
+    words: ClassVar[str] = "largest "
 
     def __call__(self, n: Ints, loss: Floats) -> float:
         return float(loss[n > 0].max())
@@ -162,13 +242,98 @@ class Metric:
         for name, part, example in (("loss", self.loss, "Gap()"), ("norm", self.norm, "Mean()")):
             if isinstance(part, type) or not callable(part):
                 raise TypeError(f"`{name}` must be a {name} such as `{example}`; it is {part!r}.")
+        if not isinstance(self.unit, Unit):
+            raise TypeError(f'`unit` of a loss must be a `Unit` such as `Unit("cents")`; it is {self.unit!r}.')
+        if not isinstance(self.loss_words, str):
+            raise TypeError(f"`words` of a loss must be text; it is {self.loss_words!r}.")
+
+    @property
+    def unit(self) -> Unit:
+        """What the values are measured in: the unit of the loss."""
+        unit: Unit = getattr(self.loss, "unit", UNKNOWN)
+        return unit
+
+    @property
+    def words(self) -> str:
+        """What is measured, such as "largest gap between rate and prediction"."""
+        return f"{self.norm_words}{self.loss_words}"
+
+    @property
+    def loss_words(self) -> str:
+        """What the loss measures: its `words`, or the name of its class."""
+        words: str = getattr(self.loss, "words", type(self.loss).__name__)
+        return words
+
+    @property
+    def norm_words(self) -> str:
+        """What the norm puts before that: nothing for the mean, "largest ", "root mean square "."""
+        words: str = getattr(self.norm, "words", f"{type(self.norm).__name__} of ")
+        return words
+
+    @property
+    def axis(self) -> str:
+        """The words with the unit, for an axis: "refuted predictions (%)"."""
+        sign = self.unit.symbol.strip() or ("" if self.unit == PROBABILITY else self.unit.name)
+        return f"{self.words} ({sign})" if sign else self.words
+
+    @property
+    def meaning(self) -> str:
+        """What is measured, in which unit, and what is good."""
+        unit, test = self.unit, self.rejection
+        if test is not None:
+            what = f"{self.norm_words}% of predictions that the data refute ({test.test_words})"
+        elif unit == PROBABILITY:
+            what = f"{self.words}, a probability"
+        else:
+            what = f"{self.words}, in {unit.name}" if unit.name else self.words
+        return f"{what}; 0 is best" + (f", {unit.top:g} worst" if math.isfinite(unit.top) else "")
+
+    @property
+    def bins(self) -> str:
+        """The bins, such as "10 equal-width bins"."""
+        words: str = getattr(self.binning, "words", f"{type(self.binning).__name__} bins")
+        return words
+
+    @property
+    def name(self) -> str:
+        """The name of a named metric; "value" for any other."""
+        return next((name for name, named in METRICS.items() if named == self), "value")
+
+    @property
+    def rejection(self) -> Rejection | None:
+        """The test with its level and tolerance, where the metric is test-based."""
+        return self.loss if isinstance(self.loss, Rejection) else None
+
+    def with_rejection(self, rejection: Rejection) -> Metric:
+        """The metric under another test; itself where it has none."""
+        return replace(self, loss=rejection) if self.rejection is not None else self
+
+    def format(self, value: float) -> str:
+        """A value as it is printed."""
+        return self.unit.format(value)
 
     def __call__(self, data: Sorted) -> float:
         return self.on(Binned(data, self.binning.partition(data)))
 
     def on(self, bins: Binned) -> float:
         """The value on bins that are already there."""
-        return self.norm(bins.partition.n, self.loss(bins))
+        loss = self.loss(bins)
+        if type(self.loss) not in (Gap, Rejection):
+            self._check_loss(bins, loss)
+        return self.norm(bins.partition.n, loss)
+
+    def _check_loss(self, bins: Binned, loss: object) -> None:
+        """Refuse what a loss must not give."""
+        name, n = type(self.loss).__name__, bins.partition.n
+        if not isinstance(loss, np.ndarray) or loss.shape != n.shape or loss.dtype.kind not in "fiu":
+            what = f"shape {loss.shape}" if isinstance(loss, np.ndarray) else type(loss).__name__
+            raise TypeError(f"A loss must give an array of {len(n)} numbers, one for each bin; {name} gives {what}.")
+        bad = np.flatnonzero((n > 0) & ~((loss >= 0) & (loss <= self.unit.top * (1 + 1e-9))))
+        if len(bad):
+            raise ValueError(
+                f"A loss must lie between 0 and the top of its unit, {self.unit.top:g}; {name} gives "
+                f"{loss[bad[0]].item()!r} for bin {bad[0] + 1}."
+            )
 
 
 TCE: Metric = Metric(BoundedIsotonic(), Rejection())
@@ -203,9 +368,21 @@ METRICS: dict[str, Metric] = {
 }
 
 
-def name_of(metric: Metric) -> str:
-    """The name of a named metric; "value" for any other."""
-    return next((name for name, named in METRICS.items() if named == metric), "value")
+_TITLES = {"ece_pava_bc": "ECE (PAVA-BC)"}
+
+
+def format_name(name: str) -> str:
+    """A metric's name in a picture or report: TCE(Q) for tce_q; names of your own metrics stay as they are.
+
+    Examples
+    --------
+    >>> format_name("tce_q"), format_name("mine")
+    ('TCE(Q)', 'mine')
+    """
+    if name not in METRICS:
+        return name
+    stem, _, kind = name.upper().partition("_")
+    return _TITLES.get(name, f"{stem}({kind})" if kind else stem)
 
 
 def gaps(n: Ints, k: Ints, sums: Floats) -> Floats:
@@ -246,9 +423,7 @@ def choose(
             metric = METRICS[name]
             if isinstance(metric.binning, BoundedIsotonic):
                 metric = replace(metric, binning=scheme)
-            if isinstance(metric.loss, Rejection):
-                metric = replace(metric, loss=loss)
-            chosen[name] = metric
+            chosen[name] = metric.with_rejection(loss)
         if binning is not None and not any(metric.binning == scheme for metric in chosen.values()):
             raise ValueError(
                 "`binning` takes the place of PAVA-BC, which none of the metrics asked for uses.\n\n"

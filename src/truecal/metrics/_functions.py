@@ -1,4 +1,4 @@
-"""The functions for users that answer with a number."""
+"""Functions that compute one number from labels and probabilities: `tce`, `ece`, ..."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from truecal import _kernel
-from truecal.metrics import _metrics as metrics
 from truecal.metrics._binning import BinningLike, BoundedIsotonic, Edges, Quantile, Uniform, as_binning
 from truecal.metrics._decisions import Test, Tolerance, as_tolerance
 from truecal.metrics._hypotheses import Binomial
-from truecal.metrics._metrics import Binned, Gap, Metric, Rejection, check_metric
+from truecal.metrics._metric import ACE, ECE, MCE, RMSCE, Binned, Gap, Metric, Rejection, check_metric, gaps
 from truecal.observations import Multiclass, Sorted, Tally, as_matrix, one_vs_rest, refuse_class_options, sort_rows
 from truecal.observations import _arrays as arrays
 
@@ -98,7 +97,7 @@ def ece(
     >>> truecal.ece([0, 1, 1, 1], [0.25, 0.75, 0.75, 0.75])
     0.25
     """
-    metric = replace(metrics.ECE, binning=as_binning(binning, metrics.ECE.binning, Uniform))
+    metric = replace(ECE, binning=as_binning(binning, ECE.binning, Uniform))
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
 
 
@@ -113,7 +112,7 @@ def ace(
     labels: Sequence[Any] | None = None,
 ) -> float:
     """Adaptive calibration error: as `ece`, on 10 bins of equal size."""
-    metric = replace(metrics.ACE, binning=as_binning(binning, metrics.ACE.binning, Quantile))
+    metric = replace(ACE, binning=as_binning(binning, ACE.binning, Quantile))
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
 
 
@@ -128,7 +127,7 @@ def mce(
     labels: Sequence[Any] | None = None,
 ) -> float:
     """Maximum calibration error: the largest gap of a bin; `binning="quantile"` gives MCE(Q)."""
-    metric = replace(metrics.MCE, binning=as_binning(binning, metrics.MCE.binning, Uniform))
+    metric = replace(MCE, binning=as_binning(binning, MCE.binning, Uniform))
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
 
 
@@ -143,26 +142,26 @@ def rmsce(
     labels: Sequence[Any] | None = None,
 ) -> float:
     """Root-mean-square calibration error: as `ece`, with the gaps squared."""
-    metric = replace(metrics.RMSCE, binning=as_binning(binning, metrics.RMSCE.binning, Uniform))
+    metric = replace(RMSCE, binning=as_binning(binning, RMSCE.binning, Uniform))
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
 
 
 def compute(metric: Metric, y_true: Any, y_prob: Any, *, pos_label: Any = None, sample_weight: Any = None) -> float:
-    """Any metric on arrays, by the shortest way: bins with known edges need no sort, others no grouping."""
+    """Compute any metric on arrays. Bins with known edges are counted without sorting the rows."""
     check_metric(metric)
     if sample_weight is not None:
-        return _warned(metric, Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
+        return _compute_with_warning(metric, Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
     scheme = metric.binning
     if isinstance(metric.loss, Gap) and isinstance(scheme, (Uniform, Edges)):
         score, label = arrays.pair(y_true, y_prob, pos_label)
         n, k, sums, scores_ok, labels_ok = _kernel.fixed_bins(score, label, scheme.edges, isinstance(scheme, Uniform))
         arrays.refuse_values(score, label, scores_ok, labels_ok)
-        return metric.norm(n, metrics.gaps(n, k, sums))
-    return _warned(metric, sort_rows(y_true, y_prob, pos_label))
+        return metric.norm(n, gaps(n, k, sums))
+    return _compute_with_warning(metric, sort_rows(y_true, y_prob, pos_label))
 
 
-def _warned(metric: Metric, data: Sorted) -> float:
-    """The value; a number alone has no notes, so what could make it misleading is a warning."""
+def _compute_with_warning(metric: Metric, data: Sorted) -> float:
+    """The value. A number has no notes, so a warning says what could make it misleading."""
     bins = Binned(data, metric.binning.partition(data))
     if bins.partition.crowded:
         warnings.warn(f"{bins.partition.notes[0]}.", stacklevel=4)
@@ -178,7 +177,7 @@ def compute_any(  # noqa: PLR0917
     multiclass: Multiclass,
     labels: Sequence[Any] | None,
 ) -> float:
-    """`compute` for one column of probabilities or several."""
+    """Compute a metric for one column of probabilities, or its average over several."""
     probabilities = as_matrix(y_prob)
     if probabilities is None:
         refuse_class_options(multiclass, labels)

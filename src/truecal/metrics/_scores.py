@@ -1,6 +1,6 @@
-"""Other measures of the same predictions, on the same tally, so that what each says can be compared.
+"""Scores and global tests of calibration from the literature: Brier, log loss, Cox, Hosmer-Lemeshow, ...
 
-Tied scores are one atom everywhere: statistics that walk along the scores stop only between distinct ones.
+Tied scores stay together: cumulative statistics are read between distinct scores only.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from truecal.metrics._binning import Isotonic, Partition, Quantile
-from truecal.metrics._metrics import Binned
-from truecal.metrics._recalibration import fit_logistic, log_odds
-from truecal.observations import Floats, Tally
+from truecal.metrics._metric import Binned
+from truecal.observations import Floats, Ints, Tally
+
+CLIP = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Comparators:
 
 
 def compare_with(tally: Tally) -> Comparators:
-    """All comparators of one tally.
+    """Compute all comparators of one tally.
 
     Examples
     --------
@@ -96,8 +97,8 @@ def _brier(tally: Tally) -> tuple[float, float, float, float]:
 
     blocks = Isotonic().partition(tally)
     fitted = np.repeat(blocks.k / blocks.n, np.diff(blocks.starts))
-    raw, recalibrated, constant = score(tally.score), score(fitted), score(tally.positives / tally.total)
-    return raw, raw - recalibrated, constant - recalibrated, constant
+    raw, isotonic, constant = score(tally.score), score(fitted), score(tally.positives / tally.total)
+    return raw, raw - isotonic, constant - isotonic, constant
 
 
 def _log_loss(tally: Tally) -> float:
@@ -185,3 +186,48 @@ def _debiased(tally: Tally) -> float:
     rate = part.k / part.n
     noise = np.where(part.n > 1, rate * (1 - rate) / np.maximum(part.n - 1, 1), 0.0)
     return math.sqrt(max(0.0, float(np.sum(part.n * (gap**2 - noise)) / tally.total)))
+
+
+def log_odds(score: Floats) -> Floats:
+    """Log-odds, with scores of 0 and 1 moved in by 1e-12."""
+    p = np.clip(score, CLIP, 1 - CLIP)
+    return np.log(p) - np.log1p(-p)
+
+
+def fit_logistic(
+    columns: Floats,
+    n: Ints,
+    pos: Ints,
+    start: Floats,
+    *,
+    free: tuple[bool, ...] | None = None,
+    ridge: float = 0.0,
+) -> Floats:
+    """Coefficients of weighted maximum likelihood, by Newton's method with step halving.
+
+    `free` says which coefficients may leave `start`; `ridge` draws them towards it, which keeps them finite where
+    labels are separable.
+    """
+    beta = start.astype(np.float64)
+    chosen = np.ones(len(beta), bool) if free is None else np.array(free)
+
+    def loss(candidate: Floats) -> float:
+        eta = columns @ candidate
+        return float(np.sum(n * np.logaddexp(0, eta) - pos * eta) + ridge / 2 * np.sum((candidate - start) ** 2))
+
+    current = loss(beta)
+    for _ in range(100):
+        p = 1 / (1 + np.exp(-np.clip(columns @ beta, -700, 700)))
+        gradient = columns.T @ (pos - n * p) - ridge * (beta - start)
+        hessian = (columns * (n * p * (1 - p))[:, None]).T @ columns + ridge * np.eye(len(beta))
+        step = np.zeros_like(beta)
+        # the smallest step of least squares where the labels leave a direction open
+        step[chosen] = np.linalg.lstsq(hessian[np.ix_(chosen, chosen)], gradient[chosen], rcond=None)[0]
+        size = 1.0
+        while loss(beta + size * step) > current + 1e-12 * abs(current) and size > 1e-6:
+            size /= 2
+        beta = beta + size * step
+        before, current = current, loss(beta)
+        if before - current <= 1e-10 * (1 + abs(current)) and np.abs(step).max() < 1e-6:
+            break
+    return beta

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from truecal import _kernel
 from truecal._errors import option
 from truecal._progress import Progress
-from truecal.metrics import Binned, Binning, Metric, Rejection, bin_once
+from truecal.metrics import Binned, Binning, Metric, bin_once
 from truecal.observations import Floats, Ints, Tally, unchecked
 
 MOST_TOGETHER = 64
@@ -20,16 +21,39 @@ ROWS_AT_ONCE = 200_000
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
 
-def redraw(
-    tally: Tally,
-    probability: Floats,
-    metrics: Mapping[str, Metric],
-    *,
-    replicates: int,
-    random_state: RandomState,
-    threads: int,
-) -> dict[str, Floats]:
-    """Each metric's values on `replicates` sets of labels drawn from `probability`, one for each score of the tally.
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How labels are redrawn: how often, from which seed or generator, and on how many threads.
+
+    `random_state` None takes fresh entropy, an int repeats the same numbers, a generator is advanced. The numbers do
+    not depend on the threads.
+    """
+
+    replicates: int = 1000
+    random_state: RandomState = None
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        for name, value in (("replicates", self.replicates), ("threads", self.threads)):
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+                raise ValueError(f"{option(name)} must be a whole number, 1 or more; it is {value!r}.")
+        known = (int, np.integer, np.random.Generator, np.random.RandomState)
+        if self.random_state is not None and not isinstance(self.random_state, known):
+            raise TypeError(
+                f"{option('random_state')} must be None, an int, a numpy Generator or a RandomState; it is "
+                f"{type(self.random_state).__name__}."
+            )
+
+    def seeds(self, count: int | None = None) -> Ints:
+        """Seeds, one for each replicate or `count` of them."""
+        size = self.replicates if count is None else count
+        if isinstance(self.random_state, np.random.RandomState):
+            return self.random_state.randint(0, 2**63 - 1, size=size, dtype=np.int64)
+        return np.random.default_rng(self.random_state).integers(0, 2**63 - 1, size=size)
+
+
+def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Metric], draws: Draws) -> dict[str, Floats]:
+    """Each metric's values on sets of labels drawn from `probability`, which has one entry for each score.
 
     Every set has its own seed, so the values do not depend on the number of threads.
     """
@@ -37,11 +61,10 @@ def redraw(
     def some(seeds: list[int]) -> list[list[float]]:
         drawn = [_bin_redrawn(tally, probability, metrics, seed) for seed in seeds]
         for metric in metrics.values():
-            if isinstance(metric.loss, Rejection):
-                Binned.reject_together([bins[metric.binning] for bins in drawn], metric.loss)
+            Binned.reject_together([bins[metric.binning] for bins in drawn], metric)
         return [[metric.on(bins[metric.binning]) for metric in metrics.values()] for bins in drawn]
 
-    values = np.array(map_seeds(some, replicates, random_state, threads, together=max(1, ROWS_AT_ONCE // len(tally))))
+    values = np.array(map_seeds(some, draws, together=max(1, ROWS_AT_ONCE // len(tally))))
     return dict(zip(metrics, values.T, strict=True))
 
 
@@ -53,16 +76,10 @@ def _bin_redrawn(tally: Tally, probability: Floats, metrics: Mapping[str, Metric
     return {scheme: Binned(tally, binned.partition) for scheme, binned in bins.items()}
 
 
-def map_seeds(
-    function: Callable[[list[int]], list[Any]],
-    replicates: int,
-    random_state: RandomState,
-    threads: int,
-    together: int = 1,
-) -> list[Any]:
-    """The function of `replicates` seeds, in order, given so many at a time. An interrupt stops it within a call."""
-    check_counts(replicates, threads)
-    seeds = draw_seeds(random_state, replicates).tolist()
+def map_seeds(function: Callable[[list[int]], list[Any]], draws: Draws, together: int = 1) -> list[Any]:
+    """Apply a function to the seeds, at most `together` at a time; results are in order. An interrupt stops it."""
+    replicates, threads = draws.replicates, draws.threads
+    seeds = draws.seeds().tolist()
     results: list[Any] = [None] * replicates
     # a chunk for each thread at least
     step = min(together, MOST_TOGETHER, -(-replicates // threads))
@@ -88,22 +105,3 @@ def map_seeds(
             stop = True
             raise
     return results
-
-
-def draw_seeds(random_state: RandomState, count: int) -> Ints:
-    """Seeds for replicates: None takes fresh entropy, an int repeats, a generator is advanced."""
-    if isinstance(random_state, np.random.RandomState):
-        return random_state.randint(0, 2**63 - 1, size=count, dtype=np.int64)
-    if random_state is not None and not isinstance(random_state, (int, np.integer, np.random.Generator)):
-        raise TypeError(
-            f"{option('random_state')} must be None, an int, a numpy Generator or a RandomState; it is "
-            f"{type(random_state).__name__}."
-        )
-    return np.random.default_rng(random_state).integers(0, 2**63 - 1, size=count)
-
-
-def check_counts(replicates: int, threads: int) -> None:
-    """Refuse numbers of replicates and threads below one."""
-    for name, value in (("replicates", replicates), ("threads", threads)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise ValueError(f"{option(name)} must be a whole number, 1 or more; it is {value!r}.")

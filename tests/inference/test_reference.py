@@ -12,10 +12,10 @@ from scipy import stats
 import truecal
 from truecal import Result, Tally
 from truecal.analysis import _tallied as tallied
-from truecal.inference import _replicates as replicates
-from truecal.inference import draw_seeds, find_differences
-from truecal.inference._replicates import redraw
-from truecal.metrics import METRICS, fit_logistic, log_odds, recalibrated
+from truecal.inference import Draws, _redraw, differences, intervals, null_reference
+from truecal.inference._logistic import recalibrate
+from truecal.inference._redraw import redraw
+from truecal.metrics import METRICS, fit_logistic, log_odds
 from truecal.observations import Pairs, sort_rows
 
 TCE_ALONE = {"tce": METRICS["tce"]}
@@ -64,16 +64,12 @@ def test_drawn_labels_are_binomial(n):
 
 def test_numbers_repeat_with_a_seed_and_do_not_depend_on_threads(rng):
     tally = Tally.from_arrays(*calibrated(rng, 500))
-    options = {"replicates": 40, "random_state": 7}
-    first = truecal.inference.null_reference(tally, dict(METRICS), threads=1, **options)
-    assert truecal.inference.null_reference(tally, dict(METRICS), threads=3, **options) == first
-    assert truecal.inference.null_reference(tally, dict(METRICS), replicates=40, random_state=8) != first
-    generator = truecal.inference.null_reference(tally, TCE_ALONE, replicates=40, random_state=np.random.default_rng(7))
+    first = null_reference(tally, dict(METRICS), Draws(40, 7, threads=1))
+    assert null_reference(tally, dict(METRICS), Draws(40, 7, threads=3)) == first
+    assert null_reference(tally, dict(METRICS), Draws(40, 8)) != first
+    generator = null_reference(tally, TCE_ALONE, Draws(40, np.random.default_rng(7)))
     assert generator["tce"] == first["tce"]
-    legacy = [
-        truecal.inference.null_reference(tally, TCE_ALONE, replicates=40, random_state=np.random.RandomState(7))
-        for _ in range(2)
-    ]
+    legacy = [null_reference(tally, TCE_ALONE, Draws(40, np.random.RandomState(7))) for _ in range(2)]
     assert legacy[0] == legacy[1]
 
 
@@ -95,7 +91,7 @@ def test_reference_is_what_fresh_labels_give(rng):
         assert found.low <= found.median <= found.high
         assert found.excess == pytest.approx(result[name] - found.mean)
         assert found.replicates == 400
-    drawn = redraw(Tally.from_arrays(y, p), p[np.argsort(p)], TCE_ALONE, replicates=400, random_state=0, threads=1)
+    drawn = redraw(Tally.from_arrays(y, p), p[np.argsort(p)], TCE_ALONE, Draws(400, 0))
     as_large = np.sum(drawn["tce"] >= result["tce"])
     assert result.references["tce"].p_value == (1 + as_large) / 401
 
@@ -105,9 +101,7 @@ def test_p_value_is_uniform_for_a_perfect_model(rng):
     values = []
     for _ in range(200):
         tally = Tally.from_arrays(*calibrated(rng, 1000))
-        values.append(
-            truecal.inference.null_reference(tally, TCE_ALONE, replicates=99, random_state=rng)["tce"].p_value
-        )
+        values.append(null_reference(tally, TCE_ALONE, Draws(99, rng))["tce"].p_value)
     for level in (0.05, 0.3):
         assert np.mean(np.array(values) <= level) == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / 200))
 
@@ -124,12 +118,12 @@ def test_default_sizes_keep_a_perfect_model_low_at_any_size(rng):
     for a, b in ((0.5, 5), (2, 2), (0.3, 300)):
         p = np.sort(rng.beta(a, b, 10**6))
         tally = Tally.from_arrays(np.zeros(10**6), p)
-        found = truecal.inference.null_reference(tally, TCE_ALONE, replicates=10, random_state=0, threads=2)
+        found = null_reference(tally, TCE_ALONE, Draws(10, 0, threads=2))
         assert 1 < found["tce"].mean < 16
     paper = {"tce": truecal.Metric(truecal.BoundedIsotonic(sizes="paper"), truecal.metrics.Rejection())}
     p = np.sort(rng.beta(0.5, 5, 10**6))
     tally = Tally.from_arrays(np.zeros(10**6), p)
-    assert truecal.inference.null_reference(tally, paper, replicates=5, random_state=0)["tce"].mean > 60
+    assert null_reference(tally, paper, Draws(5, 0))["tce"].mean > 60
 
 
 def test_interval_covers_what_new_labels_average(rng):
@@ -142,18 +136,15 @@ def test_interval_covers_what_new_labels_average(rng):
         truth = np.sort(rng.beta(2, 2, 2000))
         p = 1 / (1 + np.exp(-1.5 * log_odds(truth)))
         tally = Tally.from_arrays(rng.random(2000) < truth, p)
-        target = redraw(tally, truth, TCE_ALONE, replicates=100, random_state=i, threads=1)["tce"].mean()
-        span = truecal.inference.find_intervals(tally, TCE_ALONE, replicates=150, random_state=i)["tce"]
+        target = redraw(tally, truth, TCE_ALONE, Draws(100, i))["tce"].mean()
+        span = intervals(tally, TCE_ALONE, Draws(150, i))["tce"]
         inside.append(span.low <= target <= span.high)
     assert 0.95 - 4 * 0.0218 <= np.mean(inside) <= 1
 
 
 def test_intervals_keep_to_their_range_and_widen_with_confidence(rng):
     tally = Tally.from_arrays(*calibrated(rng, 300))
-    spans = [
-        truecal.inference.find_intervals(tally, dict(METRICS), confidence=c, replicates=60, random_state=0)
-        for c in (0.5, 0.95)
-    ]
+    spans = [intervals(tally, dict(METRICS), Draws(60, 0), confidence=c) for c in (0.5, 0.95)]
     for name, metric in METRICS.items():
         narrow, wide = spans[0][name], spans[1][name]
         assert 0 <= wide.low <= narrow.low <= metric(tally) <= narrow.high <= wide.high
@@ -216,7 +207,7 @@ def test_one_class_and_certain_scores_have_inferences(y, rng):
         assert np.isfinite([found.mean, found.p_value, span.low, span.high]).all()
     assert result.references["tce"].p_value == 1 / 31
     tally = Tally.from_arrays(np.full(250, y), p)
-    assert ((recalibrated(tally) >= 0) & (recalibrated(tally) <= 1)).all()
+    assert ((recalibrate(tally) >= 0) & (recalibrate(tally) <= 1)).all()
 
 
 def test_result_carries_its_inferences(rng):
@@ -235,9 +226,9 @@ def test_direction_stands_beside_the_total(rng):
     result = truecal.evaluate(y, 0.6 * p, metrics=["tce", "tce_q"])
     for name in ("tce", "tce_q"):
         low, high = result.direction(name)
-        assert low + high == pytest.approx(result[name])
+        assert 100 * (low + high) == pytest.approx(result[name])
         assert low > 10 * high
-        assert f"{low:.2f} % too low, {high:.2f} % too high" in repr(result)
+        assert f"{100 * low:.2f} % too low, {100 * high:.2f} % too high" in repr(result)
     assert result.direction() == result.direction("tce")
 
 
@@ -283,14 +274,14 @@ def test_bad_options_are_refused():
     for name in ("replicates", "threads"):
         for bad in (0, -1, 2.5, True):
             with pytest.raises(ValueError, match=f"`{name}` must be a whole number, 1 or more"):
-                truecal.inference.null_reference(tally, TCE_ALONE, **{name: bad})
+                Draws(**{name: bad})
     with pytest.raises(TypeError, match="`random_state` must be None, an int, a numpy Generator or a RandomState"):
-        draw_seeds("seed", 3)
+        Draws(random_state="seed")
     for bad in (0, 1, 95):
         with pytest.raises(ValueError, match="`confidence` must lie between 0 and 1"):
-            truecal.inference.find_intervals(tally, TCE_ALONE, confidence=bad)
+            intervals(tally, TCE_ALONE, Draws(), confidence=bad)
         with pytest.raises(ValueError, match="`confidence` must lie between 0 and 1"):
-            find_differences(Pairs((tally.score, tally.score), tally.n, tally.pos), TCE_ALONE, confidence=bad)
+            differences(Pairs((tally.score, tally.score), tally.n, tally.pos), TCE_ALONE, Draws(), confidence=bad)
 
 
 LONG = """
@@ -298,7 +289,8 @@ import numpy as np, truecal
 p = np.random.default_rng(0).random(200_000)
 tally = truecal.Tally.from_arrays(p > 0.5, p)
 print("ready", flush=True)
-truecal.inference.null_reference(tally, dict(truecal.metrics.METRICS), replicates=100_000, threads=2)
+draws = truecal.inference.Draws(100_000, threads=2)
+truecal.inference.null_reference(tally, dict(truecal.metrics.METRICS), draws)
 """
 
 
@@ -342,9 +334,9 @@ def test_replicates_taken_together_are_the_ones_taken_alone(monkeypatch, rng, me
     p = np.round(rng.beta(0.5, 5, 3000), 3)
     tally = Tally.from_arrays(rng.random(3000) < p, p)
     chosen = {metric: truecal.metrics.METRICS[metric]}
-    together = redraw(tally, tally.score, chosen, replicates=70, random_state=1, threads=2)
-    monkeypatch.setattr(replicates, "ROWS_AT_ONCE", 1)
-    alone = redraw(tally, tally.score, chosen, replicates=70, random_state=1, threads=1)
+    together = redraw(tally, tally.score, chosen, Draws(70, 1, threads=2))
+    monkeypatch.setattr(_redraw, "ROWS_AT_ONCE", 1)
+    alone = redraw(tally, tally.score, chosen, Draws(70, 1))
     np.testing.assert_array_equal(together[metric], alone[metric])
 
 

@@ -101,7 +101,7 @@ def test_limits_of_the_cumulative_statistics(rng):
 
     The 95 % point of the largest |B| is 2.2414 (from P = 4 P(B > x) to first order: 4 x 0.0125), of the range 2.4977 (Feller 1951).
     """
-    from truecal.metrics._comparators import _brownian_maximum, _brownian_range
+    from truecal.metrics._scores import _brownian_maximum, _brownian_range
 
     assert _brownian_maximum(2.2414) == pytest.approx(0.05, abs=2e-4)
     steps = rng.normal(size=(4000, 1500)) / math.sqrt(1500)

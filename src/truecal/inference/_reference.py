@@ -14,13 +14,14 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._errors import option
-from truecal.inference._replicates import RandomState, map_seeds, redraw
-from truecal.metrics import Metric, Rejection, bin_once, fit_logistic, log_odds, recalibrated
+from truecal.inference._logistic import recalibrate, recalibrate_pairs
+from truecal.inference._redraw import Draws, map_seeds, redraw
+from truecal.metrics import Metric, bin_once
 from truecal.observations import AnyArray, Bools, Floats, Ints, Pairs, Tally, unchecked
 
-FIRST = 199  # replicates of every one of many references
-ENOUGH = 10  # redrawn values as large as the observed one: what more of them would tell does not matter
-GROWTH = 4  # of the replicates of one that is not yet decided
+FIRST = 199  # replicates of the first batch of a sequential reference
+ENOUGH = 10  # redrawn values as large as the observed one, at which it stops
+GROWTH = 4  # factor from the replicates of one batch to those of the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,12 @@ class Difference:
 def null_reference(
     tally: Tally,
     metrics: Mapping[str, Metric],
-    *,
-    replicates: int = 1000,
-    random_state: RandomState = None,
-    threads: int = 1,
+    draws: Draws,
     observed: Mapping[str, float] | None = None,
 ) -> dict[str, Reference]:
-    """The null reference of every metric; `observed` values are the tally's own unless given.
+    """The null reference of every metric: what it would be were the predictions right.
+
+    `observed` values are the tally's own unless given.
 
     Examples
     --------
@@ -81,13 +81,13 @@ def null_reference(
     >>> p = rng.beta(0.5, 5, size=5000)
     >>> tally = truecal.Tally.from_arrays(rng.random(5000) < p, p)
     >>> tce = {"tce": truecal.metrics.METRICS["tce"]}
-    >>> found = truecal.inference.null_reference(tally, tce, replicates=200, random_state=0)
+    >>> found = truecal.inference.null_reference(tally, tce, truecal.inference.Draws(200, random_state=0))
     >>> found["tce"].p_value > 0.05
     True
     """
     observed = _values(tally, metrics) if observed is None else observed
-    drawn = redraw(tally, tally.score, metrics, replicates=replicates, random_state=random_state, threads=threads)
-    references = {}
+    drawn = redraw(tally, tally.score, metrics, draws)
+    replicates, references = draws.replicates, {}
     for name, values in drawn.items():
         low, median, high = np.quantile(values, [0.05, 0.5, 0.95]).tolist()
         as_large = int(np.count_nonzero(reaches(values, observed[name])))
@@ -99,23 +99,23 @@ def null_reference(
 
 
 def reaches(values: Floats, observed: float) -> Bools:
-    """Which values are as large as the observed one; equal ones can differ by rounding where a norm takes a root."""
+    """Which values are as large as the observed one; rounding may make equal ones differ a little."""
     return np.asarray(values >= observed * (1 - 1e-12))
 
 
-def refer_further(tally: Tally, metric: Metric, most: int, seed: int, threads: int) -> Reference:
-    """The null reference, of more and more replicates while few of them reach the observed value.
+def sequential_reference(tally: Tally, metric: Metric, draws: Draws) -> Reference:
+    """A null reference that stops early: labels are redrawn in growing batches, up to `draws.replicates` times, while
+    few of the redrawn values reach the observed one.
 
-    The p-value stays valid: it can be as small as a only if that of the first batch whose size allows to stop at a
-    p-value of a was as small, and the sizes are fixed beforehand.
+    The p-value stays valid, since the sizes of the batches are fixed beforehand (Besag and Clifford, 1991).
     """
-    metrics = {"": metric}
-    seeds, observed = np.random.default_rng(seed), _values(tally, metrics)
+    metrics, most = {"": metric}, draws.replicates
+    observed = _values(tally, metrics)
+    state = draws.random_state
+    seeds = state if isinstance(state, np.random.RandomState) else np.random.default_rng(state)
 
     def draw(count: int) -> Reference:
-        return null_reference(tally, metrics, replicates=count, random_state=seeds, threads=threads, observed=observed)[
-            ""
-        ]
+        return null_reference(tally, metrics, Draws(count, seeds, draws.threads), observed)[""]
 
     found = draw(min(most, FIRST))
     while found.replicates < most and _reached(found) < ENOUGH:
@@ -133,14 +133,12 @@ def _reached(found: Reference) -> int:
     return round(found.p_value * (found.replicates + 1)) - 1
 
 
-def find_intervals(
+def intervals(
     tally: Tally,
     metrics: Mapping[str, Metric],
+    draws: Draws,
     *,
     confidence: float = 0.95,
-    replicates: int = 1000,
-    random_state: RandomState = None,
-    threads: int = 1,
     observed: Mapping[str, float] | None = None,
 ) -> dict[str, Interval]:
     """An interval for the expectation of every metric; `observed` values are the tally's own unless given.
@@ -152,41 +150,24 @@ def find_intervals(
     """
     check_confidence(confidence)
     observed = _values(tally, metrics) if observed is None else observed
-    drawn = redraw(
-        tally,
-        recalibrated(tally),
-        metrics,
-        replicates=replicates,
-        random_state=random_state,
-        threads=threads,
-    )
-    intervals = {}
-    for name, values in drawn.items():
+    found = {}
+    for name, values in redraw(tally, recalibrate(tally), metrics, draws).items():
         below, above = _spread(values, confidence)
-        low, high = _clip(metrics[name], observed[name] - below, observed[name] + above)
-        intervals[name] = Interval(low, high, confidence, replicates)
-    return intervals
+        low, high = max(observed[name] - below, 0.0), min(observed[name] + above, metrics[name].unit.top)
+        found[name] = Interval(low, high, confidence, draws.replicates)
+    return found
 
 
-def find_differences(
-    pairs: Pairs,
-    metrics: Mapping[str, Metric],
-    *,
-    confidence: float = 0.95,
-    replicates: int = 1000,
-    random_state: RandomState = None,
-    threads: int = 1,
+def differences(
+    pairs: Pairs, metrics: Mapping[str, Metric], draws: Draws, *, confidence: float = 0.95
 ) -> dict[str, Difference]:
     """Two models on the same rows: each metric's difference with an interval, from labels redrawn for both at once.
 
     Labels are redrawn from a logistic regression on both models' log-odds.
     """
     check_confidence(confidence)
-    scores, n, pos = pairs.scores, pairs.n, pairs.pos
-    x = np.stack([np.ones(len(n)), *(log_odds(score) for score in scores)], axis=1)
-    beta = fit_logistic(x, n, pos, np.array([0.0, 0.5, 0.5]), ridge=0.01)
-    probability = np.asarray(1 / (1 + np.exp(-np.clip(x @ beta, -700, 700))))
-    groups = [np.unique(score, return_inverse=True) for score in scores]
+    n, pos, probability = pairs.n, pairs.pos, recalibrate_pairs(pairs)
+    groups = [np.unique(score, return_inverse=True) for score in pairs.scores]
     sizes = [_gather(group, n, len(distinct)) for distinct, group in groups]
 
     def values(drawn: Ints) -> Floats:
@@ -203,15 +184,14 @@ def find_differences(
         return np.asarray(first - second)
 
     first, second = values(pos)
-    redrawn = np.array(map_seeds(lambda seeds: [one(seed) for seed in seeds], replicates, random_state, threads))
-    differences = {}
+    redrawn = np.array(map_seeds(lambda seeds: [one(seed) for seed in seeds], draws))
+    compared = {}
     for i, name in enumerate(metrics):
         below, above = _spread(redrawn[:, i], confidence)
         gap = float(first[i] - second[i])
-        differences[name] = Difference(
-            float(first[i]), float(second[i]), gap, gap - below, gap + above, confidence, replicates
-        )
-    return differences
+        ends = gap - below, gap + above
+        compared[name] = Difference(float(first[i]), float(second[i]), gap, *ends, confidence, draws.replicates)
+    return compared
 
 
 def check_confidence(confidence: float) -> None:
@@ -239,8 +219,3 @@ def _spread(values: Floats, confidence: float) -> tuple[float, float]:
     low, high = np.quantile(values, [tail, 1 - tail]).tolist()
     width = float(-ndtri(tail)) * float(values.std(ddof=1)) if len(values) > 1 else 0.0
     return (mean - low + width) / 2, (high - mean + width) / 2
-
-
-def _clip(metric: Metric, low: float, high: float) -> tuple[float, float]:
-    top = 100.0 if isinstance(metric.loss, Rejection) else 1.0
-    return max(low, 0.0), min(high, top)

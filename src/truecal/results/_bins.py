@@ -1,0 +1,160 @@
+"""The bins of a partition with everything that is said of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from truecal.inference import detectable_rates
+from truecal.metrics import Adjustment, Binned, Rejection, adjust_p_values, divide_rates, exact_interval
+from truecal.observations import Floats, Ints
+from truecal.results._table import Column, Table, column, register_table
+
+
+@register_table
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BinTable(Table):
+    """One row a bin. Empty bins stay, with n = 0, nothing refuted and NaN where there is nothing to say.
+
+    "Exact interval" is that of Clopper and Pearson, of level 1 - significance.
+    """
+
+    left: Floats = field(metadata=column("score", "from", "Where the interval [left, right) of scores begins."))
+    right: Floats = field(metadata=column("score", "to", "Where it ends; the last one is closed."))
+    n: Ints = field(metadata=column("count", "n", "Observations."))
+    k: Ints = field(metadata=column("count", "k", "Positives."))
+    rate: Floats = field(metadata=column("score", "rate", "k / n."))
+    rate_low: Floats = field(metadata=column("score", "rate low", "Lower end of the exact interval of the true rate."))
+    rate_high: Floats = field(metadata=column("score", "rate high", "Upper end of it."))
+    mean: Floats = field(metadata=column("score", "mean", "Mean prediction."))
+    accepted_low: Floats = field(
+        metadata=column("score", "accepted low", "Smallest prediction that the test accepts, given k of n.")
+    )
+    accepted_high: Floats = field(metadata=column("score", "accepted high", "Largest prediction that it accepts."))
+    n_too_low: Ints = field(
+        metadata=column("count", "n too low", "Observations whose prediction is refuted, below the accepted ones.")
+    )
+    n_too_high: Ints = field(metadata=column("count", "n too high", "Those above the accepted ones."))
+    p_value: Floats = field(metadata=column("p-value", "p", "p-value of the test, for the bin's mean prediction."))
+    p_adjusted: Floats = field(
+        metadata=column("p-value", "p adjusted", "The same, adjusted for the number of bins if that was asked for.")
+    )
+    seen_below: Floats = field(
+        metadata=column(
+            "score",
+            "seen below",
+            "The nearest true rate below the mean prediction that the exact binomial test would find in four of five "
+            "data sets; NaN where there is none.",
+        )
+    )
+    seen_above: Floats = field(metadata=column("score", "seen above", "The nearest such rate above it."))
+    ratio: Floats = field(
+        metadata=column(
+            "ratio",
+            "obs / exp",
+            "Observed over expected positives, k / (n mean). Where nothing was expected: 1 if nothing was observed, "
+            "else infinite.",
+        )
+    )
+    ratio_low: Floats = field(metadata=column("ratio", "ratio low", "Lower end of its exact interval."))
+    ratio_high: Floats = field(metadata=column("ratio", "ratio high", "Upper end of it."))
+
+    _derived_columns: ClassVar[tuple[Column, ...]] = (
+        Column("n_refuted", "count", "n refuted", "Observations whose prediction the test refutes."),
+        Column("refuted", "share", "refuted", "Their share of n.", lambda share: f"{100 * share:.1f} %"),
+        Column("too_low", "share", "too low", "The share of n that is refuted as too low."),
+        Column("too_high", "share", "too high", "The share of n that is refuted as too high."),
+        Column("bin", "label", "bin", "The number of the bin."),
+        Column("scores", "label", "scores", "Its interval of scores."),
+        Column("accepted", "label", "accepted", "The predictions that the test accepts."),
+    )
+    _shown: ClassVar[tuple[str, ...]] = ("bin", "scores", "n", "k", "rate", "mean", "accepted", "refuted")
+
+    @classmethod
+    def of(cls, bins: Binned, rejection: Rejection, adjust: Adjustment = None) -> BinTable:
+        """The table of bins under a test; `adjust` says how p-values are adjusted for the number of bins."""
+        test, significance, tolerance = rejection.test, rejection.significance, rejection.tolerance
+        partition = bins.partition
+        held = partition.n > 0
+        n, k = partition.n[held], partition.k[held]
+        mean = np.clip(bins.score_sums[held] / n, 0, 1)
+        low, high = test.accepted(k, n, significance, tolerance)
+        n_too_low, n_too_high = bins.rejected(test, significance, tolerance)
+        p_value = test.p_value(k, n, mean)
+        below, above = detectable_rates(n, mean, significance=significance)
+        rate_low, rate_high = exact_interval(k, n, significance)
+        ratio, ratio_low, ratio_high = divide_rates(np.stack([k / n, rate_low, rate_high]), mean)
+
+        def fill(values: Floats) -> Floats:
+            """Values of bins that are not empty, with NaN for those that are."""
+            filled = np.full(len(partition), np.nan)
+            filled[held] = values
+            return filled
+
+        return cls(
+            left=partition.edges[:-1],
+            right=partition.edges[1:],
+            n=partition.n,
+            k=partition.k,
+            rate=fill(k / n),
+            rate_low=fill(rate_low),
+            rate_high=fill(rate_high),
+            mean=fill(mean),
+            accepted_low=fill(low),
+            accepted_high=fill(high),
+            n_too_low=n_too_low,
+            n_too_high=n_too_high,
+            p_value=fill(p_value),
+            p_adjusted=fill(adjust_p_values(p_value, adjust)),
+            seen_below=fill(below),
+            seen_above=fill(above),
+            ratio=fill(ratio),
+            ratio_low=fill(ratio_low),
+            ratio_high=fill(ratio_high),
+        )
+
+    @property
+    def n_refuted(self) -> Ints:
+        """Observations whose prediction the test refutes."""
+        return self.n_too_low + self.n_too_high
+
+    @property
+    def refuted(self) -> Floats:
+        """The share of each bin's observations whose prediction is refuted; NaN for empty bins."""
+        return self._share(self.n_refuted)
+
+    @property
+    def too_low(self) -> Floats:
+        """The share that is refuted as too low."""
+        return self._share(self.n_too_low)
+
+    @property
+    def too_high(self) -> Floats:
+        """The share that is refuted as too high."""
+        return self._share(self.n_too_high)
+
+    def _share(self, count: Ints) -> Floats:
+        return np.where(self.n > 0, count / np.maximum(self.n, 1), np.nan)
+
+    @property
+    def bin(self) -> list[str]:
+        """The numbers of the bins, from 1."""
+        return [str(i + 1) for i in range(len(self))]
+
+    @property
+    def scores(self) -> list[str]:
+        """The intervals of scores, such as "[0.2, 0.4)"."""
+        ends = ")" * (len(self) - 1) + "]"
+        return [f"[{left:.4g}, {right:.4g}{end}" for left, right, end in zip(self.left, self.right, ends, strict=True)]
+
+    @property
+    def accepted(self) -> list[str]:
+        """The predictions that the test accepts, such as "0.1 to 0.3"; "(empty)" for a bin without observations."""
+        low, high = self.accepted_low, self.accepted_high
+        return [f"{a:.4g} to {b:.4g}" if n else "(empty)" for a, b, n in zip(low, high, self.n, strict=True)]
+
+    def summary(self) -> str:
+        """How many bins and predictions, in a line."""
+        return f"{len(self):,} bin{'s' * (len(self) != 1)}, {int(self.n.sum()):,} predictions"

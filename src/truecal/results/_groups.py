@@ -1,0 +1,345 @@
+"""What was found in each segment, in each window of time, and for two models: tables with a row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+
+import numpy as np
+
+from truecal.inference import Difference
+from truecal.metrics import TCE, Adjustment, Metric
+from truecal.observations import Bools, Floats, Ints
+from truecal.results._table import Column, Table, column, register_table
+
+STEADY, PREVALENCE, CALIBRATION, BOTH = "steady", "prevalence moved", "calibration moved", "both moved"
+INCOMPLETE, TOO_SMALL = "labels not complete", "too small to tell"
+SMALL = Column(
+    "too_small",
+    "flag",
+    "too small",
+    "Whether nothing could have been found here: neither half nor twice the odds of the mean prediction would have "
+    "shown in four of five data sets.",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class _Groups(Table):
+    """What segments and windows have in common."""
+
+    n: Ints = field(metadata=column("count", "n", "Observations."))
+    positives: Ints = field(metadata=column("count", "positives", "Positives."))
+    prevalence: Floats = field(metadata=column("share", "positive", "The share of positives."))
+    mean: Floats = field(metadata=column("share", "predicted", "Mean prediction."))
+    value: Floats = field(metadata=column("metric", "value", "The metric."))
+    lowest: Floats = field(
+        metadata=column(
+            "metric",
+            "lowest",
+            "The lowest value that the data allow: the value itself, unless scores were grouped into cells.",
+        )
+    )
+    highest: Floats = field(metadata=column("metric", "highest", "The highest value that the data allow."))
+    by_chance: Floats = field(metadata=column("metric", "by chance", "The mean of the metric's null reference."))
+    excess: Floats = field(metadata=column("metric", "excess", "Value minus by_chance."))
+    p_value: Floats = field(metadata=column("p-value", "p", "The p-value of the null reference."))
+    p_adjusted: Floats = field(
+        metadata=column("p-value", "p adjusted", "The p-value that makes an alarm, adjusted for the number of rows.")
+    )
+    too_low: Floats = field(
+        metadata=column("share", "too low", "The share of predictions that the test refutes as too low.")
+    )
+    too_high: Floats = field(metadata=column("share", "too high", "The share that it refutes as too high."))
+    seen_below: Floats = field(
+        metadata=column(
+            "share",
+            "seen below",
+            "The nearest true rate below the mean prediction that the exact binomial test of all rows together would "
+            "find in four of five data sets; NaN where there is none.",
+        )
+    )
+    seen_above: Floats = field(metadata=column("share", "seen above", "The nearest such rate above it."))
+    metric: Metric = TCE
+    replicates: int = 199
+    adjust: Adjustment = "holm"
+    significance: float = 0.05
+    notes: tuple[str, ...] = ()
+
+    @property
+    def alarm(self) -> Bools:
+        """Rows whose predictions are further off than chance explains: p_adjusted is at most `significance`."""
+        return np.asarray(self.p_adjusted <= self.significance)
+
+    @property
+    def too_small(self) -> Bools:
+        """Rows where nothing could have been found: neither half nor twice the odds of their mean prediction."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            odds, below, above = (p / (1 - p) for p in (self.mean, self.seen_below, self.seen_above))
+        return np.asarray(~(below >= odds / 2) & ~(above <= 2 * odds))
+
+    def heading(self, name: str) -> str:
+        """How a column is headed; the value by the name of the metric."""
+        return self.metric.name if name == "value" else Table.heading(self, name)
+
+    def _format_metric(self, row: int, value: float) -> str:
+        return self.metric.format(value)
+
+
+@register_table
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class GroupTable(_Groups):
+    """One row a segment, in the order given.
+
+    `by` names the columns that make segments, `metric` is what was computed, `replicates` the most sets of labels that
+    were redrawn for a segment, `adjust` how p-values were adjusted for the number of segments, `significance` the level
+    of an alarm. A small segment is not cleared by a high p-value: see too_small.
+    """
+
+    segment: tuple[tuple[Any, ...], ...] = field(metadata=column("key", "segment", "The values of the segment."))
+    by: tuple[str, ...] = ()
+
+    _derived_columns: ClassVar[tuple[Column, ...]] = (
+        Column("alarm", "flag", "alarm", "Whether p_adjusted is at most `significance`."),
+        SMALL,
+        Column("remark", "label", "", "Whether the segment is too small to tell."),
+    )
+    _shown: ClassVar[tuple[str, ...]] = ("segment", "n", "prevalence", "value", "by_chance", "p_adjusted", "remark")
+
+    @property
+    def names(self) -> list[str]:
+        """The segments as text: "country=de, kind=card"."""
+        if not self.by:
+            return [", ".join(map(str, key)) for key in self.segment]
+        return [", ".join(f"{c}={v}" for c, v in zip(self.by, key, strict=True)) for key in self.segment]
+
+    @property
+    def remark(self) -> list[str]:
+        """ "too small to tell", or nothing."""
+        return [TOO_SMALL if small else "" for small in self.too_small]
+
+    def order(self) -> Ints:
+        """The rows, worst first: the smallest p-values, the largest excess among equals."""
+        return np.lexsort((-self.excess, self.p_value))
+
+    def worst(self, count: int = 10) -> list[tuple[Any, ...]]:
+        """The segments with the smallest p-values, the largest excess first among equals."""
+        return [self.segment[i] for i in self.order()[:count]]
+
+    def arrays(self) -> dict[str, Any]:
+        """The columns by name. The columns that make segments stand in the place of the segment."""
+        found = Table.arrays(self)
+        keys = found.pop("segment")
+        if not self.by:
+            return {"segment": self.names, **found}
+        parts = zip(self.by, zip(*keys, strict=True), strict=True)
+        return {f"segment_{name}" if name in found else name: list(part) for name, part in parts} | found
+
+    def _rows_shown(self) -> list[int]:
+        worst: list[int] = self.order()[: self._most].tolist()
+        return worst
+
+    def summary(self) -> str:
+        """How many segments, and how many alarms, in a line."""
+        most, wrong = min(len(self), self._most), int(self.alarm.sum())
+        shown = f", the worst {most} first" if len(self) > most else ", worst first"
+        return (
+            f"{len(self):,} segment{'s' * (len(self) != 1)}{shown}; {wrong:,} beyond what chance explains "
+            f"(adjusted p-value at most {self.significance:g})"
+        )
+
+
+@register_table
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class DriftTable(_Groups):
+    """One row a window, in order of time.
+
+    `every` is how long windows are, `confidence` that of all intervals, `mature_after` how long after its end a
+    window's labels are complete and `now` the time that was counted to. Prevalences are compared by Fisher's exact
+    test (twice the smaller tail). Windows that differ are left out of what others are compared with, the furthest
+    first: where the prevalence has two levels, the one of fewer windows has moved. For other settings see `GroupTable`.
+    """
+
+    window: tuple[Any, ...] = field(metadata=column("key", "window", "Where the window begins, or its name."))
+    prevalence_low: Floats = field(
+        metadata=column("share", "positive low", "Lower end of the exact (Clopper-Pearson) interval of the prevalence.")
+    )
+    prevalence_high: Floats = field(metadata=column("share", "positive high", "Upper end of it."))
+    low: Floats = field(
+        metadata=column("metric", "low", "Lower end of the interval of the metric's expectation, if asked for.")
+    )
+    high: Floats = field(metadata=column("metric", "high", "Upper end of it."))
+    chance_low: Floats = field(metadata=column("metric", "chance low", "The 5 % quantile of the null reference."))
+    chance_high: Floats = field(metadata=column("metric", "chance high", "The 95 % quantile of it."))
+    total_p: Floats = field(
+        metadata=column(
+            "p-value",
+            "total p",
+            "The p-value of the positives against the sum of the predictions, by the exact binomial test. p_adjusted "
+            "is for this and p_value together, twice the smaller, or for p_value alone.",
+        )
+    )
+    ratio: Floats = field(metadata=column("ratio", "obs / exp", "Observed over expected positives."))
+    ratio_low: Floats = field(metadata=column("ratio", "ratio low", "Lower end of its exact interval."))
+    ratio_high: Floats = field(metadata=column("ratio", "ratio high", "Upper end of it."))
+    prevalence_p: Floats = field(
+        metadata=column(
+            "p-value",
+            "prevalence p",
+            "The p-value of the prevalence against that of the other mature windows which did not move, together.",
+        )
+    )
+    prevalence_p_adjusted: Floats = field(
+        metadata=column("p-value", "prevalence p adjusted", "The same, adjusted for the number of mature windows.")
+    )
+    mature: Bools = field(
+        metadata=column("flag", "mature", "Whether the labels are taken to be complete; if not, nothing is an alarm.")
+    )
+    every: str | None = None
+    confidence: float = 0.95
+    mature_after: timedelta | None = None
+    now: datetime | None = None
+
+    _derived_columns: ClassVar[tuple[Column, ...]] = (
+        Column("alarm", "flag", "alarm", "Whether the window is mature and p_adjusted at most `significance`."),
+        Column("moved", "flag", "moved", "The same for prevalence_p_adjusted."),
+        SMALL,
+        Column("verdict", "text", "verdict", "What the window says, in words."),
+    )
+    _shown: ClassVar[tuple[str, ...]] = (
+        *("window", "n", "prevalence", "mean", "value", "by_chance", "p_adjusted", "ratio", "verdict"),
+    )
+    _most: ClassVar[int] = 40
+
+    @property
+    def names(self) -> list[str]:
+        """The windows as text: dates and times in ISO format."""
+        return [_name_window(window, self.every) for window in self.window]
+
+    @property
+    def alarm(self) -> Bools:
+        """Mature windows whose predictions are further off than chance explains."""
+        return np.asarray(self.mature & (self.p_adjusted <= self.significance))
+
+    @property
+    def alarms(self) -> list[Any]:
+        """The windows of `alarm`."""
+        return [self.window[i] for i in np.flatnonzero(self.alarm)]
+
+    @property
+    def moved(self) -> Bools:
+        """Mature windows whose prevalence differs from that of the others together."""
+        return np.asarray(self.mature & (self.prevalence_p_adjusted <= self.significance))
+
+    @property
+    def verdict(self) -> list[str]:
+        """What each window says, in words."""
+        cases = [~self.mature, self.alarm & self.moved, self.alarm, self.moved, self.too_small]
+        words = [INCOMPLETE, BOTH, CALIBRATION, PREVALENCE, TOO_SMALL]
+        return [str(word) for word in np.select(cases, words, STEADY)]
+
+    def summary(self) -> str:
+        """How many windows, predictions and alarms, in a line."""
+        words = [CALIBRATION, BOTH, PREVALENCE, INCOMPLETE, TOO_SMALL]
+        said = self.verdict
+        found = "; ".join(f"{said.count(word):,} {word}" for word in words if word in said) or "all steady"
+        length = "" if self.every is None else f" of {self.every}"
+        return f"{len(self):,} window{'s' * (len(self) != 1)}{length}, {int(self.n.sum()):,} predictions: {found}"
+
+
+@register_table
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Comparison(Table):
+    """Two models on the same rows: one row a metric, which `comparison["tce"]` gives as a `Difference`.
+
+    `models` are their names, `metrics` what was computed.
+    """
+
+    metric: tuple[str, ...] = field(metadata=column("key", "metric", "The name of the metric."))
+    first: Floats = field(metadata=column("metric", "first", "The value of the first model."))
+    second: Floats = field(metadata=column("metric", "second", "The value of the second model."))
+    difference: Floats = field(metadata=column("metric", "difference", "First minus second; below 0: first is better."))
+    low: Floats = field(metadata=column("metric", "low", "Lower end of the interval of the difference's expectation."))
+    high: Floats = field(metadata=column("metric", "high", "Upper end of it."))
+    confidence: Floats = field(metadata=column("share", "confidence", "The confidence of the interval."))
+    replicates: Ints = field(metadata=column("count", "replicates", "How often labels were redrawn."))
+    metrics: dict[str, Metric] = field(default_factory=dict)
+    models: tuple[str, str] = ("first", "second")
+    notes: tuple[str, ...] = ()
+
+    _derived_columns: ClassVar[tuple[Column, ...]] = (
+        Column("verdict", "text", "verdict", "Which model is better beyond chance, in words."),
+    )
+    _shown: ClassVar[tuple[str, ...]] = ("metric", "first", "second", "difference", "low", "high", "verdict")
+
+    @classmethod
+    def of(
+        cls,
+        differences: Mapping[str, Difference],
+        metrics: Mapping[str, Metric],
+        *,
+        models: tuple[str, str] = ("first", "second"),
+        notes: tuple[str, ...] = (),
+    ) -> Comparison:
+        """The table of differences by the names of their metrics."""
+        found = list(differences.values())
+
+        def floats(name: str) -> Floats:
+            return np.array([getattr(each, name) for each in found], dtype=np.float64)
+
+        return cls(
+            metric=tuple(differences),
+            first=floats("first"),
+            second=floats("second"),
+            difference=floats("difference"),
+            low=floats("low"),
+            high=floats("high"),
+            confidence=floats("confidence"),
+            replicates=np.array([each.replicates for each in found], dtype=np.int64),
+            metrics={name: metrics[name] for name in differences},
+            models=models,
+            notes=notes,
+        )
+
+    def __getitem__(self, row: int | str) -> Any:
+        """A row by its number as a named tuple, or by its metric's name as a `Difference`."""
+        if not isinstance(row, str):
+            return Table.__getitem__(self, row)
+        if row not in self.metric:
+            raise KeyError(row)
+        found = Table.__getitem__(self, self.metric.index(row))
+        ends = found.low, found.high
+        return Difference(found.first, found.second, found.difference, *ends, found.confidence, found.replicates)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.metric
+
+    @property
+    def verdict(self) -> list[str]:
+        """Which model is better beyond chance: the interval of the difference does not hold 0."""
+        first, second = (f"{model} is better" for model in self.models)
+        return [
+            "no difference beyond chance" if low <= 0 <= high else first if high < 0 else second
+            for low, high in zip(self.low, self.high, strict=True)
+        ]
+
+    def heading(self, name: str) -> str:
+        """How a column is headed; values by the names of the models."""
+        return dict(zip(("first", "second"), self.models, strict=True)).get(name) or Table.heading(self, name)
+
+    def _format_metric(self, row: int, value: float) -> str:
+        return self.metrics[self.metric[row]].format(value)
+
+    def summary(self) -> str:
+        """Which models, in a line."""
+        levels = sorted({f"{100 * level:g}" for level in self.confidence})
+        return f"{self.models[0]} minus {self.models[1]} on the same rows, {' and '.join(levels)} % intervals"
+
+
+def _name_window(window: Any, every: str | None) -> str:
+    """A window as text; days and longer ones as dates."""
+    if isinstance(window, datetime):
+        midnight = (window.hour, window.minute, window.second, window.microsecond) == (0, 0, 0, 0)
+        return window.date().isoformat() if midnight and every != "1h" else window.isoformat(" ", "minutes")
+    return str(window)

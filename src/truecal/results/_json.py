@@ -1,0 +1,303 @@
+"""Results as JSON and back: one codec and one envelope for every type of result.
+
+    {"truecal": {"type": "Result", "format": 2, "version": "0.1.0"}, field: value, ...}
+
+A field is written by its declared type: arrays and tuples are lists, NaN is null, infinities are "inf" and "-inf". A
+part such as a binning is {"type": "Uniform", "n_bins": 10}. Where a field may hold anything, as the value of a segment
+does, what JSON does not have is written with its type: {"type": "date", "value": "2026-03-01"}.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from truecal import __version__, inference, metrics
+
+FORMAT = 2
+PARTS: dict[str, type] = {}
+HINTS: dict[type, dict[str, Any]] = {}  # the declared types of fields, found once
+INFINITE = {"inf": math.inf, "-inf": -math.inf}
+MICROSECOND = timedelta(microseconds=1)
+
+
+def _write_float(value: float) -> float | str | None:
+    if math.isfinite(value):
+        return value
+    return None if math.isnan(value) else "inf" if value > 0 else "-inf"
+
+
+def _read_float(raw: Any) -> float:
+    return math.nan if raw is None else float(raw)
+
+
+# what JSON does not have, where a field may hold anything
+PLAIN: dict[type, tuple[Any, Any]] = {
+    datetime: (datetime.isoformat, datetime.fromisoformat),
+    date: (date.isoformat, date.fromisoformat),
+    time: (time.isoformat, time.fromisoformat),
+    timedelta: (lambda span: span // MICROSECOND, lambda count: count * MICROSECOND),
+    Decimal: (str, Decimal),
+    bytes: (bytes.hex, bytes.fromhex),
+    float: (_write_float, _read_float),
+}
+T = TypeVar("T", bound=type)
+
+
+def register(kind: T) -> T:
+    """Let a dataclass be written and read: a type of result, or a part of your own in a metric.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np, truecal
+    >>> @truecal.results.register
+    ... @dataclass(frozen=True)
+    ... class Median:
+    ...     def __call__(self, n, loss):
+    ...         return float(np.median(loss))
+    >>> metric = truecal.Metric(truecal.Uniform(4), truecal.metrics.Gap(), Median())
+    >>> result = truecal.evaluate([0, 1], [0.2, 0.7], metrics={"median": metric})
+    >>> truecal.Result.from_json(result.to_json()) == result
+    True
+    """
+    if not is_dataclass(kind):
+        raise TypeError(f"What is registered must be a dataclass; {kind!r} is not.")
+    known = PARTS.setdefault(kind.__name__, kind)
+    if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
+        raise ValueError(f"The name {kind.__name__!r} must be free to be registered; it is that of {known!r}.")
+    PARTS[kind.__name__] = kind
+    return kind
+
+
+class Stored:
+    """A dataclass that is written as JSON and compared by value, with NaN equal to NaN.
+
+    `_derived` names properties that are written for readers of the JSON, and not read back.
+    """
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    _derived: ClassVar[tuple[str, ...]] = ()
+
+    def to_json(self) -> str:
+        """Everything, as JSON that `from_json` reads back to an equal value."""
+        return to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote."""
+        value = from_json(text, cls.__name__)
+        assert isinstance(value, cls)
+        return value
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other) if type(other) is type(self) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _write(self) -> dict[str, Any]:
+        written = encode_fields(self)
+        return written | {name: encode(getattr(self, name)) for name in self._derived}
+
+    @classmethod
+    def _read(cls, raw: dict[str, Any]) -> Self:
+        return cls(**decode_fields(cls, raw))
+
+
+def to_json(value: Any) -> str:
+    """A result, or a mapping of names to results, as JSON."""
+    if isinstance(value, Mapping):
+        kind, written = "dict", {"items": {str(name): encode(part) for name, part in value.items()}}
+    else:
+        kind = type(value).__name__
+        if PARTS.get(kind) is not type(value):
+            raise TypeError(f"What is written as JSON must be a result of truecal; it is {kind}.")
+        written = {name: part for name, part in encode(value).items() if name != "type"}
+    return json.dumps({**envelope(kind), **written}, allow_nan=False)
+
+
+def envelope(kind: str) -> dict[str, dict[str, Any]]:
+    """The key that all JSON of truecal begins with."""
+    return {"truecal": {"type": kind, "format": FORMAT, "version": __version__}}
+
+
+def from_json(text: str, kind: str | None = None) -> Any:
+    """Read what `to_json` wrote; `kind` is the name of the type that it must be."""
+    wanted = kind or "result"
+    try:
+        raw = json.loads(text)
+        head = raw.pop("truecal")
+        found, version = head["type"], head["format"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"`text` must be the JSON of a truecal {wanted}; it is not.") from error
+    if version != FORMAT:
+        raise ValueError(
+            f"`text` must be a truecal {wanted} of format {FORMAT}; it is of format {version!r}.\n\n"
+            "Hint: it was written by another version; update truecal."
+        )
+    if kind is not None and found != kind:
+        raise ValueError(f"`text` must hold a truecal {kind}; it holds a {found}.")
+    try:
+        if found == "dict":
+            return {name: decode(part) for name, part in raw["items"].items()}
+        return decode({"type": found, **raw})
+    except KeyError as error:
+        raise ValueError(f"`text` must be a whole truecal {found}; {error} is missing.") from error
+
+
+def encode(value: Any, hint: Any = Any) -> Any:
+    """A value as JSON has it, by its declared type."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float) and (math.isfinite(value) or float in (hint, *get_args(hint))):
+        return _write_float(value)
+    if is_dataclass(value) and PARTS.get(type(value).__name__) is type(value):
+        written = value._write() if isinstance(value, Stored) else encode_fields(value)
+        return {"type": type(value).__name__, **written}
+    if isinstance(value, np.ndarray):
+        return _encode_array(value)
+    if isinstance(value, (tuple, list)):
+        inner = _item_hints(hint, len(value))
+        return [encode(part, each) for part, each in zip(value, inner, strict=True)]
+    if isinstance(value, dict):
+        return _encode_dict(value, hint)
+    for known, (write, _) in PLAIN.items():
+        if isinstance(value, known):
+            return {"type": known.__name__, "value": write(value)}
+    raise TypeError(
+        f"A result with a part of your own ({type(value).__name__}) cannot be written as JSON.\n\n"
+        "Hint: make it a dataclass and register it with `truecal.results.register`."
+    )
+
+
+def decode(raw: Any, hint: Any = Any) -> Any:
+    """What `encode` wrote, as it was."""
+    kind = get_origin(hint)
+    if kind is dict:
+        return _decode_dict(raw, *get_args(hint))
+    if isinstance(raw, dict):
+        return _decode_part(raw)
+    if kind is np.ndarray:
+        return _decode_array(raw, get_args(get_args(hint)[1])[0])
+    if kind in (Union, UnionType):
+        allowed = get_args(hint)
+        if raw is None and NoneType in allowed:
+            return None
+        if float in allowed and str not in allowed and raw in INFINITE:
+            return INFINITE[raw]
+        inner = next((each for each in allowed if get_origin(each) is tuple), None)
+        return decode(raw, inner) if isinstance(raw, list) and inner is not None else raw
+    if kind is tuple:
+        return tuple(decode(part, each) for part, each in zip(raw, _item_hints(hint, len(raw)), strict=True))
+    return _read_float(raw) if hint is float else raw
+
+
+def encode_fields(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass, by their declared types."""
+    hints = _hints(type(value))
+    return {entry.name: encode(getattr(value, entry.name), hints[entry.name]) for entry in fields(value)}
+
+
+def decode_fields(kind: Any, raw: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that make a dataclass again."""
+    hints = _hints(kind)
+    return {entry.name: decode(raw[entry.name], hints[entry.name]) for entry in fields(kind)}
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two values are equal, with NaN equal to NaN; dicts must have one order."""
+    if isinstance(first, np.ndarray):
+        return isinstance(second, np.ndarray) and np.array_equal(first, second, equal_nan=first.dtype.kind == "f")
+    if type(first) is not type(second):
+        return bool(first == second)
+    if is_dataclass(first) and (isinstance(first, Stored) or type(first).__name__ in PARTS):
+        parts = [entry.name for entry in fields(first) if entry.compare]
+        return all(same(getattr(first, name), getattr(second, name)) for name in parts)
+    if isinstance(first, (tuple, list)):
+        return len(first) == len(second) and all(same(a, b) for a, b in zip(first, second, strict=True))
+    if isinstance(first, dict):
+        return same(list(first.items()), list(second.items()))
+    return bool(first == second) or (isinstance(first, float) and math.isnan(first) and math.isnan(second))
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    if kind not in HINTS:
+        HINTS[kind] = get_type_hints(kind)
+    return HINTS[kind]
+
+
+def _item_hints(hint: Any, count: int) -> tuple[Any, ...]:
+    """The declared types of a tuple's items."""
+    if get_origin(hint) in (Union, UnionType):
+        hint = next((each for each in get_args(hint) if get_origin(each) is tuple), Any)
+    inner = get_args(hint)
+    if get_origin(hint) is not tuple:
+        return (Any,) * count
+    return (inner[0],) * count if inner[-1] is Ellipsis else inner
+
+
+def _encode_array(array: np.ndarray) -> list[Any]:
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        found: list[Any] = array.tolist()
+        return found
+    return [_encode_array(part) if part.ndim else _write_float(part.item()) for part in array]
+
+
+def _decode_array(raw: list[Any], kind: Any) -> np.ndarray:
+    if kind is np.float64 and any(part is None or isinstance(part, str) for part in raw):
+        raw = [_read_float(part) for part in raw]
+    return np.array(raw, dtype=kind)
+
+
+def _encode_dict(value: dict[Any, Any], hint: Any) -> Any:
+    """An object; parts that are held under several names are written once. Keys of any type make a list of pairs."""
+    keys, inner = get_args(hint) if get_origin(hint) is dict else (str, Any)
+    if keys is not str:
+        return [[encode(key), encode(part, inner)] for key, part in value.items()]
+    written: dict[str, Any] = {}
+    first: dict[int, str] = {}
+    for name, part in value.items():
+        earlier = first.setdefault(id(part), name) if is_dataclass(part) else name
+        written[name] = encode(part, inner) if earlier == name else {"same_as": earlier}
+    return written
+
+
+def _decode_dict(raw: Any, keys: Any, inner: Any) -> dict[Any, Any]:
+    if keys is not str:
+        return {decode(key): decode(part, inner) for key, part in raw}
+    found: dict[str, Any] = {}
+    for name, part in raw.items():
+        again = isinstance(part, dict) and part.keys() == {"same_as"}
+        found[name] = found[part["same_as"]] if again else decode(part, inner)
+    return found
+
+
+def _decode_part(raw: dict[str, Any]) -> Any:
+    name = raw["type"]
+    plain = {kind.__name__: read for kind, (_, read) in PLAIN.items()}
+    if name in plain:
+        return plain[name](raw["value"])
+    if name not in PARTS:
+        raise ValueError(f"A truecal result knows no part named {name!r}.")
+    kind: Any = PARTS[name]
+    return kind._read(raw) if issubclass(kind, Stored) else kind(**decode_fields(kind, raw))
+
+
+for _part in (
+    *(metrics.Uniform, metrics.Quantile, metrics.Isotonic, metrics.BoundedIsotonic, metrics.Edges),
+    *(metrics.Binomial, metrics.MidP, metrics.ScoreTest, metrics.LikelihoodRatio, metrics.StudentT),
+    *(metrics.BayesFactor, metrics.Absolute, metrics.Relative, metrics.Metric),
+    *(metrics.Gap, metrics.Rejection, metrics.Mean, metrics.PNorm, metrics.Max),
+    *(inference.Reference, inference.Interval, inference.Difference, inference.Plan),
+):
+    register(_part)
