@@ -38,7 +38,7 @@ def test_evaluate_keeps_the_classes(data):
     assert "average" in result._repr_html_()
     top = truecal.evaluate(y, q, multiclass="top-label")
     assert top["ece"] == truecal.ece(y, q, multiclass="top-label")
-    with pytest.raises(ValueError, match="multiclass result"):
+    with pytest.raises(ValueError, match="the JSON of a truecal ClassResults"):
         ClassResults.from_json("{}")
 
 

@@ -157,6 +157,8 @@ def from_json(text: str, kind: str | None = None) -> Any:
 def encode(value: Any, hint: Any = Any) -> Any:
     """A value as JSON has it, by its declared type."""
     value = value.item() if isinstance(value, np.generic) else value
+    if hint is float and isinstance(value, int):
+        value = float(value)
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float) and (math.isfinite(value) or float in (hint, *get_args(hint))):

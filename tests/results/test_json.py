@@ -1,0 +1,340 @@
+"""One codec for every result: what is written is strict JSON, and reads back equal."""
+
+import json
+import math
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal as Number
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import truecal
+from truecal import ClassResults, Decision, Metric, Result, Rule
+from truecal.gate import Finding, FindingTable
+from truecal.inference import Difference, Interval, Plan, Reference
+from truecal.metrics import (
+    METRICS,
+    Absolute,
+    BayesFactor,
+    Binomial,
+    Edges,
+    Gap,
+    Isotonic,
+    LikelihoodRatio,
+    Max,
+    Mean,
+    MidP,
+    PNorm,
+    Rejection,
+    ScoreTest,
+    StudentT,
+)
+from truecal.observations import Bools, Floats, Ints
+from truecal.results import BinTable, Comparison, DriftTable, GroupTable, Table, from_json, register, to_json
+from truecal.results._json import PARTS, decode, encode, same
+from truecal.results._shapes import Histogram, Outline, Scores, Shape
+
+TRICKY = [
+    "",
+    "type",
+    "value",
+    "same_as",
+    "truecal",
+    "columns",
+    "inf",
+    "nan",
+    "null",
+    "</script>",
+    "\x00",
+    "\ud800",
+    '"',
+]
+floats = st.floats(allow_nan=True, allow_infinity=True)
+counts = st.integers(0, 2**53)
+names = st.sampled_from(TRICKY) | st.text(max_size=5)
+notes = st.lists(names, max_size=2).map(tuple)
+anything = (
+    names
+    | st.none()
+    | st.booleans()
+    | st.integers()
+    | floats
+    | st.dates()
+    | st.datetimes(timezones=st.none() | st.just(UTC))
+    | st.times()
+    | st.timedeltas()
+    | st.decimals(allow_nan=False)
+    | st.binary(max_size=3)
+)
+tests = st.sampled_from([Binomial(), MidP(), ScoreTest(), LikelihoodRatio(), StudentT(), BayesFactor(2, 3.5, math.inf)])
+tolerances = st.none() | st.sampled_from([Absolute(0), Absolute(0.25), truecal.Relative(0.5)])
+binnings = st.sampled_from(
+    [
+        *(truecal.Uniform(3), truecal.Quantile(7), Isotonic(), Edges([0, 0.25, 1])),
+        *(truecal.BoundedIsotonic(), truecal.BoundedIsotonic(5, 0.5, sizes="paper")),
+    ]
+)
+losses = st.just(Gap()) | st.builds(Rejection, tests, st.floats(0.001, 0.999), tolerances)
+metrics = st.builds(Metric, binnings, losses, st.sampled_from([Mean(), Max(), PNorm(2), PNorm(1.5)]))
+adjusts = st.sampled_from([None, "holm", "bh"])
+levels = st.floats(0.001, 0.999)
+
+
+def arrays(hint, size):
+    """Arrays of a declared type: NaN and infinities, counts, flags."""
+    kinds = {Floats: (np.float64, floats), Ints: (np.int64, counts), Bools: (np.bool_, st.booleans())}
+    kind, elements = kinds[hint]
+    return hnp.arrays(kind, size, elements=elements)
+
+
+@st.composite
+def tables(draw, kind, size=None, **more):
+    """A table of any columns, and of any settings that are given."""
+    size = draw(st.integers(0, 4)) if size is None else size
+    hints = {"Floats": Floats, "Ints": Ints, "Bools": Bools}
+    made = {entry.name: draw(arrays(hints[entry.type], size)) for entry in fields(kind) if entry.type in hints}
+    return kind(**made, **{name: draw(strategy(size)) for name, strategy in more.items()})
+
+
+def tuples(strategy):
+    return lambda size: st.lists(strategy, min_size=size, max_size=size).map(tuple)
+
+
+def setting(strategy):
+    return lambda size: strategy
+
+
+groups = {
+    "metric": setting(metrics),
+    "replicates": setting(counts),
+    "adjust": setting(adjusts),
+    "significance": setting(levels),
+    "notes": setting(notes),
+}
+bin_tables = tables(BinTable)
+group_tables = st.integers(0, 2).flatmap(
+    lambda width: tables(
+        GroupTable, segment=tuples(tuples(anything)(width)), by=setting(tuples(names)(width)), **groups
+    )
+)
+drift_tables = st.sampled_from([names, st.dates(), st.datetimes(), st.integers()]).flatmap(
+    lambda windows: tables(
+        DriftTable,
+        window=tuples(windows),
+        every=setting(st.none() | names),
+        confidence=setting(levels),
+        mature_after=setting(st.none() | st.timedeltas()),
+        now=setting(st.none() | st.datetimes(timezones=st.just(UTC))),
+        **groups,
+    )
+)
+comparisons = st.dictionaries(
+    names, st.tuples(st.builds(Difference, *[floats] * 6, counts), metrics), max_size=3
+).flatmap(
+    lambda found: st.builds(
+        Comparison.of,
+        st.just({name: difference for name, (difference, _) in found.items()}),
+        st.just({name: metric for name, (_, metric) in found.items()}),
+        models=st.tuples(names, names),
+        notes=notes,
+    )
+)
+plans = st.builds(Plan, *[floats] * 4, counts, counts, counts)
+rules = st.sampled_from([Rule("value", 15), Rule("p_value", 0.05, metric="mine", segment="*", min_rows=3, model="a|b")])
+finite = st.floats(allow_nan=False)
+findings = st.builds(
+    Finding, rules, names, st.none() | names, st.none() | counts, st.none() | finite,
+    st.sampled_from(["pass", "fail", "unknown"]), names,
+)  # fmt: skip
+decisions = st.builds(Decision, st.lists(findings, min_size=1, max_size=4).map(FindingTable.of), notes)
+histograms = st.integers(1, 3).flatmap(lambda n: st.builds(Histogram, arrays(Floats, n + 1), arrays(Ints, n)))
+outlines = st.integers(1, 3).flatmap(
+    lambda n: st.builds(
+        Outline, arrays(Floats, n), arrays(Floats, n), arrays(Ints, (n, 4)), arrays(Ints, 2), arrays(Ints, 2)
+    )
+)
+
+
+@st.composite
+def results(draw):
+    chosen = draw(st.dictionaries(names, metrics, min_size=1, max_size=3))
+    shared = draw(st.lists(st.tuples(bin_tables, st.builds(Shape, outlines, outlines)), min_size=1, max_size=2))
+    picked = {name: draw(st.sampled_from(shared)) for name in chosen}
+
+    def some(strategy):
+        return draw(st.dictionaries(st.sampled_from(list(chosen)), strategy, max_size=2))
+
+    return Result(
+        n=draw(st.integers(1, 10**12)),
+        positives=draw(counts),
+        values={name: draw(floats) for name in chosen},
+        metrics=chosen,
+        tables={name: table for name, (table, _) in picked.items()},
+        test=draw(tests),
+        significance=draw(levels),
+        tolerance=draw(tolerances),
+        notes=draw(notes),
+        version=draw(names),
+        adjust=draw(adjusts),
+        region=draw(st.none() | names),
+        references=some(st.builds(Reference, *[floats] * 6, counts)),
+        intervals=some(st.builds(Interval, *[floats] * 3, counts)),
+        bounds=some(st.tuples(floats, floats)),
+        scores=draw(st.none() | st.builds(Scores, counts, counts, histograms, histograms)),
+        shapes={name: shape for name, (_, shape) in picked.items()} if draw(st.booleans()) else {},
+        library=draw(st.none() | st.just("polars")),
+    )
+
+
+labels = names | st.integers() | st.booleans() | st.dates() | st.just(math.inf) | st.none()
+class_results = st.dictionaries(labels, results(), min_size=1, max_size=2).map(ClassResults)
+EVERYTHING = {
+    Result: results(),
+    ClassResults: class_results,
+    BinTable: bin_tables,
+    GroupTable: group_tables,
+    DriftTable: drift_tables,
+    Comparison: comparisons,
+    FindingTable: st.lists(findings, max_size=4).map(FindingTable.of),
+    Decision: decisions,
+    Plan: plans,
+}
+
+
+def refuse_constant(name):
+    raise AssertionError(f"{name} is no JSON")
+
+
+@pytest.mark.parametrize("kind", EVERYTHING, ids=lambda kind: kind.__name__)
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_what_is_written_reads_back_equal(kind, data):
+    value = data.draw(EVERYTHING[kind])
+    text = to_json(value)
+    raw = json.loads(text, parse_constant=refuse_constant)
+    assert raw["truecal"] == {"type": kind.__name__, "format": 2, "version": truecal.__version__}
+    again = from_json(text)
+    assert type(again) is kind
+    assert same(again, value)
+    assert to_json(again) == text
+    if kind is not Plan:
+        assert kind.from_json(text) == value
+    for entry in fields(kind):
+        if isinstance(getattr(value, entry.name), np.ndarray):
+            assert getattr(again, entry.name).dtype == getattr(value, entry.name).dtype
+
+
+def test_every_table_and_result_is_tried():
+    assert {kind for kind in PARTS.values() if issubclass(kind, Table)} <= set(EVERYTHING)
+
+
+@given(st.dictionaries(names, results(), max_size=2))
+@settings(max_examples=20, deadline=None)
+def test_several_results_are_written_by_their_names(found):
+    text = to_json(found)
+    assert json.loads(text)["truecal"]["type"] == "dict"
+    assert from_json(text) == found
+
+
+@given(anything)
+def test_a_value_of_any_type_keeps_it(value):
+    again = decode(json.loads(json.dumps(encode(value), allow_nan=False)))
+    assert type(again) is type(value)
+    assert same(again, value)
+
+
+def test_numbers_are_written_in_one_way():
+    """NaN is null, infinities are words, in a column, in a field and in a dict alike."""
+    table = truecal.evaluate([0, 1], [0.0, 0.0], metrics=["ece"]).bins
+    raw = json.loads(table.to_json())["columns"]
+    assert raw["ratio"][0] == "inf"
+    assert raw["rate"][1:] == [None] * 9
+    span = replace(truecal.evaluate([0, 1], [0.1, 0.2], ["ece"]), bounds={"ece": (-math.inf, math.nan)})
+    assert json.loads(span.to_json())["bounds"] == {"ece": ["-inf", None]}
+    assert encode(math.inf) == {"type": "float", "value": "inf"}  # where it could be taken for a name
+    assert encode("inf") == "inf"
+    dates = [date(2026, 3, 1), datetime(2026, 3, 1, 5), time(5), timedelta(days=1), Number("1.50"), b"\x01"]
+    assert [encode(value)["value"] for value in dates] == [
+        *("2026-03-01", "2026-03-01T05:00:00", "05:00:00", 86_400_000_000, "1.50", "01"),
+    ]
+
+
+def test_parts_under_several_names_are_written_once(rng):
+    result = truecal.evaluate(rng.random(50) < 0.5, rng.random(50))
+    raw = json.loads(result.to_json())
+    assert raw["tables"]["ece_pava_bc"] == raw["shapes"]["ece_pava_bc"] == {"same_as": "tce"}
+    again = Result.from_json(result.to_json())
+    assert again.tables["ece_pava_bc"] is again.tables["tce"]
+
+
+def test_what_follows_from_the_rest_is_written_for_readers(rng):
+    result = truecal.evaluate([0, 1], [0.1, 0.2], ["ece"])
+    assert json.loads(result.to_json())["prevalence"] == 0.5
+    decision = truecal.gate.judge([Rule("value", 0.1, metric="ece")], {"m": result})
+    assert {name: json.loads(decision.to_json())[name] for name in ("status", "exit_code")} == {
+        "status": "fail",
+        "exit_code": 1,
+    }
+
+
+def test_results_that_differ_are_not_equal():
+    first, second = (truecal.evaluate([0, 1], [0.1, p], ["ece"]) for p in (0.2, 0.3))
+    assert first != second
+    assert first.bins != second.bins
+    assert first != "a result"
+    assert not same(np.array([1.0]), np.array([1.0, 2.0]))
+    assert not same((1.0, math.nan), (1.0, 2.0))
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(first)
+
+
+@pytest.mark.parametrize("kind", [Result, GroupTable, Decision], ids=lambda kind: kind.__name__)
+def test_other_text_is_refused(kind):
+    for text in ("", "[]", "{}", "nonsense", '{"n": 3}', '{"truecal": 1}', '{"truecal": {"type": "Result"}}'):
+        with pytest.raises(ValueError, match=f"`text` must be the JSON of a truecal {kind.__name__}; it is not"):
+            kind.from_json(text)
+    with pytest.raises(ValueError, match=f"must hold a truecal {kind.__name__}; it holds a Plan"):
+        kind.from_json(to_json(truecal.plan(0.1, shift=0.1)))
+
+
+def test_columns_of_several_lengths_are_refused():
+    raw = json.loads(truecal.evaluate([0, 1], [0.1, 0.2], ["ece"]).bins.to_json())
+    raw["columns"]["n"].append(3)
+    with pytest.raises(ValueError, match=r"columns of a BinTable must be of one length; they are: left 10, .* n 11"):
+        BinTable.from_json(json.dumps(raw))
+
+
+def test_values_that_have_no_json_are_named(rng):
+    with pytest.raises(TypeError, match="must be a result of truecal; it is int"):
+        to_json(3)
+    tally = truecal.Tally.from_arrays(rng.random(200) < 0.5, rng.random(200))
+    table = truecal.analysis.judge_segments({(1 + 2j,): tally}, replicates=9)
+    with pytest.raises(TypeError, match=r"a part of your own \(complex\) cannot be written"):
+        table.to_json()
+
+
+def test_parts_of_your_own_can_be_registered():
+    @register
+    @dataclass(frozen=True)
+    class HalfGap:
+        share: float = 0.5
+
+        def __call__(self, bins):
+            return self.share * Gap()(bins)
+
+    result = truecal.evaluate([0, 1], [0.1, 0.2], {"half": Metric(truecal.Uniform(2), HalfGap(0.25))})
+    assert Result.from_json(result.to_json()) == result
+    del PARTS["HalfGap"]
+    with pytest.raises(TypeError, match="must be a dataclass"):
+        register(int)
+    other = dataclass(type("Uniform", (), {}))
+    with pytest.raises(ValueError, match="The name 'Uniform' must be free to be registered"):
+        register(other)
+
+
+def test_named_metrics_survive():
+    assert {name: decode(json.loads(json.dumps(encode(metric)))) for name, metric in METRICS.items()} == METRICS
