@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from measure import Line, seconds, simulate
-from truecal.inference._replicates import redraw
 
 import truecal
 from truecal import Tally
-from truecal.metrics import METRICS, recalibrated
+from truecal.inference import Draws
+from truecal.inference._logistic import recalibrate
+from truecal.inference._redraw import redraw
+from truecal.metrics import METRICS
 
 TCE = {"tce": METRICS["tce"]}
 COUNT = 40
@@ -18,10 +20,10 @@ COUNT = 40
 def lines() -> Iterator[Line]:
     y, p = simulate(100_000)
     tally = Tally.from_arrays(y, p)
-    fitted = recalibrated(tally)
+    fitted = recalibrate(tally)
 
     def run(probability: object, threads: int) -> list[float]:
-        found = redraw(tally, probability, TCE, replicates=COUNT, random_state=0, threads=threads)["tce"]
+        found = redraw(tally, probability, TCE, Draws(COUNT, 0, threads))["tce"]
         return found.tolist()
 
     assert run(tally.score, 1) == run(tally.score, 2), "threads changed the numbers"

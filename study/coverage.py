@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 from results import write_rows
-from truecal.inference._replicates import redraw
 from worlds import Floats, log_odds, sigmoid
 
 from truecal import Tally
-from truecal.inference import find_differences, find_intervals
+from truecal.inference import Draws, differences, intervals
+from truecal.inference._redraw import redraw
 from truecal.metrics import METRICS, Metric
 from truecal.observations import Pairs
 
@@ -34,7 +34,7 @@ def rival(truth: Floats, rng: np.random.Generator) -> Floats:
 def expected(p: Floats, truth: Floats, metrics: dict[str, Metric], seed: int) -> dict[str, float]:
     order = np.argsort(p, kind="stable")
     tally = Tally(p[order], np.ones(len(p), np.int64), np.zeros(len(p), np.int64))
-    drawn = redraw(tally, truth[order], metrics, replicates=REPLICATES, random_state=seed, threads=1)
+    drawn = redraw(tally, truth[order], metrics, Draws(REPLICATES, seed))
     return {name: float(values.mean()) for name, values in drawn.items()}
 
 
@@ -54,7 +54,7 @@ def one_model(case: str, rows: int) -> list[dict[str, object]]:
         truth = truth[: len(p)]
         label = rng.random(len(p)) < truth
         target = expected(p, truth, CHOSEN, 10**7 + i)
-        spans = find_intervals(Tally.from_arrays(label, p), CHOSEN, replicates=REPLICATES, random_state=i)
+        spans = intervals(Tally.from_arrays(label, p), CHOSEN, Draws(REPLICATES, i))
         for name, span in spans.items():
             inside[name].append(span.low <= target[name] <= span.high)
     return summary("value", case, rows, inside)
@@ -71,7 +71,7 @@ def two_models(case: str, rows: int) -> list[dict[str, object]]:
         label = (rng.random(rows) < truth).astype(np.int64)
         first, second = expected(p, truth, CHOSEN, 10**7 + i), expected(other, truth, CHOSEN, 2 * 10**7 + i)
         pairs = Pairs.gathered(p, other, np.ones_like(label), label)
-        found = find_differences(pairs, CHOSEN, replicates=REPLICATES, random_state=i)
+        found = differences(pairs, CHOSEN, Draws(REPLICATES, i))
         for name, gap in found.items():
             inside[name].append(gap.low <= first[name] - second[name] <= gap.high)
     return summary("difference", case, rows, inside)

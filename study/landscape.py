@@ -7,7 +7,7 @@ from results import write_rows
 from worlds import MODELS, truth
 
 from truecal import Tally
-from truecal.inference import null_reference
+from truecal.inference import Draws, null_reference
 from truecal.metrics import METRICS, compare_with
 
 SETS = {500: 100, 5000: 60, 50_000: 30, 1_000_000: 4}
@@ -31,7 +31,7 @@ def cell(model: str, prevalence: float, rows: int) -> dict[str, object]:
         others = compare_with(tally)
         for name, attribute in TESTS.items():
             found.setdefault(name, []).append(getattr(others, attribute) < 0.05)
-        for name, reference in null_reference(tally, CHOSEN, replicates=39, random_state=rng, threads=1).items():
+        for name, reference in null_reference(tally, CHOSEN, Draws(39, rng)).items():
             found.setdefault(name.upper(), []).append(reference.p_value < 0.05)
             found.setdefault(f"{name} value", []).append(reference.mean + reference.excess)
             found.setdefault(f"{name} by chance", []).append(reference.mean)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from results import write_rows
-from truecal.inference._replicates import redraw
 from worlds import PERFECT
 
 from truecal import BoundedIsotonic, Metric, Tally
-from truecal.inference import null_reference
+from truecal.inference import Draws, null_reference
+from truecal.inference._redraw import redraw
 from truecal.metrics import Rejection
 
 FACTORS = (0.25, 0.5, 0.7, 1.0)
@@ -27,11 +27,11 @@ def cell(name: str, rows: int, replicates: int) -> list[dict[str, object]]:
     rng = np.random.default_rng(rows)
     p = PERFECT[name](rng, rows)
     tally = Tally.from_arrays(rng.random(rows) < p, p)
-    null = null_reference(tally, metrics(rows), replicates=replicates, random_state=1)
+    null = null_reference(tally, metrics(rows), Draws(replicates, 1))
     low = Tally.from_arrays(np.zeros(len(tally)), 0.8 * tally.score, tally.n)
     if len(low) < len(tally):
         raise ValueError("two scores became one")
-    wrong = redraw(low, tally.score, metrics(rows), replicates=max(3, replicates // 2), random_state=2, threads=1)
+    wrong = redraw(low, tally.score, metrics(rows), Draws(max(3, replicates // 2), 2))
     return [
         {
             "predictions": name,

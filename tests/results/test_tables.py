@@ -1,0 +1,238 @@
+"""Tables: everything that is shown or written follows from what is declared of a column."""
+
+import csv
+import io
+import math
+from dataclasses import FrozenInstanceError, dataclass, field, replace
+
+import numpy as np
+import pytest
+
+import truecal
+from truecal import Decision, Metric, Rule, Tally
+from truecal.gate import FindingTable
+from truecal.inference import Difference
+from truecal.metrics import METRICS, Gap, Unit
+from truecal.observations import Floats, Ints
+from truecal.results import BinTable, Column, Comparison, DriftTable, GroupTable, Table, column, format_share
+
+KINDS = (BinTable, GroupTable, DriftTable, Comparison, FindingTable)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Small(Table):
+    """Two columns and one that follows from them."""
+
+    name: tuple[str, ...] = field(metadata=column("key", "who", "A name."))
+    n: Ints = field(metadata=column("count", "how many", "A count."))
+    part: Floats = field(metadata=column("share", "share", "A part of one.", lambda part: f"{part:.1f}"))
+    notes: tuple[str, ...] = ()
+    _derived_columns = (Column("twice", "count", "twice", "Twice n."), Column("loud", "label", "loud", "Shouted."))
+    _shown = ("name", "n", "part", "loud")
+
+    @property
+    def twice(self):
+        return 2 * self.n
+
+    @property
+    def loud(self):
+        return [name.upper() for name in self.name]
+
+
+@pytest.fixture
+def small():
+    return Small(("a", "b<i>", "c\n"), np.array([1, 2000, 3]), np.array([0.25, math.nan, 1.0]), ("so",))
+
+
+@pytest.fixture
+def segments(rng):
+    tallies = {}
+    for name, factor, rows in (("de", 1.0, 3000), ("fr", 2.0, 3000), ("it", 1.0, 60)):
+        p = rng.beta(1, 9, rows)
+        tallies[name,] = Tally.from_arrays(rng.random(rows) < np.minimum(factor * p, 1), p)
+    return tallies
+
+
+def test_a_table_is_its_declaration(small):
+    assert [(each.name, each.unit, each.heading) for each in small.columns] == [
+        ("name", "key", "who"),
+        ("n", "count", "how many"),
+        ("part", "share", "share"),
+        ("twice", "count", "twice"),
+        ("loud", "label", "loud"),
+    ]
+    assert len(small) == 3
+    assert small[1]._asdict() == {
+        "name": "b<i>",
+        "n": 2000,
+        "part": pytest.approx(math.nan, nan_ok=True),
+        "twice": 4000,
+    }
+    assert [row.twice for row in small] == [2, 4000, 6]
+    assert type(small[0].n) is int
+    assert list(small.arrays()) == ["name", "n", "part", "twice"]
+    with pytest.raises(IndexError):
+        small[3]
+    with pytest.raises(FrozenInstanceError):
+        small.n = 3
+
+
+def test_text_html_and_cells_have_units_and_no_nan(small):
+    assert repr(small) == (
+        "3 rows\n"
+        "  who   how many  share  loud\n"
+        "  a            1    0.2  A\n"  # 0.25 to one place, halves to even
+        "  b<i>     2,000         B<I>\n"
+        "  c\\n          3    1.0  C\\n\n"
+        "Note: so."
+    )
+    assert small.cells(["n", "part"], rows=[1]) == {"n": ["2,000"], "part": [""]}
+    page = small._repr_html_()
+    assert "<i>" not in page
+    assert page.count("<tr>") == 4
+    assert "<th>how many</th>" in page
+
+
+def test_csv_has_plain_numbers(small):
+    assert list(csv.reader(io.StringIO(small.to_csv()))) == [
+        ["name", "n", "part", "twice"],
+        ["a", "1", "0.25", "2"],
+        ["b<i>", "2000", "", "4000"],
+        ["c\n", "3", "1.0", "6"],
+    ]
+
+
+def test_mistakes_in_a_declaration_are_explained():
+    with pytest.raises(ValueError, match="`unit` of a column must be one of key, .*; it is 'percent'"):
+        Column("a", "percent", "", "")
+    with pytest.raises(ValueError, match="The columns of a Small must be of one length; they are: name 1, n 2, part 1"):
+        Small(("a",), np.array([1, 2]), np.array([0.5]))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_column_says_what_it_means(kind):
+    declared = kind.columns.fget(kind.__new__(kind))
+    assert len({each.name for each in declared}) == len(declared)
+    for each in declared:
+        assert each.meaning.endswith(".")
+        assert each.name in kind.__doc__
+        assert each.meaning in kind.__doc__
+    assert set(kind._shown) <= {each.name for each in declared}
+
+
+def test_shares_are_shares_and_counts_are_counts_in_every_table(segments):
+    """One word, one unit: too_low and too_high in [0, 1] for bins, segments, windows and results alike."""
+    wrong = segments["fr",]
+    result = truecal.analysis.evaluate_tally(wrong, ["tce"])
+    groups = truecal.analysis.judge_segments(segments, replicates=19)
+    windows = truecal.analysis.judge_windows(
+        {key[0]: tally for key, tally in segments.items()}, reference=19, intervals=0
+    )
+    too_low, too_high = result.direction()
+    assert 0.1 < too_low <= 1
+    assert (groups.too_low[1], groups.too_high[1]) == (too_low, too_high)
+    assert (windows.too_low[1], windows.too_high[1]) == (too_low, too_high)
+    bins = result.bins
+    assert np.sum(bins.too_low * bins.n) / result.n == pytest.approx(too_low)
+    np.testing.assert_array_equal(bins.n_too_low, np.rint(bins.too_low * bins.n))
+    np.testing.assert_allclose(bins.refuted, bins.too_low + bins.too_high)
+    assert 100 * (too_low + too_high) == pytest.approx(result["tce"])
+
+
+def test_too_small_and_alarm_mean_one_thing(segments):
+    """60 rows of 10 % would show neither half nor twice the odds in four of five data sets, in either table."""
+    groups = truecal.analysis.judge_segments(segments, random_state=0)
+    windows = truecal.analysis.judge_windows({key[0]: tally for key, tally in segments.items()}, random_state=0)
+    assert groups.too_small.tolist() == windows.too_small.tolist() == [False, False, True]
+    n, mean = groups.n[2], groups.mean[2]
+    below, above = truecal.inference.detectable_rates(n, mean)
+    assert not below / (1 - below) >= mean / (1 - mean) / 2
+    assert not above / (1 - above) <= 2 * mean / (1 - mean)
+    assert groups.alarm.tolist() == windows.alarm.tolist() == [False, True, False]
+    for table in (groups, windows):
+        level = table.p_adjusted[1]
+        assert replace(table, significance=level).alarm[1]  # the level itself is an alarm
+        assert not replace(table, significance=np.nextafter(level, 0)).alarm[1]
+    assert "it" in repr(groups)
+    assert repr(groups).count("too small to tell") == 1
+
+
+def test_significance_sets_the_alarms_of_segments(segments):
+    found = truecal.analysis.judge_segments(segments, random_state=0, significance=0.001)
+    assert found.significance == 0.001
+    assert found.replicates == 3000  # 3 segments / 0.001
+    assert "adjusted p-value at most 0.001" in repr(found)
+
+
+def test_segments_stand_in_columns_of_their_own(segments, need):
+    found = truecal.analysis.judge_segments(segments, replicates=9, by=["n"])
+    rows = list(csv.DictReader(io.StringIO(found.to_csv())))
+    assert [(row["segment_n"], int(row["n"])) for row in rows] == [("de", 3000), ("fr", 3000), ("it", 60)]
+    named = replace(found, by=("country",))
+    need("polars")
+    assert named.to_frame("polars")["country"].to_list() == ["de", "fr", "it"]
+    assert named.names == ["country=de", "country=fr", "country=it"]
+    assert next(iter(replace(found, by=()).arrays())) == "segment"
+
+
+def test_a_table_is_in_the_unit_of_its_metric(segments):
+    class Cents:
+        unit = Unit("cents", " ct", 100.0, 1)
+
+        def __call__(self, bins):
+            return 100 * Gap()(bins)
+
+    found = truecal.analysis.judge_segments(segments, Metric(truecal.Uniform(), Cents()), replicates=9)
+    assert found.cells(["value"])["value"] == [f"{value:.1f} ct" for value in found.value]
+    assert found.heading("value") == "value"
+    assert truecal.analysis.judge_segments(segments, METRICS["ece"], replicates=9).heading("value") == "ece"
+
+
+def test_a_comparison_has_a_row_a_metric(rng):
+    p = rng.beta(2, 2, 3000)
+    y = rng.random(3000) < p
+    found = truecal.compare(y, p, p**2, metrics=["tce", "tce_q"], replicates=50, random_state=0)
+    assert found.metric == ("tce", "tce_q")
+    row = found["tce"]
+    assert isinstance(row, Difference)
+    assert row == Difference(*(getattr(found[0], name) for name in Difference.__dataclass_fields__))
+    assert row.difference == pytest.approx(truecal.tce(y, p) - truecal.tce(y, p**2))
+    assert found.verdict == ["first is better", "first is better"]
+    assert "tce" in found
+    assert "ece" not in found
+    with pytest.raises(KeyError, match="ece"):
+        found["ece"]
+    text = repr(replace(found, models=("new", "old"))).splitlines()
+    assert text[0] == "new minus old on the same rows, 95 % intervals"
+    assert text[1].split() == ["metric", "new", "old", "difference", "low", "high", "verdict"]
+    assert text[2].endswith("new is better")
+    same = truecal.compare(y, p, p, replicates=9)
+    assert same.verdict == ["no difference beyond chance"]
+
+
+def test_a_decision_is_a_table_of_findings():
+    result = truecal.evaluate([0, 1], [0.1, 0.2], ["ece"])
+    decision = truecal.gate.judge([Rule("value", 0.1, metric="ece"), Rule("value", 0.9, metric="ece")], {"m": result})
+    assert isinstance(decision, Decision)
+    assert decision.findings.status == ("fail", "pass")
+    assert [finding.rule.limit for finding in decision.findings] == [0.1, 0.9]
+    rows = list(csv.DictReader(io.StringIO(decision.findings.to_csv())))
+    assert rows[0]["rule"] == "ece at most 0.1"
+    assert rows[0]["segment"] == ""
+    with pytest.raises(ValueError, match="`observed` must be a number or None; it is NaN"):
+        replace(decision.findings[0], observed=math.nan)
+
+
+def test_long_tables_are_shortened():
+    bins = truecal.evaluate([0, 1], [0.1, 0.2], {"x": Metric(truecal.Uniform(200), Gap())}).bins
+    lines = repr(bins).splitlines()
+    assert len(lines) == 1 + 1 + 21
+    assert lines[12] == "  ..."
+    assert lines[-1].split()[0] == "200"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.25, "25 %"), (0.99949, "99.9 %"), (0.99999, "99.999 %"), (1.0, "100 %"), (1e-5, "0.001 %")]
+)
+def test_shares_are_told_from_all(share, text):
+    assert format_share(share) == text
