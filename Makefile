@@ -1,7 +1,7 @@
 # Everything happens in .venv; nothing else on the machine is changed.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/kernel/*) $(shell find src/truecal -name '*.py' -o -name '*.pyi')
+SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/kernel/*) $(shell find src/truecal -name '*.py' -o -name '*.pyi' -o -name 'page.*')
 
 KERNEL := pyproject.toml CMakeLists.txt $(wildcard src/kernel/*)
 PARALLEL := --numprocesses $(shell getconf _NPROCESSORS_ONLN) --dist loadgroup

@@ -14,9 +14,8 @@ from matplotlib.figure import Figure
 from reproduction.bins import SCHEMES, forest
 from reproduction.places import FIGURES, say, write_whole
 from reproduction.sources import IMAGENET_FILES, Array, Missing, Sources
-from truecal import BoundedIsotonic, Metric, evaluate
+from truecal import BoundedIsotonic, Metric, evaluate, plot
 from truecal.metrics import Rejection
-from truecal.plot import draw_binnings, draw_reliability, draw_test_based
 
 DPI = 90
 SETS = ("abalone", "coil_2000", "isolet", "webpage")
@@ -70,9 +69,9 @@ def draw_diagrams(label: str, y: Array, score: Array) -> Figure:
     result = evaluate(y, score, ["tce", "ece", "ace"], binning=BoundedIsotonic(sizes="paper"))
     figure = Figure(figsize=(15, 5), layout="constrained")
     axes = figure.subplots(1, 3)
-    draw_test_based(result, "tce", title=label, ax=axes[0])
-    draw_reliability(result, "ece", scale="linear", title="standard, 10 equal widths", ax=axes[1])
-    draw_reliability(result, "ace", scale="linear", title="standard, 10 quantiles", ax=axes[2])
+    plot.test_based(result, "tce", title=label, ax=axes[0])
+    plot.reliability(result, "ece", scale="linear", title="standard, 10 equal widths", ax=axes[1])
+    plot.reliability(result, "ace", scale="linear", title="standard, 10 quantiles", ax=axes[2])
     return figure
 
 
@@ -80,7 +79,7 @@ def draw_comparison(name: str, y: Array, score: Array) -> Figure:
     """PAVA, PAVA-BC and quantiles under each other: sizes and rates of their bins."""
     result = evaluate(y, score, {scheme: Metric(binning, Rejection()) for scheme, binning in SCHEMES.items()})
     figure = Figure(figsize=(9, 6.5), layout="constrained")
-    draw_binnings(result, title=f"{name}, random forest", axes=figure.subplots(len(SCHEMES), 1))
+    plot.binnings(result, title=f"{name}, random forest", ax=figure.subplots())
     return figure
 
 

@@ -23,10 +23,11 @@ HOMES = {
     "scipy": {"metrics", "inference"},
     "narwhals": {"reading"},
     "polars": {"observations", "reading", "cli"},
-    "matplotlib": {"plot", "cli", "demo"},
-    "plotly": {"plot", "reporting"},
+    "matplotlib": {"plot"},
+    "plotly": {"plot"},
+    "sklearn": {"sklearn"},
 }
-LOADERS = ("import_module", "need_matplotlib", "need_plotly")
+LOADERS = ("import_module", "_load")
 # the package itself: its version, and the pictures of a notebook, which results hand on without knowing them
 FACE = {"__version__", "_draw_inline"}
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from truecal.analysis import _evaluation as evaluation
+from truecal import plot
+from truecal.analysis import evaluate
 from truecal.observations import Floats, Ints
-from truecal.plot import _comparisons as comparisons
-from truecal.plot import _plots as plots
-from truecal.reporting import _reports as reports
+from truecal.reporting import report
 from truecal.results import Result
 
 ROWS = 50_000
@@ -39,42 +38,26 @@ def simulate(rows: int = ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
 def evaluate_models(label: Ints, models: dict[str, Floats]) -> dict[str, Result]:
     """Every model's result on the same rows, with what chance would give."""
     return {
-        name: evaluation.evaluate(label, probability, reference=200, intervals=200, random_state=0)
+        name: evaluate(label, probability, reference=200, intervals=200, random_state=0)
         for name, probability in models.items()
     }
 
 
 def write_pictures(results: dict[str, Result], folder: Path) -> list[Path]:
-    """The report and the diagrams as PNGs; returns where they are."""
+    """Write the report and the diagrams as PNGs, and return where they are."""
     folder.mkdir(parents=True, exist_ok=True)
-    title = "Three models of a rare event"
-    written = [reports.report(results, folder / "report.html", title=title)]
-    figures = plots.need_matplotlib("matplotlib.figure")
+    written = [report(results, folder / "report.html", title="Three models of a rare event")]
 
-    def figure(width: float, height: float) -> Any:
-        return figures.Figure(figsize=(width, height), layout="constrained")
-
-    def save(drawn: Any, name: str) -> None:
-        written.append(folder / f"{name}.png")
-        drawn.savefig(written[-1], dpi=110)
+    def save(name: str, kind: str, *data: Any, **options: Any) -> None:
+        written.append(plot.save(folder / f"{name}.png", kind, *data, dpi=110, **options))
 
     for name, result in results.items():
-        one, two, three = figure(8, 6), figure(8, 6), figure(8, 3.6)
-        plots.draw_test_based(result, title=name, ax=one.subplots())
-        plots.draw_reliability(result, "ace", title=name, ax=two.subplots())
-        plots.draw_errors(result, title=name, ax=three.subplots())
-        save(one, f"{name}-test-based")
-        save(two, f"{name}-reliability")
-        save(three, f"{name}-errors")
-    side, binnings, metrics = figure(16, 5.4), figure(8, 7.5), figure(8, 9)
-    comparisons.draw_models(results, axes=side.subplots(1, len(results)))
-    last = results["prior-shifted"]
-    rows = len(comparisons.binnings_of(last))
-    comparisons.draw_binnings(last, title="prior-shifted", axes=binnings.subplots(rows, 1))
-    comparisons.draw_metrics(results, axes=metrics.subplots(3, 1, height_ratios=[3, 5, 2]))
-    save(side, "models")
-    save(binnings, "binnings")
-    save(metrics, "metrics")
+        save(f"{name}-test-based", "test_based", result, title=name)
+        save(f"{name}-reliability", "reliability", result, "ace", title=name)
+        save(f"{name}-errors", "errors", result, title=name)
+    save("models", "models", results)
+    save("binnings", "binnings", results["prior-shifted"], title="prior-shifted")
+    save("metrics", "metrics", results)
     return written
 
 
@@ -104,7 +87,7 @@ def main(folder: str = "demo") -> None:
         "\nmore for the others. ECE is below 0.02 for all three: at 1 % prevalence there is no room for a large gap."
         "\n\nThe prior-shifted model, bin by bin:\n"
     )
-    print(evaluation.evaluate(label, models["prior-shifted"], metrics=["tce"]))
+    print(evaluate(label, models["prior-shifted"], metrics=["tce"]))
     try:
         written = write_pictures(results, Path(folder))
     except ImportError as error:

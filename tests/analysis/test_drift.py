@@ -4,7 +4,6 @@ import doctest
 import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,8 +17,6 @@ from truecal.inference import Draws, sequential_reference
 from truecal.metrics import Gap, Rejection, adjust_p_values
 from truecal.observations import GridTally, find_ends, find_mature, read_span
 from truecal.observations._time import end_of, read_moment
-from truecal.plot import drift_figure
-from truecal.plot._drift_pictures import DriftAxes, hover_windows
 from truecal.results import DriftTable
 
 
@@ -409,151 +406,6 @@ def test_a_table_prints_and_survives_json_and_dataframes(need):
             assert (frame[name].to_pylist() if library == "pyarrow" else list(frame[name])) == column
     many = truecal.analysis.judge_windows(dict.fromkeys(range(50), Tally.from_arrays([0, 1], [0.2, 0.4])), reference=9)
     assert len(repr(many).splitlines()) == 1 + 1 + 41 + 1
-
-
-def drawn(ax, label):
-    return next(c for c in ax.containers if c.get_label() == label)
-
-
-CASES = {
-    "days": ({"every": "1d", "mature_after": "1d"}, day),
-    "hours": ({"every": "1h"}, lambda i: datetime(2026, 1, 1) + timedelta(hours=i)),
-    "text": ({}, lambda i: f"week {i}, $x$"),
-    "no intervals": ({"intervals": 0}, day),
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_the_picture_holds_the_table(rng, need, case):
-    matplotlib = need("matplotlib")
-    matplotlib.use("Agg")
-    plt, before = need("matplotlib.pyplot"), dict(matplotlib.rcParams)
-    options, name = CASES[case]
-    tallies = {name(i): tally for i, tally in enumerate(windows(rng, 12, wrong=(7, 11)).values())}
-    table = truecal.analysis.judge_windows(tallies, random_state=0, **options)
-    axes = truecal.plot.draw_drift(table)
-    assert isinstance(axes, DriftAxes)
-    for label, rows_ in (("no alarm", ~table.alarm), ("alarm: calibration", table.alarm)):
-        line, _, (bars,) = drawn(axes.value, label)
-        np.testing.assert_array_equal(line.get_ydata(), table.value[rows_])
-        ends = np.array([path.vertices[:, 1] for path in bars.get_paths()]).T
-        if case != "no intervals":
-            np.testing.assert_allclose(ends, [table.low[rows_], table.high[rows_]])
-    marks = [drawn(axes.value, label)[0] for label in ("no alarm", "alarm: calibration")]
-    assert marks[0].get_marker() != marks[1].get_marker()
-    assert marks[0].get_color() != marks[1].get_color()
-    line, _, _ = drawn(axes.prevalence, "prevalence")
-    np.testing.assert_allclose(line.get_ydata(), 100 * table.prevalence[~table.moved])
-    mean = next(line for line in axes.prevalence.get_lines() if line.get_label() == "mean prediction")
-    np.testing.assert_allclose(mean.get_ydata()[::2], 100 * table.mean)
-    hatched = [patch for patch in axes.value.patches if patch.get_hatch()]
-    assert len(hatched) == (case == "days")
-    axes.value.figure.canvas.draw()
-    shown = [text.get_text() for text in axes.prevalence.get_xticklabels() if text.get_text()]
-    assert 3 <= len(shown) <= 13
-    plt.close("all")
-    assert dict(matplotlib.rcParams) == before
-
-
-def test_windows_too_small_to_tell_have_a_mark_of_their_own(rng, need):
-    need("matplotlib").use("Agg")
-    plt = need("matplotlib.pyplot")
-    tallies = windows(rng, 8, wrong=(6,))
-    for i in (2, 7):
-        tallies[day(i)] = Tally.from_arrays([0, 1], [0.1, 0.2])  # two rows show nothing
-    table = truecal.analysis.judge_windows(tallies, every="1d", mature_after="1d", random_state=0, intervals=9)
-    assert table.verdict[2] == "too small to tell"
-    assert table.verdict[7] == "labels not complete"  # and too small besides
-    large, found = [0, 1, 3, 4, 5, 6], table.alarm.tolist()
-    kinds = {"no alarm": [i for i in large if not found[i]], "alarm: calibration": [i for i in large if found[i]]}
-    kinds["too small to tell"] = [2, 7]
-    assert all(kinds.values())
-    axes = truecal.plot.draw_drift(table)
-    marks = {label: drawn(axes.value, label)[0] for label in kinds}
-    traces = {trace["name"]: trace for trace in drift_figure(table)["data"]}
-    for label, rows_ in kinds.items():
-        np.testing.assert_array_equal(marks[label].get_ydata(), table.value[rows_])
-        assert traces[label]["x"] == [table.names[i] for i in rows_]
-    assert len({mark.get_marker() for mark in marks.values()}) == 3
-    assert len({traces[label]["marker"]["symbol"] for label in kinds}) == 3
-    plt.close("all")
-
-
-def test_the_legend_names_all_that_is_drawn(rng, need):
-    need("matplotlib").use("Agg")
-    plt = need("matplotlib.pyplot")
-    tallies = windows(rng, 8, wrong=(6,))
-    tallies[day(2)] = Tally.from_arrays([0, 1], [0.1, 0.2])  # two rows show nothing
-    table = truecal.analysis.judge_windows(tallies, every="1d", mature_after="1d", random_state=0, intervals=9)
-    axes = truecal.plot.draw_drift(table, title="mine")
-    legend = axes.value.get_legend()
-    words = {"by chance, 5 to 95 %", "mean by chance", "no alarm", "too small to tell", "alarm: calibration"}
-    assert {text.get_text() for text in legend.get_texts()} == words | {"labels not complete"}
-    (line,) = (line for line in axes.value.get_lines() if line.get_label() == "mean by chance")
-    np.testing.assert_array_equal(line.get_ydata()[::2], table.by_chance)
-    axes.value.figure.canvas.draw()
-    title = axes.value._left_title  # matplotlib has no other way to the title at the left
-    assert legend.get_window_extent().y1 <= title.get_window_extent().y0
-    shown = {trace["name"] for trace in drift_figure(table)["data"] if trace.get("showlegend", True)}
-    assert words <= shown
-    plt.close("all")
-
-
-@pytest.mark.parametrize("count", [1, 5, 400])
-def test_dates_stay_readable_for_any_number_of_windows(need, count):
-    need("matplotlib").use("Agg")
-    plt = need("matplotlib.pyplot")
-    tally = Tally.from_arrays([0, 1, 0, 0] * 20, [0.2, 0.4, 0.3, 0.1] * 20)
-    table = truecal.analysis.judge_windows({day(i): tally for i in range(count)}, every="1d", reference=9, intervals=9)
-    axes = truecal.plot.draw_drift(table)
-    figure = axes.value.figure
-    figure.canvas.draw()
-    boxes = [label.get_window_extent() for label in axes.prevalence.get_xticklabels() if label.get_text()]
-    boxes = [box for box in boxes if box.x1 > 0 and box.x0 < figure.bbox.width]
-    assert 1 <= len(boxes) <= 12
-    assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
-    plt.close("all")
-
-
-def test_axes_of_your_own_are_drawn_into(rng, need):
-    need("matplotlib").use("Agg")
-    plt = need("matplotlib.pyplot")
-    table = truecal.analysis.judge_windows(windows(rng, 3), intervals=0)
-    figure, axes = plt.subplots(1, 2)
-    assert list(truecal.plot.draw_drift(table, axes=axes, title="mine")) == list(axes)
-    assert axes[0].get_title("left").startswith("mine\nTCE in 3 windows")
-    with pytest.raises(ValueError, match="`axes` must be two"):
-        truecal.plot.draw_drift(table, axes=[axes[0]])
-    plt.close(figure)
-
-
-def test_gaps_in_time_stay_gaps(rng, need):
-    need("matplotlib").use("Agg")
-    plt = need("matplotlib.pyplot")
-    tallies = windows(rng, 10)
-    for i in (4, 5):
-        del tallies[day(i)]
-    axes = truecal.plot.draw_drift(truecal.analysis.judge_windows(tallies, every="1d", intervals=0))
-    assert [len(line.get_xdata()) for line in axes.prevalence.get_lines() if line.get_linestyle() == "-"] == [8, 8]
-    plt.close("all")
-
-
-def test_the_interactive_figure_holds_the_table():
-    tallies = windows(np.random.default_rng(1), 12, wrong=(7,))
-    table = truecal.analysis.judge_windows(tallies, every="1d", mature_after="2d", random_state=0)
-    figure = drift_figure(table)
-    traces = {trace["name"]: trace for trace in figure["data"]}
-    np.testing.assert_allclose(traces["mean by chance"]["y"], table.by_chance, rtol=1e-5)
-    np.testing.assert_allclose(traces["mean prediction"]["y"], 100 * table.mean, rtol=1e-5)
-    alarm = traces["alarm: calibration"]
-    assert alarm["x"] == ["2026-01-08"]
-    assert alarm["hovertext"] == [hover_windows(table)[7]]
-    assert alarm["marker"]["symbol"] != traces["no alarm"]["marker"]["symbol"]
-    (shape,) = figure["layout"]["shapes"]
-    assert (shape["x0"], shape["x1"]) == ("2026-01-10 12:00:00", "2026-01-12 12:00:00")
-    named = drift_figure(truecal.analysis.judge_windows({"<i>": next(iter(tallies.values()))}, intervals=0))
-    assert named["layout"]["xaxis"]["type"] == "category"
-    assert "<i>" not in named["data"][-1]["hovertext"][0]
 
 
 def test_any_metric_can_be_watched(rng):

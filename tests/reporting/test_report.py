@@ -17,18 +17,10 @@ from conftest import missing
 import truecal
 from truecal import Metric, Quantile
 from truecal.metrics import Gap, Rejection
-from truecal.plot import (
-    binnings_figure,
-    diagram_figure,
-    drift_figure,
-    errors_figure,
-    metrics_figures,
-    reliability_figure,
-    segments_figure,
-)
-from truecal.plot._axis import VERMILION, fit_axis, margins_of
-from truecal.plot._figures import hover_texts
-from truecal.reporting._reports import verdict
+from truecal.plot import make_figure
+from truecal.plot._axis import fit_axis
+from truecal.plot._pictures import VERMILION, describe_each_bin
+from truecal.reporting._report import describe_verdict
 
 try:
     import plotly.offline
@@ -65,102 +57,6 @@ RESULTS = {
 }
 
 
-@pytest.mark.parametrize("scale", ["linear", "logit"])
-@pytest.mark.parametrize("name", RESULTS)
-def test_the_traces_hold_the_table(name, scale):
-    result = RESULTS[name]
-    table, axis = result.bins, fit_axis([result], None, scale)
-    traces = {trace["name"]: trace for trace in diagram_figure(result, None, scale)["data"]}
-    held = np.flatnonzero(table.n > 0)
-    assert traces["size"]["y"] == table.n.tolist()
-    assert traces["rejected"]["y"] == table.n_refuted.tolist()
-    np.testing.assert_allclose(traces["bins"]["y"], axis.at(table.rate[held]), rtol=1e-5, atol=1e-9)
-    assert traces["bins"]["hovertext"] == [hover_texts(table)[i] for i in held]
-    band = np.array(traces["accepted"]["y"], dtype=float).reshape(len(held), -1)
-    np.testing.assert_allclose(np.nanmin(band, 1), axis.at(table.accepted_low[held]), rtol=1e-5, atol=1e-9)
-    np.testing.assert_allclose(np.nanmax(band, 1), axis.at(table.accepted_high[held]), rtol=1e-5, atol=1e-9)
-    assert sum(traces["all predictions"]["x"]) == getattr(result.scores, scale).n.sum()
-
-
-def test_hovering_says_everything_about_a_bin():
-    table = RESULTS["5 bins"].bins
-    text = hover_texts(table)[2]
-    for part in (
-        f"bin 3: scores [{table.left[2]:.4g}, {table.right[2]:.4g})",
-        f"n = {table.n[2]:,}, k = {table.k[2]:,}, rate {table.rate[2]:.4g}",
-        f"accepted {table.accepted_low[2]:.4g} to {table.accepted_high[2]:.4g}",
-        f"rejected {100 * table.refuted[2]:.1f} % ({table.n_refuted[2]:,})",
-        f"observed / expected {table.ratio[2]:.3g}",
-    ):
-        assert part in text
-
-
-def test_the_other_figures_hold_the_result():
-    result = truecal.evaluate(y, p, reference=20, intervals=20, random_state=0)
-    table = result.tables["ace"]
-    axis = fit_axis([result], "ace", "linear", wide=False)
-    dots = reliability_figure(result, "ace", "linear")["data"][2]
-    np.testing.assert_allclose(dots["x"], axis.place(table.mean), rtol=1e-5)
-    np.testing.assert_allclose(dots["y"], axis.place(table.rate), rtol=1e-5)
-    _, high, low = errors_figure(result, None, "linear")["data"]
-    n = np.maximum(result.scores.linear.n, 1)
-    np.testing.assert_allclose(high["y"], 100 * result.shapes["tce"].linear.n_too_high / n, rtol=1e-5)
-    np.testing.assert_allclose(low["y"], -100 * result.shapes["tce"].linear.n_too_low / n, rtol=1e-5)
-    figure = metrics_figures({EVIL: result})["% of predictions rejected"]
-    chance, values = figure["data"]
-    names = ["tce", "tce_q", "tce_v"]
-    np.testing.assert_allclose(values["x"], [result[name] for name in names], rtol=1e-5)
-    np.testing.assert_allclose(chance["x"], [result.references[name].mean for name in names], rtol=1e-5)
-    assert values["name"] == "&lt;script&gt;alert(1)&lt;/script&gt;"
-
-
-def test_bins_are_labelled_with_their_edges_while_that_is_readable():
-    for name, count in (("5 bins", 6), ("20 bins", 21), ("500 bins", 21)):
-        edges = [*RESULTS[name].bins.left, 1.0]
-        axis = diagram_figure(RESULTS[name], None, "linear")["layout"]["xaxis3"]
-        assert len(axis["ticktext"]) == count
-        for place, text in zip(axis["tickvals"], axis["ticktext"], strict=True):
-            assert float(text) == pytest.approx(edges[int(place - 0.5)], rel=0.005)
-
-
-def test_margins_are_counted_in_every_figure():
-    result = RESULTS["zeros and ones"]
-    low, high = margins_of(result, None, fit_axis([result], None, "logit"))
-    assert (low.n >= 300, high.n) == (True, 40)
-    words = ["<br>".join(low.words), "40 at 1"]
-    for figure in (diagram_figure(result, None, "logit"), reliability_figure(result, "tce", "logit")):
-        assert [note["text"] for note in figure["layout"]["annotations"]] == words
-        assert [trace["x"] for trace in figure["data"] if trace["name"] == "beyond"] == [[low.n], [40]]
-    figure = errors_figure(result, None, "logit")
-    assert [note["text"] for note in figure["layout"]["annotations"]] == [", ".join(low.words), "40 at 1"]
-    crowd, too_high, too_low = figure["data"]
-    assert crowd["y"][-2:] == [low.n, 40]
-    assert too_high["y"][-1] == 100
-    assert too_high["hovertext"][-1].endswith("40 at 1<br>40 of 40 rejected as too high")
-    assert too_low["y"][-2] == pytest.approx(-100 * low.n_too_low / low.n, rel=1e-5)
-    for figure in (diagram_figure(result, None, "linear"), errors_figure(result, None, "linear")):
-        assert figure["layout"]["annotations"] == []
-
-
-@pytest.mark.parametrize("scale", ["linear", "logit"])
-def test_the_binnings_are_compared(scale):
-    result = RESULTS["zeros and ones"]
-    figure = binnings_figure(result, scale)
-    axis = fit_axis([result], None, scale)
-    names = ["tce", "tce_q", "tce_v", "ece"]
-    assert len(figure["data"]) == 3 * len(names)
-    for i, name in enumerate(names):
-        table = result.tables[name]
-        sizes, edges, rates = figure["data"][3 * i : 3 * i + 3]
-        held = table.n > 0
-        assert sizes["y"] == table.n.tolist()
-        drawn = np.array(rates["y"], dtype=float).reshape(-1, 3)[:, 0]
-        np.testing.assert_allclose(drawn, axis.at(table.rate[held]), rtol=1e-5, atol=1e-9)
-        places = np.array(edges["x"], dtype=float).reshape(-1, 3)[:, 0]
-        np.testing.assert_allclose(places, axis.at(np.append(table.left, 1)), rtol=1e-5, atol=1e-9)
-        assert figure["layout"]["annotations"][i]["text"].endswith(f"({held.sum()} not empty)")
-
-
 def test_a_single_binning_is_not_compared(tmp_path):
     assert "binnings-1" not in truecal.report(RESULTS["5 bins"], tmp_path / "r.html").read_text()
 
@@ -185,34 +81,18 @@ def windows(count=12):
     return truecal.analysis.judge_windows(tallies, every="1d", mature_after="2d", random_state=0, intervals=19)
 
 
-def test_the_worst_segments_are_drawn():
-    table = segments()
-    chance, found, others = segments_figure(table)["data"]
-    order = sorted(range(25), key=lambda i: -table.excess[i])[:20]
-    np.testing.assert_allclose(chance["x"], table.by_chance[order], rtol=1e-5)
-    np.testing.assert_allclose(found["x"] + others["x"], table.value[order], rtol=1e-5)
-    assert (found["y"], others["y"]) == ([0], list(range(1, 20)))
-    assert found["hovertext"][0].startswith("&lt;script&gt;alert(1)&lt;/script&gt;, =1<br>n = 1,500")
-    assert segments_figure(table)["layout"]["yaxis"]["ticktext"][0].startswith("&lt;script&gt;")
-
-
-def test_the_interactive_diagram_is_a_plotly_figure():
-    figure = truecal.plot.draw_interactive(RESULTS["5 bins"], scale="linear")
-    assert [trace.name for trace in figure.data][:3] == ["accepted", "predictions", "observed rate"]
-
-
 def test_the_verdict_tells_right_from_wrong():
     right = truecal.evaluate(*data(factor=1), metrics=["tce"], reference=50, random_state=0)
-    text, tone = verdict("right", right)
+    text, tone = describe_verdict("right", right)
     assert tone == "good"
     assert "no sign that they are wrong" in text
     wrong = truecal.evaluate(y, p, metrics=["tce"], reference=50, random_state=0)
-    text, tone = verdict(EVIL, wrong)
+    text, tone = describe_verdict(EVIL, wrong)
     assert tone == "bad"
     assert f"<b>{wrong['tce']:.1f} %</b> of the 4,000" in text
     assert "mostly too high" in text
     assert EVIL not in text
-    assert "was not examined" in verdict("m", truecal.evaluate(y, p))[0]
+    assert "was not examined" in describe_verdict("m", truecal.evaluate(y, p))[0]
 
 
 def test_the_file_is_replaced_only_when_complete(tmp_path, monkeypatch):
@@ -326,12 +206,12 @@ def test_the_switch_changes_the_axes(browser, page):
 
 def test_hovering_a_bin_shows_its_numbers(browser, page):
     open_page(browser, page)
-    browser.execute_script("Plotly.Fx.hover('diagram-1', [{curveNumber: 3, pointNumber: 4}])")
+    browser.execute_script("Plotly.Fx.hover('diagram-1', [{curveNumber: 2, pointNumber: 17}])")
     wait(browser, "document.querySelector('#diagram-1 .hovertext text') !== null")
     shown = browser.execute_script(
         "return Array.from(document.querySelectorAll('#diagram-1 .hovertext .line')).map(t => t.textContent)"
     )
-    assert "<br>".join(shown) == hover_texts(page[1][EVIL].bins)[4]
+    assert "\n".join(shown) == describe_each_bin(page[1][EVIL].bins)[4]
 
 
 def test_the_bins_sort_and_download(browser, page, tmp_path):
@@ -414,7 +294,7 @@ def texts(text, pattern):
 
 def test_a_single_models_verdict_is_said_once(tmp_path):
     result = truecal.evaluate(y, p, metrics=["tce"], reference=20, random_state=0)
-    said = verdict("mine", result)[0]
+    said = describe_verdict("mine", result)[0]
     assert truecal.report({"mine": result}, tmp_path / "a.html").read_text().count(said) == 1
     several = truecal.report({"mine": result, "other": result}, tmp_path / "b.html").read_text()
     assert several.count(said) == 1  # with its own diagrams; the top compares
@@ -448,7 +328,7 @@ def test_numbers_by_segment_and_window_have_units(tmp_path):
         for key in ("value", "by_chance"):
             assert first[key] == f"{getattr(found, key)[i]:.2f} %"
         for key in ("prevalence", "mean"):
-            assert first[key] == f"{100 * getattr(found, key)[i]:.4g} %"
+            assert first[key] == f"{100 * getattr(found, key)[i]:.3g} %"
     assert dict(heads)["low"] == "95 % interval from"  # the level by default
     gap = truecal.analysis.judge_segments(
         {("a",): truecal.Tally.from_arrays(y, p)}, Metric(Quantile(5), Gap()), random_state=0
@@ -504,7 +384,7 @@ def test_pictures_keep_their_height_when_the_window_changes(browser, page):
     browser.execute_script("document.getElementById('drift').scrollIntoView()")
     wait(browser, "document.querySelector('#drift .main-svg') !== null")
     drawn = "document.querySelector('#drift .main-svg').getBoundingClientRect()"
-    height = drift_figure(windows())["layout"]["height"]
+    height = make_figure("drift", windows())["layout"]["height"]
     assert browser.execute_script(f"return {drawn}.height") == height
     for width in (900, 1000):
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}

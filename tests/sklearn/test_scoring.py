@@ -87,3 +87,48 @@ def test_other_things_are_no_scorers():
 
 def test_scorers_travel_to_other_processes():
     assert pickle.loads(pickle.dumps(truecal.sklearn.tce_scorer)) == truecal.sklearn.tce_scorer
+
+
+@pytest.fixture
+def routing(need):
+    sklearn = need("sklearn")
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield need("sklearn.model_selection")
+
+
+def weighted(selection, model, x, y, weight):
+    """The scores of three folds with weights, each fold fitted without them."""
+    scores = []
+    for train, test in selection.StratifiedKFold(3).split(x, y):
+        p = model.fit(x[train], y[train]).predict_proba(x[test])[:, 1]
+        scores.append(-truecal.tce(y[test], p, sample_weight=weight[test]))
+    return scores
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "importance"])
+def test_weights_are_routed_to_the_scorer(need, routing, problem, name):
+    x, y = problem
+    model, weight = (
+        need("sklearn.linear_model").LogisticRegression().set_fit_request(sample_weight=False),
+        np.arange(len(y)) % 3,
+    )
+    scorer = truecal.sklearn.tce_scorer.set_score_request(sample_weight=True if name == "sample_weight" else name)
+    scoring = {"weighted": scorer, "plain": truecal.sklearn.tce_scorer.set_score_request(sample_weight=False)}
+    found = routing.cross_validate(model, x, y, scoring=scoring, cv=3, params={name: weight})
+    assert found["test_weighted"].tolist() == weighted(routing, model, x, y, weight)
+    assert found["test_plain"].tolist() == weighted(routing, model, x, y, np.ones_like(y))
+    assert found["test_weighted"].tolist() != found["test_plain"].tolist()
+    alone = routing.cross_validate(model, x, y, scoring=scorer, cv=3, params={name: weight})
+    assert alone["test_score"].tolist() == found["test_weighted"].tolist()
+
+
+def test_weights_that_nobody_asked_for_are_refused(need, routing, problem):
+    x, y = problem
+    model = need("sklearn.linear_model").LogisticRegression().set_fit_request(sample_weight=False)
+    with pytest.raises(ValueError, match="sample_weight.* not explicitly set as requested or not requested"):
+        routing.cross_validate(
+            model, x, y, scoring=truecal.sklearn.tce_scorer, cv=3, params={"sample_weight": np.ones(len(y))}
+        )
+    assert truecal.sklearn.tce_scorer.weight is None  # asking makes a new scorer
+    with pytest.raises(TypeError, match="sample_wieght"):
+        truecal.sklearn.tce_scorer.set_score_request(sample_wieght=True)

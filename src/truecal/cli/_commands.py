@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,11 +123,10 @@ def drift(args: Namespace) -> int:
     table = read_drift(args, data, name)
     tell_notes([table])
     if picture:
-        from truecal.plot import _drift_pictures as drift_pictures
-        from truecal.plot import need_matplotlib
+        from truecal.plot import save
 
-        need_matplotlib("matplotlib").use("Agg")
-        _save(drift_pictures.draw_drift(table), picture)
+        with naming(picture):
+            save(picture, "drift", table)
         note(f"wrote {picture}")
     answer(
         args,
@@ -141,7 +139,7 @@ def drift(args: Namespace) -> int:
 
 def report(args: Namespace) -> int:
     """One HTML page."""
-    from truecal.reporting import _reports as reports
+    from truecal.reporting import report
 
     refuse_computing(args)
     _need_time(args)
@@ -159,21 +157,22 @@ def report(args: Namespace) -> int:
                 note(f"the {what} on the page are those of {data.scores[0]}")
     tell_notes([*results.values(), *(found for found in (table, windows) if found is not None)])
     with naming(args.output):
-        reports.report(results, args.output, title=args.title, segments=table, drift=windows)
+        report(results, args.output, title=args.title, segments=table, drift=windows)
     return tell_files(args, [Path(args.output)])
 
 
 def plot(args: Namespace) -> int:
     """A picture."""
-    from truecal.plot import need_matplotlib
+    from truecal.plot import save
 
     refuse_computing(args)
     kind = args.kind or ("drift" if args.time else "segments" if args.by else None)
     if kind != "drift":
         _need_time(args)
     place = _picture_place(args.output or f"{kind or 'diagram'}.png", "output", "truecal plot")
-    need_matplotlib("matplotlib").use("Agg")
-    _save(_draw(args, kind), place)
+    name, data, options = _choose_picture(args, kind)
+    with naming(place):
+        save(place, name, data, **options)
     return tell_files(args, [place])
 
 
@@ -192,51 +191,29 @@ def _picture_place(place: str, option: str, prog: str) -> Path:
     return found
 
 
-def _save(drawn: Any, place: Path) -> None:
-    from truecal._writing import written
-
-    while isinstance(drawn, (list, tuple)):
-        drawn = drawn[0]
-    with naming(place), written(place) as draft:
-        drawn.get_figure(root=True).savefig(draft, format=place.suffix[1:].lower(), dpi=150)
-
-
-def _draw(args: Namespace, kind: str | None) -> Any:
-    from truecal.plot import _comparisons as comparisons
-    from truecal.plot import _plots as plots
-
+def _choose_picture(args: Namespace, kind: str | None) -> tuple[str, Any, dict[str, Any]]:
+    """The kind of the picture, what it shows, and its options."""
     if kind == "drift":
-        from truecal.plot import _drift_pictures as drift_pictures
-
         data = read_data(args, timed=True)
         if len(data.scores) > 1:
             raise UsageError(f"--kind drift draws one model; {len(data.scores)} are given", "truecal plot")
         table = read_drift(args, data)
         tell_notes([table])
-        return drift_pictures.draw_drift(table, title=args.title)
+        return kind, table, {"title": args.title}
     if kind == "segments":
         if not args.by:
             raise UsageError("`by` must name the columns that make segments", "truecal plot")
         found = next(iter(read_segments(args, read_data(args), "tce").values()))
         tell_notes([found])
-        return comparisons.draw_segments(found)
+        return kind, found, {}
     results, _ = read_results(args, None)
     tell_notes(results.values())
-    first = next(iter(results.values()))
     kind = kind or ("models" if len(results) > 1 else "test-based")
-    if kind == "models":
-        return comparisons.draw_models(results, scale=args.scale)
-    if kind == "metrics":
-        return comparisons.draw_metrics(results)
+    if kind in ("models", "metrics"):
+        return kind, results, {"scale": args.scale} if kind == "models" else {}
     if len(results) > 1:
         raise UsageError(f"--kind {kind} draws one model; {len(results)} are given", "truecal plot")
-    draw: dict[str, Callable[..., Any]] = {
-        "test-based": plots.draw_test_based,
-        "reliability": plots.draw_reliability,
-        "errors": plots.draw_errors,
-        "binnings": comparisons.draw_binnings,
-    }
-    return draw[kind](first, scale=args.scale, title=args.title)
+    return kind.replace("-", "_"), next(iter(results.values())), {"scale": args.scale, "title": args.title}
 
 
 def plan(args: Namespace) -> int:

@@ -4,14 +4,14 @@ A logit axis holds the middle 90 % of the predictions and every number of the bi
 0 or 1, could take most of the picture: where that saves a decade of odds or more, it is shown at the margin and
 counted, as exact zeros and ones are.
 
-Shared by the static and the interactive pictures, so that both show the same.
+Both renderers draw from this one axis.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -19,10 +19,7 @@ from truecal._errors import option
 from truecal.observations import Floats, Ints
 from truecal.results import DECADE, BinTable, Histogram, Outline, Result, Scores, from_decades, log_odds, spaced
 
-Figure = dict[str, Any]  # what plotly draws: traces and a layout
-Limits = Literal["linear", "logit"]
-# vermilion and blue are Okabe and Ito's; texts call vermilion orange-red, as people see it
-GREY, VERMILION, BLUE, DARK = "#9aa0a6", "#d55e00", "#0072b2", "#4a5058"
+Scale = Literal["linear", "logit"]
 TAIL = 0.05  # of the predictions, at either end, may lie beyond a logit axis
 LARGE = 0.01  # of the predictions: the mean of a bin so large is always on the axis
 MARGIN = 0.06  # of the axis, from the last prediction in its place to those at the margin
@@ -50,19 +47,14 @@ class Axis:
         """Where probabilities are drawn: inside the axis."""
         return np.clip(np.asarray(p, dtype=np.float64), self.low, self.high)
 
-    def at(self, p: Floats | float) -> Floats:
-        """The same in the axis' own units: log-odds on the logit scale."""
-        placed = self.place(p)
-        return np.asarray(np.log(placed) - np.log1p(-placed)) if self.logit else placed
-
     @property
     def limits(self) -> tuple[float, float]:
         """The ends of the axis, a little outside `low` and `high`."""
-        return limits(self.low, self.high, self.logit, 0.02)
+        return stretch(self.low, self.high, self.logit, 0.02)
 
 
 class Margin(NamedTuple):
-    """What is shown at one end of a logit axis: how many predictions, in words, and the rejected among them.
+    """What is shown at one end of a logit axis: how many predictions, in words, and the refuted among them.
 
     `bins` are those with such predictions; the bar for them goes from `left` to `right`.
     """
@@ -77,7 +69,7 @@ class Margin(NamedTuple):
     bins: Ints
 
 
-def limits(low: float, high: float, logit: bool, pad: float) -> tuple[float, float]:
+def stretch(low: float, high: float, logit: bool, pad: float) -> tuple[float, float]:
     """Two ends moved apart by a share of their distance on the scale."""
     ends = np.array([low, high])
     if logit:
@@ -88,17 +80,17 @@ def limits(low: float, high: float, logit: bool, pad: float) -> tuple[float, flo
     return first, last
 
 
-def choose_scale(results: Iterable[Result], metric: str | None, scale: Limits | None) -> bool:
+def choose_scale(results: Iterable[Result], metric: str | None, scale: Scale | None) -> bool:
     """Whether the axis is a logit one: as asked for, else where half of the bins lie below 0.05 or above 0.95."""
     if scale not in (None, "linear", "logit"):
         raise ValueError(f'{option("scale")} must be "linear", "logit" or None; it is {scale!r}.')
     if scale is not None:
         return scale == "logit"
-    middles = [float(np.nanmedian(table_of(result, metric).mean)) for result in results]
+    middles = [float(np.nanmedian(get_table(result, metric).mean)) for result in results]
     return any(middle < 0.05 or middle > 0.95 for middle in middles)
 
 
-def table_of(result: Result, metric: str | None) -> BinTable:
+def get_table(result: Result, metric: str | None) -> BinTable:
     """The bins of a metric, of the first one if none is named."""
     if metric is None:
         return result.bins
@@ -107,7 +99,7 @@ def table_of(result: Result, metric: str | None) -> BinTable:
     return result.tables[metric]
 
 
-def drawn_of(result: Result, metric: str | None, logit: bool) -> tuple[Scores, Histogram, Outline]:
+def get_shapes(result: Result, metric: str | None, logit: bool) -> tuple[Scores, Histogram, Outline]:
     """What a result carries for its pictures."""
     name = next(iter(result.tables)) if metric is None else metric
     if result.scores is None or name not in result.shapes:
@@ -118,7 +110,7 @@ def drawn_of(result: Result, metric: str | None, logit: bool) -> tuple[Scores, H
     return result.scores, result.scores.linear, shape.linear
 
 
-def violins_of(outline: Outline, axis: Axis) -> tuple[Ints, Floats, Floats]:
+def trace_violins(outline: Outline, axis: Axis) -> tuple[Ints, Floats, Floats]:
     """The bins that have a violin, and for each its heights on the axis and its widths there, 1 at the widest.
 
     Where a violin reaches beyond the axis it ends with the width it has there.
@@ -135,17 +127,17 @@ def violins_of(outline: Outline, axis: Axis) -> tuple[Ints, Floats, Floats]:
     return bins, np.clip(height, axis.first, axis.last), width
 
 
-def margins_of(result: Result, metric: str | None, axis: Axis) -> list[Margin]:
+def find_margins(result: Result, metric: str | None, axis: Axis) -> list[Margin]:
     """What is shown at the margins of an axis, the lower one first; nothing on a linear axis."""
     if not axis.logit:
         return []
-    table = table_of(result, metric)
-    scores, histogram, outline = drawn_of(result, metric, axis.logit)
+    table = get_table(result, metric)
+    scores, histogram, outline = get_shapes(result, metric, axis.logit)
     held = np.flatnonzero(table.n > 0)
     # what the cells do not count are exact zeros, which can only be too low, and exact ones, only too high
     too_low = int(table.n_too_low.sum() - outline.n_too_low.sum())
     too_high = int(table.n_too_high.sum() - outline.n_too_high.sum())
-    inner = limits(axis.low, axis.high, True, -0.5 * MARGIN)
+    inner = stretch(axis.low, axis.high, True, -0.5 * MARGIN)
     margins = []
     for exact, value, place, ends, cells, bins, sides, word in (
         (scores.zeros, 0, axis.low, (axis.low, inner[0]), histogram.edges[1:] <= axis.first,
@@ -156,27 +148,27 @@ def margins_of(result: Result, metric: str | None, axis: Axis) -> list[Margin]:
         beyond = int(histogram.n[cells].sum())
         if exact or beyond:
             words = [f"{exact:,} at {value}"] * (exact > 0) + [f"{beyond:,} {word}"] * (beyond > 0)
-            rejected = sides[0] + int(outline.n_too_low[cells].sum()), sides[1] + int(outline.n_too_high[cells].sum())
+            refuted = sides[0] + int(outline.n_too_low[cells].sum()), sides[1] + int(outline.n_too_high[cells].sum())
             owners = np.union1d(np.flatnonzero(bins), held[[-value]] if exact else [])
-            margins.append(Margin(place, *ends, exact + beyond, tuple(words), *rejected, owners.astype(np.int64)))
+            margins.append(Margin(place, *ends, exact + beyond, tuple(words), *refuted, owners.astype(np.int64)))
     return margins
 
 
-def counted_beyond(result: Result, name: str, axis: Axis) -> str:
+def describe_margins(result: Result, name: str, axis: Axis) -> str:
     """The predictions at the margins of an axis in words, for its title."""
-    words = [word for margin in margins_of(result, name, axis) for word in margin.words]
+    words = [word for margin in find_margins(result, name, axis) for word in margin.words]
     return f" (at the margins: {', '.join(words)})" if words else ""
 
 
-def fit_axis(results: Iterable[Result], metric: str | None, scale: Limits | None, wide: bool = True) -> Axis:
+def fit_axis(results: Iterable[Result], metric: str | None, scale: Scale | None, wide: bool = True) -> Axis:
     """The axis that holds all predictions and rates; with `wide` also what the tests accept."""
     results = list(results)
     logit = choose_scale(results, metric, scale)
     seen: list[Floats] = []
     whole: list[Floats] = []
     for result in results:
-        table = table_of(result, metric)
-        scores, histogram, outline = drawn_of(result, metric, logit)
+        table = get_table(result, metric)
+        scores, histogram, outline = get_shapes(result, metric, logit)
         seen.append(np.array([0.0] * (scores.zeros > 0) + [1.0] * (scores.ones > 0)))
         seen += [table.accepted_low, table.accepted_high] if wide else [table.rate_low, table.rate_high]
         seen += [table.rate, table.mean[table.n >= LARGE * result.n]]
@@ -185,26 +177,6 @@ def fit_axis(results: Iterable[Result], metric: str | None, scale: Limits | None
     values = np.concatenate(seen)
     values = values[np.isfinite(values)]
     return _logit_axis(values, np.concatenate(whole)) if logit else _linear_axis(values)
-
-
-def edge_ticks(table: BinTable, most: int) -> tuple[list[float], list[str]]:
-    """Where the edges of bins are between columns 1, 2, ..., and what to call them; at most about so many."""
-    edges = [*table.left.tolist(), float(table.right[-1])]
-    step = stride(len(edges), most)
-    shown = [i for i in range(0, len(edges), step) if i == 0 or len(edges) - 1 - i >= step] + [len(edges) - 1]
-    return [i + 0.5 for i in shown], [short(edges[i]) for i in shown]
-
-
-def stride(count: int, most: int) -> int:
-    """Every how manieth of so many things to name, to name at most so many."""
-    return next(
-        step for step in (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, count) if count <= step * most or step == count
-    )
-
-
-def rounded(values: Floats) -> list[float | None]:
-    """Numbers with six digits, enough for a screen; None for NaN."""
-    return [None if np.isnan(value) else float(f"{value:.6g}") for value in np.asarray(values).tolist()]
 
 
 def _bulk(histogram: Histogram) -> Floats:
@@ -244,7 +216,7 @@ def _logit_axis(values: Floats, whole: Floats) -> Axis:
     if ends[1] - ends[0] < 0.5:
         ends += np.array([-0.2, 0.2])
     low, high = from_decades(ends).tolist()
-    start, end = limits(low, high, True, MARGIN)
+    start, end = stretch(low, high, True, MARGIN)
     start = start if beyond[0] or (values == 0).any() else low
     end = end if beyond[1] or (values == 1).any() else high
     taken = [p for p, free in ((start, low), (end, high)) if p != free]
@@ -254,7 +226,7 @@ def _logit_axis(values: Floats, whole: Floats) -> Axis:
         if low <= tick <= high and all(abs(log_odds(tick) - log_odds(other)) > apart for other in [*kept, *taken]):
             kept.append(tick)
     kept.sort()
-    labels = [short(tick) for tick in kept]
+    labels = [format_probability(tick) for tick in kept]
     if start < low:
         kept, labels = [start, *kept], [f"<{_decade(low)}" if beyond[0] else "0", *labels]
     if end > high:
@@ -262,13 +234,13 @@ def _logit_axis(values: Floats, whole: Floats) -> Axis:
     return Axis(True, start, end, low, high, tuple(kept), tuple(labels))
 
 
-def short(p: float) -> str:
+def format_probability(p: float) -> str:
     """A probability as a tick says it, near 0 and near 1 alike."""
     if 1 - 0.99e-4 < p < 1:
-        return f"1-{short(1 - p)}"
+        return f"1-{format_probability(1 - p)}"
     return f"{p:.{3 if p < 0.99 else 4}g}".replace("e-0", "e-")
 
 
 def _decade(p: float) -> str:
     """A probability whose odds are a power of ten, as if it were that power itself."""
-    return short(float(f"{p:.2g}") if p < 0.5 else 1 - float(f"{1 - p:.2g}"))
+    return format_probability(float(f"{p:.2g}") if p < 0.5 else 1 - float(f"{1 - p:.2g}"))

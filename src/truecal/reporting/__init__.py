@@ -1,3 +1,3 @@
 """One HTML page of results."""
 
-from truecal.reporting._reports import report as report
+from truecal.reporting._report import report as report

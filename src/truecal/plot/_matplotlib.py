@@ -1,0 +1,361 @@
+"""Pictures by matplotlib: the public functions, and how each mark is drawn.
+
+A picture of several panels turns the axes it is given into an empty frame and draws inside it. The user's rcParams are
+never changed.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from truecal._errors import option
+from truecal._writing import written
+from truecal.observations import Floats
+from truecal.plot._axis import Scale
+from truecal.plot._pictures import (
+    DARK,
+    Bars,
+    Lines,
+    Mark,
+    Note,
+    Panel,
+    Picture,
+    Points,
+    Ruler,
+    Spans,
+    make_picture,
+)
+from truecal.results import DriftTable, GroupTable, Result
+
+
+class DiagramAxes(NamedTuple):
+    """The axes of a diagram: the diagram itself, the bins' sizes below it, all predictions at its right."""
+
+    main: Any
+    sizes: Any
+    histogram: Any
+
+
+class DriftAxes(NamedTuple):
+    """The axes of a drift picture."""
+
+    value: Any
+    prevalence: Any
+
+
+def test_based(
+    result: Result,
+    metric: str | None = None,
+    *,
+    scale: Scale | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> DiagramAxes:
+    """Draw the test-based reliability diagram of a metric's bins, the first metric's by default.
+
+    For each bin a violin of its predictions, the observed rate as an orange-red line and the predictions that the
+    test accepts as a band: what lies outside the band is refuted. Below, the bins' sizes in grey with the refuted
+    predictions in orange-red; at the right all predictions.
+
+    Parameters
+    ----------
+    scale : "linear" or "logit", optional
+        Of the probabilities; by default logit where half of the bins lie below 0.05 or above 0.95. Exact zeros and
+        ones are shown at the margins of a logit axis and counted.
+    title : str, optional
+        A line above the numbers.
+    ax : matplotlib axes, optional
+        Where to draw; a figure of its own by default.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> result = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
+    >>> axes = truecal.plot.test_based(result)  # doctest: +SKIP
+    """
+    return DiagramAxes(*draw(make_picture("test_based", result, metric, scale=scale, title=title), ax))
+
+
+def reliability(
+    result: Result,
+    metric: str | None = None,
+    *,
+    scale: Scale | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> DiagramAxes:
+    """Draw the standard reliability diagram of a metric's bins: observed rate against mean prediction.
+
+    Bars are exact (Clopper-Pearson) intervals of the rates. The bins are those of the metric: "ece" for equal widths
+    (the default where the result has them), "ace" for equal sizes. Empty bins are not drawn.
+    """
+    return DiagramAxes(*draw(make_picture("reliability", result, metric, scale=scale, title=title), ax))
+
+
+def errors(
+    result: Result,
+    metric: str | None = None,
+    *,
+    scale: Scale | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw where the predictions are wrong: along the score axis, the share refuted as too high (orange-red, upwards)
+    and as too low (blue, downwards), over all predictions in grey. What lies beyond a logit axis has bars of its own at
+    the margins, with its count."""
+    return draw(make_picture("errors", result, metric, scale=scale, title=title), ax)[0]
+
+
+def models(
+    results: Mapping[str, Result], metric: str | None = None, *, scale: Scale | None = None, ax: Any = None
+) -> list[DiagramAxes]:
+    """Draw the test-based reliability diagrams of several models side by side, on one probability axis."""
+    parts = draw(make_picture("models", results, metric, scale=scale), ax)
+    return [DiagramAxes(*parts[i : i + 3]) for i in range(0, len(parts), 3)]
+
+
+def metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None, *, ax: Any = None) -> list[Any]:
+    """Draw the metrics of several models: values as dots, intervals as lines, and as grey bars what chance alone would
+    give. Refuted shares, gaps and largest gaps have a panel each."""
+    return draw(make_picture("metrics", results, metrics), ax)
+
+
+def segments(table: GroupTable, *, worst: int = 20, ax: Any = None) -> Any:
+    """Draw the segments that exceed chance most, the largest excess first.
+
+    Dots are values, grey bars what chance alone would give. Orange-red dots have an adjusted p-value of at most
+    0.05.
+    """
+    return draw(make_picture("segments", table, worst=worst), ax)[0]
+
+
+def binnings(
+    result: Result,
+    metrics: Iterable[str] | None = None,
+    *,
+    scale: Scale | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> list[Any]:
+    """Draw the binnings of a result under each other: edges dotted, sizes grey, rates orange-red, along the score axis.
+
+    `metrics` name whose bins; by default each binning of the result once.
+    """
+    return draw(make_picture("binnings", result, metrics, scale=scale, title=title), ax)
+
+
+def drift(table: DriftTable, *, title: str | None = None, ax: Any = None) -> DriftAxes:
+    """Draw the metric of each window with its interval and what chance gives, and below it prevalence and mean
+    prediction.
+
+    Orange-red triangles are alarms: predictions further off than chance explains. Crosses are windows too small to
+    tell. Blue diamonds are windows whose prevalence differs from that of the others together. Hatched windows have
+    labels that are not complete.
+    """
+    return DriftAxes(*draw(make_picture("drift", table, title=title), ax))
+
+
+def save(path: str | os.PathLike[str], kind: str, *data: Any, dpi: float = 150, **options: Any) -> Path:
+    """Draw a picture into a file, whole or not at all; its ending says in which format. No window is opened.
+
+    `kind` is the name of a function that draws, such as "test_based"; the rest is what that function takes.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> result = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
+    >>> truecal.plot.save("diagram.png", "test_based", result, scale="logit")  # doctest: +SKIP
+    """
+    place = Path(path)
+    formats = _load("matplotlib.backend_bases").FigureCanvasBase.get_supported_filetypes()
+    if place.suffix[1:].lower() not in formats:
+        raise ValueError(f"{option('path')} must end in .{', .'.join(formats)}; it is {os.fspath(path)!r}.")
+    figure = _draw_detached(make_picture(kind, *data, **options))
+    with written(place) as draft:
+        figure.savefig(draft, format=place.suffix[1:].lower(), dpi=dpi)
+    return place
+
+
+def inline_diagram(result: Result) -> str:
+    """The test-based diagram as an HTML image, for notebooks; nothing where it cannot be drawn."""
+    if result.scores is None:
+        return ""
+    try:
+        figure = _draw_detached(make_picture("test_based", result), (7, 5.2))
+    except ImportError:
+        return ""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=80)
+    data = base64.b64encode(stream.getvalue()).decode()
+    return f'<img alt="Test-based reliability diagram" src="data:image/png;base64,{data}">'
+
+
+def draw(picture: Picture, ax: Any = None) -> list[Any]:
+    """Draw a picture, and return the axes of its panels."""
+    if ax is None:
+        ax = _load("matplotlib.pyplot").subplots(figsize=picture.size, layout="constrained")[1]
+    if len(picture.panels) > 1:
+        ax.set_axis_off()
+    # before the layout is known: the share of the figure, without what labels take
+    inches = ax.get_figure(root=True).get_size_inches()[0] * ax.get_position().width / 0.775 - 0.9
+    axes = []
+    for i, panel in enumerate(picture.panels):
+        part = ax if len(picture.panels) == 1 else ax.inset_axes(panel.place)
+        axes.append(part)
+        _draw_panel(part, panel, inches * panel.place[2], picture.title if i == 0 else "")
+    for part, panel in zip(axes, picture.panels, strict=True):
+        for name, ruler, side in (("x", panel.x, "bottom"), ("y", panel.y, "left")):
+            if not ruler.named:
+                mate = next(j for j, other in enumerate(picture.panels) if _is_mate(panel, other, name))
+                getattr(part, f"share{name}")(axes[mate])
+                part.tick_params(axis=name, **{f"label{side}": False})
+                getattr(part, f"{name}axis").get_offset_text().set_visible(False)
+    return axes
+
+
+def _draw_detached(picture: Picture, size: tuple[float, float] | None = None) -> Any:
+    """Draw a picture into a figure that no window knows, and return the figure."""
+    figure = _load("matplotlib.figure").Figure(figsize=size or picture.size, layout="constrained")
+    draw(picture, figure.subplots())
+    return figure
+
+
+def _load(module: str) -> Any:
+    """A module of matplotlib, or an error that says how to get it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError("Diagrams need matplotlib: pip install 'truecal[plot]'") from error
+
+
+def _is_mate(panel: Panel, other: Panel, name: str) -> bool:
+    """Whether a panel has the labels of another's axis: the one in the same column or row."""
+    i = "xy".index(name)
+    ruler: Ruler = getattr(other, name)
+    return ruler.named and (panel.place[i], panel.place[i + 2]) == (other.place[i], other.place[i + 2])
+
+
+def _draw_panel(part: Any, panel: Panel, inches: float, title: str) -> None:
+    _rule(part, "x", panel.x, inches)
+    _rule(part, "y", panel.y, inches)
+    shown = [_draw_mark(part, mark, panel.x, i) for i, mark in enumerate(panel.marks)]
+    if panel.behind:
+        ruler, marks = panel.behind
+        back = part.inset_axes((0, 0, 1, 1), zorder=0, sharex=part)
+        back.xaxis.set_visible(False)
+        back.patch.set_visible(False)
+        back.yaxis.tick_right()
+        back.yaxis.set_label_position("right")
+        _rule(back, "y", ruler, inches)
+        shown += [_draw_mark(back, mark, panel.x, i) for i, mark in enumerate(marks)]
+    else:
+        part.spines[["top", "right"]].set_visible(False)
+    labels = {artist.get_label(): artist for artist in shown if artist and artist.get_label()[:1] not in ("", "_")}
+    lines = 0
+    if panel.legend and labels:
+        style = {"frameon": False, "fontsize": "small", "borderpad": 0}
+        if panel.legend == "above":
+            lines = -(-len(labels) // 3)
+            part.legend(labels.values(), labels, loc="lower left", bbox_to_anchor=(0, 1), ncols=3, **style)
+        else:
+            part.legend(labels.values(), labels, loc="upper left", bbox_to_anchor=(1, 0.8), handlelength=1, **style)
+    words = "\n".join(filter(None, [title, panel.title]))
+    if inches <= 5:
+        words = words.replace("   ", "\n", 1)
+    if words:
+        part.set_title(_plain(words), loc="left", fontsize="medium", pad=6 + 16 * lines)
+
+
+def _rule(part: Any, name: str, ruler: Ruler, inches: float) -> None:
+    """Scale, limits, ticks and title of an axis."""
+    ticker, line = _load("matplotlib.ticker"), getattr(part, f"{name}axis")
+    if ruler.kind == "logit":
+        part.set(**{f"{name}scale": "logit"})
+    part.set(**{f"{name}lim": _place(ruler, np.array(ruler.limits))})
+    if ruler.ticks is not None:
+        ticks, labels, turned = ruler.fit(inches)
+        line.set_major_locator(ticker.FixedLocator(_place(ruler, np.array(ticks))))
+        line.set_major_formatter(ticker.FixedFormatter([_plain(label) for label in labels]))
+        line.set_minor_locator(ticker.NullLocator())
+        part.tick_params(axis=name, labelrotation=90 * turned, labelsize="small" if ruler.room else None)
+    elif ruler.kind == "date":
+        dates = _load("matplotlib.dates")
+        locator = dates.AutoDateLocator(minticks=3, maxticks=9)
+        line.set_major_locator(locator)
+        line.set_major_formatter(dates.ConciseDateFormatter(locator))
+    elif ruler.kind == "count":
+        line.set_major_locator(ticker.MaxNLocator(ruler.most, integer=True, prune="lower" if ruler.most == 1 else None))
+        line.set_major_formatter(ticker.FuncFormatter(_format_count))
+    if ruler.grid:
+        part.grid(axis=name, alpha=0.3)
+    look = {"color": ruler.colour} if ruler.colour else {}
+    line.set_label_text(ruler.title, fontsize="small" if ruler.most == 1 else None, **look)
+
+
+def _draw_mark(part: Any, mark: Mark, x: Ruler, order: int) -> Any:
+    """Draw a mark over those before it, and return its artist."""
+    if isinstance(mark, Note):
+        across, up = mark.align
+        shift = {"left": 4, "right": -4}[across], {"bottom": 3, "center": 0, "top": -3}[up]
+        at: dict[str, Any] = {"textcoords": "offset points", "ha": across, "va": up, "fontsize": "small"}
+        return part.annotate(_plain(mark.text), (mark.x, mark.y), shift, zorder=9, **at)
+    style: dict[str, Any] = {"label": _plain(mark.label), "zorder": 2 + 0.01 * order}
+    if isinstance(mark, Points):
+        style |= {"color": mark.colour, "marker": mark.marker, "markersize": mark.size, "linestyle": "none"}
+        style |= {"markeredgewidth": 1.8} if mark.marker == "x" else {}
+        return part.plot(_place(x, mark.x), mark.y, **style)[0]
+    if isinstance(mark, Spans):
+        fill = {"facecolor": mark.colour, "edgecolor": DARK, "alpha": 0.25, "hatch": "///", "linewidth": 0}
+        style["zorder"] = 1
+        for i, ends in enumerate(zip(_place(x, mark.left), _place(x, mark.right), strict=True)):
+            span = part.axvspan(*ends, **fill, **style | ({"label": "_"} if i else {}))
+        return next(patch for patch in part.patches if patch.get_label() == style["label"]) if mark.label else span
+    collections = _load("matplotlib.collections")
+    if isinstance(mark, Lines):
+        rows = [np.stack([_place(x, a), b], 1) for a, b in zip(mark.x, mark.y, strict=True)]
+        look = {"colors": mark.colour, "alpha": mark.alpha, "linewidths": mark.width, "linestyles": mark.dash}
+        return part.add_collection(collections.LineCollection(rows, **look, **style), autolim=False)
+    if isinstance(mark, Bars):
+        rows = list(_outline_bars(mark))
+        edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.5}
+        edge = edge if mark.edge else {"linewidth": 0, "antialiased": False}  # no seams
+    else:
+        rows = [np.stack([_place(x, a), b], 1) for a, b in zip(mark.x, mark.y, strict=True)]
+        edge = {"edgecolor": mark.colour if mark.width else "none", "linewidth": mark.width}
+    shapes = collections.PolyCollection(rows, facecolor=mark.colour, alpha=mark.alpha, **edge, **style)
+    return part.add_collection(shapes, autolim=False)
+
+
+def _outline_bars(mark: Bars) -> Floats:
+    """The corners of bars, of shape (bars, 4, 2)."""
+    nothing = np.zeros(len(mark.height))
+    along = np.stack([mark.left, mark.right, mark.right, mark.left], 1)
+    up = np.stack([nothing, nothing, mark.height, mark.height], 1)
+    return np.stack([up, along] if mark.flat else [along, up], 2)
+
+
+def _place(ruler: Ruler, values: Floats) -> Floats:
+    """Positions on an axis; dates in matplotlib's days, which begin where the user says."""
+    if ruler.kind != "date":
+        return values
+    return np.asarray(values + _load("matplotlib.dates").date2num(np.datetime64("1970-01-01")))
+
+
+def _plain(text: str) -> str:
+    """Text with dollar signs that stay dollar signs."""
+    return text.replace("$", r"\$")
+
+
+def _format_count(n: float, _: int = 0) -> str:
+    """A number of predictions on a tick."""
+    if n >= 1e6:
+        return f"{n / 1e6:g}M"
+    return f"{n / 1e3:g}k" if n >= 1e4 else f"{n:,.0f}"

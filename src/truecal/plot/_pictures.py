@@ -1,0 +1,685 @@
+"""Each picture once: panels with axes and marks, read from results and tables. Nothing is computed and nothing drawn.
+
+`_matplotlib` and `_plotly` draw any of these pictures. Positions on a logit axis are probabilities, on an axis of dates
+days since 1970; texts are plain, with a line break for a new line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from truecal._errors import did_you_mean, option
+from truecal.metrics import Mean, PNorm, format_name
+from truecal.observations import Bools, Floats, Ints
+from truecal.plot._axis import (
+    Axis,
+    Scale,
+    describe_margins,
+    find_margins,
+    fit_axis,
+    format_probability,
+    get_shapes,
+    get_table,
+    trace_violins,
+)
+from truecal.results import (
+    INCOMPLETE,
+    TOO_SMALL,
+    BinTable,
+    DriftTable,
+    GroupTable,
+    Result,
+)
+
+# Okabe and Ito's colours, which the colour-blind can tell apart; texts call vermilion orange-red, as people see it
+VERMILION, BLUE, SKY = "#d55e00", "#0072b2", "#56b4e9"
+COLOURS = [BLUE, VERMILION, "#009e73", "#cc79a7", "#e69f00", SKY, "#000000"]
+GREY, DARK = "#9aa0a6", "#4a5058"
+MARKERS = "osD^vP"
+MAIN = (0.0, 0.36, 0.82, 0.64)  # where the main panel of a diagram is
+MANY = 60  # bins: beyond, they have no gaps and edges
+MANY_WINDOWS = 80  # beyond, dots are small
+FEW_WINDOWS = 8  # up to here each is labelled
+Rows: TypeAlias = Sequence[Floats] | Floats  # of the positions of several shapes, one a row
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Areas:
+    """Filled outlines; `width` is that of their edges."""
+
+    x: Rows
+    y: Rows
+    colour: str
+    label: str = ""
+    alpha: float = 1.0
+    width: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bars:
+    """Bars from 0 to `height` between `left` and `right`; `flat` ones lie on their side. `texts` show on hovering."""
+
+    left: Floats
+    right: Floats
+    height: Floats | Ints
+    colour: str
+    label: str = ""
+    alpha: float = 1.0
+    flat: bool = False
+    edge: bool = False
+    texts: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """Lines that are not joined, with a text each or none."""
+
+    x: Rows
+    y: Rows
+    colour: str
+    label: str = ""
+    alpha: float = 1.0
+    width: float = 1.5
+    dash: Literal["-", "--", ":"] = "-"
+    texts: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """Markers of one kind, named as in matplotlib."""
+
+    x: Floats
+    y: Floats
+    colour: str
+    label: str = ""
+    marker: str = "o"
+    size: float = 6.0
+    texts: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spans:
+    """Hatched stretches of the x axis, over the height of the panel."""
+
+    left: Floats
+    right: Floats
+    colour: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A text at a place, which is its corner or end on the side of `align`."""
+
+    text: str
+    x: float
+    y: float
+    align: tuple[Literal["left", "right"], Literal["bottom", "center", "top"]]
+
+
+Mark = Areas | Bars | Lines | Points | Spans | Note  # a label that begins with _ is not in the legend
+
+
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """An axis of a panel.
+
+    Without `ticks` the renderer finds its own, about `most` of them. With `room`, the inches that a label takes, only
+    those ticks are shown for which there is room. An axis that is not `named` has the labels of its neighbour.
+    """
+
+    limits: tuple[float, float]
+    title: str = ""
+    ticks: tuple[float, ...] | None = None
+    labels: tuple[str, ...] = ()
+    kind: Literal["linear", "logit", "date", "count"] = "linear"
+    room: float = 0.0
+    most: int = 5
+    named: bool = True
+    grid: bool = False
+    colour: str | None = None
+
+    @classmethod
+    def of(cls, axis: Axis, title: str = "", **options: Any) -> Ruler:
+        """The ruler of a probability axis."""
+        title += ", logit scale" * (axis.logit and bool(title))
+        kind: Any = "logit" if axis.logit else "linear"
+        return cls(axis.limits, title, axis.ticks, axis.labels, kind, **options)
+
+    def fit(self, inches: float) -> tuple[list[float], list[str], bool]:
+        """The ticks and labels for which there is room, the last one among them; and whether labels are turned."""
+        ticks, labels = self.ticks or (), self.labels
+        if not self.room:
+            return list(ticks), list(labels), False
+        count, most = len(ticks), max(3, int(inches / self.room))
+        steps = (1, 2, 5, 10, 20, 25, 50, 100, 200, 500)
+        step = next((step for step in steps if count <= step * most), count)
+        shown = [i for i in range(0, count, step) if i == 0 or count - 1 - i >= 0.7 * step]
+        shown += [count - 1] * (shown[-1] < count - 1)
+        names = [labels[i] for i in shown]
+        return [ticks[i] for i in shown], names, 0.09 * sum(map(len, names)) > inches
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Marks on two axes. `place` is left, bottom, width and height as shares of the picture; `behind` has marks on a
+    vertical axis of its own, at the right, or nowhere if it has no title."""
+
+    x: Ruler
+    y: Ruler
+    marks: tuple[Mark, ...]
+    place: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
+    title: str = ""
+    legend: Literal["above", "beside", ""] = ""
+    behind: tuple[Ruler, tuple[Mark, ...]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Panels, a title above them, and the size in inches; hovering shows the marks at one x or the closest."""
+
+    panels: tuple[Panel, ...]
+    size: tuple[float, float]
+    title: str = ""
+    hover: Literal["x", "closest"] = "closest"
+
+
+def picture_test_based(
+    result: Result,
+    metric: str | None = None,
+    *,
+    scale: Scale | None = None,
+    title: str | None = None,
+    axis: Axis | None = None,
+) -> Picture:
+    """Bands, violins and rates of the bins; below their sizes, at the right all predictions."""
+    table = get_table(result, metric)
+    axis = fit_axis([result], metric, scale) if axis is None else axis
+    heading = _join(title, describe(result, metric))
+    many, held = len(table) > MANY, np.flatnonzero(table.n > 0)
+    half = np.float64(0.5 if many else 0.45)
+    left, right = held + (1 - half), held + (1 + half)
+    low, high, rate = (axis.place(c[held]) for c in (table.accepted_low, table.accepted_high, table.rate))
+    inner, heights, width = trace_violins(get_shapes(result, metric, axis.logit)[2], axis)
+    middle, reach = inner[:, None] + 1, (0.5 if many else 0.36) * width
+    x = np.concatenate([middle - reach, (middle + reach)[:, ::-1]], 1)
+    texts = [text for text, n in zip(describe_each_bin(table), table.n, strict=True) if n]
+    marks: list[Mark] = [
+        Areas(_stack(left, right, right, left), _stack(low, low, high, high), BLUE, "accepted by the test", 0.25),
+        Areas(x, np.concatenate([heights, heights[:, ::-1]], 1), DARK, "predictions", 0.75, 0.3 if many else 1.2),
+        Lines(*_flat(left, right, rate), VERMILION, "observed rate", 1, 1.5 if many else 2.5, texts=texts),
+    ]
+    for margin in find_margins(result, metric, axis):
+        place = np.full(len(margin.bins), margin.place)
+        marks.append(Points(margin.bins.astype(np.float64) + 1, place, DARK, "_beyond", "D", 2 if many else 5))
+    columns, edges = np.arange(len(table) + 1.0), [*table.left.tolist(), float(table.right[-1])]
+    span = 0.5, len(table) + 0.5
+    numbers = Ruler(span, "", tuple(columns), tuple(str(i) for i in range(len(table) + 1)), room=0.3)
+    names = tuple(format_probability(p) for p in edges)
+    below = Ruler(span, "bins, by their edges", tuple(columns + 0.5), names, room=0.2)
+    main = Panel(numbers, Ruler.of(axis, "probability"), tuple(marks), MAIN, legend="above")
+    sizes = _stack_sizes(result, metric, (columns[1:] - half, columns[1:] + half), below)
+    return Picture((main, sizes, _stand_beside(result, metric, axis, main.y)), (8, 6), heading, "x")
+
+
+def picture_reliability(
+    result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
+) -> Picture:
+    """Observed rates with exact intervals against mean predictions; sizes and all predictions as in `test_based`."""
+    metric = ("ece" if "ece" in result.tables else None) if metric is None else metric
+    table = get_table(result, metric)
+    axis = fit_axis([result], metric, scale, wide=False)
+    held = np.flatnonzero(table.n > 0)
+    small = len(held) > MANY
+    x, y, low, high = (axis.place(c[held]) for c in (table.mean, table.rate, table.rate_low, table.rate_high))
+    ends, texts = np.array([axis.limits]), describe_each_bin(table)
+    marks: tuple[Mark, ...] = (
+        Lines(ends, ends, GREY, "perfect", 1, 1, "--"),
+        Lines(*_upright(x, low, high), DARK, "exact interval", *((0.35, 0.8) if small else ())),
+        Points(x, y, VERMILION, "observed rate", size=3 if small else 6, texts=[texts[i] for i in held]),
+    )
+    below = Ruler.of(axis, "mean prediction")
+    main = Panel(replace(below, title="", named=False), Ruler.of(axis, "observed rate"), marks, MAIN, legend="above")
+    sizes = _stack_sizes(result, metric, (axis.place(table.left), axis.place(table.right)), below)
+    panels = main, sizes, _stand_beside(result, metric, axis, main.y)
+    return Picture(panels, (8, 6), _join(title, describe(result, metric)))
+
+
+def _stack_sizes(result: Result, metric: str | None, ends: tuple[Floats, Floats], x: Ruler) -> Panel:
+    """The sizes of bins, and before them what is refuted."""
+    table = get_table(result, metric)
+    edge = len(table) <= MANY
+    marks = (
+        Bars(*ends, table.n, GREY, "size", edge=edge, texts=describe_each_bin(table)),
+        Bars(*ends, table.n_refuted, VERMILION, "refuted", edge=edge),
+    )
+    y = Ruler((0, 1.08 * table.n.max()), "predictions", kind="count", most=3)
+    return Panel(x, y, marks, (0, 0, 0.82, 0.27), legend="beside")
+
+
+def _stand_beside(result: Result, metric: str | None, axis: Axis, y: Ruler) -> Panel:
+    """All predictions, and how many are beyond the axis."""
+    histogram, margins = get_shapes(result, metric, axis.logit)[1], find_margins(result, metric, axis)
+    edges = np.clip(histogram.edges, axis.first, axis.last)
+    most = 1.05 * max(1, int(histogram.n.max()), *(margin.n for margin in margins))
+    cells = [f"{text}: {n:,}" for text, n in zip(_describe_cells(histogram.edges), histogram.n.tolist(), strict=True)]
+    marks: list[Mark] = [Bars(edges[:-1], edges[1:], histogram.n, GREY, "_all predictions", flat=True, texts=cells)]
+    for margin in margins:
+        bar, place = np.array([0.0, margin.n]), np.full(2, margin.place)
+        marks.append(Lines([bar], [place], DARK, "_beyond", width=4, texts=[", ".join(margin.words)]))
+        side: Literal["bottom", "top"] = "bottom" if margin.place == axis.low else "top"
+        marks.append(Note("\n".join(margin.words), most, margin.place, ("right", side)))
+    x = Ruler((0, most), "all", kind="count", most=1)
+    return Panel(x, replace(y, title="", named=False), tuple(marks), (0.835, MAIN[1], 0.165, MAIN[3]))
+
+
+def picture_models(results: Mapping[str, Result], metric: str | None = None, *, scale: Scale | None = None) -> Picture:
+    """The test-based diagrams of several models side by side, on one probability axis."""
+    named = check_models(results)
+    axis = fit_axis(named.values(), metric, scale)
+    columns = min(len(named), 3)
+    lines = -(-len(named) // columns)
+    panels: list[Panel] = []
+    for i, (name, result) in enumerate(named.items()):
+        one = picture_test_based(result, metric, title=name, axis=axis)
+        row, column = divmod(i, columns)
+        # of each cell 0.13 at the left, 0.16 below and 0.19 above are left free for labels, titles and legends
+        corner, shape = ((column + 0.13) / columns, 1 - (row + 0.84) / lines), (0.84 / columns, 0.65 / lines)
+        for j, panel in enumerate(one.panels):
+            left, bottom, width, height = panel.place
+            place = (
+                corner[0] + left * shape[0],
+                corner[1] + bottom * shape[1],
+                width * shape[0],
+                height * shape[1],
+            )
+            panels.append(replace(panel, place=place, title=one.title if j == 0 else ""))
+    return Picture(tuple(panels), (5.6 * columns, 5.6 * lines), hover="x")
+
+
+def picture_errors(
+    result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
+) -> Picture:
+    """Along the score axis, the shares refuted as too high and as too low, over all predictions."""
+    axis = fit_axis([result], metric, scale)
+    _, histogram, outline = get_shapes(result, metric, axis.logit)
+    margins = find_margins(result, metric, axis)
+    edges = np.clip(histogram.edges, axis.first, axis.last)
+    left = np.append(edges[:-1], [margin.left for margin in margins])
+    right = np.append(edges[1:], [margin.right for margin in margins])
+    n = np.append(histogram.n, [margin.n for margin in margins]).astype(np.int64)
+    where = _describe_cells(histogram.edges)
+    where += ["predictions beyond the axis: " + ", ".join(margin.words) for margin in margins]
+    marks: list[Mark] = []
+    for name, colour, sign, cells, ends in (
+        ("too high", VERMILION, 100, outline.n_too_high, [margin.n_too_high for margin in margins]),
+        ("too low", BLUE, -100, outline.n_too_low, [margin.n_too_low for margin in margins]),
+    ):
+        count = np.append(cells, ends).astype(np.int64)
+        texts = [
+            f"{place}\n{part:,} of {whole:,} refuted as {name}"
+            for place, part, whole in zip(where, count.tolist(), n.tolist(), strict=True)
+        ]
+        shares = sign * count / np.maximum(n, 1)
+        marks.append(Bars(left, right, shares, colour, f"refuted: prediction {name}", texts=texts))
+    span = axis.limits
+    marks.append(Lines([np.array(span)], [np.zeros(2)], DARK, "_zero", width=0.8))
+    for margin in margins:
+        last = margin.place == axis.high
+        marks.append(Note(", ".join(margin.words), span[last], 110, ("right" if last else "left", "center")))
+    top = 1.2 * max(1, int(n.max()))
+    behind = Ruler((-top, top), ticks=()), (Bars(left, right, n, GREY, "all predictions (number)", alpha=0.35),)
+    y = Ruler((-120, 120), "share refuted", (-100, -50, 0, 50, 100), ("100 %", "50 %", "0", "50 %", "100 %"))
+    panel = Panel(Ruler.of(axis, "prediction"), y, tuple(marks), legend="above", behind=behind)
+    return Picture((panel,), (8, 3.6), _join(title, describe(result, metric)))
+
+
+def picture_binnings(
+    result: Result,
+    metrics: Iterable[str] | None = None,
+    *,
+    scale: Scale | None = None,
+    title: str | None = None,
+) -> Picture:
+    """The binnings of a result under each other: edges, sizes and rates along the score axis."""
+    names = list_binnings(result) if metrics is None else list(metrics)
+    axis = fit_axis([result], None, scale)
+    panels = []
+    for i, name in enumerate(names):
+        table, last = get_table(result, name), i == len(names) - 1
+        left, right, rate = axis.place(table.left), axis.place(table.right), axis.place(table.rate)
+        held = np.flatnonzero(table.n > 0)
+        edges = np.append(left, right[-1])
+        marks: tuple[Mark, ...] = (
+            Lines(*_upright(edges, *np.tile(axis.limits, (len(edges), 1)).T), DARK, "edges", 1, 0.8, ":"),
+            Lines(*_flat(left[held], right[held], rate[held]), VERMILION, "observed rate", width=2),
+        )
+        sizes = Bars(left, right, table.n, GREY, "size", alpha=0.5, texts=describe_each_bin(table))
+        behind = Ruler((0, 1.1 * table.n.max()), "predictions", kind="count", most=2, colour=DARK), (sizes,)
+        label = Ruler.of(axis, "prediction").title + describe_margins(result, name, axis) if last else ""
+        x, y = replace(Ruler.of(axis), title=label, named=last), Ruler.of(axis)
+        y = replace(y, title="rate", ticks=axis.ticks[::2], labels=axis.labels[::2], colour=VERMILION)
+        heading = f"{result.metrics[name].bins} ({len(held):,} not empty)"
+        place = 0.0, 1 - (i + 0.95) / len(names), 1.0, 0.73 / len(names)
+        panels.append(Panel(x, y, marks, place, heading, "above" if i == 0 else "", behind))
+    return Picture(tuple(panels), (8, 0.8 + 1.65 * len(names)), title or "")
+
+
+def picture_metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None) -> Picture:
+    """The metrics of several models, a panel for each kind: values, intervals, and what chance alone would give."""
+    named = check_models(results)
+    first = next(iter(named.values()))
+    names = list(first.values) if metrics is None else list(metrics)
+    for model, result in named.items():
+        unknown = [name for name in names if name not in result.values]
+        if unknown:
+            raise ValueError(
+                f"{option('metrics')} must be in every result; {unknown[0]!r} is not in that of {model!r}."
+            )
+    groups = group_metrics(first, names)
+    rows = 0.22 * (len(named) + 1)  # inches of a metric
+    inches = [rows * len(group) + 0.6 for group in groups.values()]
+    panels: list[Panel] = []
+    top = 1.0
+    for (kind, group), high in zip(groups.items(), inches, strict=True):
+        place = (0.0, top - (high - 0.6) / sum(inches), 1.0, (high - 0.6) / sum(inches))
+        top -= high / sum(inches)
+        panels.append(replace(_metrics_panel(named, group, kind), place=place, legend="" if panels else "above"))
+    return Picture(tuple(panels), (8, 0.6 + sum(inches)))
+
+
+def _metrics_panel(named: Mapping[str, Result], names: list[str], kind: str) -> Panel:
+    step = 1 / (len(named) + 1)
+    marks: list[Mark] = []
+    reach: list[Floats] = []
+    for j, (model, result) in enumerate(named.items()):
+        colour, marker = COLOURS[j % len(COLOURS)], MARKERS[j // len(COLOURS) % len(MARKERS)]
+        y = np.arange(0.0, len(names)) + (step * (j + 1) - 0.5)
+        drawn = np.array([name in result.references for name in names])
+        means = np.array([result.references[name].mean for name in names if name in result.references])
+        low, high = y[drawn] - 0.4 * step, y[drawn] + 0.4 * step
+        marks.append(Bars(low, high, means, GREY, "by chance" if drawn.any() else "", 0.5, flat=True))
+        spans = [result.intervals[name] for name in names if name in result.intervals]
+        ends = np.array([[span.low, span.high] for span in spans]).reshape(-1, 2)
+        at = y[[name in result.intervals for name in names]]
+        marks.append(Lines(*_flat(ends[:, 0], ends[:, 1], at), colour, "_interval"))
+        texts = [f"{model}\n" + "\n".join(_describe_value(result, name)) for name in names]
+        values = np.array([result.values[name] for name in names])
+        marks.append(Points(values, y, colour, model, marker, texts=texts))
+        reach += [means, ends, values]
+    x = Ruler(_from_zero(*reach), kind, grid=True)
+    ticks = tuple(map(float, range(len(names))))
+    return Panel(x, Ruler((len(names) - 0.5, -0.5), "", ticks, tuple(map(format_name, names))), tuple(marks))
+
+
+def _describe_value(result: Result, name: str) -> list[str]:
+    metric, lines = result.metrics[name], [f"{format_name(name)} {result.format(name)}"]
+    if name in result.references:
+        lines.append(f"by chance {metric.format(result.references[name].mean)}")
+    if name in result.intervals:
+        lines.append(result.format_interval(name))
+    return lines
+
+
+def picture_segments(table: GroupTable, *, worst: int = 20) -> Picture:
+    """The segments that exceed chance most, the largest excess first: values, and what chance alone would give."""
+    shown = np.argsort(-table.excess, kind="stable")[:worst]
+    rows, names = np.arange(0.0, len(shown)), [table.names[i] for i in shown]
+    texts = [
+        f"{name}\nn = {table.n[i]:,}, positives {table.positives[i]:,}"
+        f"\n{table.metric.format(table.value[i])}, by chance {table.metric.format(table.by_chance[i])}"
+        f"\np {table.p_value[i]:.3g}, adjusted {table.p_adjusted[i]:.3g}"
+        for i, name in zip(shown, names, strict=True)
+    ]
+    marks: list[Mark] = [Bars(rows - 0.35, rows + 0.35, table.by_chance[shown], GREY, "by chance", 0.5, flat=True)]
+    found = table.alarm[shown]
+    for label, colour, chosen in (
+        ("beyond chance", VERMILION, found),
+        ("not shown to be beyond chance", DARK, ~found),
+    ):
+        if chosen.any():
+            values, at = table.value[shown[chosen]], np.flatnonzero(chosen)
+            marks.append(Points(values, rows[at], colour, label, texts=[texts[i] for i in at]))
+    clipped = tuple(name if len(name) <= 36 else f"{name[:35]}\N{HORIZONTAL ELLIPSIS}" for name in names)
+    y = Ruler((len(shown) - 0.4, -0.6), "", tuple(rows), clipped)
+    x = Ruler(_from_zero(table.by_chance[shown], table.value[shown]), table.metric.axis, grid=True)
+    panel = Panel(x, y, tuple(marks), legend="above")
+    return Picture((panel,), (8, 1.3 + 0.26 * len(shown)), describe_segments(table, worst))
+
+
+def picture_drift(table: DriftTable, *, title: str | None = None) -> Picture:
+    """The metric of each window with its interval and what chance gives; below, prevalence and mean prediction."""
+    x, half, dated = _place_windows(table)
+    texts, many = describe_each_window(table), len(table) > MANY_WINDOWS
+    size, thin, pale = (3, 0.7, 0.3) if many else (6, 1.2, 1.0)
+    runs = _find_runs(x, half)
+    edges = [_find_edges(x[begin:end], half) for begin, end in runs]
+
+    def spread(column: Floats) -> list[Floats]:
+        return [np.repeat(column[begin:end], 2) for begin, end in runs]
+
+    around = [np.concatenate([part, part[::-1]]) for part in edges]
+    low_high = zip(spread(table.chance_low), spread(table.chance_high), strict=True)
+    band = [np.concatenate([low, high[::-1]]) for low, high in low_high]
+    upper: list[Mark] = [
+        Areas(around, band, GREY, "by chance, 5 to 95 %", alpha=0.3),
+        Lines(edges, spread(table.by_chance), GREY, "mean by chance"),
+    ]
+    lower: list[Mark] = [Lines(edges, spread(100 * table.mean), DARK, "mean prediction")]
+    small = table.too_small & ~table.alarm
+    for marks, columns, label, marker, colour, chosen in (
+        (upper, (table.value, table.low, table.high), "no alarm", "o", DARK, ~table.alarm & ~small),
+        (upper, (table.value, table.low, table.high), TOO_SMALL, "x", DARK, small),
+        (upper, (table.value, table.low, table.high), "alarm: calibration", "^", VERMILION, table.alarm),
+        (lower, _percent(table), "prevalence", "o", SKY, ~table.moved),
+        (lower, _percent(table), "prevalence moved", "D", BLUE, table.moved),
+    ):
+        value, low, high = columns
+        rows = np.flatnonzero(chosen)
+        if len(rows):
+            spans = np.flatnonzero(chosen & ~np.isnan(low))
+            alpha = 1.0 if colour == VERMILION else pale
+            ends = np.minimum(low, value)[spans], np.maximum(high, value)[spans]
+            marks.append(Lines(*_upright(x[spans], *ends), colour, "_interval", alpha, thin))
+            grown = size + 2 * (marker != "o")
+            marks.append(Points(x[rows], value[rows], colour, label, marker, grown, [texts[i] for i in rows]))
+    wide = np.flatnonzero(table.highest > table.lowest)
+    if len(wide):
+        ends = table.lowest[wide], table.highest[wide]
+        upper.append(Lines(*_upright(x[wide], *ends), BLUE, "certified bounds", 0.5, 4 * thin))
+    open_ended = _find_runs(x, half, ~table.mature)
+    if open_ended:
+        starts, stops = (np.array(part) for part in zip(*open_ended, strict=True))
+        for marks in (upper, lower):
+            label = INCOMPLETE if marks is upper else ""
+            marks.append(Spans(x[starts] - half, x[stops - 1] + half, GREY, label))
+    ruler = _rule_windows(table, x, half, dated)
+    values = _from_zero(table.chance_high, table.value, table.high, table.highest)
+    rates = _from_zero(100 * table.mean, *_percent(table))
+    above, below = Ruler(values, table.metric.axis, grid=True), Ruler(rates, "% positive", grid=True)
+    panels = (
+        Panel(replace(ruler, named=False), above, tuple(upper), (0, 0.46, 1, 0.54), legend="above"),
+        Panel(ruler, below, tuple(lower), (0, 0, 1, 0.36), legend="above"),
+    )
+    return Picture(panels, (9, 5.6), _join(title, describe_drift(table)))
+
+
+def _percent(table: DriftTable) -> tuple[Floats, Floats, Floats]:
+    return 100 * table.prevalence, 100 * table.prevalence_low, 100 * table.prevalence_high
+
+
+def _place_windows(table: DriftTable) -> tuple[Floats, float, bool]:
+    """Where windows are drawn, half of a window's width, and whether these are days."""
+    if not all(isinstance(window, date) for window in table.window):
+        return np.arange(0.0, len(table)), 0.5, False
+    x = np.array([np.datetime64(w.replace(tzinfo=None) if hasattr(w, "tzinfo") else w, "us") for w in table.window])
+    days = (x - np.datetime64("1970-01-01", "us")) / np.timedelta64(86_400_000_000, "us")
+    lengths = {"1h": 1 / 24, "1d": 1, "1w": 7, "1mo": 30, "1q": 91, "1y": 365}
+    gap = float(np.median(np.diff(days))) if len(days) > 1 else 1.0
+    return days, lengths.get(table.every or "", gap) / 2, True
+
+
+def _rule_windows(table: DriftTable, x: Floats, half: float, dated: bool) -> Ruler:
+    """Few windows, and those that are no dates, are labelled with their names."""
+    span = float(x[0] - 1.5 * half), float(x[-1] + 1.5 * half)
+    if dated and len(table) > FEW_WINDOWS:
+        return Ruler(span, kind="date")
+    return Ruler(span, "", tuple(x.tolist()), tuple(table.names), "date" if dated else "linear", room=0.65)
+
+
+def _find_runs(x: Floats, half: float, chosen: Bools | None = None) -> list[tuple[int, int]]:
+    """Where windows follow each other without a gap, among the chosen ones; the end is exclusive."""
+    rows = np.arange(len(x)) if chosen is None else np.flatnonzero(chosen)
+    if not len(rows):
+        return []
+    broken = np.flatnonzero((np.diff(rows) > 1) | (np.diff(x[rows]) > 2.4 * half)) + 1
+    ends = [0, *broken.tolist(), len(rows)]
+    return [(int(rows[a]), int(rows[b - 1]) + 1) for a, b in pairwise(ends)]
+
+
+def _find_edges(x: Floats, half: float) -> Floats:
+    """Both ends of each window, which meet half way to the next."""
+    middle = (x[1:] + x[:-1]) / 2
+    return np.stack([np.append(x[0] - half, middle), np.append(middle, x[-1] + half)], 1).ravel()
+
+
+def _from_zero(*columns: Floats) -> tuple[float, float]:
+    """Limits that hold all of these numbers, and 0 with room for a marker there."""
+    values = np.concatenate([np.ravel(column) for column in columns])
+    top = float(values[np.isfinite(values)].max(initial=0)) or 1.0
+    return -0.02 * top, 1.06 * top
+
+
+def check_models(results: Mapping[str, Result]) -> dict[str, Result]:
+    """Results by the names of their models."""
+    if not isinstance(results, Mapping) or not results:
+        raise TypeError('`results` must be results by name, such as {"my model": result}.')
+    for name, result in results.items():
+        if not isinstance(result, Result):
+            raise TypeError(f"`results` must hold results; that of {name!r} is {type(result).__name__}.")
+    return {str(name): result for name, result in results.items()}
+
+
+def list_binnings(result: Result) -> list[str]:
+    """For each binning of a result, the first metric that uses it."""
+    first: dict[str, str] = {}
+    for name, metric in result.metrics.items():
+        first.setdefault(metric.bins, name)
+    return list(first.values())
+
+
+def group_metrics(result: Result, names: Iterable[str]) -> dict[str, list[str]]:
+    """Metrics by what their values are; different kinds need different axes."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        metric = result.metrics[name]
+        # a root mean square is an average too
+        kind = replace(metric, norm=Mean()) if isinstance(metric.norm, PNorm) else metric
+        groups.setdefault(kind.axis, []).append(name)
+    return groups
+
+
+def describe(result: Result, metric: str | None = None) -> str:
+    """The numbers in a diagram's title: the value, by chance, N, prevalence."""
+    name = next(iter(result.values)) if metric is None else metric
+    value = f"{format_name(name)} {result.format(name)}"
+    if name in result.references:
+        value += f" (by chance {result.metrics[name].format(result.references[name].mean)})"
+    return f"{value}   N = {result.n:,}   {100 * result.prevalence:.4g} % positive"
+
+
+def describe_segments(table: GroupTable, worst: int = 20) -> str:
+    """How many segments are shown, in which order."""
+    part = f"{worst:,} of {len(table):,} segments" if worst < len(table) else f"{len(table):,} segments"
+    return f"{part}, the largest excess over chance first"
+
+
+def describe_drift(table: DriftTable) -> str:
+    """The metric and how many windows there are; below, how many of them say what."""
+    windows, _, found = table.summary().partition(": ")
+    return f"{format_name(table.metric.name)} in {windows}\n{found}"
+
+
+def describe_each_bin(table: BinTable) -> list[str]:
+    """What is said of each bin on hovering it."""
+    texts = []
+    for i in range(len(table)):
+        close = "]" if i == len(table) - 1 else ")"
+        lines = [f"bin {i + 1}: scores [{table.left[i]:.4g}, {table.right[i]:.4g}{close}", f"n = {table.n[i]:,}"]
+        if table.n[i]:
+            lines[1] += f", k = {table.k[i]:,}, rate {table.rate[i]:.4g}, mean prediction {table.mean[i]:.4g}"
+            lines.append(f"accepted {table.accepted_low[i]:.4g} to {table.accepted_high[i]:.4g}")
+            lines.append(f"refuted {100 * table.refuted[i]:.1f} % ({table.n_refuted[i]:,})")
+            span = f"({table.ratio_low[i]:.3g} to {table.ratio_high[i]:.3g})"
+            lines.append(f"observed / expected {table.ratio[i]:.3g} {span}")
+        texts.append("\n".join(lines))
+    return texts
+
+
+def describe_each_window(table: DriftTable) -> list[str]:
+    """What is said of each window on hovering it."""
+    said, level = zip(table.names, table.verdict, strict=True), f"{100 * table.confidence:g} %"
+    texts = []
+    for i, (name, word) in enumerate(said):
+        value, chance, low, high = (
+            table.metric.format(column[i]) for column in (table.value, table.by_chance, table.low, table.high)
+        )
+        span = "" if np.isnan(table.low[i]) else f" ({level}: {low} to {high})"
+        adjusted = "" if np.isnan(table.p_adjusted[i]) else f", adjusted {table.p_adjusted[i]:.3g}"
+        texts.append(
+            f"{name}: {word}\n{value}{span}, by chance {chance}"
+            f"\np {table.p_value[i]:.3g}, of the total {table.total_p[i]:.3g}{adjusted}"
+            f"\nn = {table.n[i]:,}, positives {table.positives[i]:,}"
+            f"\npositive {100 * table.prevalence[i]:.4g} % ({level}: {100 * table.prevalence_low[i]:.4g} to "
+            f"{100 * table.prevalence_high[i]:.4g} %), predicted {100 * table.mean[i]:.4g} %"
+            f"\nobserved / expected {table.ratio[i]:.3g} ({table.ratio_low[i]:.3g} to {table.ratio_high[i]:.3g})"
+        )
+    return texts
+
+
+def _describe_cells(edges: Floats) -> list[str]:
+    return [f"predictions {start:.3g} to {end:.3g}" for start, end in pairwise(edges.tolist())]
+
+
+def _flat(left: Floats, right: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The positions of level lines."""
+    return _stack(left, right), _stack(y, y)
+
+
+def _upright(x: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """The positions of vertical lines."""
+    return _stack(x, x), _stack(low, high)
+
+
+def _stack(*columns: Floats) -> Floats:
+    return np.stack(columns, 1)
+
+
+def _join(*lines: str | None) -> str:
+    return "\n".join(filter(None, lines))
+
+
+PICTURES: dict[str, Callable[..., Picture]] = {
+    "test_based": picture_test_based,
+    "reliability": picture_reliability,
+    "errors": picture_errors,
+    "models": picture_models,
+    "metrics": picture_metrics,
+    "segments": picture_segments,
+    "binnings": picture_binnings,
+    "drift": picture_drift,
+}
+
+
+def make_picture(kind: str, *data: Any, **options: Any) -> Picture:
+    """The picture of a kind, with the options of the function of that name."""
+    if kind not in PICTURES:
+        known = ", ".join(PICTURES)
+        raise ValueError(f"{option('kind')} must be one of {known}; it is {kind!r}.{did_you_mean(kind, PICTURES)}")
+    return PICTURES[kind](*data, **options)

@@ -1,0 +1,254 @@
+"""Pictures by plotly: the plain data that it draws, traces and a layout.
+
+On the logit scale positions are log-odds and the ticks are labelled with probabilities.
+"""
+
+from __future__ import annotations
+
+import html
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from truecal.observations import Floats
+from truecal.plot._pictures import (
+    DARK,
+    Areas,
+    Bars,
+    Lines,
+    Mark,
+    Note,
+    Picture,
+    Points,
+    Ruler,
+    Spans,
+    make_picture,
+)
+
+Figure = dict[str, Any]  # traces and a layout
+SYMBOLS = {
+    "o": "circle",
+    "^": "triangle-up",
+    "D": "diamond",
+    "x": "x",
+    "s": "square",
+    "v": "triangle-down",
+    "P": "cross",
+}
+DASHES = {"-": "solid", "--": "dash", ":": "dot"}
+INCHES = 7.5  # of a picture, which may be shown on a phone or on a screen
+PIXELS = 100  # of an inch
+
+
+def interactive(kind: str, *data: Any, **options: Any) -> Any:
+    """A picture as a plotly figure: hovering shows the numbers.
+
+    `kind` is the name of a function that draws, such as "test_based"; the rest is what that function takes.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> result = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
+    >>> figure = truecal.plot.interactive("test_based", result)  # doctest: +SKIP
+    """
+    objects = _load("plotly.graph_objects")
+    picture = make_picture(kind, *data, **options)
+    figure = objects.Figure(render(picture))
+    lines = _write(picture.title)
+    title = {"text": lines, "font": {"size": 14}, "yref": "container", "y": 0.98, "yanchor": "top"}
+    top = 50 + 20 * (lines.count("<br>") + bool(lines))
+    return figure.update_layout(template="plotly_white", title=title, margin={"t": top})
+
+
+def make_figure(kind: str, *data: Any, **options: Any) -> Figure:
+    """A picture as plain data that plotly's script draws; plotly itself is not needed."""
+    return render(make_picture(kind, *data, **options))
+
+
+def load_bundle() -> tuple[str, str]:
+    """Plotly's script, which draws figures in a page, and its version."""
+    return _load("plotly.offline").get_plotlyjs(), _load("plotly").__version__
+
+
+def render(picture: Picture) -> Figure:
+    """The traces and the layout of a picture."""
+    legend = {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "traceorder": "normal"}
+    layout: Figure = {
+        "barmode": "overlay",
+        "bargap": 0,
+        "hovermode": picture.hover,
+        "legend": legend,
+        "height": round(PIXELS * picture.size[1]),
+        "shapes": [],
+        "annotations": [],
+    }
+    traces: list[Figure] = []
+    number = 0
+    for panel in picture.panels:
+        base = f"{number + 1}" if number else ""
+        x = f"x{base}"
+        layers = [*([panel.behind] if panel.behind else []), (panel.y, panel.marks)]
+        for j, (ruler, marks) in enumerate(layers):
+            number += 1
+            y = f"y{number}" if number > 1 else "y"
+            front = {"overlaying": f"y{base}"} if j else {}
+            away = {"side": "right"} if panel.behind and j == 0 else {}
+            layout[f"yaxis{y[1:]}"] = {**_rule(ruler, panel.place[1::2]), "anchor": x, **front, **away}
+            for mark in marks:
+                _add(traces, layout, mark, (panel.x, ruler), (x, y))
+        layout[f"xaxis{base}"] = {**_rule(panel.x, panel.place[::2]), "anchor": f"y{base}"}
+        _match(layout, base)
+        if panel.title:
+            left, bottom, width, height = panel.place
+            title = panel.title.replace("   ", "\n") if width < 0.5 else panel.title
+            corner = {"x": left, "xref": "paper", "xanchor": "left", "y": bottom + height, "yref": "paper"}
+            text = {"text": _write(title), "align": "left", "yanchor": "bottom", "showarrow": False}
+            layout["annotations"].append({**corner, **text})
+    _name_once(traces)
+    return {"data": traces, "layout": layout}
+
+
+def _load(module: str) -> Any:
+    """A module of plotly, or an error that says how to get it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError("Interactive figures and reports need plotly: pip install 'truecal[report]'") from error
+
+
+def _rule(ruler: Ruler, place: tuple[float, ...]) -> Figure:
+    """An axis between its ends on the page."""
+    start, length = place
+    axis: Figure = {"domain": [start, start + length], "range": _place(ruler, np.array(ruler.limits))}
+    axis |= {
+        "zeroline": False,
+        "showgrid": ruler.grid,
+        "nticks": ruler.most + 1,
+        "title": {"text": _write(ruler.title)},
+    }
+    if ruler.kind == "date":
+        axis |= {"type": "date", "nticks": 0}
+    if ruler.ticks is not None:
+        ticks, labels, turned = ruler.fit(INCHES * length)
+        axis |= {"tickvals": _place(ruler, np.array(ticks)), "ticktext": [_write(label) for label in labels]}
+        axis |= {"tickangle": -90} if turned else {}
+    return axis if ruler.named else axis | {"showticklabels": False}
+
+
+def _match(layout: Figure, base: str) -> None:
+    """Let a panel zoom with those of the same column or row."""
+    for name in "xy":
+        mine = layout[f"{name}axis{base}"]
+        for key, other in layout.items():
+            same = key.startswith(f"{name}axis") and other is not mine and other["domain"] == mine["domain"]
+            if same and other["range"] == mine["range"] and "matches" not in other:
+                mine["matches"] = key.replace("axis", "")
+                break
+
+
+def _add(traces: list[Figure], layout: Figure, mark: Mark, rulers: tuple[Ruler, Ruler], names: tuple[str, str]) -> None:
+    """Add a mark to the traces, or to the shapes and notes of the layout."""
+    if isinstance(mark, Note):
+        layout["annotations"].append(_note(mark, rulers, names))
+    elif isinstance(mark, Spans):
+        x, y = names
+        for left, right in zip(_place(rulers[0], mark.left), _place(rulers[0], mark.right), strict=True):
+            box = {"type": "rect", "xref": x, "yref": f"{y} domain", "y0": 0, "y1": 1, "line": {"width": 0}}
+            fill = {"fillcolor": mark.colour, "opacity": 0.25, "layer": "below", "x0": left, "x1": right}
+            layout["shapes"].append({**box, **fill})
+            if mark.label:
+                text = {"text": _write(mark.label), "showarrow": False, "textangle": -90, "font": {"size": 11}}
+                corner = {"x": right, "xref": x, "xanchor": "right", "y": 0.98, "yref": f"{y} domain", "yanchor": "top"}
+                layout["annotations"].append({**text, **corner})
+    else:
+        trace = _trace(mark, rulers) | {"xaxis": names[0], "yaxis": names[1]}
+        trace |= {"name": _write(mark.label.lstrip("_")), "showlegend": mark.label[:1] not in ("", "_")}
+        trace |= {"meta": "ink"} if mark.colour == DARK else {}
+        texts = [_write(text) for text in getattr(mark, "texts", ())]
+        if isinstance(mark, Lines):
+            texts = [text for text in texts for _ in range(4)]  # at each end, in the middle, and in the gap
+        traces.append(trace | ({"hovertext": texts, "hoverinfo": "text"} if texts else {"hoverinfo": "skip"}))
+
+
+def _trace(mark: Areas | Bars | Lines | Points, rulers: tuple[Ruler, Ruler]) -> Figure:
+    across, up = rulers
+    if isinstance(mark, Points):
+        look = {"color": mark.colour, "symbol": SYMBOLS[mark.marker], "size": round(4 / 3 * mark.size, 1)}
+        where = {"x": _place(across, mark.x), "y": _place(up, mark.y)}
+        return {"type": "scatter", "mode": "markers", **where, "marker": look}
+    if isinstance(mark, Bars):
+        along = up if mark.flat else across
+        left, right = _shift(along, mark.left), _shift(along, mark.right)
+        bars: Figure = {
+            "x": round_off((left + right) / 2),
+            "width": round_off(right - left),
+            "y": round_off(mark.height),
+        }
+        edge = {"width": 0.5 if mark.edge else 0, "color": "white"}
+        if mark.flat:
+            bars |= {"x": bars["y"], "y": bars["x"], "orientation": "h"}
+        return {"type": "bar", **bars, "marker": {"color": mark.colour, "opacity": mark.alpha, "line": edge}}
+    rows = []
+    for x, y in zip(mark.x, mark.y, strict=True):
+        row = np.stack([_shift(across, x), _shift(up, y)])
+        if isinstance(mark, Areas):
+            row = np.concatenate([row, row[:, :1]], 1)
+        elif mark.texts:  # a text in the middle too
+            row = np.insert(row, 1, row.mean(axis=1), axis=1)
+        rows.append(np.concatenate([row, np.full((2, 1), np.nan)], 1))
+    x, y = np.concatenate(rows, 1) if rows else np.zeros((2, 0))
+    line = {"color": mark.colour, "width": mark.width}
+    where = {"x": _name_days(x) if across.kind == "date" else round_off(x), "y": round_off(y)}
+    trace: Figure = {"type": "scatter", "mode": "lines", **where, "line": line, "opacity": mark.alpha}
+    if isinstance(mark, Areas):
+        return trace | {"fill": "toself", "fillcolor": mark.colour}
+    line["dash"] = DASHES[mark.dash]
+    return trace
+
+
+def _note(mark: Note, rulers: tuple[Ruler, Ruler], names: tuple[str, str]) -> Figure:
+    (x,), (y,) = _place(rulers[0], np.array([mark.x])), _place(rulers[1], np.array([mark.y]))
+    across, up = mark.align
+    anchor = {"xanchor": across, "yanchor": {"center": "middle"}.get(up, up), "align": across}
+    shift = {"yshift": {"bottom": 4, "center": 0, "top": -4}[up]}
+    text = {"text": _write(mark.text), "showarrow": False, "font": {"size": 11}}
+    return {"x": x, "xref": names[0], "y": y, "yref": names[1], **anchor, **shift, **text}
+
+
+def _name_once(traces: list[Figure]) -> None:
+    """Name each thing once in the legend."""
+    seen = set()
+    for trace in traces:
+        if trace["showlegend"]:
+            trace["showlegend"] = trace["name"] not in seen
+            seen.add(trace["name"])
+
+
+def _shift(ruler: Ruler, values: Any) -> Floats:
+    """Numbers in the units of an axis: log-odds on the logit scale."""
+    values = np.asarray(values, dtype=np.float64)
+    return np.asarray(np.log(values) - np.log1p(-values)) if ruler.kind == "logit" else values
+
+
+def _place(ruler: Ruler, values: Floats) -> list[Any]:
+    """Positions on an axis as plotly reads them."""
+    return _name_days(values) if ruler.kind == "date" else round_off(_shift(ruler, values))
+
+
+def _name_days(days: Floats) -> list[str | None]:
+    """Days since 1970 as dates, with the time unless it is midnight."""
+    names = []
+    for day in np.asarray(days).tolist():
+        moment = None if np.isnan(day) else np.datetime64(round(86_400 * day), "s")
+        names.append(None if moment is None else str(moment).replace("T", " ").removesuffix(" 00:00:00"))
+    return names
+
+
+def round_off(values: Any) -> list[float | None]:
+    """Numbers with six digits, enough for a screen; None for NaN."""
+    return [None if np.isnan(value) else float(f"{value:.6g}") for value in np.asarray(values).tolist()]
+
+
+def _write(text: str) -> str:
+    return html.escape(text).replace("\n", "<br>")

@@ -1,0 +1,275 @@
+"""Every picture, by both renderers: each mark is read back from matplotlib's artists and from plotly's traces."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+from conftest import missing
+
+import truecal
+from truecal import Metric, Quantile, Tally
+from truecal.metrics import Gap, Max
+from truecal.plot import make_figure
+from truecal.plot._matplotlib import draw
+from truecal.plot._pictures import PICTURES, Bars, Lines, Note, Points, Ruler, Spans, make_picture
+
+try:
+    import matplotlib
+    import plotly.graph_objects as objects
+    from matplotlib.collections import LineCollection, PolyCollection
+    from matplotlib.figure import Figure
+except ImportError:
+    missing("matplotlib and plotly are not installed")
+EPOCH = matplotlib.dates.date2num(np.datetime64("1970-01-01"))
+
+
+def results():
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.5, 5, 4000)
+    p[:300], p[300:340] = 0, 1
+    y = rng.random(4000) < 0.7 * p
+    options = {"metrics": ["tce", "tce_q", "ece", "mce"], "reference": 20, "intervals": 20, "random_state": 0}
+    return {"a $": truecal.evaluate(y, p, **options), "<b>": truecal.evaluate(y, np.sqrt(p), **options)}
+
+
+def tallies(count, wrong):
+    rng = np.random.default_rng(1)
+    out = []
+    for i in range(count):
+        p = rng.beta(1, 9, 1500)
+        out.append(Tally.from_arrays(rng.random(1500) < (1 + (i == wrong)) * p, p))
+    return out
+
+
+RESULTS = results()
+ONE = RESULTS["a $"]
+SEGMENTS = truecal.analysis.judge_segments(
+    {(f"s{i}",): tally for i, tally in enumerate(tallies(5, 3))}, random_state=0, replicates=199
+)
+DAYS = truecal.analysis.judge_windows(
+    {date(2026, 1, 1) + timedelta(days=i): tally for i, tally in enumerate(tallies(12, 3))},
+    every="1d",
+    mature_after="2d",
+    random_state=0,
+    intervals=19,
+)
+CASES = {
+    **{f"{kind}, {scale}": (kind, ONE, {"scale": scale}) for kind in ("test_based", "reliability", "errors", "binnings")
+       for scale in ("linear", "logit")},
+    "models": ("models", RESULTS, {"scale": "logit"}),
+    "metrics": ("metrics", RESULTS, {}),
+    "segments": ("segments", SEGMENTS, {}),
+    "drift": ("drift", DAYS, {}),
+}  # fmt: skip
+
+
+def test_every_picture_is_tried():
+    assert {kind for kind, _, _ in CASES.values()} == set(PICTURES)
+    assert all(callable(getattr(truecal.plot, kind)) for kind in PICTURES)
+
+
+def layers(panel, part):
+    """The axes and marks of a panel, and those behind it."""
+    if panel.behind:
+        yield panel.behind[0], panel.behind[1], part.child_axes[0]
+    yield panel.y, panel.marks, part
+
+
+def corners(mark):
+    """The corners of bars."""
+    for left, right, height in zip(mark.left, mark.right, mark.height, strict=True):
+        along, up = [left, right, right, left], [0, 0, height, height]
+        yield np.array([up, along] if mark.flat else [along, up], dtype=float)
+
+
+def shapes(mark):
+    """The positions of a mark, one array of x and y for each shape."""
+    if isinstance(mark, Points):
+        return [np.stack([mark.x, mark.y])]
+    if isinstance(mark, Bars):
+        return list(corners(mark))
+    return [np.stack([x, y]) for x, y in zip(mark.x, mark.y, strict=True)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_matplotlib_draws_every_mark(case):
+    kind, data, options = CASES[case]
+    picture = make_picture(kind, data, **options)
+    figure = Figure(figsize=picture.size, layout="constrained")
+    axes = draw(picture, figure.subplots())
+    assert len(axes) == len(picture.panels)
+    for panel, part in zip(picture.panels, axes, strict=True):
+        shift = EPOCH if panel.x.kind == "date" else 0
+        assert part.get_xlim() == pytest.approx(np.add(panel.x.limits, shift))
+        assert part.get_ylim() == pytest.approx(panel.y.limits)
+        for _, marks, ax in layers(panel, part):
+            found = {type(artist): [] for artist in ax.get_children()} | {LineCollection: [], PolyCollection: []}
+            for artist in ax.get_children():
+                found[type(artist)].append(artist)
+            lines, areas = iter(found[LineCollection]), iter(found[PolyCollection])
+            points, notes, spans = iter(ax.lines), iter(ax.texts), iter(ax.patches)
+            for mark in marks:
+                if isinstance(mark, Note):
+                    assert next(notes).get_text() == mark.text
+                    continue
+                if isinstance(mark, Spans):
+                    for left, right in zip(mark.left, mark.right, strict=True):
+                        box = next(spans).get_extents().transformed(ax.transData.inverted())
+                        assert (box.x0, box.x1) == pytest.approx((left + shift, right + shift))
+                    continue
+                artist = next(points if isinstance(mark, Points) else lines if isinstance(mark, Lines) else areas)
+                assert artist.get_label() == mark.label.replace("$", r"\$")
+                if isinstance(mark, Points):
+                    drawn = [np.stack(artist.get_data())]
+                elif isinstance(mark, Lines):
+                    drawn = [line.T for line in artist.get_segments()]
+                else:
+                    drawn = [path.vertices[:-1].T for path in artist.get_paths()]  # the last closes the path
+                expected = [shape + np.array([[shift], [0]]) for shape in shapes(mark)]
+                assert len(drawn) == len(expected)
+                for one, other in zip(drawn, expected, strict=True):
+                    np.testing.assert_allclose(one, other)
+            for rest in (lines, areas, points, notes, spans):
+                assert next(rest, None) is None  # nothing else is drawn
+    figure.canvas.draw()
+
+
+def placed(ruler, values):
+    """Positions as plotly has them."""
+    if ruler.kind == "logit":
+        return np.log(values) - np.log1p(-values)
+    return values
+
+
+def read(ruler, values):
+    """Positions that plotly has, dates as days."""
+    if ruler.kind == "date":
+        dates = [np.datetime64("nat") if value is None else np.datetime64(value, "s") for value in values]
+        days = (np.array(dates) - np.datetime64("1970-01-01")) / np.timedelta64(86_400, "s")
+        return days.astype(float)
+    return np.array(values, dtype=float)
+
+
+def outlined(trace, rulers):
+    """The shapes of a trace, as those of a mark, without the corners that close and the middles that hover."""
+    if trace["type"] == "bar":
+        along = trace["y"] if trace.get("orientation") else trace["x"]
+        height = np.array(trace["x"] if trace.get("orientation") else trace["y"], dtype=float)
+        left, right = (np.array(along) + side * np.array(trace["width"]) / 2 for side in (-1, 1))
+        bars = Bars(left, right, height, "", flat="orientation" in trace)
+        return list(corners(bars))
+    x, y = (read(ruler, trace[name]) for ruler, name in zip(rulers, "xy", strict=True))
+    if trace["mode"] == "markers":
+        return [np.stack([x, y])]
+    gaps = np.flatnonzero(np.isnan(y))
+    found = [np.stack([x[a:b], y[a:b]]) for a, b in zip([0, *(gaps[:-1] + 1)], gaps, strict=True)] if len(gaps) else []
+    if "fill" in trace:
+        return [shape[:, :-1] for shape in found]
+    return [shape[:, ::2] for shape in found] if "hovertext" in trace else found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_plotly_draws_every_mark(case):
+    kind, data, options = CASES[case]
+    picture, figure = make_picture(kind, data, **options), make_figure(kind, data, **options)
+    objects.Figure(figure)  # refuses what plotly does not know
+    traces, notes, boxes = iter(figure["data"]), [], []
+    for panel in picture.panels:
+        for ruler, marks in [*([panel.behind] if panel.behind else []), (panel.y, panel.marks)]:
+            for mark in marks:
+                if isinstance(mark, Note):
+                    notes.append(mark.text.replace("<", "&lt;").replace("\n", "<br>"))
+                    continue
+                if isinstance(mark, Spans):
+                    boxes += list(zip(mark.left, mark.right, strict=True))
+                    notes += [mark.label] * len(mark.left) if mark.label else []
+                    continue
+                trace = next(traces)
+                assert trace["name"] == mark.label.lstrip("_").replace("<", "&lt;").replace(">", "&gt;")
+                rulers = panel.x, ruler
+                expected = [
+                    np.stack([placed(r, row) for r, row in zip(rulers, shape, strict=True)]) for shape in shapes(mark)
+                ]
+                drawn = outlined(trace, rulers)
+                assert len(drawn) == len(expected)
+                for one, other in zip(drawn, expected, strict=True):
+                    np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)  # of six digits of ends and of widths
+                axis = figure["layout"][trace["yaxis"].replace("y", "yaxis")]
+                low, high = (placed(ruler, limit) for limit in ruler.limits)
+                assert axis["range"] == pytest.approx([low, high], rel=1e-5)
+        if panel.title:
+            notes.append(
+                panel.title.replace("<", "&lt;")
+                .replace(">", "&gt;")
+                .replace("\n", "<br>")
+                .replace("   ", "<br>" if panel.place[2] < 0.5 else "   ")
+            )
+    assert next(traces, None) is None
+    assert [note["text"] for note in figure["layout"]["annotations"]] == notes
+    spans = [(shape["x0"], shape["x1"]) for shape in figure["layout"]["shapes"]]
+    assert np.array([read(Ruler((0, 1), kind="date"), span) for span in spans]).tolist() == np.array(boxes).tolist()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_legend_names_each_thing_once(case):
+    kind, data, options = CASES[case]
+    named = [trace["name"] for trace in make_figure(kind, data, **options)["data"] if trace["showlegend"]]
+    assert len(set(named)) == len(named) > 1
+    picture = make_picture(kind, data, **options)
+    labels = [mark.label for panel in picture.panels for mark in panel.marks if not isinstance(mark, (Note, Spans))]
+    labels += [mark.label for panel in picture.panels if panel.behind for mark in panel.behind[1]]
+    shown = {label.replace("<", "&lt;").replace(">", "&gt;") for label in labels if label and label[0] != "_"}
+    assert set(named) == shown
+
+
+class Cents:
+    """A gap in hundredths, as a loss of one's own."""
+
+    words = "gap in cents"
+
+    def __call__(self, bins):
+        return 100 * Gap()(bins)
+
+
+class Plain:
+    """A loss that says nothing of itself."""
+
+    def __call__(self, bins):
+        return 100 * Gap()(bins)
+
+
+def test_a_loss_of_ones_own_has_an_axis_of_its_own():
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 4, 2000)
+    metrics = {
+        "gap": Metric(Quantile(5), Gap()),
+        "cents": Metric(Quantile(5), Cents()),
+        "most": Metric(Quantile(5), Cents(), Max()),
+        "plain": Metric(Quantile(5), Plain()),
+        "tce": truecal.metrics.TCE,
+    }
+    result = truecal.evaluate(rng.random(2000) < 0.8 * p, p, metrics=metrics)
+    picture = make_picture("metrics", {"m": result})
+    found = {panel.x.title: panel.y.labels for panel in picture.panels}
+    assert found == {
+        "gap between rate and prediction": ("gap",),
+        "gap in cents": ("cents",),
+        "largest gap in cents": ("most",),
+        "Plain": ("plain",),
+        "refuted predictions (%)": ("TCE",),
+    }
+    for panel in picture.panels:
+        (values,) = (mark.x for mark in panel.marks if isinstance(mark, Points))
+        assert panel.x.limits[0] < 0 < values.max() < panel.x.limits[1]
+
+
+@pytest.mark.parametrize("inches", [1, 3, 6, 20])
+@pytest.mark.parametrize("count", [1, 2, 7, 21, 501])
+def test_ticks_keep_their_distance_and_the_last_is_shown(inches, count):
+    ruler = Ruler((0, count), ticks=tuple(range(count)), labels=tuple(map(str, range(count))), room=0.2)
+    ticks, labels, _ = ruler.fit(inches)
+    assert labels == [str(tick) for tick in ticks]
+    assert (ticks[0], ticks[-1]) == (0, count - 1)
+    assert len(ticks) <= max(3, inches / 0.2) + 1
+    apart = np.diff(ticks)
+    assert len(apart) == 0 or apart[-1] >= 0.7 * apart[0]  # the last step may be a little shorter

@@ -1,0 +1,199 @@
+"""The interactive figures: their traces and layouts are read back and set beside the Result."""
+
+import numpy as np
+import pytest
+from conftest import missing
+
+import truecal
+from truecal import Metric, Quantile
+from truecal.metrics import Rejection
+from truecal.plot import make_figure
+from truecal.plot._axis import find_margins, fit_axis
+from truecal.plot._pictures import describe_each_bin
+
+try:
+    import plotly.graph_objects as objects
+except ImportError:
+    missing("plotly is not installed")
+EVIL = "<script>alert(1)</script>"
+
+
+def data(rows=4000, seed=1, factor=0.6):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.5, 5, rows)
+    return (rng.random(rows) < factor * p).astype(int), p
+
+
+def with_bins(count, rows=4000):
+    return truecal.evaluate(*data(rows), metrics={"tce": Metric(Quantile(count), Rejection())})
+
+
+y, p = data()
+q = p.copy()
+q[:300], q[300:340] = 0, 1
+RESULTS = {
+    **{f"{count} bins": with_bins(count) for count in (1, 5, 20, 500)},
+    "one class": truecal.evaluate(np.zeros(4000, int), p),
+    "all equal": truecal.evaluate(y, np.full(4000, 0.3)),
+    "zeros and ones": truecal.evaluate(y, q),
+    "a million rows": with_bins(20, 1_000_000),
+}
+
+
+def segments(count=25):
+    rng = np.random.default_rng(0)
+    tallies = {}
+    for i in range(count):
+        score = rng.beta(1, 9, 1500)
+        label = rng.random(1500) < (1 + (i == 3)) * score
+        tallies[EVIL if i == 3 else f'no. {i}, "x"', "=1"] = truecal.Tally.from_arrays(label, score)
+    return truecal.analysis.judge_segments(tallies, random_state=0, replicates=999)
+
+
+def place(axis, probabilities):
+    """Where plotly draws probabilities: at their log-odds on a logit axis."""
+    placed = axis.place(probabilities)
+    return np.log(placed / (1 - placed)) if axis.logit else placed
+
+
+def by_name(figure):
+    return {trace["name"]: trace for trace in reversed(figure["data"])}
+
+
+def rows(trace, name, points):
+    """The positions of separate shapes, without what closes and parts them."""
+    return np.array(trace[name], dtype=float).reshape(-1, points)
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_traces_hold_the_table(name, scale):
+    result = RESULTS[name]
+    table, axis = result.bins, fit_axis([result], None, scale)
+    traces = by_name(make_figure("test_based", result, scale=scale))
+    held = np.flatnonzero(table.n > 0)
+    assert traces["size"]["y"] == table.n.tolist()
+    assert traces["refuted"]["y"] == table.n_refuted.tolist()
+    rates = rows(traces["observed rate"], "y", 4)  # both ends, the middle, a gap
+    np.testing.assert_allclose(rates[:, :3].T, [place(axis, table.rate[held])] * 3, rtol=1e-5, atol=1e-9)
+    assert np.isnan(rates[:, 3]).all()
+    texts = [describe_each_bin(table)[i].replace("\n", "<br>") for i in held]
+    assert traces["observed rate"]["hovertext"][1::4] == texts
+    band = rows(traces["accepted by the test"], "y", 6)
+    np.testing.assert_allclose(np.nanmin(band, 1), place(axis, table.accepted_low[held]), rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(np.nanmax(band, 1), place(axis, table.accepted_high[held]), rtol=1e-5, atol=1e-9)
+    assert sum(traces["all predictions"]["x"]) == getattr(result.scores, scale).n.sum()
+
+
+def test_hovering_says_everything_about_a_bin():
+    table = RESULTS["5 bins"].bins
+    text = describe_each_bin(table)[2]
+    for part in (
+        f"bin 3: scores [{table.left[2]:.4g}, {table.right[2]:.4g})",
+        f"n = {table.n[2]:,}, k = {table.k[2]:,}, rate {table.rate[2]:.4g}",
+        f"accepted {table.accepted_low[2]:.4g} to {table.accepted_high[2]:.4g}",
+        f"refuted {100 * table.refuted[2]:.1f} % ({table.n_refuted[2]:,})",
+        f"observed / expected {table.ratio[2]:.3g}",
+    ):
+        assert part in text
+
+
+def test_the_other_figures_hold_the_result():
+    result = truecal.evaluate(y, p, reference=20, intervals=20, random_state=0)
+    table = result.tables["ace"]
+    axis = fit_axis([result], "ace", "linear", wide=False)
+    dots = by_name(make_figure("reliability", result, "ace", scale="linear"))["observed rate"]
+    np.testing.assert_allclose(dots["x"], axis.place(table.mean), rtol=1e-5)
+    np.testing.assert_allclose(dots["y"], axis.place(table.rate), rtol=1e-5)
+    traces = by_name(make_figure("errors", result, scale="linear"))
+    n, outline = np.maximum(result.scores.linear.n, 1), result.shapes["tce"].linear
+    np.testing.assert_allclose(traces["refuted: prediction too high"]["y"], 100 * outline.n_too_high / n, rtol=1e-5)
+    np.testing.assert_allclose(traces["refuted: prediction too low"]["y"], -100 * outline.n_too_low / n, rtol=1e-5)
+    names = ["tce", "tce_q", "tce_v"]
+    chance, spans, values = make_figure("metrics", {EVIL: result}, names)["data"]
+    np.testing.assert_allclose(values["x"], [result[name] for name in names], rtol=1e-5)
+    np.testing.assert_allclose(chance["x"], [result.references[name].mean for name in names], rtol=1e-5)
+    ends = [[result.intervals[name].low, result.intervals[name].high] for name in names]
+    np.testing.assert_allclose(rows(spans, "x", 3)[:, :2], ends, rtol=1e-5)
+    assert values["name"] == "&lt;script&gt;alert(1)&lt;/script&gt;"
+
+
+def test_bins_are_labelled_with_their_edges_while_that_is_readable():
+    for name, count in (("5 bins", 6), ("20 bins", 21), ("500 bins", 26)):
+        edges = [*RESULTS[name].bins.left, 1.0]
+        figure = make_figure("test_based", RESULTS[name], scale="linear")
+        axis = figure["layout"][by_name(figure)["size"]["xaxis"].replace("x", "xaxis")]
+        assert len(axis["ticktext"]) == count
+        for at, text in zip(axis["tickvals"], axis["ticktext"], strict=True):
+            assert float(text) == pytest.approx(edges[int(at - 0.5)], rel=0.005)
+
+
+def test_margins_are_counted_in_every_figure():
+    result = RESULTS["zeros and ones"]
+    low, high = find_margins(result, None, fit_axis([result], None, "logit"))
+    assert (low.n >= 300, high.n) == (True, 40)
+    words = ["<br>".join(word.replace("<", "&lt;") for word in low.words), "40 at 1"]
+    for figure in (
+        make_figure("test_based", result, scale="logit"),
+        make_figure("reliability", result, "tce", scale="logit"),
+    ):
+        assert [note["text"] for note in figure["layout"]["annotations"]] == words
+        ends = [trace["x"][:3] for trace in figure["data"] if trace["name"] == "beyond" and "line" in trace]
+        assert ends == [[0, low.n / 2, low.n], [0, 20, 40]]
+    figure = make_figure("errors", result, scale="logit")
+    assert [note["text"] for note in figure["layout"]["annotations"]] == [word.replace("<br>", ", ") for word in words]
+    traces = by_name(figure)
+    crowd, too_high, too_low = (
+        traces[name]
+        for name in ("all predictions (number)", "refuted: prediction too high", "refuted: prediction too low")
+    )
+    assert crowd["y"][-2:] == [low.n, 40]
+    assert too_high["y"][-1] == 100
+    assert too_high["hovertext"][-1].endswith("40 at 1<br>40 of 40 refuted as too high")
+    assert too_low["y"][-2] == pytest.approx(-100 * low.n_too_low / low.n, rel=1e-5)
+    for kind in ("test_based", "errors"):
+        assert make_figure(kind, result, scale="linear")["layout"]["annotations"] == []
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+def test_the_binnings_are_compared(scale):
+    result = RESULTS["zeros and ones"]
+    figure = make_figure("binnings", result, scale=scale)
+    axis = fit_axis([result], None, scale)
+    names = ["tce", "tce_q", "tce_v", "ece"]
+    assert len(figure["data"]) == 3 * len(names)
+    for i, name in enumerate(names):
+        table = result.tables[name]
+        sizes, edges, rates = figure["data"][3 * i : 3 * i + 3]
+        held = table.n > 0
+        assert sizes["y"] == table.n.tolist()
+        assert sizes["yaxis"] != edges["yaxis"] == rates["yaxis"]
+        np.testing.assert_allclose(rows(rates, "y", 3)[:, 0], place(axis, table.rate[held]), rtol=1e-5, atol=1e-9)
+        np.testing.assert_allclose(
+            rows(edges, "x", 3)[:, 0], place(axis, np.append(table.left, 1)), rtol=1e-5, atol=1e-9
+        )
+        assert figure["layout"]["annotations"][i]["text"].endswith(f"({held.sum()} not empty)")
+
+
+def test_the_worst_segments_are_drawn():
+    table = segments()
+    figure = make_figure("segments", table)
+    chance, found, others = figure["data"]
+    order = sorted(range(25), key=lambda i: -table.excess[i])[:20]
+    np.testing.assert_allclose(chance["x"], table.by_chance[order], rtol=1e-5)
+    np.testing.assert_allclose(found["x"] + others["x"], table.value[order], rtol=1e-5)
+    assert (found["y"], others["y"]) == ([0], list(range(1, 20)))
+    assert found["hovertext"][0].startswith("&lt;script&gt;alert(1)&lt;/script&gt;, =1<br>n = 1,500")
+    assert figure["layout"]["yaxis"]["ticktext"][0].startswith("&lt;script&gt;")
+
+
+def test_the_interactive_diagram_is_a_plotly_figure():
+    figure = truecal.plot.interactive("test_based", RESULTS["5 bins"], scale="linear", title=EVIL)
+    assert isinstance(figure, objects.Figure)
+    assert [trace.name for trace in figure.data][:3] == ["accepted by the test", "predictions", "observed rate"]
+    assert figure.layout.title.text.startswith("&lt;script&gt;alert(1)&lt;/script&gt;<br>TCE")
+
+
+def test_a_kind_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="`kind` must be one of test_based, .*; it is 'test-based'"):
+        truecal.plot.interactive("test-based", RESULTS["5 bins"])
