@@ -195,7 +195,7 @@ def differences(
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuse a confidence that is no probability."""
+    """Raise unless a confidence lies between 0 and 1."""
     if not 0 < confidence < 1:
         raise ValueError(f"{option('confidence')} must lie between 0 and 1; it is {confidence!r}.")
 

@@ -302,7 +302,7 @@ def as_binning(given: BinningLike, default: Binning, numbered: type[Uniform] | t
 
 
 def check_binning(scheme: object) -> None:
-    """Refuse what is no binning, a binning's class and NumPy arrays (which have a `partition` too) among it."""
+    """Raise unless something is a binning; classes are none, nor are NumPy arrays, though they have a `partition`."""
     if isinstance(scheme, (type, str, np.ndarray)) or not hasattr(scheme, "partition"):
         name = scheme.__name__ if isinstance(scheme, type) else "Quantile"
         hint = "\n\nHint: wrap edges of your own in `Edges(...)`." if isinstance(scheme, np.ndarray) else ""

@@ -54,7 +54,7 @@ class Test(Protocol):
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats: ...
 
     def cuts(self, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
-        """The six cuts of each bin, shape (bins, 6), how far rounding may move each, and where it may do worse."""
+        """The six cuts of each bin, shape (bins, 6); how far rounding may move each; bins where that is unknown."""
 
     def safe_cuts(self, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
         """Cuts within which p is certainly accepted, and outside which it is certainly rejected."""
@@ -167,7 +167,7 @@ def count_rejected(
 
 
 def _cuts_once(test: Test, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
-    """The cuts of many bins, found once for equal ones."""
+    """The cuts of many bins; bins of equal k and n are computed once."""
     pairs, same = np.unique(np.stack([k, n], axis=1), axis=0, return_inverse=True)
     cuts, reach, fragile = test.cuts(pairs[:, 0].copy(), pairs[:, 1].copy(), significance)
     same = same.ravel()
@@ -182,7 +182,7 @@ def binomtest_rejects(k: int, n: int, p: float, significance: float) -> bool:
 
 
 def widen(cuts: Floats, tolerance: Tolerance | None) -> Floats:
-    """Accept every p that has an accepted probability within the tolerance; holes close as the sides meet."""
+    """Move the cuts outwards by a tolerance: p is accepted if any probability within the tolerance of p is."""
     if tolerance is None or tolerance.value == 0:
         return cuts
     t = tolerance.value
@@ -222,14 +222,14 @@ def is_number(value: object) -> bool:
 
 
 def check_test(test: object) -> None:
-    """Refuse what is no test, a test's class among it."""
+    """Raise unless something is a test; the class of a test is none."""
     if isinstance(test, type) or not (hasattr(test, "p_value") and hasattr(test, "cuts")):
         name = test.__name__ if isinstance(test, type) else "Binomial"
         raise TypeError(f"`test` must be a test such as `{name}()`; it is {test!r}.")
 
 
 def check_significance(significance: float) -> None:
-    """Refuse a significance that no p-value can be held against."""
+    """Raise unless a significance lies between 0 and 1."""
     if not is_number(significance) or not 0 < significance < 1:
         raise ValueError(f"{option('significance')} must lie between 0 and 1; it is {significance!r}.")
 

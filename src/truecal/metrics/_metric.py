@@ -323,7 +323,7 @@ class Metric:
         return self.norm(bins.partition.n, loss)
 
     def _check_loss(self, bins: Binned, loss: object) -> None:
-        """Refuse what a loss must not give."""
+        """Raise unless a loss gave a number from 0 to the top of its unit for every bin that is not empty."""
         name, n = type(self.loss).__name__, bins.partition.n
         if not isinstance(loss, np.ndarray) or loss.shape != n.shape or loss.dtype.kind not in "fiu":
             what = f"shape {loss.shape}" if isinstance(loss, np.ndarray) else type(loss).__name__
@@ -349,7 +349,7 @@ ECE_PAVA_BC = Metric(BoundedIsotonic(), Gap())
 
 
 def bin_once(data: Sorted, metrics: Mapping[str, Metric]) -> dict[Binning, Binned]:
-    """The bins of every binning that the metrics use."""
+    """Cut data into bins once for every binning that the metrics use."""
     schemes = dict.fromkeys(metric.binning for metric in metrics.values())
     return {scheme: Binned(data, scheme.partition(data)) for scheme in schemes}
 
@@ -392,7 +392,7 @@ def gaps(n: Ints, k: Ints, sums: Floats) -> Floats:
 
 
 def check_metric(metric: object) -> None:
-    """Refuse what is no metric."""
+    """Raise unless something is a metric."""
     if not isinstance(metric, Metric):
         raise TypeError(f"A metric must be a `Metric(binning, loss, norm)`; it is {metric!r}.")
 
@@ -402,7 +402,7 @@ def choose(
     binning: BinningLike,
     loss: Rejection,
 ) -> dict[str, Metric]:
-    """Metrics by name, with PAVA-BC and the test replaced by the user's; or the user's own as they are."""
+    """The metrics to compute: named ones, with another binning and test if given, or a mapping of your own metrics."""
     if isinstance(names, Mapping):
         if binning is not None:
             raise ValueError(f"`binning` must be left out where {option('metrics')} are your own: each has its own.")
@@ -415,9 +415,9 @@ def choose(
                 f"{option('metrics')} must be names, or a mapping of names to metrics; it is a single metric."
             )
         chosen = {}
-        as_tuple = [names] if isinstance(names, str) else METRICS if names is None else names
+        wanted = [names] if isinstance(names, str) else METRICS if names is None else names
         scheme = as_binning(binning, BoundedIsotonic(), Quantile)
-        for name in as_tuple:
+        for name in wanted:
             if name not in METRICS:
                 raise ValueError(f"{option('metrics')} must be among {', '.join(METRICS)}; one is {name!r}.")
             metric = METRICS[name]

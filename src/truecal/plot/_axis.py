@@ -17,7 +17,7 @@ import numpy as np
 
 from truecal._errors import option
 from truecal.observations import Floats, Ints
-from truecal.results import DECADE, BinTable, Histogram, Outline, Result, Scores, from_decades, log_odds, spaced
+from truecal.results import DECADE, BinTable, Histogram, Outline, Result, Scores, from_decades, log_odds, space_evenly
 
 Scale = Literal["linear", "logit"]
 TAIL = 0.05  # of the predictions, at either end, may lie beyond a logit axis
@@ -117,7 +117,7 @@ def trace_violins(outline: Outline, axis: Axis) -> tuple[Ints, Floats, Floats]:
     """
     bins = np.flatnonzero(~np.isnan(outline.low))
     points = outline.width.shape[1]
-    height = spaced(outline.low[bins], outline.high[bins], points, axis.logit)
+    height = space_evenly(outline.low[bins], outline.high[bins], points, axis.logit)
     inside = np.clip(
         np.arange(points),
         np.sum(height < axis.first, axis=1, keepdims=True),

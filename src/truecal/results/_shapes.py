@@ -143,8 +143,8 @@ def from_decades(decades: Floats | float) -> Floats:
     return np.asarray(1 / (1 + np.exp(-DECADE * np.asarray(decades))))
 
 
-def spaced(low: Floats | float, high: Floats | float, points: int, logit: bool) -> Floats:
-    """Scores evenly spaced on a scale, a row for each pair of ends."""
+def space_evenly(low: Floats | float, high: Floats | float, points: int, logit: bool) -> Floats:
+    """Space scores evenly on a scale; each pair of ends gives a row."""
     if not logit:
         return np.asarray(np.linspace(low, high, points, axis=-1))
     return np.asarray(1 / (1 + np.exp(-np.linspace(log_odds(low), log_odds(high), points, axis=-1))))
@@ -163,7 +163,7 @@ def _histogram(data: Ranked, logit: bool) -> Histogram:
     low, high = data.score(np.array([first, last - 1])) if last > first else np.array([0.5, 0.5])
     if low == high and not logit:
         low, high = max(low - 0.01, 0.0), min(low + 0.01, 1.0)
-    edges = _decades(low, high) if logit else spaced(low, high, CELLS + 1, logit)
+    edges = _decades(low, high) if logit else space_evenly(low, high, CELLS + 1, logit)
     return Histogram(edges, np.diff(data.before(_places(data, edges, first, last))))
 
 
@@ -186,7 +186,7 @@ def _outline(data: Ranked, starts: Ints, logit: bool) -> tuple[Floats, Floats, I
     low[held], high[held] = data.score(first), data.score(last - 1)
     points = POINTS if len(held) <= MOST_OUTLINED else 2
     width = np.zeros((len(held), points), dtype=np.int64)
-    edges = spaced(low[held], high[held], points + 1, logit)
+    edges = space_evenly(low[held], high[held], points + 1, logit)
     width[held] = _smooth(np.diff(data.before(_places(data, edges, first, last))), low[held] == high[held])
     return low, high, width
 
