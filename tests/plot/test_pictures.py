@@ -8,7 +8,7 @@ from conftest import missing
 
 import truecal
 from truecal import Metric, Quantile, Tally
-from truecal.metrics import Gap, Max
+from truecal.metrics import Gap, Max, Unit
 from truecal.plot import make_figure
 from truecal.plot._matplotlib import draw
 from truecal.plot._pictures import PICTURES, Bars, Lines, Note, Points, Ruler, Spans, make_picture
@@ -225,7 +225,8 @@ def test_the_legend_names_each_thing_once(case):
 class Cents:
     """A gap in hundredths, as a loss of one's own."""
 
-    words = "gap in cents"
+    unit = Unit("cents", " ct", 100, 1)
+    words = "gap"
 
     def __call__(self, bins):
         return 100 * Gap()(bins)
@@ -253,11 +254,13 @@ def test_a_loss_of_ones_own_has_an_axis_of_its_own():
     found = {panel.x.title: panel.y.labels for panel in picture.panels}
     assert found == {
         "gap between rate and prediction": ("gap",),
-        "gap in cents": ("cents",),
-        "largest gap in cents": ("most",),
+        "gap (ct)": ("cents",),
+        "largest gap (ct)": ("most",),
         "Plain": ("plain",),
         "refuted predictions (%)": ("TCE",),
     }
+    (texts,) = (mark.texts for mark in picture.panels[1].marks if isinstance(mark, Points))
+    assert texts == [f"m\ncents {result['cents']:.1f} ct"]
     for panel in picture.panels:
         (values,) = (mark.x for mark in panel.marks if isinstance(mark, Points))
         assert panel.x.limits[0] < 0 < values.max() < panel.x.limits[1]

@@ -289,8 +289,8 @@ def picture_models(results: Mapping[str, Result], metric: str | None = None, *, 
     for i, (name, result) in enumerate(named.items()):
         one = picture_test_based(result, metric, title=name, axis=axis)
         row, column = divmod(i, columns)
-        # of each cell 0.13 at the left, 0.16 below and 0.19 above are left free for labels, titles and legends
-        corner, shape = ((column + 0.13) / columns, 1 - (row + 0.84) / lines), (0.84 / columns, 0.65 / lines)
+        # of each cell 0.13 at the left, 0.16 below and 0.16 above are left free for labels, titles and legends
+        corner, shape = ((column + 0.13) / columns, 1 - (row + 0.84) / lines), (0.84 / columns, 0.68 / lines)
         for j, panel in enumerate(one.panels):
             left, bottom, width, height = panel.place
             place = (

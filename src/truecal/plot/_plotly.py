@@ -185,10 +185,9 @@ def _trace(mark: Areas | Bars | Lines | Points, rulers: tuple[Ruler, Ruler]) -> 
             "width": round_off(right - left),
             "y": round_off(mark.height),
         }
-        edge = {"width": 0.5 if mark.edge else 0, "color": "white"}
         if mark.flat:
             bars |= {"x": bars["y"], "y": bars["x"], "orientation": "h"}
-        return {"type": "bar", **bars, "marker": {"color": mark.colour, "opacity": mark.alpha, "line": edge}}
+        return {"type": "bar", **bars, "marker": {"color": mark.colour, "opacity": mark.alpha, "line": {"width": 0}}}
     rows = []
     for x, y in zip(mark.x, mark.y, strict=True):
         row = np.stack([_shift(across, x), _shift(up, y)])
