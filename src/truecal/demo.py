@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from truecal.analysis import _evaluation as evaluation
+from truecal.analysis import evaluate
 from truecal.observations import Floats, Ints
 from truecal.plot import _comparisons as comparisons
 from truecal.plot import _plots as plots
@@ -39,7 +39,7 @@ def simulate(rows: int = ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
 def evaluate_models(label: Ints, models: dict[str, Floats]) -> dict[str, Result]:
     """Every model's result on the same rows, with what chance would give."""
     return {
-        name: evaluation.evaluate(label, probability, reference=200, intervals=200, random_state=0)
+        name: evaluate(label, probability, reference=200, intervals=200, random_state=0)
         for name, probability in models.items()
     }
 
@@ -104,7 +104,7 @@ def main(folder: str = "demo") -> None:
         "\nmore for the others. ECE is below 0.02 for all three: at 1 % prevalence there is no room for a large gap."
         "\n\nThe prior-shifted model, bin by bin:\n"
     )
-    print(evaluation.evaluate(label, models["prior-shifted"], metrics=["tce"]))
+    print(evaluate(label, models["prior-shifted"], metrics=["tce"]))
     try:
         written = write_pictures(results, Path(folder))
     except ImportError as error:

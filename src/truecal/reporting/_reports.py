@@ -94,10 +94,10 @@ def report(
     scale : "linear" or "logit", optional
         Of the probability axes at first; the page has a switch. Chosen as in `draw_test_based` by default.
     segments : SegmentTable, optional
-        What `judge_segments` found for the first of `results`, as a table, worst first, and a picture of the segments
+        What `truecal.segments` found for the first of `results`, as a table, worst first, and a picture of the segments
         that exceed chance most.
     drift : DriftTable, optional
-        What `drift` or `judge_windows` found for the first of `results`, as a table and a picture of the windows.
+        What `truecal.drift` found for the first of `results`, as a table and a picture of the windows.
 
     Examples
     --------

@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from observed import judge_segments
 
 import truecal
 from truecal import Decision, Metric, Rule, Tally, Uniform
-from truecal.analysis import GroupTable
-from truecal.gate import LIMITS, Finding, judge
+from truecal.gate import LIMITS, Finding, FindingTable
+from truecal.gate._judge import judge
 from truecal.gate._rules import KINDS
 from truecal.inference import Difference, Interval, Reference
-from truecal.metrics import Gap, Rejection, ScoreTest
-from truecal.results import adjusted
+from truecal.metrics import TCE, Gap, Rejection, ScoreTest, adjust_p_values
+from truecal.results import Comparison, GroupTable
 
 NASTY = [
     "</testcase>",
@@ -59,7 +60,8 @@ def by_chance(mean, value=10.0, p_value=0.5, replicates=999):
 
 
 def gap(low, high, replicates=999):
-    return {"m": {"tce": Difference(0.0, 0.0, (low + high) / 2, low, high, 0.95, replicates)}}
+    found = {"tce": Difference(0.0, 0.0, (low + high) / 2, low, high, 0.95, replicates)}
+    return {"m": Comparison.of(found, {"tce": TCE})}
 
 
 def table(value=(10.0, 20.0), p_value=(0.5, 0.5), n=1000, adjust=None, segment=(("DE", "web"), ("FR", "app")), **more):
@@ -76,7 +78,7 @@ def table(value=(10.0, 20.0), p_value=(0.5, 0.5), n=1000, adjust=None, segment=(
         by_chance=zero + 4.0,
         excess=value - 4.0,
         p_value=p_value,
-        p_adjusted=adjusted(p_value, adjust),
+        p_adjusted=adjust_p_values(p_value, adjust),
         too_low=zero,
         too_high=zero,
         adjust=adjust,
@@ -197,7 +199,7 @@ def test_a_real_run_passes_the_good_model_and_fails_the_bad_one(rng):
     }
     halves = np.arange(6000) % 2
     segments = {
-        name: truecal.analysis.judge_segments(
+        name: judge_segments(
             {(half,): Tally.from_arrays(y[halves == half], score[halves == half]) for half in (0, 1)},
             random_state=0,
             by=["half"],
@@ -270,7 +272,9 @@ def test_a_pattern_that_matches_nothing_is_unknown():
 
 
 def test_a_model_known_by_its_segments_alone_does_not_escape():
-    verdict = judge([Rule("value", 15)], {"a": make()}, segments={"b": table()}, differences={"c": {}})
+    verdict = judge(
+        [Rule("value", 15)], {"a": make()}, segments={"b": table()}, differences={"c": Comparison.of({}, {})}
+    )
     assert {finding.model: finding.status for finding in verdict.findings} == {
         "a": "pass",
         "b": "unknown",
@@ -280,9 +284,7 @@ def test_a_model_known_by_its_segments_alone_does_not_escape():
 
 def test_a_limit_in_the_wrong_unit_for_a_metric_of_your_own_is_unknown():
     tally = Tally.from_arrays([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
-    result = truecal.analysis.evaluate_tally(
-        tally, {"mine": Metric(Uniform(5), Gap()), "tce": Metric(Uniform(5), Gap())}
-    )
+    result = truecal.evaluate(tally, {"mine": Metric(Uniform(5), Gap()), "tce": Metric(Uniform(5), Gap())})
     for name in ("mine", "tce"):
         assert status(Rule("value", 15, metric=name), result) == "unknown"  # a probability is never above 15
         assert status(Rule("value", 0.15, metric=name), result) == "fail"  # |0 - 0.1|, ..., on average 0.2
@@ -428,7 +430,7 @@ FINDINGS = st.lists(
     ),
     min_size=1,
     max_size=8,
-).map(lambda findings: Decision(tuple(findings)))
+).map(lambda findings: Decision(FindingTable.of(findings)))
 
 
 @pytest.mark.parametrize(
@@ -437,7 +439,8 @@ FINDINGS = st.lists(
 )
 def test_exit_codes(statuses, expected, code):
     words = {"p": "pass", "f": "fail", "u": "unknown"}
-    verdict = Decision(tuple(Finding(Rule("value", 15), "m", None, 1, 1.0, words[s], "so") for s in statuses))
+    found = [Finding(Rule("value", 15), "m", None, 1, 1.0, words[s], "so") for s in statuses]
+    verdict = Decision(FindingTable.of(found))
     assert (verdict.status, verdict.exit_code) == (expected, code)
 
 
@@ -507,7 +510,7 @@ def test_html_holds_no_tag_of_a_name(verdict):
     parser = html.parser.HTMLParser()
     parser.handle_starttag = lambda tag, attributes: tags.append((tag, attributes))
     parser.feed(verdict._repr_html_())
-    assert {tag for tag, _ in tags} <= {"div", "p", "b", "table", "tr", "th", "td"}
+    assert {tag for tag, _ in tags} <= {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td"}
     assert sum(tag == "td" for tag, _ in tags) == 6 * len(verdict.findings)
 
 
@@ -522,15 +525,15 @@ def test_text_is_one_printable_line_a_finding(verdict):
 def test_json_holds_everything(verdict):
     raw = json.loads(verdict.to_json())
     assert (raw["status"], raw["exit_code"]) == (verdict.status, verdict.exit_code)
-    back = [Finding(**{**entry, "rule": Rule(**entry["rule"])}) for entry in raw["findings"]]
-    assert Decision(tuple(back)) == verdict
+    assert raw["findings"]["columns"]["reason"] == list(verdict.findings.reason)
+    assert Decision.from_json(verdict.to_json()) == verdict
 
 
 def test_nothing_is_no_pass():
     with pytest.raises(ValueError, match="at least one rule"):
         judge([], {"m": make()})
     with pytest.raises(ValueError, match="at least one"):
-        Decision(())
+        Decision(FindingTable.of([]))
 
 
 @pytest.mark.parametrize(
@@ -707,4 +710,4 @@ def test_bounds_of_gridded_segments_leave_the_answer_open():
 def test_a_rule_about_segments_says_where_their_table_comes_from():
     (found,) = judge([Rule("value", 15, segment="*")], {"m": make()}).findings
     assert (found.status, found.n) == ("unknown", None)
-    assert found.reason == "there is no table of segments of 'm' for tce; `evaluate` with `by` gives one."
+    assert found.reason == "there is no table of segments of 'm' for tce; `truecal.segments` gives one."
