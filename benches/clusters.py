@@ -29,9 +29,9 @@ from truecal import Tally
 PARTS = 16
 WORK = {
     "bare": "bare group-by",
-    "tally": "tally_frame",
-    "segments": "tally_segments, 10",
-    "grid": "summarize, a grid of 13 bits",
+    "tally": "read",
+    "segments": "read, 10 segments",
+    "grid": "read, a grid of 13 bits",
 }
 
 
@@ -49,7 +49,7 @@ def write(folder: Path, rows: int, decimals: int | None) -> None:
         for i in range(PARTS):
             parquet.write_table(part.slice(i * size, size), folder / name / f"{i:02}.parquet")
     tally = Tally.from_arrays(y, p)
-    (folder / "expected.json").write_text(json.dumps([len(tally), tally.total, tally.positives]))
+    (folder / "expected.json").write_text(json.dumps([len(tally), tally.n_rows, tally.positives]))
 
 
 @contextmanager
@@ -117,11 +117,8 @@ def run(engine: str, work: str, folder: Path) -> None:
         def job(frame: Any) -> Any:
             if work == "bare":
                 return bare(frame)
-            if work == "tally":
-                return truecal.reading.tally_frame(frame, **names)
-            if work == "grid":
-                return truecal.reading.summarize(frame, **names, scale=truecal.reading.Limits(grid=13))
-            return truecal.reading.tally_segments(frame, **names, by="segment")
+            limits = truecal.reading.Limits(grid=13 if work == "grid" else None)
+            return truecal.read(frame, **names, by="segment" if work == "segments" else (), limits=limits)
 
         job(read(str(folder / "few")))
         frame = read(str(folder / "rows"))
@@ -136,11 +133,10 @@ def run(engine: str, work: str, folder: Path) -> None:
                 assert found == lines, "distinct scores are lost"
             elif work == "grid":
                 home = len(found.whole())
-                assert (found.observations, found.positives) == (total, positives), "the cells are wrong"
+                assert (found.n_rows, found.positives) == (total, positives), "the cells are wrong"
             else:
-                parts = [found] if work == "tally" else list(found.values())
-                tally, home = sum(parts), sum(map(len, parts))
-                assert (len(tally), tally.total, tally.positives) == (lines, total, positives), "the tally is wrong"
+                tally, home = found.tally, sum(map(len, found.parts.values()))
+                assert (len(tally), tally.n_rows, tally.positives) == (lines, total, positives), "the tally is wrong"
             del found
         print(json.dumps({"seconds": min(taken), "driver": grown, "lines": home}))
 

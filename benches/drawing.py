@@ -41,17 +41,17 @@ def draw(result: Result) -> None:
 
 
 def lines(folder: Path) -> Iterator[Line]:
-    few = truecal.analysis.evaluate_tally(distinct(10**4), metrics=METRICS, binning=BINS)
+    few = truecal.evaluate(distinct(10**4), metrics=METRICS, binning=BINS)
     for name, tally in (
         ("1e8 rows, three decimals", rounded(1e8)),
         ("1e7 distinct rows", distinct(10**7)),
     ):
-        many = truecal.analysis.evaluate_tally(tally, metrics=METRICS, binning=BINS)
+        many = truecal.evaluate(tally, metrics=METRICS, binning=BINS)
         axes = truecal.plot.test_based(many, ax=Figure().subplots())
         heights = [path.vertices[:, 1].max() for path in axes.sizes.collections[0].get_paths()]
         assert heights == many.bins.n.tolist(), "a bar is wrong"
-        assert many.bins.n.sum() == tally.total > 0.99e7, "rows are lost"
-        assert many.scores.logit.n.sum() + many.scores.zeros + many.scores.ones == tally.total, "predictions are lost"
+        assert many.bins.n.sum() == tally.n_rows > 0.99e7, "rows are lost"
+        assert many.scores.logit.n.sum() + many.scores.zeros + many.scores.ones == tally.n_rows, "predictions are lost"
         small, large = seconds(lambda: draw(few), lambda: draw(many), repeats=5)  # noqa: B023
         yield Line(f"diagrams of {name}, over those of 1e4", large / small, 1.5, 1.2)
         few_page, page = seconds(

@@ -22,7 +22,7 @@ print(found["n"].sum(), found["y"].sum())
 """
 SCORE = """
 import truecal
-found = truecal.evaluate({path!r}, label="y", score="p", metrics=["tce"])
+found = truecal.evaluate(truecal.read({path!r}, label="y", score="p"), metrics=["tce"])
 print(found.n, found.positives)
 """
 SEGMENTS_GROUP = """
@@ -33,8 +33,8 @@ print(found["n"].sum(), found["y"].sum())
 """
 SEGMENTS = """
 import truecal
-found = truecal.reading.tally_segments({path!r}, label="y", score="p", by="place")
-print(sum(t.total for t in found.values()), sum(t.positives for t in found.values()))
+found = truecal.read({path!r}, label="y", score="p", by="place")
+print(found.n_rows, found.positives)
 """
 
 
@@ -52,7 +52,7 @@ def csv(folder: Path, rows: int) -> Iterator[Line]:
     for decimals, kind in ((4, "four decimals"), (17, "all distinct")):
         path = folder / "a.csv"
         told = write(path, rows, decimals)
-        pairs = (("evaluate", SCORE, GROUP), ("tally_segments", SEGMENTS, SEGMENTS_GROUP))
+        pairs = (("evaluate", SCORE, GROUP), ("read by segment", SEGMENTS, SEGMENTS_GROUP))
         for name, code, bare in pairs:
             ours, theirs = [], []
             for _ in range(3):
@@ -70,11 +70,11 @@ def work(folder: Path, rows: int) -> Iterator[Line]:
     for decimals, kind in ((4, "four decimals"), (17, "all distinct")):
         told = write(path, rows, decimals)
         scan = pl.scan_csv(path).group_by("p").agg(pl.len().alias("n"), pl.col("y").sum())
-        found = truecal.evaluate(path, label="y", score="p", metrics=["tce"])
+        found = truecal.evaluate(truecal.read(path, label="y", score="p"), metrics=["tce"])
         assert told == f"{found.n} {found.positives}"
         bare, ours = seconds(
             lambda scan=scan: scan.collect(engine="streaming"),
-            lambda: truecal.evaluate(path, label="y", score="p", metrics=["tce"]),
+            lambda: truecal.evaluate(truecal.read(path, label="y", score="p"), metrics=["tce"]),
             repeats=5,
         )
         yield Line(f"evaluate without start and imports, {kind}, over polars' group-by", ours / bare, 1.5, 1.1)

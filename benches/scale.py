@@ -36,8 +36,9 @@ print(columns["n"].sum(), columns["y"].sum())
 }
 OURS = """
 import truecal
-from truecal import Scale
-found = truecal.evaluate({path!r}, label="y", score="p", metrics=["tce", "ece"], scale=Scale({scale}))
+from truecal.reading import Limits
+data = truecal.read({path!r}, label="y", score="p", limits=Limits({limits}))
+found = truecal.evaluate(data, metrics=["tce", "ece"])
 low, high = found.bounds.get("tce", (found["tce"],) * 2)
 assert low <= found["tce"] <= high < 20, "labels were drawn from the predictions: few may be rejected"
 print(found.n, found.positives)
@@ -76,7 +77,7 @@ def lines(folder: Path, rows: int, kind: str, repeats: int) -> Iterator[str]:
     # in a process of its own: a child's peak memory is never below what its parent held
     told = run([__file__, "write", str(path), str(rows), kind]).output
     jobs = {f"{engine} group-by": code.format(path=str(path)) for engine, code in GROUP.items()}
-    jobs |= {f"`evaluate`, {way}": OURS.format(path=str(path), scale=scale) for way, scale in WAYS.items()}
+    jobs |= {f"`evaluate`, {way}": OURS.format(path=str(path), limits=limits) for way, limits in WAYS.items()}
     # in turns, so that what else this machine does falls on all
     rounds = [{name: run(code, told, fail=True) for name, code in jobs.items()} for _ in range(repeats)]
     found = {name: [one[name] for one in rounds] for name in jobs}

@@ -70,7 +70,7 @@ def two_models(case: str, rows: int) -> list[dict[str, object]]:
             continue
         label = (rng.random(rows) < truth).astype(np.int64)
         first, second = expected(p, truth, CHOSEN, 10**7 + i), expected(other, truth, CHOSEN, 2 * 10**7 + i)
-        pairs = Pairs.gathered(p, other, np.ones_like(label), label)
+        pairs = Pairs.merge(p, other, np.ones_like(label), label)
         found = differences(pairs, CHOSEN, Draws(REPLICATES, i))
         for name, gap in found.items():
             inside[name].append(gap.low <= first[name] - second[name] <= gap.high)

@@ -91,3 +91,10 @@ def test_tce_loads_what_it_needs():
     found = loaded("import truecal; truecal.tce([0, 1], [0.3, 0.4])")
     others = ("inference", "results", "reading", "analysis", "gate", "plot", "reporting", "sklearn", "cli")
     assert not found & {"scipy", *(f"truecal.{name}" for name in others)}
+
+
+def test_evaluate_loads_no_reading():
+    found = loaded("import truecal; truecal.evaluate([0, 1], [0.3, 0.4])")
+    others = ("reading", "gate", "plot", "reporting", "sklearn", "cli")
+    assert not {name for name in found if name.startswith(tuple(f"truecal.{other}" for other in others))}
+    assert not found & {"polars", "narwhals", "pandas"}

@@ -24,9 +24,9 @@ class TruncatedQuantile:
 
     def partition(self, data: Sorted) -> Partition:
         tally = _tally(data)
-        if tally.total != len(tally):
+        if tally.n_rows != len(tally):
             raise ValueError("Rows can be cut at any place only where scores are distinct; move ties apart first.")
-        cuts = (np.linspace(0, 1, self.n_bins + 1) * tally.total).astype(np.int64)
+        cuts = (np.linspace(0, 1, self.n_bins + 1) * tally.n_rows).astype(np.int64)
         return _partition(tally, np.unique(cuts))
 
 
@@ -43,7 +43,7 @@ class TailJoined:
     def partition(self, data: Sorted) -> Partition:
         tally = _tally(data)
         paper = BoundedIsotonic(self.n_min, self.n_max, sizes="paper")
-        n_min, n_max = paper.bounds(tally.total)
+        n_min, n_max = paper.bounds(tally.n_rows)
         found = paper.partition(tally)
         from_the_end = np.cumsum(tally.n[::-1])
         tail = len(tally) - 1 - int(np.searchsorted(from_the_end, n_min))

@@ -12,6 +12,7 @@ from truecal.analysis import compare as compare
 from truecal.analysis import drift as drift
 from truecal.analysis import evaluate as evaluate
 from truecal.analysis import evaluate_classes as evaluate_classes
+from truecal.analysis import segments as segments
 from truecal.gate import Decision as Decision
 from truecal.gate import Rule as Rule
 from truecal.gate import check as check
@@ -29,6 +30,8 @@ from truecal.metrics import rmsce as rmsce
 from truecal.metrics import tce as tce
 from truecal.observations import Tallies as Tallies
 from truecal.observations import Tally as Tally
+from truecal.reading import read as read
+from truecal.reading import read_models as read_models
 from truecal.reporting import report as report
 from truecal.results import ClassResults as ClassResults
 from truecal.results import Result as Result

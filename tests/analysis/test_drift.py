@@ -7,12 +7,13 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
+from observed import judge_windows
 from scipy import stats
 from test_readme import ROOT, run
 
 import truecal
 from truecal import Metric, Quantile, Relative, Tally
-from truecal.analysis._windows import _compare_prevalence
+from truecal.analysis._groups import _compare_prevalence
 from truecal.inference import Draws, sequential_reference
 from truecal.metrics import Gap, Rejection, adjust_p_values
 from truecal.observations import GridTally, find_ends, find_mature, read_span
@@ -43,7 +44,7 @@ def window_of(rng, rate, factor, rows=100_000, atoms=200):
 def streams(rng, count, rates, factors):
     for _ in range(count):
         tallies = [window_of(rng, rate, factor) for rate, factor in zip(rates, factors, strict=True)]
-        yield truecal.analysis.judge_windows(dict(enumerate(tallies)), intervals=0, random_state=rng)
+        yield judge_windows(dict(enumerate(tallies)), intervals=0, random_state=rng)
 
 
 def test_prevalence_that_moves_with_the_model_right_raises_no_alarm_beyond_the_level(rng):
@@ -85,18 +86,18 @@ def test_p_values_of_right_windows_are_valid_though_drawing_stops_early(rng):
 
 def test_each_row_is_the_windows_own_result(rng):
     tallies = windows(rng, 3)
-    found = truecal.analysis.judge_windows(tallies, random_state=0, adjust=None, every="1d")
+    found = judge_windows(tallies, random_state=0, adjust=None, every="1d")
     for i, tally in enumerate(tallies.values()):
-        result = truecal.analysis.evaluate_tally(tally)
+        result = truecal.evaluate(tally)
         assert found.value[i] == found.lowest[i] == found.highest[i] == pytest.approx(result["tce"])
         assert found.prevalence[i] == result.prevalence
-        exact = stats.binomtest(tally.positives, tally.total).proportion_ci(0.95, "exact")
+        exact = stats.binomtest(tally.positives, tally.n_rows).proportion_ci(0.95, "exact")
         assert (found.prevalence_low[i], found.prevalence_high[i]) == pytest.approx((exact.low, exact.high))
         mean = np.average(tally.score, weights=tally.n)
         assert found.mean[i] == pytest.approx(mean)
         assert found.ratio[i] == pytest.approx(result.prevalence / mean)
         assert found.ratio_high[i] == pytest.approx(exact.high / mean)
-        assert found.total_p[i] == pytest.approx(stats.binomtest(tally.positives, tally.total, mean).pvalue)
+        assert found.total_p[i] == pytest.approx(stats.binomtest(tally.positives, tally.n_rows, mean).pvalue)
         assert found.low[i] <= found.value[i] <= found.high[i]
         assert found.chance_low[i] <= found.by_chance[i] <= found.chance_high[i]
         assert found.excess[i] == pytest.approx(found.value[i] - found.by_chance[i])
@@ -108,8 +109,8 @@ def test_each_row_is_the_windows_own_result(rng):
 
 def test_neither_the_order_of_windows_nor_threads_change_anything(rng):
     tallies = windows(rng, 4, wrong=(2,))
-    first = truecal.analysis.judge_windows(tallies, random_state=0)
-    other = truecal.analysis.judge_windows(dict(reversed(tallies.items())), random_state=0, threads=2)
+    first = judge_windows(tallies, random_state=0)
+    other = judge_windows(dict(reversed(tallies.items())), random_state=0, threads=2)
     assert first.window == other.window == tuple(sorted(tallies))
     assert first.to_json() == other.to_json()
 
@@ -158,20 +159,20 @@ def test_nothing_to_compare_is_no_difference():
 
 def test_labels_that_are_not_complete_raise_no_alarm_and_count_in_no_adjustment(rng):
     tallies = windows(rng, 6, wrong=(1, 5), rows=4000)
-    found = truecal.analysis.judge_windows(tallies, every="1d", mature_after="2d", random_state=0)
+    found = judge_windows(tallies, every="1d", mature_after="2d", random_state=0)
     assert found.mature.tolist() == [True] * 4 + [False] * 2  # the last window ends on the 7th
     assert found.now == datetime(2026, 1, 7)
     assert found.alarms == [day(1)]
     assert np.isnan(found.p_adjusted[4:]).all()
     assert np.isnan(found.prevalence_p_adjusted[4:]).all()
     assert found.verdict[4:] == ["labels not complete"] * 2
-    alone = truecal.analysis.judge_windows(dict(list(tallies.items())[:4]), every="1d", random_state=0)
+    alone = judge_windows(dict(list(tallies.items())[:4]), every="1d", random_state=0)
     np.testing.assert_array_equal(found.total_p[:4], alone.total_p)
     np.testing.assert_array_equal(found.prevalence_p_adjusted[:4], alone.prevalence_p_adjusted)
-    later = truecal.analysis.judge_windows(tallies, every="1d", mature_after="2d", now="2026-02-01", random_state=0)
+    later = judge_windows(tallies, every="1d", mature_after="2d", now="2026-02-01", random_state=0)
     assert later.mature.all()
     assert later.alarms == [day(1), day(5)]
-    none = truecal.analysis.judge_windows(tallies, every="1d", mature_after="900d", random_state=0)
+    none = judge_windows(tallies, every="1d", mature_after="900d", random_state=0)
     assert (none.alarms, set(none.verdict)) == ([], {"labels not complete"})
 
 
@@ -211,32 +212,32 @@ def test_replicates_suffice_for_an_alarm_after_the_adjustment(rng):
     tallies = windows(rng, 20, rows=200)
     p = np.linspace(0.1, 0.5, 2000)
     tallies[day(20)] = Tally.from_arrays(rng.permutation(2000) < 2000 * (0.6 - p), p)  # the wrong way round
-    found = truecal.analysis.judge_windows(tallies, intervals=0, random_state=0)
+    found = judge_windows(tallies, intervals=0, random_state=0)
     assert found.replicates == 2 * 21 / 0.05
     assert found.total_p[20] > 0.1
     assert found.p_value[20] == 1 / 841
     assert found.alarms == [day(20)]
-    few = truecal.analysis.judge_windows(tallies, intervals=0, reference=199, random_state=0)
+    few = judge_windows(tallies, intervals=0, reference=199, random_state=0)
     assert few.alarms == []
     assert "with 199 replicates the reference of one window alone reaches an adjusted p-value of 0.21" in few.notes[0]
-    assert truecal.analysis.judge_windows(tallies, intervals=0, adjust=None, random_state=0).replicates == 199
+    assert judge_windows(tallies, intervals=0, adjust=None, random_state=0).replicates == 199
 
 
 def test_totals_find_what_the_reference_does_not_and_keep_out_where_there_is_a_tolerance(rng):
     tallies = dict(enumerate(window_of(rng, 0.01, factor, rows=40_000) for factor in (1, 1, 1, 1.2)))
-    found = truecal.analysis.judge_windows(tallies, intervals=0, random_state=0)
+    found = judge_windows(tallies, intervals=0, random_state=0)
     assert found.alarms == [3]
     assert found.p_value[3] > 0.05 / 4
-    assert truecal.analysis.judge_windows(tallies, intervals=0, totals=False, random_state=0).alarms == []
+    assert judge_windows(tallies, intervals=0, totals=False, random_state=0).alarms == []
     metric = Metric(loss=Rejection(tolerance=Relative(0.5)), binning=truecal.metrics.METRICS["tce"].binning)
-    tolerant = truecal.analysis.judge_windows(tallies, metric, intervals=0, random_state=0)
+    tolerant = judge_windows(tallies, metric, intervals=0, random_state=0)
     assert tolerant.alarms == []
     np.testing.assert_array_equal(tolerant.p_adjusted, adjust_p_values(tolerant.p_value, "holm"))
 
 
 def table_of(**columns):
     size = len(next(iter(columns.values())))
-    p = truecal.analysis.judge_windows({i: Tally.from_arrays([0, 1, 1, 0] * 500, [0.5] * 2000) for i in range(size)})
+    p = judge_windows({i: Tally.from_arrays([0, 1, 1, 0] * 500, [0.5] * 2000) for i in range(size)})
     return replace(p, **{name: np.array(column) for name, column in columns.items()})
 
 
@@ -268,22 +269,20 @@ def test_windows_without_events_of_one_class_or_one_row_have_an_answer(rng):
         "c": Tally.from_arrays([0], [0.3]),
         "d": Tally.from_arrays(np.zeros(3), np.zeros(3)),
     }
-    found = truecal.analysis.judge_windows(tallies, random_state=0)
+    found = judge_windows(tallies, random_state=0)
     assert found.verdict[1:] == ["both moved", "too small to tell", "too small to tell"]
     assert (found.ratio[3], found.ratio_high[3]) == (1, np.inf)
     for column in (found.value, found.by_chance, found.p_value, found.p_adjusted, found.prevalence_p, found.low):
         assert np.isfinite(column).all()
-    single = truecal.analysis.judge_windows({"c": tallies["c"]}, random_state=0)
+    single = judge_windows({"c": tallies["c"]}, random_state=0)
     assert np.isnan(single.prevalence_p[0])
     assert single.verdict == ["too small to tell"]
 
 
 def test_cells_have_certified_bounds(rng):
     tallies = windows(rng, 3, rows=5000)
-    exact = truecal.analysis.judge_windows(tallies, random_state=0, intervals=0)
-    cells = truecal.analysis.judge_windows(
-        {k: GridTally.of(t, 6) for k, t in tallies.items()}, random_state=0, intervals=0
-    )
+    exact = judge_windows(tallies, random_state=0, intervals=0)
+    cells = judge_windows({k: GridTally.of(t, 6) for k, t in tallies.items()}, random_state=0, intervals=0)
     assert (cells.lowest <= cells.value).all()
     assert (cells.value <= cells.highest).all()
     assert (cells.lowest < cells.highest).any()
@@ -294,19 +293,22 @@ def test_cells_have_certified_bounds(rng):
 
 def test_mistakes_are_explained(rng):
     tallies = windows(rng, 2, rows=50)
-    for windows_, kind, match in (
-        ({}, ValueError, "at least one window"),
-        ({1: tallies[day(0)], "a": tallies[day(1)]}, TypeError, "of one kind, which sort"),
-        ({1: Tally(np.array([]), np.array([], int), np.array([], int))}, ValueError, "that of 1 holds none"),
-    ):
-        with pytest.raises(kind, match=match):
-            truecal.analysis.judge_windows(windows_)
+    with pytest.raises(TypeError, match="`window` must hold values of one type"):
+        judge_windows({1: tallies[day(0)], "a": tallies[day(1)]})
+    with pytest.raises(ValueError, match="Every row must have a time; `window` is null in 50"):
+        judge_windows({None: tallies[day(0)], day(1): tallies[day(1)]})
+    with pytest.raises(ValueError, match="(?s)`time` must be one column of the tallies.*they have none.*time=...\\)"):
+        truecal.drift(truecal.Tallies("y", "p", {(): tallies[day(0)]}))
+    with pytest.raises(TypeError, match="`top` must be left out where `time` makes windows"):
+        judge_windows(tallies, top=10)
+    with pytest.raises(TypeError, match="(?s)`drift` takes `Tallies`; this is dict.*truecal.read"):
+        truecal.drift(tallies)
     with pytest.raises(ValueError, match="`confidence` must lie between"):
-        truecal.analysis.judge_windows(tallies, confidence=95)
+        judge_windows(tallies, confidence=95)
     with pytest.raises(ValueError, match="`adjust` must be"):
-        truecal.analysis.judge_windows(tallies, adjust="bonferroni")
+        judge_windows(tallies, adjust="bonferroni")
     with pytest.raises(TypeError, match="must begin at dates or times to be called mature"):
-        truecal.analysis.judge_windows({"a": tallies[day(0)]}, mature_after="3d")
+        judge_windows({"a": tallies[day(0)]}, mature_after="3d")
 
 
 @pytest.fixture(params=["pandas", "polars", "duckdb"])
@@ -334,62 +336,67 @@ def rows(rng, count=9000):
 def test_a_frame_is_cut_into_windows(rng, frame_of):
     columns = rows(rng)
     frame = frame_of(columns)
-    named = {"label": "y", "score": "p", "time": "time", "intervals": 0, "random_state": 0}
-    days = truecal.drift(frame, **named)
+    named, options = {"label": "y", "score": "p"}, {"intervals": 0, "random_state": 0}
+    read = truecal.read(frame, time="time", **named)
+    days = truecal.drift(read, **options)
     assert days.window == (date(2026, 3, 30), date(2026, 3, 31), date(2026, 4, 1))
     assert days.alarms == [date(2026, 4, 1)]
     assert days.n.tolist() == [3000] * 3
-    months = truecal.drift(frame, every="1mo", mature_after="1d", now="2026-04-02", **named)
+    months = truecal.drift(read, every="1mo", mature_after="1d", now="2026-04-02", **options)
     assert months.window == (date(2026, 3, 1), date(2026, 4, 1))
     assert months.mature.tolist() == [True, False]
-    weeks = truecal.drift(frame, every="1w", **named)
+    weeks = truecal.drift(truecal.read(frame, time="time", every="1w", **named), **options)
     assert weeks.names == ["2026-03-30"]
-    hours = truecal.drift(frame, every=None, **(named | {"time": "hour"}), reference=19)
+    hours = truecal.drift(truecal.read(frame, time="hour", every=None, **named), reference=19, **options)
     assert hours.window == tuple(range(72))
 
 
 def test_text_makes_windows_as_it_is(rng, frame_of):
     columns = rows(rng, 900)
     columns["month"] = [f"2026-{i // 300 + 1:02}" for i in range(900)]
-    found = truecal.drift(frame_of(columns), label="y", score="p", time="month", every=None, intervals=0)
+    read = truecal.read(frame_of(columns), label="y", score="p", time="month", every=None)
+    found = truecal.drift(read, intervals=0)
     assert found.names == ["2026-01", "2026-02", "2026-03"]
     with pytest.raises(TypeError, match="must hold dates or times"):
-        truecal.drift(frame_of(columns), label="y", score="p", time="month")
+        truecal.read(frame_of(columns), label="y", score="p", time="month")
 
 
 def test_rows_without_a_time_are_dropped_only_on_request(rng, frame_of):
     columns = rows(rng, 900)
     columns["time"][:7] = [None] * 7
-    options = {"label": "y", "score": "p", "time": "time", "intervals": 0}
+    options = {"label": "y", "score": "p", "time": "time"}
     with pytest.raises(ValueError, match="`time` is null in 7") as caught:
-        truecal.drift(frame_of(columns), **options)
+        truecal.read(frame_of(columns), **options)
     assert 'on_null="drop"' in str(caught.value)
-    found = truecal.drift(frame_of(columns), on_null="drop", **options)
+    read = truecal.read(frame_of(columns), on_null="drop", **options)
+    assert read.dropped == {"`time` is null": 7}
+    found = truecal.drift(read, intervals=0)
     assert found.n.sum() == 893
-    assert found.notes == ("7 rows were dropped: `time` is null",)
+    assert found.notes == ("of 900 rows 7 were dropped: `time` is null in 7",)
 
 
 def test_files_and_grids_serve_too(rng, need, tmp_path):
     need("narwhals")
     need("polars").DataFrame(rows(rng)).write_parquet(tmp_path / "rows.parquet")
-    options = {"label": "y", "score": "p", "time": "time", "intervals": 0, "random_state": 0}
-    found = truecal.drift(str(tmp_path / "rows.parquet"), **options)
+    columns, options = {"label": "y", "score": "p", "time": "time"}, {"intervals": 0, "random_state": 0}
+    found = truecal.drift(truecal.read(str(tmp_path / "rows.parquet"), **columns), **options)
     assert found.alarms == [date(2026, 4, 1)]
-    grid = truecal.drift(tmp_path / "rows.parquet", scale=truecal.reading.Limits(grid=6), **options)
+    gridded = truecal.read(tmp_path / "rows.parquet", limits=truecal.reading.Limits(grid=6), **columns)
+    grid = truecal.drift(gridded, **options)
     assert grid.n.tolist() == found.n.tolist()
     assert (grid.highest > grid.lowest).any()
 
 
 def test_a_table_prints_and_survives_json_and_dataframes(need):
     tallies = windows(np.random.default_rng(1), 5, wrong=(2,))
-    found = truecal.analysis.judge_windows(tallies, every="1d", mature_after="1d", random_state=0)
+    found = judge_windows(tallies, every="1d", mature_after="1d", random_state=0)
     lines = repr(found).splitlines()
     assert lines[0] == "5 windows of 1d, 10,000 predictions: 1 both moved; 1 labels not complete"
     assert lines[1].split()[:5] == ["window", "n", "positive", "predicted", "tce"]
     assert lines[2].startswith("  2026-01-01  2,000")
     assert lines[4].endswith("both moved")
     assert found._repr_html_().count("<tr>") == 6
-    evil = truecal.analysis.judge_windows({"<b>": Tally.from_arrays([0, 1], [0.2, 0.4])}, random_state=0)
+    evil = judge_windows({"<b>": Tally.from_arrays([0, 1], [0.2, 0.4])}, random_state=0)
     assert "<b>" not in evil._repr_html_()
     for table in (found, evil):
         again = DriftTable.from_json(table.to_json())
@@ -404,14 +411,14 @@ def test_a_table_prints_and_survives_json_and_dataframes(need):
         frame = found.to_frame(library)
         for name, column in (("window", list(found.window)), ("verdict", found.verdict), ("n", found.n.tolist())):
             assert (frame[name].to_pylist() if library == "pyarrow" else list(frame[name])) == column
-    many = truecal.analysis.judge_windows(dict.fromkeys(range(50), Tally.from_arrays([0, 1], [0.2, 0.4])), reference=9)
+    many = judge_windows(dict.fromkeys(range(50), Tally.from_arrays([0, 1], [0.2, 0.4])), reference=9)
     assert len(repr(many).splitlines()) == 1 + 1 + 41 + 1
 
 
 def test_any_metric_can_be_watched(rng):
     tallies = windows(rng, 3)
     metric = Metric(Quantile(5), Gap())
-    found = truecal.analysis.judge_windows(tallies, metric, random_state=0, intervals=0)
+    found = judge_windows(tallies, metric, random_state=0, intervals=0)
     assert found.value[1] == pytest.approx(metric(tallies[day(1)]))
     assert found.metric.name == "value"
     assert " 0.0" in repr(found)

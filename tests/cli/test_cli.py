@@ -15,7 +15,7 @@ import truecal
 from truecal import demo
 from truecal.cli import _arguments as arguments
 from truecal.cli import _options as options
-from truecal.reading import _files as files
+from truecal.reading import _paths as files
 from truecal.reading import _query as query
 from truecal.results import Result
 
@@ -35,7 +35,7 @@ def data(folder):
 
 @pytest.fixture(scope="module")
 def expected(data):
-    return truecal.evaluate(data, **COLUMNS, metrics=METRICS, reference=199, random_state=0)
+    return truecal.evaluate(truecal.read(data, **COLUMNS), metrics=METRICS, reference=199, random_state=0)
 
 
 def rows_of(text):
@@ -93,7 +93,7 @@ def test_options_reach_the_library(data):
     words = "--metrics tce_q,mce --significance 0.01 --above 0.2 --reference 0 --threads 2"
     result = Result.from_json(run("score", data, *words.split(), "--json").stdout)
     options_ = dict(metrics=["tce_q", "mce"], significance=0.01, above=0.2, random_state=0)
-    assert result == truecal.evaluate(data, **COLUMNS, **options_)
+    assert result == truecal.evaluate(truecal.read(data, **COLUMNS), **options_)
     assert run("score", data, "--top", "100", "--json").stdout.count('"the top 100 of 3,000 predictions"') == 1
     assert len(Result.from_json(run("score", data, "--metrics", "all", "--json").stdout).values) == len(
         arguments.METRICS
@@ -137,7 +137,7 @@ def test_options_and_files_stand_in_any_order(data):
 
 def test_compare_gives_the_librarys_difference(data):
     words = ["compare", data, "-y", "y", "-p", "p,more", "--replicates", "200"]
-    found = truecal.compare(data, label="y", score=["p", "more"], replicates=200, random_state=0)["tce"]
+    found = truecal.compare(truecal.read(data, **COLUMNS, baseline="more"), replicates=200, random_state=0)["tce"]
     raw = json.loads(run(*words, "--json").stdout)
     assert raw["models"] == ["p", "more"]
     assert raw["metrics"]["tce"]["low"] == found.low
@@ -151,7 +151,7 @@ def test_compare_gives_the_librarys_difference(data):
 
 
 def test_segments_are_the_librarys_worst_first(data):
-    table = truecal.evaluate(data, **COLUMNS, by=["country", "kind"], random_state=0)
+    table = truecal.segments(truecal.read(data, **COLUMNS, by=["country", "kind"]), random_state=0)
     words = ["segments", data, "--by", "country,kind", "-y", "y", "-p", "p"]
     raw = json.loads(run(*words, "--json").stdout)
     assert raw["by"] == ["country", "kind"]
@@ -172,7 +172,7 @@ def test_segments_too_small_to_be_refuted_are_named(folder):
     columns["country"][:2] = ["xx", "xx"]
     columns["p"][:2] = [0.4, 0.4]
     data = write_csv(folder / "small.csv", columns)
-    table = truecal.evaluate(data, **COLUMNS, by="country", random_state=0)
+    table = truecal.segments(truecal.read(data, **COLUMNS, by="country"), random_state=0)
     assert [name for name, small in zip(table.names, table.too_small, strict=True) if small] == ["country=xx"]
     text = run("segments", data, "--by", "country").stdout
     assert "Too small to be refuted, whatever they hold: country=xx." in text
@@ -190,7 +190,7 @@ def test_a_p_value_that_no_draw_reached_is_a_bound(folder):
     columns = predictions(3000)
     data = write_csv(folder / "quarter.csv", columns | {"p": [p / 4 for p in columns["p"]]})
     text = run("segments", data, "--by", "country", "--reference", "99").stdout
-    table = truecal.evaluate(data, **COLUMNS, by="country", reference=99, random_state=0)
+    table = truecal.segments(truecal.read(data, **COLUMNS, by="country"), reference=99, random_state=0)
     for name, p, adjusted in zip(table.names, table.p_value, table.p_adjusted, strict=True):
         line = next(line for line in text.splitlines() if line.startswith(f"  {name}"))
         assert (f"<= {adjusted:.3g}" in line) == (p == 0.01)
@@ -235,7 +235,7 @@ def test_check_exits_with_the_verdict(data, folder, expected):
     failed = run("check", data, "-p", "more", "--max-value", "5", "--max-value", "ece=0.5", "--json")
     verdict = json.loads(failed.stdout)
     assert (failed.returncode, verdict["status"], verdict["exit_code"]) == (1, "fail", 1)
-    more = truecal.evaluate(data, label="y", score="more", metrics=METRICS)
+    more = truecal.evaluate(truecal.read(data, label="y", score="more"), metrics=METRICS)
     assert [finding["observed"] for finding in verdict["findings"]] == [more["tce"], more["ece"]]
     unknown = run("check", data, "--max-value", 100, "--min-rows", 10_000, "--csv")
     assert (unknown.returncode, rows_of(unknown.stdout)[0]["status"]) == (2, "unknown")

@@ -78,30 +78,26 @@ def test_tally_writes_the_librarys_summary(data, folder):
     done = run("tally", data, "--by", "country", "--time", "at", "--every", "1w", "-o", place)
     assert done.returncode == 0
     assert done.stdout == f"Wrote {place}\n"
-    expected = truecal.reading.summarize(data, **COLUMNS, by="country", time="at", every="1w")
-    assert truecal.observations.read_summary(place) == expected
+    expected = truecal.read(data, **COLUMNS, by="country", time="at", every="1w")
+    assert truecal.Tallies.load(place) == expected
     assert f"{place} holds p for y by country, at (1w), exact: 9,000 predictions" in done.stderr
     gridded = run("tally", data, "--grid", "8", "-o", place, "--json")
     assert json.loads(gridded.stdout) == {"truecal_files": 1, "files": [str(place)]}
-    assert truecal.observations.read_summary(place) == truecal.reading.summarize(
-        data, **COLUMNS, scale=truecal.reading.Limits(grid=8)
-    )
+    assert truecal.Tallies.load(place) == truecal.read(data, **COLUMNS, limits=truecal.reading.Limits(grid=8))
     assert "in cells of 8 bits" in gridded.stderr
 
 
 def test_merge_adds_and_drops_columns(days, data, folder):
     place = folder / "merged.parquet"
     assert run("merge", days, "-o", place).stdout == f"Wrote {place}\n"
-    assert truecal.observations.read_summary(place) == truecal.reading.summarize(
-        data, **COLUMNS, by="country", time="at"
-    )
+    assert truecal.Tallies.load(place) == truecal.read(data, **COLUMNS, by="country", time="at")
     assert run("merge", days / "*.parquet", "--by", "country", "-o", place).returncode == 0
-    assert truecal.observations.read_summary(place) == truecal.reading.summarize(data, **COLUMNS, by="country")
+    assert truecal.Tallies.load(place) == truecal.read(data, **COLUMNS, by="country")
     assert run("merge", days / "0.parquet", days / "1.parquet", "--by", "", "-o", place).returncode == 0
-    assert truecal.observations.read_summary(place).observations == 3000
+    assert truecal.Tallies.load(place).n_rows == 3000
     added = run("merge", place, days / "2.parquet", "--by", "", "-o", place)
     assert f"note: {place} is added to, and replaced" in added.stderr
-    assert truecal.observations.read_summary(place).observations == 4500
+    assert truecal.Tallies.load(place).n_rows == 4500
 
 
 def test_a_sum_that_would_be_its_own_part_is_refused(days, folder):
@@ -169,7 +165,9 @@ def test_damaged_and_foreign_summaries_are_named(days, data, folder):
 
 
 def expected_drift(data, **options):
-    return truecal.drift(data, **COLUMNS, time="at", random_state=0, threads=2, **options)
+    read = {name: options.pop(name) for name in ("every", "on_null") if name in options}
+    tallies = truecal.read(data, **COLUMNS, time="at", **read)
+    return truecal.drift(tallies, random_state=0, threads=2, **options)
 
 
 def test_drift_prints_the_librarys_table(data, folder):
@@ -261,14 +259,8 @@ def test_mistakes_about_time_are_told(data, folder):
 
 
 def test_a_grid_comes_with_certified_bounds(data):
-    result = truecal.evaluate(
-        data,
-        **COLUMNS,
-        metrics=["tce", "ece", "ace"],
-        reference=199,
-        random_state=0,
-        scale=truecal.reading.Limits(grid=5),
-    )
+    tallies = truecal.read(data, **COLUMNS, limits=truecal.reading.Limits(grid=5))
+    result = truecal.evaluate(tallies, metrics=["tce", "ece", "ace"], reference=199, random_state=0)
     low, high = result.bounds["tce"]
     assert low < high
     done = run("score", data, "--grid", "5")
@@ -291,7 +283,9 @@ def test_a_grid_comes_with_certified_bounds(data):
 def test_a_limit_makes_a_grid_and_says_so(data, folder):
     done = run("score", data, "--limit", "1000", "--json", "--reference", "0")
     assert "rows are more than --limit 1000: scores are grouped into cells of 13 bits" in done.stderr
-    exact = truecal.evaluate(data, **COLUMNS, metrics=["tce", "ece", "ace"], scale=truecal.reading.Limits(grid=13))
+    exact = truecal.evaluate(
+        truecal.read(data, **COLUMNS, limits=truecal.reading.Limits(grid=13)), metrics=["tce", "ece", "ace"]
+    )
     assert truecal.Result.from_json(done.stdout) == exact
     assert "cells" not in run("score", data, "--limit", "100000", "--reference", "0").stderr
     packed = folder / "preds.csv.gz"

@@ -27,7 +27,9 @@ def data(folder):
 
 
 def test_60_columns_are_enough(data):
-    result = truecal.evaluate(data, label="y", score="p", metrics=["tce", "ece", "ace"], reference=199, random_state=0)
+    result = truecal.evaluate(
+        truecal.read(data, label="y", score="p"), metrics=["tce", "ece", "ace"], reference=199, random_state=0
+    )
     for words in (
         ["score", data, "--bins"],
         ["score", data, "-p", "p,more", "--metrics", "all", "--intervals", "50"],

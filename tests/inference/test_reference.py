@@ -355,9 +355,9 @@ def test_labels_of_very_many_scores_are_redrawn_for_cells(rng, monkeypatch, rows
     data = sort_rows(rng.random(20_000) < p, p)
     data = data if rows else data.tally
     options = {"metrics": ["tce", "ece"], "reference": 400, "intervals": 100, "random_state": 0}
-    exact = truecal.analysis.evaluate_tally(data, **options)
+    exact = truecal.evaluate(data, **options)
     monkeypatch.setattr(tallied, "REDRAWN", 19_999)
-    found = truecal.analysis.evaluate_tally(data, **options)
+    found = truecal.evaluate(data, **options)
     assert found.values == exact.values
     assert not exact.notes
     assert re.fullmatch(

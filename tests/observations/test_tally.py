@@ -102,8 +102,8 @@ def test_a_tally_cannot_be_changed():
 def test_length_repr_equality_and_totals():
     tally = Tally.from_arrays([0, 1, 1, 0], [0.2, 0.2, 0.9, 0.1])
     assert len(tally) == 3
-    assert (tally.total, tally.positives) == (4, 2)
-    assert repr(tally) == "Tally(3 scores in [0.1, 0.9], 4 observations, 2 positive)"
+    assert (tally.n_rows, tally.positives) == (4, 2)
+    assert repr(tally) == "Tally(3 scores in [0.1, 0.9], 4 rows, 2 positive)"
     assert tally != Tally.from_arrays([0, 1, 1, 1], [0.2, 0.2, 0.9, 0.1])
     assert tally != "tally"
     with pytest.raises(TypeError):
@@ -138,12 +138,12 @@ def test_impossible_tallies_are_refused(score, n, pos, error):
 
 def test_too_many_observations_are_refused():
     many = Tally(np.array([0.5]), np.array([2**46]), np.array([3]))
-    with pytest.raises(ValueError, match=r"at most 2\^46 observations"):
+    with pytest.raises(ValueError, match=r"at most 2\^46 rows"):
         many + many
-    with pytest.raises(ValueError, match=r"at most 2\^46 observations"):
+    with pytest.raises(ValueError, match=r"at most 2\^46 rows"):
         Tally.from_arrays([0, 1], [0.1, 0.2], [2**46, 1])
     # the sum of 2^46 halves is exact: the mean is the score
-    assert Tally(np.array([0.25]), np.array([2**46]), np.array([0])).total == 2**46
+    assert Tally(np.array([0.25]), np.array([2**46]), np.array([0])).n_rows == 2**46
 
 
 def test_tallies_can_be_summed():
@@ -156,17 +156,17 @@ class TestRegions:
 
     def test_above_keeps_scores_from_the_threshold_on(self):
         assert self.tally.above(0.2).score.tolist() == [0.2, 0.5, 0.9]
-        assert self.tally.above(0.21).total == 6
+        assert self.tally.above(0.21).n_rows == 6
         assert self.tally.above(0) == self.tally
 
     def test_top_keeps_ties_of_the_last(self):
-        assert self.tally.top(2).total == 2
-        assert self.tally.top(3).total == 6  # the third is tied with three others
-        assert self.tally.top(0.5).total == 9  # 7 of 14, the seventh tied with two
+        assert self.tally.top(2).n_rows == 2
+        assert self.tally.top(3).n_rows == 6  # the third is tied with three others
+        assert self.tally.top(0.5).n_rows == 9  # 7 of 14, the seventh tied with two
         assert self.tally.top(1.0) == self.tally == self.tally.top(14)
 
     def test_empty_regions_are_refused(self):
-        with pytest.raises(ValueError, match="must leave some observations; the largest score is below 0.95"):
+        with pytest.raises(ValueError, match="must leave some rows; the largest score is below 0.95"):
             self.tally.above(0.95)
         for bad in (0, 15, 0.0, 1.1, -1, True):
             with pytest.raises(ValueError, match="`top` must be a count from 1 to 14 or a share"):

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from conftest import missing
+from observed import judge_segments
 
 import truecal
 from truecal import BoundedIsotonic, Metric, Quantile, Result, Tally, Uniform
@@ -268,7 +269,7 @@ def test_segments_with_the_largest_excess_come_first():
     for i in range(25):
         p = rng.beta(1, 9, 1500)
         tallies[("$a$" if i == 3 else f"s{i}",)] = Tally.from_arrays(rng.random(1500) < (1 + (i == 3)) * p, p)
-    table = truecal.analysis.judge_segments(tallies, random_state=0, replicates=999)
+    table = judge_segments(tallies, random_state=0, reference=999)
     ax = truecal.plot.segments(table)
     order = sorted(range(25), key=lambda i: -table.excess[i])[:20]
     assert [label.get_text() for label in ax.get_yticklabels()][:2] == [r"\$a\$", table.names[order[1]]]
@@ -323,9 +324,7 @@ def test_metrics_with_intervals_and_chance():
 def test_a_hundred_million_rows_draw_like_ten_thousand():
     few, many = (with_bins(20, rows) for rows in (10_000, 1_000_000))
     assert few.shapes["tce"].linear.width.shape == many.shapes["tce"].linear.width.shape
-    heavy = truecal.analysis.evaluate_tally(
-        Tally([0.1, 0.3, 0.9], [60_000_000, 30_000_000, 10_000_000], [6_000_000, 9_000_000, 1])
-    )
+    heavy = truecal.evaluate(Tally([0.1, 0.3, 0.9], [60_000_000, 30_000_000, 10_000_000], [6_000_000, 9_000_000, 1]))
     begun = time.process_time()
     axes = truecal.plot.test_based(heavy)
     assert time.process_time() - begun < 5

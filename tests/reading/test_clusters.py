@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from clustered import ENGINES, PARTS, Cluster, wait_for
 from conftest import missing
+from observed import judge_segments
 
 import truecal
 from truecal import Tally
-from truecal.analysis import judge_segments
 from truecal.observations import GridTally
 from truecal.reading import Limits
 
@@ -98,8 +98,10 @@ def workers(engine):
 
 
 def call(engine, function, path, **options):
-    """A function of truecal on a frame of the cluster."""
-    return getattr(truecal if function == "evaluate" else truecal.reading, function)(engine.frame(path), **options)
+    """Tallies of a frame on the cluster, as they are or judged."""
+    judge = {name: options.pop(name) for name in ("metrics", "reference", "random_state") if name in options}
+    tallies = truecal.read(engine.frame(path), **options)
+    return tallies if function == "read" else getattr(truecal, function)(tallies, **judge)
 
 
 def interrupted(engine, path, **options):
@@ -120,7 +122,7 @@ def interrupted(engine, path, **options):
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        tallies = truecal.reading.tally_segments(frame, **options)
+        tallies = dict(truecal.read(frame, **options).parts)
     finally:
         finished.set()
         killer.join()
@@ -149,46 +151,47 @@ def test_the_cluster_is_of_several_processes(cluster):
 
 
 def test_a_cluster_gives_the_tally_of_numpy(cluster, columns, path):
-    assert cluster(call, "tally_frame", path, label="y", score="p") == Tally.from_arrays(columns["y"], columns["p"])
+    assert cluster(call, "read", path, label="y", score="p").tally == Tally.from_arrays(columns["y"], columns["p"])
     single = columns["p"].astype(np.float32)
-    assert cluster(call, "tally_frame", path, label="y", score="single") == Tally.from_arrays(columns["y"], single)
+    assert cluster(call, "read", path, label="y", score="single").tally == Tally.from_arrays(columns["y"], single)
     assert cluster.warnings == []
 
 
 def test_missing_values_are_dropped_and_counted(cluster, columns, path):
     names = dict(label="y_gaps", score="p_gaps")
     kept = ~(columns["no_y"] | columns["no_p"])
-    found = cluster(call, "tally_frame", path, **names, on_null="drop")
-    assert found == Tally.from_arrays(columns["y"][kept], columns["p"][kept])
+    found = cluster(call, "read", path, **names, on_null="drop")
+    assert found.tally == Tally.from_arrays(columns["y"][kept], columns["p"][kept])
     no_p, no_y = int(columns["no_p"].sum()), int((columns["no_y"] & ~columns["no_p"]).sum())
-    (told,) = cluster.warnings
-    assert told.startswith(f"Of 200,000 rows {no_p + no_y} were dropped: `p_gaps` is ")
-    assert told.endswith(f" in {no_p}, `y_gaps` is null in {no_y}.")
+    (note,) = found.notes
+    assert note.startswith(f"of 200,000 rows {no_p + no_y:,} were dropped: `p_gaps` is ")
+    assert note.endswith(f" in {no_p:,}, `y_gaps` is null in {no_y:,}")
     with pytest.raises(
         ValueError, match=rf"of 200,000 rows `p_gaps` is (null|NaN) in {no_p}, `y_gaps` is null in {no_y}"
     ):
-        cluster(call, "tally_frame", path, **names)
+        cluster(call, "read", path, **names)
 
 
 def test_wrong_values_are_refused_with_their_number(cluster, path):
     told = r"of 200,000 rows `p_wrong` is outside \[0, 1\] in 3, `y_wrong` is neither 0 nor 1 in 2\."
     with pytest.raises(ValueError, match=told):
-        cluster(call, "tally_frame", path, label="y_wrong", score="p_wrong", on_null="drop")
+        cluster(call, "read", path, label="y_wrong", score="p_wrong", on_null="drop")
     with pytest.raises(ValueError, match=told):
-        cluster(call, "tally_segments", path, label="y_wrong", score="p_wrong", by="kind")
+        cluster(call, "read", path, label="y_wrong", score="p_wrong", by="kind")
     with pytest.raises(ValueError, match="(?s)`score` must be one of the columns.*it is 'prob'"):
         cluster(call, "evaluate", path, label="y", score="prob")
 
 
 def test_a_cluster_gives_the_segments_of_numpy(cluster, columns, path):
-    found = cluster(call, "tally_segments", path, label="y", score="p", by=["kind", "month"])
+    found = dict(cluster(call, "read", path, label="y", score="p", by=["kind", "month"]).parts)
     expected = split(columns, slice(None), "kind", "month")
     assert list(found) == list(expected)
     assert found == expected
 
 
 def test_rows_without_a_segment_are_one_of_their_own(cluster, columns, path):
-    found = cluster(call, "tally_segments", path, label="y_gaps", score="p_gaps", by="kind_gaps", on_null="drop")
+    options = dict(label="y_gaps", score="p_gaps", by="kind_gaps", on_null="drop")
+    found = dict(cluster(call, "read", path, **options).parts)
     kept = ~(columns["no_y"] | columns["no_p"])
     named = columns | {"kind_gaps": np.where(columns["no_kind"], None, columns["kind"].astype(object))}
     expected = split(named, kept, "kind_gaps")
@@ -203,18 +206,18 @@ def test_an_evaluation_on_a_cluster_is_that_of_numpy(cluster, columns, path):
 
 
 def test_cells_from_a_cluster_are_those_of_numpy(cluster, columns, path):
-    found = cluster(call, "summarize", path, label="y", score="p", scale=Limits(grid=9)).parts[()]
+    found = cluster(call, "read", path, label="y", score="p", limits=Limits(grid=9)).parts[()]
     expected = GridTally.of(Tally.from_arrays(columns["y"], columns["p"]), 9)
     assert len(found) < len(Tally.from_arrays(columns["y"], columns["p"])) / 10
     for name in ("key", "n", "pos", "low", "high"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    np.testing.assert_allclose(found.total, expected.total, rtol=1e-12)  # sums depend on their order
+    np.testing.assert_allclose(found.score_sum, expected.score_sum, rtol=1e-12)  # sums depend on their order
 
 
 def test_segments_judged_on_a_cluster_are_those_of_numpy(cluster, columns, path):
-    found = cluster(call, "evaluate", path, label="y", score="p", by=["kind", "month"], reference=49, random_state=1)
+    found = cluster(call, "segments", path, label="y", score="p", by=["kind", "month"], reference=49, random_state=1)
     tallies = split(columns, slice(None), "kind", "month")
-    expected = judge_segments(tallies, replicates=49, adjust="holm", random_state=1, by=("kind", "month"))
+    expected = judge_segments(tallies, reference=49, adjust="holm", random_state=1, by=("kind", "month"))
     assert found.segment == expected.segment
     for name, column in expected.columns().items():
         np.testing.assert_array_equal(found.columns()[name], column)
@@ -233,4 +236,4 @@ def test_a_worker_that_dies_half_way_changes_nothing(cluster, columns, path):
     kept = ~(columns["no_y"] | columns["no_p"])
     assert found == split(columns, kept, "month")
     # and the cluster still works
-    assert cluster(call, "tally_frame", path, label="y", score="p") == Tally.from_arrays(columns["y"], columns["p"])
+    assert cluster(call, "read", path, label="y", score="p").tally == Tally.from_arrays(columns["y"], columns["p"])

@@ -7,8 +7,7 @@ import pytest
 
 import truecal
 from truecal import Tally
-from truecal.reading import is_lazy, language, native
-from truecal.reading._engines import engine_of, open_frame
+from truecal.reading._engines import engine_of, is_lazy, language, native, open_frame
 
 COLUMNS = {"y": [0, 1, 1, 0], "p": [0.25, 0.5, 0.5, 0.75]}
 
@@ -37,22 +36,22 @@ def test_a_narwhals_frame_is_what_it_wraps(need, kind):
     frame = need(kind.partition("-")[0]).DataFrame(COLUMNS)
     wrapped = nw.from_native(frame.lazy() if kind == "polars-lazy" else frame)
     expected = Tally.from_arrays(COLUMNS["y"], COLUMNS["p"])
-    assert truecal.reading.tally_frame(wrapped, label="y", score="p") == expected
+    assert truecal.read(wrapped, label="y", score="p").tally == expected
     assert truecal.reading.guess_columns(wrapped).label == "y"
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])
 def test_a_column_is_no_frame(need, library):
     series = need(library).Series(COLUMNS["p"])
-    with pytest.raises(TypeError, match="`frame` must be a dataframe of pandas, polars, .*, or a path; it is Series"):
-        truecal.reading.tally_frame(series, label="y", score="p")
+    with pytest.raises(TypeError, match="Data must be a dataframe of pandas, polars, .*, or a path; they are Series"):
+        truecal.read(series, label="y", score="p")
 
 
 def test_polars_frames_need_no_narwhals(need):
     need("polars")
     code = (
         "import sys; sys.modules['narwhals'] = None; import polars, truecal; "
-        f"frame = polars.DataFrame({COLUMNS}); print(truecal.reading.tally_frame(frame, label='y', score='p').total)"
+        f"frame = polars.DataFrame({COLUMNS}); print(truecal.read(frame, label='y', score='p').n_rows)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "4\n"

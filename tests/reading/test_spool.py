@@ -6,10 +6,10 @@ import tempfile
 
 import numpy as np
 import pytest
+from truecal.observations._ties import SIZES
 
 from truecal import Tally
 from truecal.observations import GridTally, SortedRows, Ties, group_keys, sort_rows
-from truecal.observations._ties import SIZES
 from truecal.reading import _spool as spool_module
 from truecal.reading._spool import FOLD, Spool, packed
 

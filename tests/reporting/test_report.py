@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import missing
+from observed import judge_segments, judge_windows
 
 import truecal
 from truecal import Metric, Quantile
@@ -68,7 +69,7 @@ def segments(count=25):
         score = rng.beta(1, 9, 1500)
         label = rng.random(1500) < (1 + (i == 3)) * score
         tallies[EVIL if i == 3 else f'no. {i}, "x"', "=1"] = truecal.Tally.from_arrays(label, score)
-    return truecal.analysis.judge_segments(tallies, random_state=0, replicates=999)
+    return judge_segments(tallies, random_state=0, reference=999)
 
 
 def windows(count=12):
@@ -78,7 +79,7 @@ def windows(count=12):
         score = rng.beta(1, 9, 1500)
         label = rng.random(1500) < (1 + (i == 3)) * score
         tallies[date(2026, 1, 28) + timedelta(days=i)] = truecal.Tally.from_arrays(label, score)
-    return truecal.analysis.judge_windows(tallies, every="1d", mature_after="2d", random_state=0, intervals=19)
+    return judge_windows(tallies, every="1d", mature_after="2d", random_state=0, intervals=19)
 
 
 def test_the_verdict_tells_right_from_wrong():
@@ -114,7 +115,7 @@ def test_the_file_is_replaced_only_when_complete(tmp_path, monkeypatch):
 
 def test_ten_models_of_a_million_rows_stay_small(tmp_path):
     tally = truecal.Tally.from_arrays(*data(1_000_000))
-    result = truecal.analysis.evaluate_tally(tally)
+    result = truecal.evaluate(tally)
     size = truecal.report({f"model {i}": result for i in range(10)}, tmp_path / "r.html").stat().st_size
     assert size - len(plotly.offline.get_plotlyjs().encode()) < 8e6
 
@@ -330,9 +331,7 @@ def test_numbers_by_segment_and_window_have_units(tmp_path):
         for key in ("prevalence", "mean"):
             assert first[key] == f"{100 * getattr(found, key)[i]:.3g} %"
     assert dict(heads)["low"] == "95 % interval from"  # the level by default
-    gap = truecal.analysis.judge_segments(
-        {("a",): truecal.Tally.from_arrays(y, p)}, Metric(Quantile(5), Gap()), random_state=0
-    )
+    gap = judge_segments({("a",): truecal.Tally.from_arrays(y, p)}, Metric(Quantile(5), Gap()), random_state=0)
     text = truecal.report(RESULTS["5 bins"], tmp_path / "gap.html", segments=gap).read_text()
     assert f">{gap.value[0]:.5f}</td>" in text  # a gap is a probability, not a percentage
 
@@ -354,7 +353,7 @@ def test_several_models_say_whose_the_segments_and_windows_are(tmp_path):
 def test_windows_too_small_to_tell_are_counted(tmp_path):
     tally = truecal.Tally.from_arrays(*data(factor=1))
     small = truecal.Tally.from_arrays([0, 1], [0.1, 0.2])  # two rows show nothing
-    table = truecal.analysis.judge_windows({"a": tally, "b": small, "c": small}, reference=9, intervals=0)
+    table = judge_windows({"a": tally, "b": small, "c": small}, reference=9, intervals=0)
     assert table.verdict[1:] == ["too small to tell"] * 2
     text = truecal.report(RESULTS["5 bins"], tmp_path / "r.html", drift=table).read_text()
     assert "<b>2</b> of them have too few rows to tell." in text
@@ -373,7 +372,7 @@ def test_words_and_colours_agree(tmp_path):
 
 def test_windows_named_by_the_user_are_text(tmp_path):
     tally = truecal.Tally.from_arrays(*data())
-    table = truecal.analysis.judge_windows({EVIL: tally, "b": tally}, reference=9, intervals=0)
+    table = judge_windows({EVIL: tally, "b": tally}, reference=9, intervals=0)
     text = truecal.report(RESULTS["1 bins"], tmp_path / "r.html", drift=table).read_text()
     assert EVIL not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
@@ -445,8 +444,8 @@ def test_a_report_is_html_and_its_top_does_not_hide_wrong_segments(tmp_path, rng
         (name,): truecal.Tally.from_arrays(rng.random(3000) < np.minimum(q, 1), s)
         for name, q, s in zip("ab", truth, p, strict=True)
     }
-    table = truecal.analysis.judge_segments(tallies, random_state=0, by=["country"])
-    right = truecal.analysis.evaluate_tally(tallies["a",], ["tce"])
+    table = judge_segments(tallies, random_state=0, by=["country"])
+    right = truecal.evaluate(tallies["a",], ["tce"])
     with pytest.raises(ValueError, match="`path` of a report must end in .html; it is 'report.pdf'"):
         truecal.report({"m": right}, "report.pdf")
     text = truecal.report({"m": right}, tmp_path / "a.html", segments=table).read_text()

@@ -197,9 +197,9 @@ def test_notes_travel(data):
 
 
 def test_evaluating_a_tally_is_evaluating_its_rows(data):
-    assert truecal.analysis.evaluate_tally(Tally.from_arrays(*data)) == truecal.evaluate(*data)
+    assert truecal.evaluate(Tally.from_arrays(*data)) == truecal.evaluate(*data)
     options = {"metrics": ["tce"], "binning": Quantile(4), "significance": 0.2, "tolerance": 0.01}
-    assert truecal.analysis.evaluate_tally(Tally.from_arrays(*data), **options) == truecal.evaluate(*data, **options)
+    assert truecal.evaluate(Tally.from_arrays(*data), **options) == truecal.evaluate(*data, **options)
 
 
 def test_unknown_metrics_are_refused(data):
@@ -217,7 +217,7 @@ def test_unknown_metrics_are_refused(data):
     with pytest.raises(ValueError, match="`binning` must be left out where `metrics` are your own"):
         truecal.evaluate(*data, metrics={"a": Metric(Uniform(3), Gap())}, binning=5)
     with pytest.raises(TypeError, match="(?s)`data` must be a `Tally`; it is list.*arrays go to `evaluate`"):
-        truecal.analysis.evaluate_tally([0, 1])
+        truecal.evaluate([0, 1])
 
 
 def test_a_metrics_table_is_of_its_own_test(data):

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from truecal.cli._inputs import (
     check_metric,
     choose_metrics,
-    describe_summary,
+    describe_tallies,
     flat,
     is_saved,
+    judge_drift,
+    judge_segments,
     read_data,
-    read_drift,
     read_results,
-    read_segments,
     refuse_computing,
 )
 from truecal.cli._outputs import answer, check_place, naming, note, tell_files, tell_notes
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 METRICS = ["tce", "ece", "ace"]  # of `score`, unless others are asked for
 PICTURES = (".png", ".svg", ".pdf")
-SUMMARIES = (".parquet", ".pq")
+TALLIES = (".parquet", ".pq")
 
 
 def score(args: Namespace) -> int:
@@ -54,7 +54,7 @@ def score(args: Namespace) -> int:
 
 def compare(args: Namespace) -> int:
     """Two models on the same rows."""
-    from truecal.analysis import _evaluation as evaluation
+    from truecal.analysis import compare as compare_models
     from truecal.cli import _answers as answers
     from truecal.cli import _records as records
 
@@ -63,15 +63,16 @@ def compare(args: Namespace) -> int:
     data = read_data(args, models=2)
     if len(data.scores) != 2:
         raise UsageError(f"`score` must name two columns to compare; it names {len(data.scores)}", "truecal compare")
-    found = evaluation.compare(
-        data.source,
-        score=data.scores,
+    first, second = data.scores
+    tallies = data.read(args, [first], baseline=second)[first]
+    tell_notes([tallies])
+    found = compare_models(
+        tallies,
         metrics=METRICS if names is None else names,
         significance=args.significance,
         replicates=args.replicates,
         random_state=args.seed,
         threads=args.threads,
-        **data.reading(args),
     )
     answer(
         args,
@@ -92,7 +93,7 @@ def segments(args: Namespace) -> int:
     check_place(args.output)
     metric = (choose_metrics(args, ["tce"]) or ["tce"])[0]
     data = read_data(args)
-    tables = read_segments(args, data, metric)
+    tables = judge_segments(args, data.read(args), metric)
     tell_notes(tables.values())
     first = next(iter(tables.values()))
     needed = answers.draws_needed(first) if args.adjust != "none" else 0
@@ -120,7 +121,7 @@ def drift(args: Namespace) -> int:
     data = read_data(args, timed=True)
     if len(data.scores) != 1:
         raise UsageError(f"`score` must name one column; it names {len(data.scores)}", "truecal drift")
-    table = read_drift(args, data, name)
+    table = judge_drift(args, data.read(args), name)
     tell_notes([table])
     if picture:
         from truecal.plot import save
@@ -145,12 +146,13 @@ def report(args: Namespace) -> int:
     _need_time(args)
     check_place(args.output)
     data = None if is_saved(args) else read_data(args, timed=args.time is not None)
-    results, _ = read_results(args, None, data)
+    models = {} if data is None else data.read(args)
+    results, _ = read_results(args, None, None if data is None else (models, data.name))
     table = windows = None
     if data is not None and args.by:
-        table = next(iter(read_segments(args, data, "tce").values()))
+        table = next(iter(judge_segments(args, models, "tce").values()))
     if data is not None and args.time:
-        windows = read_drift(args, data)
+        windows = judge_drift(args, models)
     if data is not None and len(data.scores) > 1:
         for what, found in (("segments", table), ("windows", windows)):
             if found is not None:
@@ -197,13 +199,13 @@ def _choose_picture(args: Namespace, kind: str | None) -> tuple[str, Any, dict[s
         data = read_data(args, timed=True)
         if len(data.scores) > 1:
             raise UsageError(f"--kind drift draws one model; {len(data.scores)} are given", "truecal plot")
-        table = read_drift(args, data)
+        table = judge_drift(args, data.read(args))
         tell_notes([table])
         return kind, table, {"title": args.title}
     if kind == "segments":
         if not args.by:
             raise UsageError("`by` must name the columns that make segments", "truecal plot")
-        found = next(iter(read_segments(args, read_data(args), "tce").values()))
+        found = next(iter(judge_segments(args, read_data(args).read(args), "tce").values()))
         tell_notes([found])
         return kind, found, {}
     results, _ = read_results(args, None)
@@ -251,7 +253,7 @@ def check(args: Namespace) -> int:
     from truecal.cli import _answers as answers
     from truecal.cli import _records as records
     from truecal.gate import LIMITS, Rule, read_rules
-    from truecal.gate import _checks as checks
+    from truecal.gate import check as judge
 
     for place in (args.output, args.junit, args.markdown):
         check_place(place)
@@ -267,20 +269,18 @@ def check(args: Namespace) -> int:
     data = read_data(args)
     if args.baseline in data.scores and not args.on:
         note(f"{args.baseline} is the baseline, and is not judged")
-    verdict = checks.check(
-        data.source,
+    saved = args.baseline is not None and args.baseline.lower().endswith(".json")
+    paired = {} if saved or args.baseline is None else {"baseline": args.baseline, "on": flat(args.on)}
+    verdict = judge(
+        data.read(args, **paired),
         rules,
-        score=data.scores,
-        by=flat(args.by) or None,
-        baseline=args.baseline,
-        on=flat(args.on) or None,
+        baseline=args.baseline if saved else None,
         significance=args.significance,
         reference=args.reference,
         intervals=args.intervals,
         replicates=args.replicates,
         random_state=args.seed,
         threads=args.threads,
-        **data.scaled(args),
     )
     tell_notes([verdict])
     for place, text in ((args.junit, verdict.to_junit), (args.markdown, verdict.to_markdown)):
@@ -297,39 +297,29 @@ def check(args: Namespace) -> int:
 
 
 def tally(args: Namespace) -> int:
-    """A summary of data."""
-    from truecal.reading import _ingest as ingest
-
-    place = _summary_place(args)
+    """The tallies of data."""
+    place = _tallies_place(args)
     _need_time(args)
     data = read_data(args, timed=args.time is not None)
     if len(data.scores) != 1:
         raise UsageError(f"`score` must name one column; it names {len(data.scores)}", "truecal tally")
-    summary = ingest.summarize(
-        data.source,
-        score=data.scores[0],
-        by=flat(args.by),
-        time=data.time,
-        every=data.every or "1d",
-        **data.scaled(args),
-    )
-    return _write_summary(args, summary, place)
+    tallies = data.read(args)[data.scores[0]]
+    tell_notes([tallies])
+    return _save_tallies(args, tallies, place)
 
 
 def merge(args: Namespace) -> int:
-    """The sum of summaries."""
-    from truecal.reading import _stored as stored
+    """The sum of tallies."""
+    from truecal.reading import load_tallies
 
-    place = _summary_place(args)
+    place = _tallies_place(args)
     _refuse_inside(args.files, place)
-    return _write_summary(
-        args, stored.merge_summaries(args.files, by=None if args.by is None else flat(args.by)), place
-    )
+    return _save_tallies(args, load_tallies(args.files, by=None if args.by is None else flat(args.by)), place)
 
 
-def _summary_place(args: Namespace) -> Path:
+def _tallies_place(args: Namespace) -> Path:
     place = Path(args.output)
-    if place.suffix.lower() not in SUMMARIES:
+    if place.suffix.lower() not in TALLIES:
         raise UsageError(f"`output` must end in .parquet; it is {str(place)!r}", f"truecal {args.command}")
     check_place(place)
     return place
@@ -348,12 +338,10 @@ def _refuse_inside(given: list[str], place: Path) -> None:
             )
 
 
-def _write_summary(args: Namespace, summary: Tallies, place: Path) -> int:
-    from truecal.observations import _summary_files as summary_files
-
+def _save_tallies(args: Namespace, tallies: Tallies, place: Path) -> int:
     with naming(place):
-        summary_files.write_summary(summary, place)
-    note(f"{place} holds {describe_summary(summary, summary.by, dict(summary.windows))}")
+        tallies.save(place)
+    note(f"{place} holds {describe_tallies(tallies, tallies.by, tallies.windows)}")
     return tell_files(args, [place])
 
 

@@ -1,4 +1,4 @@
-"""What commands read: files, summaries or saved results, the columns that are meant, and the results they give."""
+"""What commands read: files, tallies or saved results, the columns that are meant, and the results they give."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shlex
 import signal
 import sys
 from argparse import Namespace
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -31,30 +32,41 @@ COMPUTED = (
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The files of a command, or the summary in them, and the columns; with windows, their column and length."""
+    """The files of a command, or the tallies in them, and the columns; with windows, their column and length."""
 
     source: list[str] | Tallies
     format: str | None
     name: str
     label: str
     scores: list[str]
-    scale: Limits
+    limits: Limits
     time: str | None = None
     every: str | None = None
 
-    def reading(self, args: Namespace) -> dict[str, Any]:
-        """The options of `evaluate` and its kin that say what is read."""
-        missing = "drop" if args.drop_missing else "raise"
-        return {"label": self.label, "pos_label": args.pos_label, "on_null": missing, "format": self.format}
+    def read(self, args: Namespace, scores: list[str] | None = None, **baseline: Any) -> dict[str, Tallies]:
+        """The tallies of every model, by the segments and windows that are asked for, in one pass."""
+        from truecal.reading import read_models
 
-    def scaled(self, args: Namespace) -> dict[str, Any]:
-        """The same, and how much is held."""
-        return self.reading(args) | {"scale": self.scale}
+        return read_models(
+            self.source,
+            label=self.label,
+            score=self.scores if scores is None else scores,
+            by=flat(getattr(args, "by", None)),
+            time=self.time,
+            every=self.every,
+            pos_label=args.pos_label,
+            on_null="drop" if args.drop_missing else "raise",
+            format=self.format,
+            limits=self.limits,
+            **baseline,
+        )
 
 
-def read_results(args: Namespace, default: list[str] | None, data: Data | None = None) -> tuple[dict[str, Any], str]:
+def read_results(
+    args: Namespace, default: list[str] | None, read: tuple[dict[str, Tallies], str] | None = None
+) -> tuple[dict[str, Any], str]:
     """Results by the names of their models, computed or read, and where they come from."""
-    from truecal.analysis import _evaluation as evaluation
+    from truecal.analysis import evaluate
     from truecal.cli import _records as records
 
     check_place(args.output)
@@ -62,42 +74,40 @@ def read_results(args: Namespace, default: list[str] | None, data: Data | None =
     if is_saved(args):
         found = {name: result for path in args.files for name, result in records.read_results(path).items()}
         return found, _name(args.files)
-    data = data or read_data(args)
+    if read is None:
+        data = read_data(args)
+        read = data.read(args), data.name
+    models, name = read
     intervals = INTERVALS if args.command == "report" else 0
     options = {name: getattr(args, name) for name in ("significance", "above", "top")}
     options |= {"reference": REFERENCE if args.reference is None else args.reference}
     options |= {"intervals": intervals if args.intervals is None else args.intervals}
-    options |= {"random_state": args.seed, "threads": args.threads, **data.scaled(args)}
-    return evaluation.evaluate(data.source, metrics=metrics, score=data.scores, **options), data.name
+    options |= {"random_state": args.seed, "threads": args.threads}
+    return {model: evaluate(tallies, metrics=metrics, **options) for model, tallies in models.items()}, name
 
 
-def read_segments(args: Namespace, data: Data, metric: str) -> dict[str, Any]:
+def judge_segments(args: Namespace, models: dict[str, Tallies], metric: str) -> dict[str, Any]:
     """The tables of segments by the names of their models."""
-    from truecal.analysis import _evaluation as evaluation
+    from truecal.analysis import segments
 
     if args.top is not None:
         raise UsageError("--top must be left out where --by makes segments", f"truecal {args.command}")
     options = {name: getattr(args, name) for name in ("significance", "above", "reference")}
     options |= {"adjust": None if args.adjust == "none" else args.adjust}
-    options |= {"random_state": args.seed, "threads": args.threads, **data.scaled(args)}
-    return evaluation.evaluate(data.source, metrics=[metric], score=data.scores, by=flat(args.by), **options)
+    options |= {"random_state": args.seed, "threads": args.threads, "by": flat(args.by)}
+    return {model: segments(tallies, metric, **options) for model, tallies in models.items()}
 
 
-def read_drift(args: Namespace, data: Data, name: str = "tce") -> DriftTable:
+def judge_drift(args: Namespace, models: dict[str, Tallies], name: str = "tce") -> DriftTable:
     """The windows of the first model."""
-    from truecal.analysis import _windows as windows
-    from truecal.metrics import Rejection, choose
+    from truecal.analysis import drift
 
     for region in ("above", "top"):
         if getattr(args, region, None) is not None:
             raise UsageError(f"`{region}` must be left out where `time` makes windows", f"truecal {args.command}")
-    assert data.time is not None
-    return windows.drift(
-        data.source,
-        choose([name], None, Rejection(significance=args.significance))[name],
-        score=data.scores[0],
-        time=data.time,
-        every=data.every,
+    return drift(
+        next(iter(models.values())),
+        name,
         mature_after=args.mature_after,
         now=args.now,
         reference=args.reference,
@@ -106,30 +116,25 @@ def read_drift(args: Namespace, data: Data, name: str = "tce") -> DriftTable:
         significance=args.significance,
         random_state=args.seed,
         threads=args.threads,
-        **data.scaled(args),
     )
 
 
 def read_data(args: Namespace, models: int = 1, *, timed: bool = False) -> Data:
-    """The files, or the summary in them, and the columns that are meant; what is guessed is said."""
-    from truecal.reading import _files as files
-    from truecal.reading import _guessing as guessing
-    from truecal.reading import _stored as stored
+    """The files, or the tallies in them, and the columns that are meant; what is guessed is said."""
+    from truecal.reading import UnclearColumns, guess_columns, is_tallies, open_files
 
     _heed_interrupts()
     paths, format = list(args.files), args.format
     if paths == ["-"]:
         if sys.stdin.isatty():
             note(f"reading {format or 'csv'} from standard input; Ctrl-D ends it")
-        paths, format = [str(files.open_files("-", format=format).places[0])], format or "csv"
-    if stored.is_summary(paths):
-        return _read_summary(args, paths, models, timed=timed)
+        paths, format = [str(open_files("-", format=format).places[0])], format or "csv"
+    if is_tallies(paths):
+        return _read_tallies(args, paths, models, timed=timed)
     try:
-        guess = guessing.guess_columns(
-            paths, label=args.label, score=flat(args.score) or None, models=models, format=format
-        )
+        guess = guess_columns(paths, label=args.label, score=flat(args.score) or None, models=models, format=format)
         time, every = _windows(args, paths, format) if timed else (None, None)
-    except guessing.UnclearColumns as error:
+    except UnclearColumns as error:
         _say_which(args, error)
     told = {
         "label": f"--label {shlex.quote(guess.label)}",
@@ -140,63 +145,59 @@ def read_data(args: Namespace, models: int = 1, *, timed: bool = False) -> Data:
     if guessed:
         more = f" ({', '.join(guess.others[:5])} could be a score, too)" if guess.others else ""
         note(f"guessed {' '.join(told[role] for role in guessed)}{more}")
-    scale = _scale(args, paths, format)
-    return Data(paths, format, _name(args.files), guess.label, list(guess.scores), scale, time, every)
+    limits = _limits(args, paths, format)
+    return Data(paths, format, _name(args.files), guess.label, list(guess.scores), limits, time, every)
 
 
 def _windows(args: Namespace, paths: list[str], format: str | None) -> tuple[str, str | None]:
     """The column of times in files, given or guessed, and the length of windows."""
-    from truecal.reading import _guessing as guessing
-    from truecal.reading import _query as query
+    from truecal.reading import column_names, guess_time
 
     if args.time is None:
-        time = guessing.guess_time(paths, format=format)
+        time = guess_time(paths, format=format)
     else:
         time = args.time
-        check_column("time", time, query.column_names(paths, format))
+        check_column("time", time, column_names(paths, format))
     return time, None if args.every == "none" else args.every or "1d"
 
 
-def _read_summary(args: Namespace, paths: list[str], models: int, *, timed: bool) -> Data:
-    """The sum of summaries, by the columns that are needed; what they hold is said."""
-    from truecal.observations import _summary_files as summary_files
-    from truecal.reading import _files as files
-    from truecal.reading import _guessing as guessing
-    from truecal.reading import _stored as stored
+def _read_tallies(args: Namespace, paths: list[str], models: int, *, timed: bool) -> Data:
+    """The sum of tallies in files, by the columns that are needed; what they hold is said."""
+    from truecal.observations import read_settings
+    from truecal.reading import UnclearColumns, expand, load_tallies
 
-    name, places = _name(args.files), [place for path in paths for place in files.expand(path)]
+    name, places = _name(args.files), [place for path in paths for place in expand(path)]
     if models > 1:
         raise ValueError(
-            f"Two models are compared on the same rows; {name!r} is a summary, which has none.\n\n"
-            "Hint: compare the data that it was made of."
+            f"Two models are compared on the same rows; {name!r} holds tallies, which have none.\n\n"
+            "Hint: compare the data that they were made of."
         )
-    settings = summary_files.read_settings(places[0])
+    settings = read_settings(places[0])
     by, own = tuple(settings["by"]), dict(settings["windows"])
     time, every = args.time if timed else None, None
     if timed:
         if time is None and len(own) != 1:
-            _say_which(args, guessing.UnclearColumns("time", list(own), by))
+            _say_which(args, UnclearColumns("time", list(own), by))
         elif time is None:
             (time,) = own
             note(f"guessed --time {shlex.quote(time)}")
         check_column("time", time, by)
         every = own.get(time) if args.every is None else None if args.every == "none" else args.every
     kept = dict.fromkeys([*flat(getattr(args, "by", None)), *([time] if time else [])])
-    windows = {time: every} if time and every else {}
-    summary = stored.merge_summaries(paths, by=list(kept), windows=windows)
-    what = "a summary" if len(places) == 1 else f"{len(places):,} summaries"
-    note(f"{name}: {what} of {describe_summary(summary, by, own)}")
-    label, scores = args.label or summary.label, flat(args.score) or [summary.score]
-    return Data(summary, args.format, name, label, scores, _scale(args), time, every)
+    tallies = load_tallies(paths, by=list(kept), windows={time: every} if time else {})
+    what = "tallies" if len(places) == 1 else f"{len(places):,} files of tallies"
+    note(f"{name}: {what} of {describe_tallies(tallies, by, own)}")
+    label, scores = args.label or tallies.label, flat(args.score) or [tallies.score]
+    return Data(tallies, args.format, name, label, scores, _limits(args), time, every)
 
 
-def describe_summary(summary: Tallies, by: tuple[str, ...], windows: dict[str, str]) -> str:
-    """What a summary holds, in words."""
-    names = [f"{name} ({windows[name]})" if name in windows else name for name in by]
-    how = "exact" if summary.bits is None else f"in cells of {summary.bits} bits"
+def describe_tallies(tallies: Tallies, by: tuple[str, ...], windows: Mapping[str, str | None]) -> str:
+    """What tallies hold, in words."""
+    names = [f"{name} ({windows[name]})" if windows.get(name) else name for name in by]
+    how = "exact" if tallies.bits is None else f"in cells of {tallies.bits} bits"
     return (
-        f"{summary.score} for {summary.label}{' by ' * bool(by)}{', '.join(names)}, {how}: "
-        f"{summary.observations:,} predictions, {summary.positives:,} positive"
+        f"{tallies.score} for {tallies.label}{' by ' * bool(by)}{', '.join(names)}, {how}: "
+        f"{tallies.n_rows:,} predictions, {tallies.positives:,} positive"
     )
 
 
@@ -212,24 +213,25 @@ def _say_which(args: Namespace, error: UnclearColumns) -> NoReturn:
     raise ValueError(f"{told}, such as  {command}") from error
 
 
-def _scale(args: Namespace, paths: list[str] | None = None, format: str | None = None) -> Limits:
+def _limits(args: Namespace, paths: list[str] | None = None, format: str | None = None) -> Limits:
     """The options for large data; where `limit` is given and files hold more rows, with a grid."""
-    from truecal.reading import SCALE, Limits
+    from truecal.reading import Limits
 
+    usual = Limits()
     if not hasattr(args, "grid"):
-        return SCALE
+        return usual
     grid = args.grid
     if args.limit is not None and grid == "auto" and paths is not None:
         grid = _bits_beyond(args.limit, paths, format)
-    return Limits(grid, args.limit or SCALE.limit, args.memory or SCALE.memory)
+    return Limits(grid, args.limit or usual.limit, args.memory or usual.memory)
 
 
 def _bits_beyond(limit: int, paths: list[str], format: str | None) -> int | None:
     """The bits of a grid for files of more rows than a limit, as engines elsewhere get them; None for fewer."""
-    from truecal.reading import _files as files
-    from truecal.reading import choose_bits
+    from truecal.metrics import choose_bits
+    from truecal.reading import open_files
 
-    rows = files.open_files(paths, format=format).rows
+    rows = open_files(paths, format=format).rows
     if rows is None:
         raise ValueError(
             "--limit needs to know the rows before they are read, and compressed text does not tell.\n\n"

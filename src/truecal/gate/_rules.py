@@ -213,8 +213,8 @@ def _rules(place: str, table: Mapping[str, Any], metrics: list[str]) -> Iterable
             yield Rule(LIMITS[key], table[key], **what)
         except (TypeError, ValueError) as error:
             # the limit's key is the file's word for it
-            told = str(error).replace(f"{option('limit')}", f"`{key}`", 1)
-            raise ValueError(f"{place}: {told}") from error
+            message = str(error).replace(f"{option('limit')}", f"`{key}`", 1)
+            raise ValueError(f"{place}: {message}") from error
 
 
 def _near(word: str, known: Iterable[str]) -> str:

@@ -14,7 +14,9 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from truecal import _kernel
-from truecal.observations import Floats, Ints, Sorted
+from truecal.observations import MOST_BITS, Floats, Ints, Sorted, bits_for
+
+SPARE_BITS = 3  # of a grid, beyond what bins need: four to ten times narrower bounds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +93,7 @@ class Quantile:
         n, k = _kernel.count(data.entries, starts)
         notes: tuple[str, ...] = ()
         if len(n) < self.n_bins:
-            few = data.total < self.n_bins
+            few = data.n_rows < self.n_bins
             why = "there are fewer observations" if few else "the others' cuts fall on the same tied scores"
             notes = (f"{len(n)} of {self.n_bins} quantile bins: {why}",)
         return Partition(starts, n, k, _edges_between(data, starts), notes)
@@ -105,7 +107,7 @@ class Isotonic:
 
     def partition(self, data: Sorted) -> Partition:
         _check_rows(data)
-        starts, n, k = _kernel.pava_bc(data.entries, 0, data.total)
+        starts, n, k = _kernel.pava_bc(data.entries, 0, data.n_rows)
         return Partition(starts, n, k, _edges_between(data, starts))
 
 
@@ -174,7 +176,7 @@ class BoundedIsotonic:
 
     def partition(self, data: Sorted) -> Partition:
         _check_rows(data)
-        n_min, n_max = self.bounds(data.total)
+        n_min, n_max = self.bounds(data.n_rows)
         starts, n, k = _kernel.pava_bc(data.entries, n_min, n_max)
         over = np.flatnonzero(n > n_max)
         notes: tuple[str, ...] = ()
@@ -352,3 +354,8 @@ def _in_rows(size: int | float, total: int) -> int:
     if isinstance(size, (float, np.floating)):
         return math.floor(size * total + 1e-9)  # 0.29 of 100 is 29
     return int(size)
+
+
+def choose_bits(n_rows: int) -> int:
+    """The bits of a grid for so many rows, where nobody said how many: some more than PAVA-BC's bins need."""
+    return min(max(bits_for(n_rows, BoundedIsotonic().bounds(n_rows)[1]) + SPARE_BITS, 13), MOST_BITS)

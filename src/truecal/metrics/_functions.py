@@ -14,8 +14,17 @@ from truecal.metrics._binning import BinningLike, BoundedIsotonic, Edges, Quanti
 from truecal.metrics._decisions import Test, Tolerance, as_tolerance
 from truecal.metrics._hypotheses import Binomial
 from truecal.metrics._metric import ACE, ECE, MCE, RMSCE, Binned, Gap, Metric, Rejection, check_metric, gaps
-from truecal.observations import Multiclass, Sorted, Tally, as_matrix, one_vs_rest, refuse_class_options, sort_rows
-from truecal.observations import _arrays as arrays
+from truecal.observations import (
+    Multiclass,
+    Sorted,
+    Tally,
+    as_matrix,
+    check_class_options,
+    check_values,
+    one_vs_rest,
+    read_pair,
+    sort_rows,
+)
 
 
 def tce(
@@ -153,9 +162,9 @@ def compute(metric: Metric, y_true: Any, y_prob: Any, *, pos_label: Any = None, 
         return _compute_with_warning(metric, Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
     scheme = metric.binning
     if isinstance(metric.loss, Gap) and isinstance(scheme, (Uniform, Edges)):
-        score, label = arrays.pair(y_true, y_prob, pos_label)
+        score, label = read_pair(y_true, y_prob, pos_label)
         n, k, sums, scores_ok, labels_ok = _kernel.fixed_bins(score, label, scheme.edges, isinstance(scheme, Uniform))
-        arrays.refuse_values(score, label, scores_ok, labels_ok)
+        check_values(score, label, scores_ok, labels_ok)
         return metric.norm(n, gaps(n, k, sums))
     return _compute_with_warning(metric, sort_rows(y_true, y_prob, pos_label))
 
@@ -180,7 +189,7 @@ def compute_any(  # noqa: PLR0917
     """Compute a metric for one column of probabilities, or its average over several."""
     probabilities = as_matrix(y_prob)
     if probabilities is None:
-        refuse_class_options(multiclass, labels)
+        check_class_options(multiclass, labels)
         return compute(metric, y_true, y_prob, pos_label=pos_label, sample_weight=sample_weight)
     columns = one_vs_rest(y_true, probabilities, multiclass, labels, pos_label)
     return float(np.mean([compute(metric, y, p, sample_weight=sample_weight) for y, p in columns.values()]))

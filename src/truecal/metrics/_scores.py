@@ -93,11 +93,11 @@ def _brier(tally: Tally) -> tuple[float, float, float, float]:
     rest."""
 
     def score(p: Floats | float) -> float:
-        return float(np.sum(tally.pos * (1 - p) ** 2 + (tally.n - tally.pos) * p**2) / tally.total)
+        return float(np.sum(tally.pos * (1 - p) ** 2 + (tally.n - tally.pos) * p**2) / tally.n_rows)
 
     blocks = Isotonic().partition(tally)
     fitted = np.repeat(blocks.k / blocks.n, np.diff(blocks.starts))
-    raw, isotonic, constant = score(tally.score), score(fitted), score(tally.positives / tally.total)
+    raw, isotonic, constant = score(tally.score), score(fitted), score(tally.positives / tally.n_rows)
     return raw, raw - isotonic, constant - isotonic, constant
 
 
@@ -105,7 +105,7 @@ def _log_loss(tally: Tally) -> float:
     from scipy.special import xlog1py, xlogy
 
     loss = -xlogy(tally.pos, tally.score) - xlog1py(tally.n - tally.pos, -tally.score)
-    return float(loss.sum() / tally.total)
+    return float(loss.sum() / tally.n_rows)
 
 
 def _spiegelhalter(tally: Tally) -> tuple[float, float]:
@@ -150,7 +150,7 @@ def _cox(tally: Tally) -> tuple[float, float, float]:
 
 
 def _cumulative(tally: Tally) -> tuple[float, float, float, float]:
-    total = tally.total
+    total = tally.n_rows
     walk = np.concatenate([[0.0], np.cumsum(tally.pos - tally.n * tally.score)]) / total
     sigma = math.sqrt(float(np.sum(tally.n * tally.score * (1 - tally.score)))) / total
     mad, span = float(np.abs(walk).max()), float(walk.max() - walk.min())
@@ -185,7 +185,7 @@ def _debiased(tally: Tally) -> float:
     gap = part.k / part.n - Binned(tally, part).score_sums / part.n
     rate = part.k / part.n
     noise = np.where(part.n > 1, rate * (1 - rate) / np.maximum(part.n - 1, 1), 0.0)
-    return math.sqrt(max(0.0, float(np.sum(part.n * (gap**2 - noise)) / tally.total)))
+    return math.sqrt(max(0.0, float(np.sum(part.n * (gap**2 - noise)) / tally.n_rows)))
 
 
 def log_odds(score: Floats) -> Floats:

@@ -1,12 +1,13 @@
-"""Loose columns (lists, arrays, dataframe columns, tensors) to checked NumPy arrays.
+"""Loose columns (lists, arrays, dataframe columns, tensors) to checked NumPy arrays; several classes to one against
+the rest.
 
 Everything here looks at values through NumPy's array protocol; no dataframe or tensor library is imported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,12 @@ from numpy.typing import NDArray
 from truecal._errors import option
 
 AnyArray = NDArray[Any]
+Multiclass = Literal["classwise", "top-label"] | None
 
 MISSING_HINT = "drop or fill these rows first; truecal never guesses a missing value"
 
 
-def scores(y_prob: Any) -> AnyArray:
+def read_scores(y_prob: Any) -> AnyArray:
     """Scores as a contiguous float32 or float64 array; their range is checked later, with the labels."""
     array = _column(y_prob, "y_prob")
     if array.dtype == object:
@@ -33,11 +35,11 @@ def scores(y_prob: Any) -> AnyArray:
     return np.ascontiguousarray(array, dtype=kind)
 
 
-def labels(y_true: Any, pos_label: Any = None) -> AnyArray:
+def read_labels(y_true: Any, pos_label: Any = None) -> AnyArray:
     """Labels as a contiguous array of a type the kernel reads; 0/1 is checked later, with the scores."""
     array = _column(y_true, "y_true")
     if array.dtype == object:
-        _refuse_missing(array, "y_true")
+        _check_missing(array, "y_true")
         array = np.array(array.tolist()) if array.size else array.astype(np.float64)
         if array.ndim != 1 or array.dtype == object:
             raise TypeError("`y_true` must hold one plain label for each row: a number, a truth value or a string.")
@@ -54,7 +56,7 @@ def labels(y_true: Any, pos_label: Any = None) -> AnyArray:
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
 
 
-def weights(sample_weight: Any, size: int) -> NDArray[np.int64]:
+def read_weights(sample_weight: Any, size: int) -> NDArray[np.int64]:
     """Frequencies: whole numbers >= 0, since an exact test counts trials."""
     array = _column(sample_weight, "sample_weight")
     if array.dtype == object:
@@ -75,21 +77,21 @@ def weights(sample_weight: Any, size: int) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def pair(y_true: Any, y_prob: Any, pos_label: Any = None) -> tuple[AnyArray, AnyArray]:
+def read_pair(y_true: Any, y_prob: Any, pos_label: Any = None) -> tuple[AnyArray, AnyArray]:
     """Scores and labels of the same rows, ready for the kernel, which checks their values."""
-    score, label = scores(y_prob), labels(y_true, pos_label)
+    score, label = read_scores(y_prob), read_labels(y_true, pos_label)
     check_lengths(y_true=len(label), y_prob=len(score))
     if not len(score):
         raise ValueError("`y_true` and `y_prob` must hold at least one row; they are empty.")
     return score, label
 
 
-def refuse_values(score: AnyArray, label: AnyArray, scores_ok: bool, labels_ok: bool) -> None:
+def check_values(score: AnyArray, label: AnyArray, scores_ok: bool, labels_ok: bool) -> None:
     """Say what is wrong with values that the kernel refused, if it did."""
     if not labels_ok:
-        refuse_labels(label, score)
+        raise_for_labels(label, score)
     if not scores_ok:
-        refuse_scores(score)
+        raise_for_scores(score)
 
 
 def as_tuple(names: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -100,11 +102,11 @@ def as_tuple(names: str | Iterable[str] | None) -> tuple[str, ...]:
 def check_lengths(**lengths: int) -> None:
     """Refuse columns of different lengths."""
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"`{name}` has {size}" for name, size in lengths.items())
-        raise ValueError(f"Inputs must have one value for each row; {told}.")
+        sizes = ", ".join(f"`{name}` has {size}" for name, size in lengths.items())
+        raise ValueError(f"Inputs must have one value for each row; {sizes}.")
 
 
-def refuse_scores(score: AnyArray) -> NoReturn:
+def raise_for_scores(score: AnyArray) -> NoReturn:
     """Say what is wrong with scores that the kernel refused."""
     nan = np.isnan(score)
     if nan.any():
@@ -129,7 +131,7 @@ def refuse_scores(score: AnyArray) -> NoReturn:
     )
 
 
-def refuse_labels(label: AnyArray, score: AnyArray) -> NoReturn:
+def raise_for_labels(label: AnyArray, score: AnyArray) -> NoReturn:
     """Say what is wrong with labels that the kernel refused."""
     if label.dtype.kind == "f" and np.isnan(label).any():
         nan = np.isnan(label)
@@ -152,6 +154,73 @@ def refuse_labels(label: AnyArray, score: AnyArray) -> NoReturn:
         f"`y_true` must hold 0 and 1; {_count(bad)} not, the first is {_show(label, first)} at position {first}."
         + (f"\n\nHint: {hint}." if hint else "")
     )
+
+
+def as_matrix(y_prob: Any) -> AnyArray | None:
+    """Probabilities of several classes, or None for a single column."""
+    shape = getattr(y_prob, "shape", None)
+    if shape is not None and len(shape) != 2:
+        return None
+    if shape is None and not (isinstance(y_prob, (list, tuple)) and y_prob and np.ndim(y_prob[0]) == 1):
+        return None
+    matrix = to_numpy(y_prob, "y_prob")
+    return matrix if matrix.ndim == 2 and matrix.shape[1] > 1 else None
+
+
+def check_class_options(multiclass: Multiclass, labels: Sequence[Any] | None) -> None:
+    """Refuse options for several classes where there is one column."""
+    for name, value in (("multiclass", multiclass), ("labels", labels)):
+        if value is not None:
+            raise ValueError(f"`{name}` needs `y_prob` of shape (rows, classes); it has a single column.")
+
+
+def one_vs_rest(
+    y_true: Any, probabilities: AnyArray, multiclass: Multiclass, labels: Sequence[Any] | None, pos_label: Any
+) -> dict[Any, tuple[AnyArray, AnyArray]]:
+    """Labels and scores of each class against the rest, or of the most probable class."""
+    if multiclass not in (None, "classwise", "top-label"):
+        raise ValueError(f'`multiclass` must be "classwise" or "top-label"; it is {multiclass!r}.')
+    if pos_label is not None:
+        raise ValueError(
+            f"{option('pos_label')} is for two classes; name the columns' classes with {option('labels')}."
+        )
+    size, classes = probabilities.shape
+    if classes == 2 and multiclass is None:
+        raise ValueError(
+            "`y_prob` must be one column for two classes; its shape is "
+            f'{probabilities.shape}.\n\nHint: pass `y_prob[:, 1]`, or say `multiclass="classwise"`.'
+        )
+    names = list(range(classes)) if labels is None else list(labels)
+    if len(names) != classes or len(set(names)) != classes:
+        raise ValueError(f"{option('labels')} must name the {classes} columns of `y_prob` once each; it is {names!r}.")
+    target = to_numpy(y_true, "y_true")
+    if target.ndim != 1:
+        raise ValueError(f"`y_true` must have one dimension; its shape is {target.shape}.")
+    check_lengths(y_true=len(target), y_prob=size)
+    column = np.full(size, -1)
+    for index, name in enumerate(names):
+        column[np.asarray(target == name)] = index
+    if (column < 0).any():
+        first = int(np.argmax(column < 0))
+        raise ValueError(
+            f"`y_true` must hold the classes {names!r}; at position {first} is {target[first]!r}.\n\n"
+            f"Hint: {option('labels')} names the classes in the order of the columns."
+        )
+    flat = read_scores(probabilities.ravel())
+    if not ((flat >= 0) & (flat <= 1)).all():
+        raise_for_scores(flat)
+    sums = flat.reshape(size, classes).sum(axis=1, dtype=np.float64)
+    off = np.abs(sums - 1) > 0.01
+    if off.any():
+        first = int(np.argmax(off))
+        raise ValueError(
+            f"The rows of `y_prob` must sum to 1; {int(off.sum())} of {size} do not, the first to "
+            f"{sums[first].item():.4g} at position {first}.\n\nHint: apply a softmax, or judge single columns."
+        )
+    if multiclass == "top-label":
+        top = probabilities.argmax(axis=1)
+        return {"top-label": (column == top, probabilities[np.arange(size), top])}
+    return {name: (column == index, probabilities[:, index]) for index, name in enumerate(names)}
 
 
 def _column(values: Any, name: str) -> AnyArray:
@@ -190,7 +259,7 @@ def to_numpy(values: Any, name: str) -> AnyArray:
 
 
 def _numbers_of_objects(array: AnyArray, name: str) -> AnyArray:
-    _refuse_missing(array, name)
+    _check_missing(array, name)
     for position, value in enumerate(array):
         if isinstance(value, (str, bytes)) or np.ndim(value) != 0 or not hasattr(value, "__float__"):
             raise TypeError(
@@ -202,7 +271,7 @@ def _numbers_of_objects(array: AnyArray, name: str) -> AnyArray:
         raise ValueError(f"`{name}` must hold numbers that a float can hold; one is too large.") from error
 
 
-def _refuse_missing(array: AnyArray, name: str) -> None:
+def _check_missing(array: AnyArray, name: str) -> None:
     missing = np.array([_is_missing(value) for value in array], dtype=bool)
     if missing.any():
         raise ValueError(
@@ -219,7 +288,7 @@ def _is_missing(value: Any) -> bool:
 
 def _matches(array: AnyArray, pos_label: Any) -> AnyArray:
     if array.dtype.kind == "f" and np.isnan(array).any():
-        refuse_labels(array, np.zeros(1))
+        raise_for_labels(array, np.zeros(1))
     values = np.unique(array)
     if len(values) > 2:
         raise ValueError(

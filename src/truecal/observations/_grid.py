@@ -19,13 +19,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from truecal import _kernel
 from truecal._errors import option
+from truecal.observations._tally import Floats, Ints, Sorted, Tally, check_rows, check_total, unchecked, whole_numbers
 
-FEWEST, MOST = 2, 26
+Columns = tuple[Floats, Ints, Ints, Floats, Floats, Floats]
+FEWEST_BITS, MOST_BITS = 2, 26
 # A product below 2^-1022 loses bits, and with them the next number below r. Lifted by this, every score's product
 # keeps them, and none overflows; a power of two itself costs no bits.
 LIFT = 2.0**200
@@ -71,7 +75,7 @@ def cell(
     return where(upper, 1.0 - cut, cut)
 
 
-def bits_for(total: int, largest_bin: int) -> int:
+def bits_for(n_rows: int, largest_bin: int) -> int:
     """How many bits a grid needs so that a cell holds at most about a fifteenth of the largest bin's rows.
 
     The worst case is that all scores lie between two powers of two, where they share 2^(bits - 1) cells. Evenly spread,
@@ -82,20 +86,215 @@ def bits_for(total: int, largest_bin: int) -> int:
     >>> bits_for(10**9, 4 * 10**6)
     13
     """
-    for name, value in (("total", total), ("largest_bin", largest_bin)):
+    for name, value in (("n_rows", n_rows), ("largest_bin", largest_bin)):
         if not value >= 1:
             raise ValueError(f"`{name}` must be 1 or more; it is {value!r}.")
-    return min(max(math.ceil(math.log2(30 * total / largest_bin)), FEWEST), MOST)
+    return min(max(math.ceil(math.log2(30 * n_rows / largest_bin)), FEWEST_BITS), MOST_BITS)
 
 
 def check_bits(bits: int) -> None:
     """Refuse a grid that the arithmetic cannot make."""
     whole = isinstance(bits, (int, np.integer)) and not isinstance(bits, bool)
-    if not whole or not FEWEST <= bits <= MOST:
-        raise ValueError(f"{option('bits')} must be a whole number from {FEWEST} to {MOST}; it is {bits!r}.")
+    if not whole or not FEWEST_BITS <= bits <= MOST_BITS:
+        raise ValueError(f"{option('bits')} must be a whole number from {FEWEST_BITS} to {MOST_BITS}; it is {bits!r}.")
 
 
 def _round(x: Any, bits: int, hold: Callable[[Any], Any]) -> Any:
     """V(x): the nearest number of so many bits, either one in a tie."""
     c = hold(x * (2.0 ** (53 - bits) + 1.0))
     return c - (c - x)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GridTally:
+    """Cells of a relative grid in increasing order, with what is known of the scores in each. Cells add.
+
+    Parameters
+    ----------
+    bits : int
+        The grid's significant bits, 2 to 26.
+    key : array of float64
+        The cells, as `truecal.observations._grid.cell` names them; strictly increasing.
+    n, pos : arrays of int64
+        Rows (at least 1) and positives (0 to n) in each cell.
+    score_sum, low, high : arrays of float64
+        The sum, the smallest and the largest of each cell's scores.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.observations import GridTally
+    >>> cells = GridTally.of(Tally.from_arrays([0, 1, 1, 0], [0.25, 0.26, 0.9, 0.1]), bits=4)
+    >>> cells
+    GridTally(3 cells of 4 bits, scores in [0.1, 0.9], 4 rows, 2 positive)
+    >>> cells.tally.score.tolist(), cells.n.tolist()
+    ([0.1, 0.255, 0.9], [1, 2, 1])
+    """
+
+    bits: int
+    key: Floats
+    n: Ints
+    pos: Ints
+    score_sum: Floats
+    low: Floats
+    high: Floats
+
+    def __post_init__(self) -> None:
+        check_bits(self.bits)
+        key, score_sum, low, high = (
+            np.ascontiguousarray(column, dtype=np.float64) + 0.0
+            for column in (self.key, self.score_sum, self.low, self.high)
+        )
+        n, pos = (whole_numbers(values, name) for name, values in (("n", self.n), ("pos", self.pos)))
+        columns = key, n, pos, score_sum, low, high
+        if any(column.shape != key.shape[:1] for column in columns):
+            shapes = ", ".join(str(column.shape) for column in columns)
+            raise ValueError(f"The columns of cells must be of one length; their shapes are {shapes}.")
+        for name, score in (("key", key), ("low", low), ("high", high)):
+            check_rows(name, "lie in [0, 1]", score, ~((score >= 0) & (score <= 1)))
+        check_rows("key", "increase strictly", key, np.diff(key, prepend=-1.0) <= 0)
+        check_rows("key", f"be a cell of {self.bits} bits", key, cell(key, self.bits) != key)
+        for name, score in (("low", low), ("high", high)):
+            check_rows(name, f"lie in its cell of {self.bits} bits", score, cell(score, self.bits) != key)
+        check_rows("low", "not exceed `high`", low, low > high)
+        check_rows("n", "be 1 or more", n, n < 1)
+        check_rows("n", "be 2 or more where `low` is below `high`", n, (n < 2) & (low < high))
+        check_rows("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
+        slack = n * 2.0**-52  # of a sum of n numbers, in whatever order they were added
+        between = (score_sum >= n * low * (1 - slack)) & (score_sum <= n * high * (1 + slack))
+        check_rows("score_sum", "lie between n `low` and n `high`", score_sum, ~between)
+        check_total(n)
+        self._hold(self.bits, columns)
+
+    def _hold(self, bits: int, columns: Columns) -> None:
+        object.__setattr__(self, "bits", int(bits))
+        for name, column in zip(("key", "n", "pos", "score_sum", "low", "high"), columns, strict=True):
+            column.flags.writeable = False
+            object.__setattr__(self, name, column)
+
+    @classmethod
+    def of(cls, data: Sorted, bits: int) -> GridTally:
+        """The cells of scores that are known exactly."""
+        check_bits(bits)
+        entries = data.entries
+        starts, score_sum = _kernel.cells(entries, bits)
+        n, pos = _kernel.count(entries, starts)
+        low, high = _kernel.scores_at(entries, starts[:-1]), _kernel.scores_at(entries, starts[1:] - 1)
+        return _unchecked(bits, (cell(low, bits), n, pos, score_sum, low, high))
+
+    @classmethod
+    def merge(cls, bits: int, columns: Columns) -> GridTally:
+        """Merge cells in any order, where the same one may come more than once; checked."""
+        return cls(bits, *_merge(bits, columns).columns)
+
+    @property
+    def columns(self) -> Columns:
+        """key, n, pos, score_sum, low, high."""
+        return self.key, self.n, self.pos, self.score_sum, self.low, self.high
+
+    @property
+    def tally(self) -> Tally:
+        """The cells as single scores, each at its mean: what every binning, metric and picture runs on.
+
+        Bins of it are unions of cells, and their rows, positives and mean scores are those of the rows
+        themselves, up to the rounding of sums. Only which scores a test rejects is uncertain;
+        see `certified_bounds`.
+        """
+        return unchecked(np.clip(self.score_sum / self.n, self.low, self.high), self.n, self.pos)
+
+    def simplify(self) -> Tally | GridTally:
+        """The tally itself, where every cell turns out to hold a single score."""
+        return unchecked(self.low, self.n, self.pos) if np.array_equal(self.low, self.high) else self
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.n.sum())
+
+    @property
+    def positives(self) -> int:
+        """How many rows are positive."""
+        return int(self.pos.sum())
+
+    def coarsen(self, bits: int) -> GridTally:
+        """The same rows in cells of fewer bits."""
+        check_bits(bits)
+        if bits > self.bits:
+            raise ValueError(f"{option('bits')} must not exceed the {self.bits} that the cells have; it is {bits!r}.")
+        return self if bits == self.bits else _merge_sorted(bits, (cell(self.key, bits), *self.columns[1:]))
+
+    @property
+    def highest(self) -> float:
+        """The largest score."""
+        return float(self.high[-1])
+
+    def above(self, threshold: float) -> GridTally:
+        """The cells whose mean score is at least the threshold."""
+        return self.tail(len(self) - len(self.tally.above(threshold)))
+
+    def tail(self, start: int) -> GridTally:
+        """The cells from `start` on."""
+        return _unchecked(self.bits, tuple(column[start:] for column in self.columns))  # type: ignore[arg-type]
+
+    def __add__(self, other: object) -> GridTally:
+        if not isinstance(other, GridTally):
+            return NotImplemented
+        check_total(np.array([self.n_rows, other.n_rows]))
+        bits = min(self.bits, other.bits)
+        pairs = zip(self.coarsen(bits).columns, other.coarsen(bits).columns, strict=True)
+        return _merge(bits, tuple(np.concatenate(pair) for pair in pairs))  # type: ignore[arg-type]
+
+    def __radd__(self, other: object) -> GridTally:
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GridTally):
+            return NotImplemented
+        return self.bits == other.bits and all(
+            np.array_equal(a, b) for a, b in zip(self.columns, other.columns, strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"GridTally(empty, {self.bits} bits)"
+        return (
+            f"GridTally({len(self):,} cell{'s' * (len(self) > 1)} of {self.bits} bits, scores in [{self.low[0]:.6g}, "
+            f"{self.high[-1]:.6g}], {self.n_rows:,} rows, {self.positives:,} positive)"
+        )
+
+
+def _unchecked(bits: int, columns: Columns) -> GridTally:
+    cells = object.__new__(GridTally)
+    cells._hold(bits, columns)
+    return cells
+
+
+def _merge(bits: int, columns: Columns) -> GridTally:
+    """Cells from columns in any order, where the same key may come more than once."""
+    order = np.argsort(columns[0], kind="stable")
+    key, n, pos, score_sum, low, high = columns
+    return _merge_sorted(bits, (key[order], n[order], pos[order], score_sum[order], low[order], high[order]))
+
+
+def _merge_sorted(bits: int, columns: Columns) -> GridTally:
+    """Cells from columns in increasing order of the key, where the same key may come more than once."""
+    key, n, pos, score_sum, low, high = columns
+    first = np.flatnonzero(np.diff(key, prepend=-1.0))
+    if len(first) == len(key):
+        return _unchecked(bits, columns)
+    return _unchecked(
+        bits,
+        (
+            key[first],
+            np.add.reduceat(n, first),
+            np.add.reduceat(pos, first),
+            np.add.reduceat(score_sum, first),
+            np.minimum.reduceat(low, first),
+            np.maximum.reduceat(high, first),
+        ),
+    )

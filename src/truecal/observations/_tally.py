@@ -1,13 +1,14 @@
 """Observations sorted by score: the one structure that every binning, test and metric reads.
 
-A `Tally` groups equal scores, so it has no row order and two of them add. `SortedRows` are the same observations just
-after the sort, before the grouping; a single number such as `tce(...)` is computed on them at half the memory.
+A `Tally` groups equal scores, so it has no row order and two of them add. `SortedRows` are the same rows just after the
+sort, before the grouping; a single number such as `tce(...)` is computed on them at half the memory. `Pairs` are rows
+with the scores of two models.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from truecal import _kernel
 from truecal._errors import option
 from truecal.observations import _arrays as arrays
 from truecal.observations._arrays import AnyArray
-from truecal.observations._ties import Ties
+from truecal.observations._counting import TieCounter
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -27,20 +28,20 @@ Entries = tuple[AnyArray] | tuple[Floats, Ints, Ints]  # keys, or score, n and p
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tally:
-    """Distinct scores in increasing order, with the observations and the positives at each.
+    """Distinct scores in increasing order, with the rows and the positives at each.
 
     Parameters
     ----------
     score : array of float64
         Strictly increasing, in [0, 1].
     n, pos : arrays of int64
-        Observations (at least 1) and positives (0 to n) at each score.
+        Rows (at least 1) and positives (0 to n) at each score.
 
     Examples
     --------
     >>> from truecal import Tally
     >>> Tally.from_arrays([0, 1, 1, 0], [0.2, 0.2, 0.9, 0.1])
-    Tally(3 scores in [0.1, 0.9], 4 observations, 2 positive)
+    Tally(3 scores in [0.1, 0.9], 4 rows, 2 positive)
     """
 
     score: Floats
@@ -56,10 +57,10 @@ class Tally:
                 f"{score.shape}, {n.shape}, "
                 f"{pos.shape}."
             )
-        refuse_where("score", "lie in [0, 1]", score, ~((score >= 0) & (score <= 1)))
-        refuse_where("score", "increase strictly", score, np.diff(score, prepend=-1.0) <= 0)
-        refuse_where("n", "be 1 or more", n, n < 1)
-        refuse_where("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
+        check_rows("score", "lie in [0, 1]", score, ~((score >= 0) & (score <= 1)))
+        check_rows("score", "increase strictly", score, np.diff(score, prepend=-1.0) <= 0)
+        check_rows("n", "be 1 or more", n, n < 1)
+        check_rows("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
         check_total(n)
         self._hold(score, n, pos)
 
@@ -77,8 +78,8 @@ class Tally:
         """
         if sample_weight is None:
             return sort_rows(y_true, y_prob, pos_label).tally
-        key = _pack(*arrays.pair(y_true, y_prob, pos_label))
-        weight = arrays.weights(sample_weight, len(key))
+        key = _pack(*arrays.read_pair(y_true, y_prob, pos_label))
+        weight = arrays.read_weights(sample_weight, len(key))
         seen = weight > 0
         if not seen.any():
             raise ValueError("`sample_weight` must hold a weight above 0; all are 0.")
@@ -90,24 +91,24 @@ class Tally:
     def __add__(self, other: object) -> Tally:
         if not isinstance(other, Tally):
             return NotImplemented
-        check_total(np.array([self.total, other.total]))
-        return gathered(*(np.concatenate(pair) for pair in zip(self.entries, other.entries, strict=True)))
+        check_total(np.array([self.n_rows, other.n_rows]))
+        return merge(*(np.concatenate(pair) for pair in zip(self.entries, other.entries, strict=True)))
 
     def __radd__(self, other: object) -> Tally:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
 
     def above(self, threshold: float) -> Tally:
-        """The observations whose score is at least the threshold: the region that raises alerts."""
-        return self.last(_first_above(self, threshold))
+        """The rows whose score is at least the threshold: the region that raises alerts."""
+        return self.tail(_first_above(self, threshold))
 
     def top(self, count: int | float) -> Tally:
-        """The observations with the highest scores, a number (int) or a share (float) of them, and ties of the last."""
-        wanted = _wanted(self.total, count)
-        return self.last(len(self) - int(np.searchsorted(np.cumsum(self.n[::-1]), wanted)) - 1)
+        """The rows with the highest scores, a number (int) or a share (float) of them, and ties of the last."""
+        wanted = _count_wanted(self.n_rows, count)
+        return self.tail(len(self) - int(np.searchsorted(np.cumsum(self.n[::-1]), wanted)) - 1)
 
-    def last(self, first: int) -> Tally:
-        """The entries from `first` on."""
-        return unchecked(self.score[first:], self.n[first:], self.pos[first:])
+    def tail(self, start: int) -> Tally:
+        """The entries from `start` on."""
+        return unchecked(self.score[start:], self.n[start:], self.pos[start:])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
@@ -125,7 +126,7 @@ class Tally:
         low, high = self.score[[0, -1]].tolist()
         return (
             f"Tally({len(self):,} score{'s' * (len(self) > 1)} in [{low:.6g}, {high:.6g}], "
-            f"{self.total:,} observations, {self.positives:,} positive)"
+            f"{self.n_rows:,} rows, {self.positives:,} positive)"
         )
 
     @property
@@ -138,7 +139,7 @@ class Tally:
         """Itself, as every form that observations have can be had as a tally."""
         return self
 
-    def simplified(self) -> Tally:
+    def simplify(self) -> Tally:
         """Itself; cells may be simpler than they look."""
         return self
 
@@ -148,19 +149,19 @@ class Tally:
         return float(self.score[-1])
 
     @property
-    def total(self) -> int:
-        """Observations."""
+    def n_rows(self) -> int:
+        """How many rows there are."""
         return int(self.n.sum())
 
     @property
     def positives(self) -> int:
-        """Positive observations."""
+        """How many rows are positive."""
         return int(self.pos.sum())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SortedRows:
-    """Single observations sorted by score, each packed into an integer: the score's bits, then the label."""
+    """Single rows sorted by score, each packed into an integer: the score's bits, then the label."""
 
     key: AnyArray
 
@@ -170,13 +171,13 @@ class SortedRows:
         return (self.key,)
 
     @property
-    def total(self) -> int:
-        """Observations."""
+    def n_rows(self) -> int:
+        """How many rows there are."""
         return len(self.key)
 
     @property
     def positives(self) -> int:
-        """Positive observations."""
+        """How many rows are positive."""
         return int(_kernel.count(self.entries, np.array([0, len(self.key)]))[1][0])
 
     @property
@@ -184,19 +185,103 @@ class SortedRows:
         """The rows grouped by score, in memory."""
         return group_keys(self.key)
 
-    def simplified(self) -> SortedRows:
+    def simplify(self) -> SortedRows:
         """Itself; cells may be simpler than they look."""
         return self
 
+    @property
+    def highest(self) -> float:
+        """The largest score."""
+        return float(_kernel.scores_at(self.entries, np.array([len(self.key) - 1]))[0])
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, (SortedRows, Tally)):
+            return NotImplemented
+        return self.tally == other.tally
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"SortedRows({self.n_rows:,} rows, {self.positives:,} positive)"
+
     def above(self, threshold: float) -> SortedRows:
-        """The observations whose score is at least the threshold."""
+        """The rows whose score is at least the threshold."""
         return SortedRows(self.key[_first_above(self, threshold) :])
 
     def top(self, count: int | float) -> SortedRows:
-        """The observations with the highest scores, and ties of the last."""
-        last = self.total - math.ceil(_wanted(self.total, count))
+        """The rows with the highest scores, and ties of the last."""
+        last = self.n_rows - math.ceil(_count_wanted(self.n_rows, count))
         score = _kernel.scores_at(self.entries, np.array([last]))
         return SortedRows(self.key[int(_kernel.locate(self.entries, score, False)[0]) :])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Pairs:
+    """Distinct pairs of scores in increasing order, with the rows and the positives at each.
+
+    Like a `Tally` they have no row order, so that what is drawn for them with a seed depends on the data alone. `names`
+    are those of the two models.
+    """
+
+    scores: tuple[Floats, Floats]
+    n: Ints
+    pos: Ints
+    names: tuple[str, str] = ("first", "second")
+
+    @classmethod
+    def merge(cls, first: Floats, second: Floats, n: Ints, pos: Ints) -> Pairs:
+        """Merge pairs in any order, where the same one may come more than once."""
+        order = np.lexsort((second, first))
+        first, second, n, pos = first[order] + 0.0, second[order] + 0.0, n[order], pos[order]
+        new = (np.diff(first, prepend=-1.0) != 0) | (np.diff(second, prepend=-1.0) != 0)
+        starts = np.flatnonzero(new)
+        if not len(starts):
+            return cls((first, second), n, pos)
+        return cls((first[starts], second[starts]), np.add.reduceat(n, starts), np.add.reduceat(pos, starts))
+
+    @classmethod
+    def from_arrays(cls, y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any = None) -> Pairs:
+        """Group rows by the scores of both models; labels and scores as in `Tally.from_arrays`."""
+        scores = []
+        for given in (y_prob, y_prob_other):
+            score, label = arrays.read_pair(y_true, given, pos_label)
+            _pack(score, label)  # checks the values
+            scores.append(score.astype(np.float64))
+        first, second = scores
+        return cls.merge(first, second, np.ones(len(label), np.int64), label.astype(np.int64))
+
+    def __add__(self, other: object) -> Pairs:
+        if not isinstance(other, Pairs):
+            return NotImplemented
+        columns = zip((*self.scores, self.n, self.pos), (*other.scores, other.n, other.pos), strict=True)
+        return replace(Pairs.merge(*(np.concatenate(pair) for pair in columns)), names=self.names)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pairs):
+            return NotImplemented
+        columns = zip((*self.scores, self.n, self.pos), (*other.scores, other.n, other.pos), strict=True)
+        return all(np.array_equal(a, b) for a, b in columns)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def __repr__(self) -> str:
+        return f"Pairs({len(self):,} pairs of scores, {self.n_rows:,} rows, {self.positives:,} positive)"
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.n.sum())
+
+    @property
+    def positives(self) -> int:
+        """How many rows are positive."""
+        return int(self.pos.sum())
 
 
 Sorted = Tally | SortedRows
@@ -205,12 +290,12 @@ FEW = 1 << 18  # rows that are sorted sooner than anything is known about them
 
 
 def sort_rows(y_true: Any, y_prob: Any, pos_label: Any = None) -> Sorted:
-    """Observations sorted by score: grouped where many share theirs, else row by row."""
-    score, label = arrays.pair(y_true, y_prob, pos_label)
+    """Sort rows by score: grouped where many share theirs, else row by row."""
+    score, label = arrays.read_pair(y_true, y_prob, pos_label)
     if len(score) > FEW:
-        ties = Ties(len(score))
+        ties = TieCounter(len(score))
         if ties.add(score, label) == len(score) and ties.tied:
-            return group_keys(*ties.found())
+            return group_keys(*ties.count())
     key = _pack(score, label)
     sort_keys(key)
     return SortedRows(key)
@@ -222,12 +307,12 @@ def _first_above(data: Sorted, threshold: float) -> int:
         raise ValueError(f"{option('above')} must lie in [0, 1]; it is {threshold!r}.")
     first = int(_kernel.locate(data.entries, np.array([float(threshold)]), False)[0])
     if first == len(data.entries[0]):
-        raise ValueError(f"{option('above')} must leave some observations; the largest score is below {threshold!r}.")
+        raise ValueError(f"{option('above')} must leave some rows; the largest score is below {threshold!r}.")
     return first
 
 
-def _wanted(total: int, count: int | float) -> float:
-    """How many of all observations are asked for, by a number or a share."""
+def _count_wanted(total: int, count: int | float) -> float:
+    """How many of all rows are asked for, by a number or a share."""
     # 0.07 of 100 is 7, whatever binary fractions say
     wanted = round(count * total, 6) if isinstance(count, (float, np.floating)) else count
     if isinstance(count, bool) or not 0 < wanted <= total:
@@ -246,7 +331,7 @@ def pack_keys(score: AnyArray, label: AnyArray) -> tuple[AnyArray, bool, bool]:
 
 def _pack(score: AnyArray, label: AnyArray) -> AnyArray:
     key, *fine = pack_keys(score, label)
-    arrays.refuse_values(score, label, *fine)
+    arrays.check_values(score, label, *fine)
     return key
 
 
@@ -274,8 +359,8 @@ def unchecked(score: Floats, n: Ints, pos: Ints) -> Tally:
     return tally
 
 
-def gathered(score: Floats, n: Ints, pos: Ints) -> Tally:
-    """A tally of counts in any order, where the same score may come more than once."""
+def merge(score: Floats, n: Ints, pos: Ints) -> Tally:
+    """Merge counts in any order into a tally, where the same score may come more than once."""
     order = np.argsort(score, kind="stable")
     score, n, pos = score[order], n[order], pos[order]
     first = np.flatnonzero(np.diff(score, prepend=-1.0))
@@ -285,10 +370,10 @@ def gathered(score: Floats, n: Ints, pos: Ints) -> Tally:
 
 
 def check_total(n: Ints) -> None:
-    """Refuse more observations than sums stay exact for."""
+    """Refuse more rows than sums stay exact for."""
     total = float(n.sum(dtype=np.float64))
     if total > MOST:
-        raise ValueError(f"A tally holds at most 2^46 observations, so that sums stay exact; these are {total:.4g}.")
+        raise ValueError(f"A tally holds at most 2^46 rows, so that sums stay exact; these are {total:.4g}.")
 
 
 def whole_numbers(values: Any, name: str) -> Ints:
@@ -299,7 +384,7 @@ def whole_numbers(values: Any, name: str) -> Ints:
     return np.ascontiguousarray(array, dtype=np.int64).copy()
 
 
-def refuse_where(name: str, rule: str, values: AnyArray, bad: AnyArray) -> None:
+def check_rows(name: str, rule: str, values: AnyArray, bad: AnyArray) -> None:
     """Name the first value that breaks a rule, if one does."""
     if bad.any():
         first = int(np.argmax(bad))

@@ -22,8 +22,8 @@ def open_frame(frame: Any) -> Any:
         except TypeError:
             pass
     raise TypeError(
-        "`frame` must be a dataframe of pandas, polars, pyarrow, DuckDB, PySpark, Dask or Ibis, or a path; "
-        f"it is {type(frame).__name__}."
+        "Data must be a dataframe of pandas, polars, pyarrow, DuckDB, PySpark, Dask or Ibis, or a path; "
+        f"they are {type(frame).__name__}."
     )
 
 
@@ -53,8 +53,8 @@ def is_lazy(frame: Any) -> bool:
     return isinstance(frame, language(frame).LazyFrame)
 
 
-def brought_home(frame: Any) -> Any:
-    """A small frame in this process; DuckDB's, which are here, stay relations."""
+def to_local(frame: Any) -> Any:
+    """A small frame in this process; relations of DuckDB, which are here, stay as they are."""
     engine = engine_of(frame)
     if not is_lazy(frame) or engine == "duckdb":
         return frame
@@ -66,16 +66,16 @@ def count_distinct(frame: Any) -> Any:
     pl, schema = language(frame), frame.collect_schema()
     if engine_of(frame) == "dask":  # which gives rows to other groups where pandas holds -0.0 in columns of Arrow's
         frame = frame.with_columns(*(pl.col(name) + 0.0 for name, kind in schema.items() if kind.is_float()))
-    return brought_home(frame.group_by(*schema).agg(pl.len().alias("n")))
+    return to_local(frame.group_by(*schema).agg(pl.len().alias("n")))
 
 
 def collect(frame: Any, lists: tuple[str, ...] = ("by",)) -> dict[str, Any]:
     """A small frame's columns, from wherever it is: arrays, or lists for names that begin as said."""
-    home = brought_home(frame)
-    if is_lazy(home):  # DuckDB: straight to NumPy, which needs no pyarrow and half the memory
-        columns = native(home).fetchnumpy()
+    local = to_local(frame)
+    if is_lazy(local):  # DuckDB: straight to NumPy, which needs no pyarrow and half the memory
+        columns = native(local).fetchnumpy()
         return {name: c.tolist() if name.startswith(lists) else c for name, c in columns.items()}
-    return {name: home[name].to_list() if name.startswith(lists) else home[name].to_numpy() for name in home.columns}
+    return {name: local[name].to_list() if name.startswith(lists) else local[name].to_numpy() for name in local.columns}
 
 
 def _is_polars(frame: Any) -> bool:

@@ -1,8 +1,8 @@
-"""Observations that arrive in batches: packed as they come, sorted once, in the memory of one integer a row.
+"""Observations that arrive in batches: pack_rows as they come, sorted once, in the memory of one integer a row.
 
 Where many rows share their scores they are counted at once, or folded into a tally on the way. Where they outgrow the
 memory allowed they go to disk: every full buffer is sorted and cut at the same keys, so that each piece of the key
-range gathers in a file of its own; at the end the pieces are sorted one after another into one file, which is then read
+range goes to a file of its own; at the end the pieces are sorted one after another into one file, which is then read
 as if it were memory.
 """
 
@@ -20,11 +20,14 @@ from truecal import _kernel
 from truecal.observations import (
     TIED,
     AnyArray,
+    Floats,
     GridTally,
+    Ints,
+    Pairs,
     Sorted,
     SortedRows,
     Tally,
-    Ties,
+    TieCounter,
     group_keys,
     pack_keys,
     sort_keys,
@@ -34,7 +37,7 @@ FOLD = 1 << 20  # rows between looks at how many of them share their scores
 MEMORY = 4 << 30
 
 
-def packed(score: AnyArray, label: AnyArray) -> AnyArray | None:
+def pack_rows(score: AnyArray, label: AnyArray) -> AnyArray | None:
     """Rows as keys; None if a score or a label is not what it must be."""
     key, *fine = pack_keys(score, label)
     return key if all(fine) else None
@@ -58,7 +61,7 @@ class Spool:
         self._keys: AnyArray = np.empty(0, dtype=np.int32)
         self._used = 0
         self._tally: Tally | GridTally | None = None
-        self._ties = Ties() if count else None
+        self._ties = TieCounter() if count else None
         self._folding = True
         self._disk: _Disk | None = None
 
@@ -68,7 +71,7 @@ class Spool:
         counted = 0 if self._ties is None else self._ties.add(score, label)
         if counted == len(score):
             return counted
-        keys = packed(score[counted:], label[counted:])
+        keys = pack_rows(score[counted:], label[counted:])
         if keys is None:
             return counted
         self._settle()
@@ -76,12 +79,12 @@ class Spool:
         return len(score)
 
     def add(self, keys: AnyArray) -> None:
-        """Take a batch of keys in, as `packed` makes them."""
+        """Take a batch of keys in, as `pack_rows` makes them."""
         if keys.dtype != self._keys.dtype:
             if keys.dtype == np.int64:
                 self._widen()
             else:
-                keys = _widened(keys)
+                keys = _widen_keys(keys)
         end = self._used + len(keys)
         most = max(self._memory // self._keys.itemsize // 2, 1)  # as much again goes into the sorting of pieces
         if self._used and end > most:
@@ -94,7 +97,7 @@ class Spool:
         if self._folding and end >= FOLD:
             self._fold()
 
-    def gathered(self) -> Sorted | GridTally:
+    def finish(self) -> Sorted | GridTally:
         """All of it at the end, in whatever form is smallest: the spool is used up."""
         self._settle()
         if self._bits is not None:
@@ -104,7 +107,7 @@ class Spool:
         if self._disk is not None:
             self._spill()
             self._keys = np.empty(0, dtype=self._keys.dtype)
-            return SortedRows(self._disk.gather(self._memory))
+            return SortedRows(self._disk.join(self._memory))
         self._keys.resize(self._used, refcheck=False)
         sort_keys(self._keys)
         if self._tally is None:
@@ -117,7 +120,7 @@ class Spool:
         ties, self._ties = self._ties, None
         if ties is None or not ties.rows:
             return
-        keys, counts = ties.found()
+        keys, counts = ties.count()
         if not ties.tied:
             rows = np.repeat(keys, counts)
             self.take((rows >> 1).view(np.float64), (rows & 1).astype(np.uint8))
@@ -147,14 +150,46 @@ class Spool:
         self._disk.add(keys)
         self._used = 0
         if isinstance(self._tally, Tally):
-            for part in _unfolded(self._tally, keys.dtype):
+            for part in _unfold(self._tally, keys.dtype):
                 self._disk.add(part)
             self._tally = None
 
     def _widen(self) -> None:
-        self._keys = _widened(self._keys[: self._used])
+        self._keys = _widen_keys(self._keys[: self._used])
         if self._disk is not None:
             self._disk.widen()
+
+
+class PairSpool:
+    """Rows with the scores of two models, merged on the way where many are the same."""
+
+    def __init__(self) -> None:
+        self._pieces: list[tuple[Floats, Floats, Ints, Ints]] = []
+        self._pending: list[tuple[AnyArray, AnyArray, AnyArray]] = []
+        self._used = 0
+        self._folding = True
+
+    def add(self, first: AnyArray, second: AnyArray, label: AnyArray) -> None:
+        """Take a batch of rows in: two scores in [0, 1] and a label of 0 or 1 each."""
+        self._pending.append((first.copy(), second.copy(), label.astype(np.uint8)))
+        self._used += len(first)
+        if self._folding and self._used >= FOLD:
+            rows, self._used = self._used, 0
+            pairs = self._merge()
+            self._folding = len(pairs) * TIED <= rows
+            self._pieces = [(*pairs.scores, pairs.n, pairs.pos)]
+
+    def finish(self) -> Pairs:
+        """All of it at the end: the spool is used up."""
+        return self._merge()
+
+    def _merge(self) -> Pairs:
+        pieces, self._pieces = self._pieces, []
+        while self._pending:
+            first, second, label = self._pending.pop()
+            ones = np.ones(len(label), np.int64)
+            pieces.append((first.astype(np.float64), second.astype(np.float64), ones, label.astype(np.int64)))
+        return Pairs.merge(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
 
 
 class _Disk:
@@ -179,11 +214,11 @@ class _Disk:
             _append(place, keys[begin:end])
 
     def widen(self) -> None:
-        self.edges, self.kind = _widened(self.edges), np.dtype(np.int64)
+        self.edges, self.kind = _widen_keys(self.edges), np.dtype(np.int64)
         for place in self.pieces:
-            _widened(np.fromfile(place, dtype=np.int32)).tofile(place)
+            _widen_keys(np.fromfile(place, dtype=np.int32)).tofile(place)
 
-    def gather(self, memory: int) -> AnyArray:
+    def join(self, memory: int) -> AnyArray:
         """All keys sorted, in a file that is read as if it were memory and vanishes with the array."""
         whole = Path(self.folder.name) / "sorted.keys"
         for keys in self.sorted_parts(memory):
@@ -199,7 +234,7 @@ class _Disk:
                 keys = np.fromfile(place, dtype=self.kind)
                 sort_keys(keys)
                 yield keys
-            else:  # the first keys let expect fewer: the same again, for this piece alone
+            else:  # the first keys suggested fewer: the same again, for this piece alone
                 yield from _split_again(np.memmap(place, dtype=self.kind, mode="r"), memory)
             place.unlink()
 
@@ -225,7 +260,7 @@ def _append(place: Path, keys: AnyArray) -> None:
         keys.tofile(file)
 
 
-def _unfolded(tally: Tally, kind: np.dtype[Any]) -> Iterator[AnyArray]:
+def _unfold(tally: Tally, kind: np.dtype[Any]) -> Iterator[AnyArray]:
     """The keys of a tally's rows in order, some at a time."""
     for begin in range(0, len(tally), FOLD):
         score, n, pos = (column[begin : begin + FOLD] for column in tally.entries)
@@ -241,7 +276,7 @@ def _unfolded(tally: Tally, kind: np.dtype[Any]) -> Iterator[AnyArray]:
             yield np.repeat(keys[first : first + 1024], counts[first : first + 1024])
 
 
-def _widened(keys: AnyArray) -> AnyArray:
+def _widen_keys(keys: AnyArray) -> AnyArray:
     """Keys of single precision with scores of double precision."""
     wide = np.empty(len(keys), dtype=np.int64)
     _kernel.pack((keys >> 1).view(np.float32).astype(np.float64), (keys & 1).astype(np.uint8), wide)

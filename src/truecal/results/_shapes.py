@@ -30,7 +30,7 @@ class Ranked:
     def __init__(self, data: Sorted) -> None:
         self.data = data
         self._ranks: Ints | None = None  # entries are rows
-        if isinstance(data, Tally) and data.total > len(data):
+        if isinstance(data, Tally) and data.n_rows > len(data):
             self._ranks = np.zeros(len(data) + 1, dtype=np.int64)
             np.cumsum(data.n, out=self._ranks[1:])
 

@@ -1,22 +1,27 @@
-"""Which columns are the labels and the scores: by their names, then by the values of the first rows."""
+"""What is read: the columns, how much may be held; and which columns are meant, where nobody says.
+
+Columns are guessed by their names, then by the values of the first rows.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from truecal._errors import option
-from truecal.observations import as_tuple
-from truecal.reading import _files as files
+from truecal.observations import WINDOWS, as_tuple, check_bits
 from truecal.reading._engines import is_lazy, language, open_frame
+from truecal.reading._paths import is_path, open_files
 
+OnNull = Literal["raise", "drop"]
 Kind = Literal["binary", "fraction", "percentage", "number", "text"]
 Role = Literal["label", "score", "time"]
 ROWS = 10_000  # rows that are looked at
+LEAST_MEMORY = 100_000  # bytes: with less, rows go to disk in so many pieces that it takes forever
 # Names of one word or more that a column may go by, and the words that make a name likely.
 NAMES: dict[Role, set[str]] = {
     "label": {
@@ -67,6 +72,69 @@ WORDS: dict[Role, set[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is read into this process, and into how much memory.
+
+    grid
+        "auto": scores are grouped into the cells of a grid where an engine outside this process holds more than `limit`
+        rows, and are exact everywhere else. A number of significant bits (2 to 26) makes a grid in any case, None
+        never.
+    limit
+        Rows whose distinct scores an engine may send here; a line of them takes up to 350 bytes on the way.
+    memory
+        Bytes that rows read into this process may take before they are sorted on disk; 100,000 at least.
+    """
+
+    grid: int | Literal["auto"] | None = "auto"
+    limit: int = 5_000_000
+    memory: int = 4 << 30
+
+    def __post_init__(self) -> None:
+        if self.grid is not None and self.grid != "auto":
+            check_bits(self.grid)
+        for name, value, least in (("limit", self.limit, 1), ("memory", self.memory, LEAST_MEMORY)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ValueError(f"{option(name)} must be a whole number, {least:,} or more; it is {value!r}.")
+
+
+DEFAULT: Limits = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What is read of data; see `truecal.read`.
+
+    label, scores, by
+        The columns of labels, of each model's scores, and of segments and windows.
+    windows
+        Those of `by` that are times cut into windows, and how long these are; None for values that are windows as they
+        are.
+    baseline, on
+        The last release's scores of the same rows: a column, or data with columns of the models' names, whose rows are
+        matched by the columns `on`.
+    """
+
+    label: str
+    scores: tuple[str, ...]
+    by: tuple[str, ...] = ()
+    windows: Mapping[str, str | None] = field(default_factory=dict)
+    pos_label: Any = None
+    on_null: OnNull = "raise"
+    format: str | None = None
+    limits: Limits = DEFAULT
+    baseline: Any = None
+    on: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.on_null not in ("raise", "drop"):
+            raise ValueError(f'{option("on_null")} must be "raise" or "drop"; it is {self.on_null!r}.')
+        for every in self.windows.values():
+            if every is not None and every not in WINDOWS:
+                lengths = ", ".join(map(repr, WINDOWS))
+                raise ValueError(f"{option('every')} must be one of {lengths}, or None; it is {every!r}.")
+
+
+@dataclass(frozen=True, slots=True)
 class Guess:
     """The columns of labels and of scores, and which other columns could have been meant.
 
@@ -103,12 +171,12 @@ class UnclearColumns(ValueError):
         self.near = dict(near or {}) if len(candidates) < wanted else {}
         many = ("a column", "one column", "two columns")[min(wanted, 2) if candidates else 0]
         if 0 < len(candidates) < wanted:
-            told = f"{many} must look like {LOOKS[role]}; only {', '.join(map(repr, candidates))} does."
+            problem = f"{many} must look like {LOOKS[role]}; only {', '.join(map(repr, candidates))} does."
         elif candidates:
-            told = f"{many} must be meant, and these could be: {', '.join(map(repr, candidates))}."
+            problem = f"{many} must be meant, and these could be: {', '.join(map(repr, candidates))}."
         else:
-            told = f"{many} must look like {LOOKS[role]}; of {', '.join(map(repr, columns))} none does."
-        super().__init__(f"{option(role)} cannot be guessed: {told}{self._hint()}")
+            problem = f"{many} must look like {LOOKS[role]}; of {', '.join(map(repr, columns))} none does."
+        super().__init__(f"{option(role)} cannot be guessed: {problem}{self._hint()}")
 
     def _hint(self) -> str:
         if not self.near:
@@ -137,7 +205,7 @@ def guess_columns(
     Parameters
     ----------
     data : dataframe or path
-        As in `evaluate`.
+        As in `truecal.read`.
     label, score : optional
         Columns that are known.
     models : int
@@ -161,8 +229,8 @@ def guess_columns(
     given = as_tuple(score)
     if label is not None and given:
         return Guess(label, given)
-    head = _head(data, format)
-    kinds = _kinds(head)
+    head = _read_head(data, format)
+    kinds = _find_kinds(head)
     if any("." in name for name in kinds) and all(_is_number(name) for name in kinds):
         raise ValueError(
             f"The first line must name the columns; it holds {', '.join(kinds)}.\n\n"
@@ -172,26 +240,25 @@ def guess_columns(
     guessed: tuple[Role, ...] = ()
     if label is None:
         tiers = [
-            _named("label", free, kinds, ("binary", "text")),
-            [name for name in free if kinds[name] == "binary" and not _is_named("score", name)],
-            _named("label", free, kinds, ("percentage", "number")),
+            _pick_named("label", free, kinds, ("binary", "text")),
+            [name for name in free if kinds[name] == "binary" and not _sounds_like("score", name)],
+            _pick_named("label", free, kinds, ("percentage", "number")),
         ]
-        (label,) = _first(
-            "label", tiers, kinds, 1, _two_valued(head, [name for name in free if kinds[name] in ("text", "number")])
-        )
+        near = _find_two_valued(head, [name for name in free if kinds[name] in ("text", "number")])
+        (label,) = _choose("label", tiers, kinds, 1, near)
         guessed += ("label",)
     others: tuple[str, ...] = ()
     if not given:
         free = [name for name in free if name != label]
         fractions = [name for name in free if kinds[name] == "fraction"]
         tiers = [
-            _named("score", free, kinds, ("fraction",)),
-            [name for name in fractions if _is_named("score", name)],
+            _pick_named("score", free, kinds, ("fraction",)),
+            [name for name in fractions if _sounds_like("score", name)],
             fractions,
-            _named("score", free, kinds, ("percentage", "number")),
+            _pick_named("score", free, kinds, ("percentage", "number")),
         ]
-        near = {name: () for name in free if kinds[name] == "percentage"}
-        given = _first("score", tiers, kinds, models, near)
+        scaled = {name: () for name in free if kinds[name] == "percentage"}
+        given = _choose("score", tiers, kinds, models, scaled)
         guessed += ("score",)
         others = tuple(name for name in fractions if name not in given)
     return Guess(label, given, guessed, others)
@@ -206,8 +273,8 @@ def guess_time(data: Any, *, format: str | None = None) -> str:
     >>> truecal.reading.guess_time(pl.DataFrame({"y": [0], "p": [0.1], "day": [datetime.date(2026, 1, 31)]}))
     'day'
     """
-    if files.is_path(data):
-        data = files.open_files(data, format=format, dates=True).frame
+    if is_path(data):
+        data = open_files(data, format=format, dates=True).frame
     frame = open_frame(data)
     pl, schema = language(frame), frame.collect_schema()
     found = [name for name, kind in schema.items() if kind in (pl.Date, pl.Datetime)]
@@ -216,8 +283,8 @@ def guess_time(data: Any, *, format: str | None = None) -> str:
     return str(found[0])
 
 
-def refuse_swapped(kinds: Mapping[str, Kind], label: str, scores: Iterable[str]) -> None:
-    """Refuse labels and scores that are each other's columns, by what `look` found in them."""
+def check_swapped(kinds: Mapping[str, Kind], label: str, scores: Iterable[str]) -> None:
+    """Refuse labels and scores that are each other's columns, by what `find_kinds` found in them."""
     for score in scores:
         if kinds.get(label) == "fraction" and kinds.get(score) == "binary":
             raise ValueError(
@@ -227,16 +294,16 @@ def refuse_swapped(kinds: Mapping[str, Kind], label: str, scores: Iterable[str])
             )
 
 
-def look(data: Any, format: str | None = None) -> dict[str, Kind]:
+def find_kinds(data: Any, format: str | None = None) -> dict[str, Kind]:
     """What the first rows of each column hold; columns that can be neither label nor score are left out."""
-    return _kinds(_head(data, format))
+    return _find_kinds(_read_head(data, format))
 
 
-def _head(data: Any, format: str | None) -> Any:
+def _read_head(data: Any, format: str | None) -> Any:
     """The first rows, in this process."""
-    if files.is_path(data):
-        source = files.open_files(data, format=format)
-        with source.explained():
+    if is_path(data):
+        source = open_files(data, format=format)
+        with source.explain_errors():
             data = source.frame.head(ROWS).collect()
     frame = open_frame(data).head(ROWS)
     frame = frame.collect() if is_lazy(frame) else frame
@@ -245,12 +312,12 @@ def _head(data: Any, format: str | None) -> Any:
     return frame
 
 
-def _kinds(frame: Any) -> dict[str, Kind]:
-    found = {name: _kind(frame[name]) for name in frame.columns}
+def _find_kinds(frame: Any) -> dict[str, Kind]:
+    found = {name: _find_kind(frame[name]) for name in frame.columns}
     return {name: kind for name, kind in found.items() if kind is not None}
 
 
-def _kind(column: Any) -> Kind | None:
+def _find_kind(column: Any) -> Kind | None:
     pl = language(column)
     if column.dtype == pl.Boolean:
         return "binary"
@@ -269,13 +336,13 @@ def _kind(column: Any) -> Kind | None:
     return "percentage" if (values % 1 > 0).any() else "number"  # whole ones may as well be ages or counts
 
 
-def _two_valued(frame: Any, names: Iterable[str]) -> dict[str, Sequence[Any]]:
+def _find_two_valued(frame: Any, names: Iterable[str]) -> dict[str, Sequence[Any]]:
     """The columns that hold two values, whatever these are, and the values in order."""
     found = {name: frame[name].drop_nulls().unique() for name in names}
     return {name: sorted(values.to_list()) for name, values in found.items() if len(values) == 2}
 
 
-def _first(
+def _choose(
     role: Role, tiers: list[list[str]], kinds: dict[str, Kind], wanted: int, near: Mapping[str, Sequence[Any]]
 ) -> tuple[str, ...]:
     """As many candidates as wanted, from the first tiers that have that many; not if they have more."""
@@ -289,15 +356,15 @@ def _first(
     raise UnclearColumns(role, found, list(kinds), wanted, near)
 
 
-def _named(role: Role, names: Iterable[str], kinds: dict[str, Kind], allowed: tuple[Kind, ...]) -> list[str]:
-    return [name for name in names if kinds[name] in allowed and _plain(name) in NAMES[role]]
+def _pick_named(role: Role, names: Iterable[str], kinds: dict[str, Kind], allowed: tuple[Kind, ...]) -> list[str]:
+    return [name for name in names if kinds[name] in allowed and _snake_case(name) in NAMES[role]]
 
 
-def _is_named(role: Role, name: str) -> bool:
-    return _plain(name) in NAMES[role] or not WORDS[role].isdisjoint(_plain(name).split("_"))
+def _sounds_like(role: Role, name: str) -> bool:
+    return _snake_case(name) in NAMES[role] or not WORDS[role].isdisjoint(_snake_case(name).split("_"))
 
 
-def _plain(name: str) -> str:
+def _snake_case(name: str) -> str:
     """A name in lower case with underscores between its words: YProb and "y prob" are y_prob."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
     return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from observed import judge_segments
 
 import truecal
 from truecal import Decision, Metric, Rule, Tally, Uniform
-from truecal.gate import LIMITS, Finding, FindingTable, judge
+from truecal.gate import LIMITS, Finding, FindingTable
+from truecal.gate._judge import judge
 from truecal.gate._rules import KINDS
 from truecal.inference import Difference, Interval, Reference
 from truecal.metrics import TCE, Gap, Rejection, ScoreTest, adjust_p_values
@@ -197,7 +199,7 @@ def test_a_real_run_passes_the_good_model_and_fails_the_bad_one(rng):
     }
     halves = np.arange(6000) % 2
     segments = {
-        name: truecal.analysis.judge_segments(
+        name: judge_segments(
             {(half,): Tally.from_arrays(y[halves == half], score[halves == half]) for half in (0, 1)},
             random_state=0,
             by=["half"],
@@ -282,9 +284,7 @@ def test_a_model_known_by_its_segments_alone_does_not_escape():
 
 def test_a_limit_in_the_wrong_unit_for_a_metric_of_your_own_is_unknown():
     tally = Tally.from_arrays([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
-    result = truecal.analysis.evaluate_tally(
-        tally, {"mine": Metric(Uniform(5), Gap()), "tce": Metric(Uniform(5), Gap())}
-    )
+    result = truecal.evaluate(tally, {"mine": Metric(Uniform(5), Gap()), "tce": Metric(Uniform(5), Gap())})
     for name in ("mine", "tce"):
         assert status(Rule("value", 15, metric=name), result) == "unknown"  # a probability is never above 15
         assert status(Rule("value", 0.15, metric=name), result) == "fail"  # |0 - 0.1|, ..., on average 0.2
@@ -710,4 +710,4 @@ def test_bounds_of_gridded_segments_leave_the_answer_open():
 def test_a_rule_about_segments_says_where_their_table_comes_from():
     (found,) = judge([Rule("value", 15, segment="*")], {"m": make()}).findings
     assert (found.status, found.n) == ("unknown", None)
-    assert found.reason == "there is no table of segments of 'm' for tce; `evaluate` with `by` gives one."
+    assert found.reason == "there is no table of segments of 'm' for tce; `truecal.segments` gives one."

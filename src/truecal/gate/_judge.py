@@ -23,7 +23,7 @@ Differences = Mapping[str, Comparison]
 MISSING = {
     "reference": "it has no reference by chance; evaluate with `reference=1000`",
     "interval": "it has no interval; evaluate with {intervals}",
-    "table": f"`evaluate` with {option('by')} gives one",
+    "table": "`truecal.segments` gives one",
     "difference": "it was not compared with a baseline; `compare` gives the difference",
 }
 
@@ -34,6 +34,7 @@ def judge(
     *,
     segments: Tables | None = None,
     differences: Differences | None = None,
+    paired: Mapping[str, int] | None = None,
 ) -> Decision:
     """Hold rules against results: one finding for each rule and each model, or segment, that it matches.
 
@@ -44,29 +45,16 @@ def judge(
     results : mapping
         Model name to its `Result`, with the references and intervals that the rules ask for.
     segments : mapping, optional
-        Model name to the table of `judge_segments`, or to a mapping of metric names to tables. A table alone is for the
-        rules of its own metric.
+        Model name to the table of `truecal.segments`, or to a mapping of metric names to tables. A table alone is for
+        the rules of its own metric.
     differences : mapping, optional
         Model name to what `compare(y, new, baseline)` gives.
-
-    Examples
-    --------
-    >>> import numpy as np, truecal
-    >>> rng = np.random.default_rng(0)
-    >>> p = rng.beta(0.5, 50, size=20_000)
-    >>> y = rng.random(20_000) < p
-    >>> results = {name: truecal.evaluate(y, score, ["tce"]) for name, score in (("good", p), ("bad", p / 2))}
-    >>> verdict = truecal.gate.judge([truecal.Rule("value", 15)], results)
-    >>> verdict
-    FAIL (2 checks: 1 failed, 1 passed)
-      fail  bad   20,000  tce is 38.52 %, above the limit of 15 %.
-      pass  good  20,000  tce is 5.13 %, within the limit of 15 %.
-    >>> verdict.exit_code
-    1
+    paired : mapping, optional
+        Model name to the rows that it was compared on with the baseline, where these are not all.
     """
     chosen = _check_rules(rules)
     _check_mapping("results", results, Result)
-    subject = _Subject(results, segments or {}, differences or {})
+    subject = _Subject(results, segments or {}, differences or {}, paired or {})
     _check_mapping("segments", subject.segments, (GroupTable, Mapping))
     _check_mapping("differences", subject.differences, Comparison)
     found = FindingTable.of(finding for rule in chosen for finding in _apply(rule, subject))
@@ -80,9 +68,10 @@ class _Subject:
     results: Mapping[str, Result]
     segments: Tables
     differences: Differences
+    paired: Mapping[str, int]
 
     def models(self) -> list[str]:
-        """Every model that anything is known of: none escapes a rule for want of a result."""
+        """Every model that anything is known of: so that none escapes a rule because it has no result."""
         return list(dict.fromkeys([*self.results, *self.segments, *self.differences]))
 
     def notes(self) -> tuple[str, ...]:
@@ -150,9 +139,10 @@ def _apply(rule: Rule, subject: _Subject) -> Iterable[Finding]:
 
 def _judge_whole(rule: Rule, model: str, subject: _Subject) -> Finding:
     result = subject.results.get(model)
-    place = _Place(
-        rule, model, None, None if result is None else result.n, _unit(rule, subject.metric(model, rule.metric))
-    )
+    rows = None if result is None else result.n
+    if rows is not None and rule.needs == "difference":
+        rows = min(rows, subject.paired.get(model, rows))
+    place = _Place(rule, model, None, rows, _unit(rule, subject.metric(model, rule.metric)))
     if result is None:
         return place.find("unknown", f"there is no result of {model!r}.")
     name = rule.metric
@@ -256,16 +246,16 @@ def _judge_difference(place: _Place, found: Difference | None) -> Finding:
     few = _too_few(place, found)
     if few:
         return few
-    told = (
+    message = (
         f"{rule.metric} minus the baseline's is {place.write(found.difference)}, its {100 * found.confidence:g} % "
         f"interval {place.write(found.low)} to {place.write(found.high)}"
     )
     if _above(found.low, rule.limit):
-        return place.find("fail", f"{told}, wholly above {place.limit}.", found.difference)
+        return place.find("fail", f"{message}, wholly above {place.limit}.", found.difference)
     if not _above(found.high, rule.limit):
-        return place.find("pass", f"{told}, wholly within {place.limit}.", found.difference)
+        return place.find("pass", f"{message}, wholly within {place.limit}.", found.difference)
     status: Status = "pass" if rule.kind == "worse" else "unknown"
-    return place.find(status, f"{told}, on both sides of {place.limit}.", found.difference)
+    return place.find(status, f"{message}, on both sides of {place.limit}.", found.difference)
 
 
 def _judge_p_value(place: _Place, p_value: float, replicates: int, count: int = 1) -> Finding:
@@ -273,19 +263,19 @@ def _judge_p_value(place: _Place, p_value: float, replicates: int, count: int = 
     if not math.isfinite(p_value):
         return place.find("unknown", f"the p-value of {place.rule.metric} is no finite number.")
     adjusted = f", adjusted for {count:,} segments," if count > 1 else ""
-    told = f"the p-value of {place.rule.metric}{adjusted} is {place.write(p_value)}"
+    message = f"the p-value of {place.rule.metric}{adjusted} is {place.write(p_value)}"
     if _above(limit, p_value):
-        return place.find("fail", f"{told}, below {place.limit}.", p_value)
+        return place.find("fail", f"{message}, below {place.limit}.", p_value)
     least = min(count / (replicates + 1), 1.0)
     if not _above(limit, least):
         needed = math.floor(count / limit + 1e-9)
         return place.find(
             "unknown",
-            f"{told}, but with {replicates:,} replicates it cannot fall below {least:.4g}, let alone "
+            f"{message}, but with {replicates:,} replicates it cannot fall below {least:.4g}, let alone "
             f"{place.limit}; at least {needed:,} are needed.",
             p_value,
         )
-    return place.find("pass", f"{told}, not below {place.limit}.", p_value)
+    return place.find("pass", f"{message}, not below {place.limit}.", p_value)
 
 
 def _too_few(place: _Place, span: Interval | Difference) -> Finding | None:
@@ -311,7 +301,7 @@ def _side(value: float, limit: float) -> int:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Whether a name is a pattern's or is written as it; upper and lower case differ on every system."""
+    """Whether a name matches a pattern or equals it; upper and lower case differ on every system."""
     return name == pattern or fnmatchcase(name, pattern)
 
 

@@ -11,10 +11,9 @@ import pytest
 
 import truecal
 from truecal import Tally
-from truecal.reading import Columns, read_segments
-from truecal.reading import _batches as batches
-from truecal.reading import _query as query
-from truecal.reading._ingest import read_data
+from truecal.observations import SortedRows
+from truecal.reading import _columns as columns
+from truecal.reading import _read as module
 from truecal.reading._query import Query
 
 
@@ -35,7 +34,7 @@ def frame(pl, rows, rng):
 
 
 def read(source, **options):
-    return truecal.reading.tally_frame(source, label="y", score="p", **options)
+    return truecal.read(source, label="y", score="p", **options).tally
 
 
 def zstd(data):
@@ -96,7 +95,7 @@ def test_a_format_that_the_name_does_not_tell(frame, rows, tmp_path):
     assert read(tmp_path / "data", format="tsv") == Tally.from_arrays(*rows)
     with pytest.raises(ValueError, match="`format` must be one of csv, tsv, parquet, ipc, jsonl, npz; it is 'xls'"):
         read(tmp_path / "data", format="xls")
-    with pytest.raises(ValueError, match="`format` is for files; `frame` is DataFrame"):
+    with pytest.raises(ValueError, match="`format` is for files; the data are DataFrame"):
         read(frame, format="csv")
 
 
@@ -120,7 +119,7 @@ def test_folders_named_for_values_are_a_column(frame, rows, tmp_path):
         (tmp_path / f"place={place}").mkdir()
         part = frame.filter(frame["place"] == place).drop("place")
         write(part, tmp_path / f"place={place}" / "0.parquet", "parquet")
-    found = truecal.reading.tally_segments(tmp_path, label="y", score="p", by="place")
+    found = truecal.read(tmp_path, label="y", score="p", by="place").parts
     here = frame["place"].to_numpy() == "a"
     assert found == {
         ("a",): Tally.from_arrays(rows[0][here], rows[1][here]),
@@ -130,15 +129,15 @@ def test_folders_named_for_values_are_a_column(frame, rows, tmp_path):
 
 def test_standard_input(frame, rows, tmp_path):
     code = (
-        "import truecal; t = truecal.reading.tally_frame('-', label='y', score='p');"
-        "import tempfile, os; print(t.total, t.positives, len(t))"
+        "import truecal; t = truecal.read('-', label='y', score='p').tally;"
+        "import tempfile, os; print(t.n_rows, t.positives, len(t))"
     )
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", code], input=frame.write_csv().encode(), capture_output=True, env=environment, check=True
     )
     expected = Tally.from_arrays(*rows)
-    assert done.stdout.split() == [str(v).encode() for v in (expected.total, expected.positives, len(expected))]
+    assert done.stdout.split() == [str(v).encode() for v in (expected.n_rows, expected.positives, len(expected))]
     assert not os.listdir(tmp_path)  # what was spooled is gone
 
 
@@ -162,10 +161,11 @@ def test_missing_values_are_counted_and_dropped_on_request(pl, tmp_path):
         ValueError, match=r"of 6 rows `p` is null in 3, `p` is NaN in 1, `y` is null in 1(?s:.*)on_null"
     ):
         read(tmp_path / "a.csv")
-    with pytest.warns(UserWarning, match="Of 6 rows 5 were dropped"):
-        assert read(tmp_path / "a.csv", on_null="drop") == Tally.from_arrays([1], [0.5])
-    result = truecal.evaluate(tmp_path / "a.csv", label="y", score="p", on_null="drop", metrics=["tce"])
-    assert any("5 were dropped" in note for note in result.notes)
+    found = truecal.read(tmp_path / "a.csv", label="y", score="p", on_null="drop")
+    assert found.tally == Tally.from_arrays([1], [0.5])
+    assert found.dropped == {"`p` is null": 3, "`p` is NaN": 1, "`y` is null": 1}
+    result = truecal.evaluate(found, metrics=["tce"])
+    assert "of 6 rows 5 were dropped: `p` is null in 3, `p` is NaN in 1, `y` is null in 1" in result.notes
 
 
 def test_files_that_cannot_be_read_are_named(pl, frame, tmp_path):
@@ -261,18 +261,18 @@ def test_swapped_columns_are_recognised_where_the_read_is_refused(need, frame, r
     frame.write_csv(tmp_path / "a.csv")
     for data in (frame, frame.lazy(), pandas.DataFrame({"y": rows[0], "p": rows[1], "place": "a"}), tmp_path / "a.csv"):
         with pytest.raises(ValueError, match=told):
-            truecal.evaluate(data, label="p", score="y")
+            truecal.read(data, label="p", score="y")
         with pytest.raises(ValueError, match=told):
-            truecal.evaluate(data, label="p", score="y", by="place")
+            truecal.read(data, label="p", score="y", by="place")
     with pytest.raises(ValueError, match=told):
-        truecal.compare(frame.with_columns(q=frame["p"]), label="p", score=["y", "q"])
+        truecal.read(frame.with_columns(q=frame["p"]), label="p", score="y", baseline="q")
     truths = frame.with_columns(y=frame["y"] == 1)
     truths.write_csv(tmp_path / "truths.csv")
     for data in (truths, tmp_path / "truths.csv"):  # whose scores cannot be read as numbers at all
         with pytest.raises(ValueError, match=told):
-            truecal.reading.tally_frame(data, label="p", score="y")
+            truecal.read(data, label="p", score="y")
     with pytest.raises(ValueError, match="of 2,000 rows `id` is neither 0 nor 1"):  # wrong, and not swapped
-        truecal.evaluate(frame, label="id", score="p")
+        truecal.read(frame, label="id", score="p")
 
 
 def test_percentages_are_recognised_where_the_read_is_refused(pl, frame):
@@ -294,7 +294,7 @@ def test_dates_as_text_come_with_the_remedy(need, library):
     data = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
     told = f"(?s)`day` must hold dates or times .* it holds String.*Hint: .*{remedy[library]}.* first; or with `every=None`"
     with pytest.raises(TypeError, match=told):
-        truecal.drift(data, label="y", score="p", time="day")
+        truecal.read(data, label="y", score="p", time="day")
 
 
 def test_a_missing_polars_is_named(monkeypatch, need, tmp_path):
@@ -302,75 +302,6 @@ def test_a_missing_polars_is_named(monkeypatch, need, tmp_path):
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(ImportError, match=r"pip install 'truecal\[files\]'"):
         read(tmp_path / "a.csv")
-
-
-def test_evaluate_takes_frames_files_models_and_segments(pl, frame, rows, tmp_path):
-    frame = frame.with_columns((pl.col("p") ** 2).alias("q"))
-    frame.write_parquet(tmp_path / "a.parquet")
-    one = truecal.evaluate(tmp_path / "a.parquet", label="y", score="p", metrics=["tce", "ece"])
-    assert one.values == truecal.evaluate(*rows, metrics=["tce", "ece"]).values
-    both = truecal.evaluate(frame, label="y", score=["p", "q"], metrics=["tce"])
-    assert list(both) == ["p", "q"]
-    assert both["p"].library == "polars"
-    assert both["q"]["tce"] == truecal.tce(rows[0], rows[1] ** 2)
-    segments = truecal.evaluate(frame, label="y", score="p", by="place", random_state=0)
-    tallies = truecal.reading.tally_segments(frame, label="y", score="p", by="place")
-    assert segments.names == ["place=a", "place=b"]
-    np.testing.assert_array_equal(segments.value, truecal.analysis.judge_segments(tallies, random_state=0).value)
-    strict = truecal.evaluate(
-        frame, label="y", score="p", by="place", metrics=["tce_q"], significance=0.01, reference=9
-    )
-    assert strict.metric.loss.significance == 0.01
-    assert strict.replicates == 9
-    high = truecal.evaluate(frame, label="y", score="p", by="place", above=0.3)
-    assert high.n.sum() == (rows[1] >= 0.3).sum()
-    several = truecal.evaluate(frame, label="y", score=["p", "q"], by=["place"], random_state=0)
-    np.testing.assert_array_equal(several["p"].value, segments.value)
-
-
-def test_compare_takes_two_columns_of_a_frame(pl, frame, rows, tmp_path):
-    frame.with_columns((pl.col("p") ** 2).alias("q")).write_parquet(tmp_path / "a.parquet")
-    found = truecal.compare(tmp_path / "a.parquet", label="y", score=["p", "q"], replicates=200, random_state=0)["tce"]
-    plain = truecal.compare(*rows[:1], rows[1], rows[1] ** 2, replicates=200, random_state=0)["tce"]
-    assert (found.first, found.second) == (plain.first, plain.second)
-    # grouped rows draw other numbers from the same seed; the ends agree within the error of 200 replicates
-    assert found.low == pytest.approx(plain.low, abs=0.25 * (plain.high - plain.low))
-    assert found.high == pytest.approx(plain.high, abs=0.25 * (plain.high - plain.low))
-
-
-def test_misuse_is_explained(pl, frame, rows):
-    with pytest.raises(TypeError, match=r"(?s)`y_prob` must be given.*evaluate\(frame, label=\.\.\., score=\.\.\.\)"):
-        truecal.evaluate(frame)
-    with pytest.raises(TypeError, match="`label` and `score` must name columns of the frame; they are 'y' and None"):
-        truecal.evaluate(frame, label="y")
-    with pytest.raises(TypeError, match="`y_prob` must be left out"):
-        truecal.evaluate(frame, rows[1], label="y", score="p")
-    with pytest.raises(ValueError, match="`score` must name two columns to compare; it is 'p'"):
-        truecal.compare(frame, label="y", score="p")
-    with pytest.raises(TypeError, match="`intervals` must be left out where `by` makes segments"):
-        truecal.evaluate(frame, label="y", score="p", by="place", intervals=100)
-    probabilities = np.stack([1 - rows[1], rows[1]], axis=1)
-    told = r"evaluate\(\) got an unexpected keyword argument 'refrence'; did you mean 'reference'\?"
-    for data, options in (
-        (rows, {}),
-        ((frame,), {"label": "y", "score": "p"}),
-        ((frame,), {"label": "y", "score": "p", "by": "place"}),
-    ):
-        with pytest.raises(TypeError, match=f"^{told}"):
-            truecal.evaluate(*data, refrence=100, **options)
-    with pytest.raises(TypeError, match=f"^{told.replace('evaluate', 'evaluate_classes')}"):
-        truecal.evaluate_classes(rows[0], probabilities, refrence=100)
-    with pytest.raises(TypeError, match=f"^{told.replace('evaluate', 'check')}"):
-        truecal.check(frame, [truecal.Rule("value", 5)], label="y", score="p", refrence=100)
-    with pytest.raises(TypeError, match=r"argument 'lable'; did you mean 'label'\?"):
-        truecal.evaluate(frame, lable="y", score="p")
-    with pytest.raises(TypeError, match=r"^evaluate\(\) got an unexpected keyword argument 'zzz'$"):
-        truecal.evaluate(*rows, zzz=1)
-    for data in ("x.csv", frame):
-        with pytest.raises(TypeError, match=r'(?s)it is \'y\'\..*Hint: .*`evaluate\(data, label="y", score="p"\)`'):
-            truecal.evaluate(data, "y", "p")
-    with pytest.raises(TypeError, match=r'Hint: .*`compare\(data, label="y", score=\[\.\.\.\]\)`'):
-        truecal.compare(frame, "y", "p", "q")
 
 
 @pytest.mark.parametrize(
@@ -382,11 +313,13 @@ def test_rows_on_disk_give_the_result_of_a_tally(pl, rng, tmp_path, monkeypatch,
     p[:3] = [0.0, 1.0, 1.0]
     frame = pl.DataFrame({"y": rng.random(5000) < p, "p": p})
     frame.write_parquet(tmp_path / "a.parquet")
-    monkeypatch.setattr(query, "LEAST_MEMORY", 1)
-    found = truecal.evaluate(
-        tmp_path / "a.parquet", label="y", score="p", scale=truecal.reading.Limits(memory=8000), **options
-    )
-    assert found == truecal.analysis.evaluate_tally(Tally.from_arrays(frame["y"], p), **options)
+    monkeypatch.setattr(columns, "LEAST_MEMORY", 1)
+    monkeypatch.setattr(module, "LEAST_MEMORY", 1)
+    limits = truecal.reading.Limits(memory=8000)
+    read = truecal.read(tmp_path / "a.parquet", label="y", score="p", limits=limits)
+    assert isinstance(read.whole(), SortedRows)
+    found = truecal.evaluate(read, **options)
+    assert found == truecal.evaluate(Tally.from_arrays(frame["y"], p), **options)
 
 
 def test_dates_of_text_must_be_unambiguous(pl, tmp_path):
@@ -395,51 +328,50 @@ def test_dates_of_text_must_be_unambiguous(pl, tmp_path):
     with pytest.raises(
         ValueError, match=r"`day` must hold dates written as YYYY-MM-DD; in .* the first is '01/01/2025'"
     ):
-        truecal.drift(tmp_path / "us.csv", label="y", score="p", time="day")
+        truecal.read(tmp_path / "us.csv", label="y", score="p", time="day")
     lines = ["y,p,day", *(f"{i % 2},0.5,2025-0{1 + i % 3}-01" for i in range(30))]
     (tmp_path / "iso.csv").write_text("\n".join(lines) + "\n")
-    assert len(truecal.drift(tmp_path / "iso.csv", label="y", score="p", time="day", reference=9, intervals=0)) == 3
+    assert len(truecal.read(tmp_path / "iso.csv", label="y", score="p", time="day")) == 3
 
 
 @pytest.mark.parametrize("grid", [None, 5])
 def test_tied_segments_are_grouped_by_the_engine_to_the_same_end(pl, rng, tmp_path, monkeypatch, grid):
-    monkeypatch.setattr(batches, "LOOK", 1600)
+    monkeypatch.setattr(module, "LOOK", 1600)
     p = np.round(rng.random(2000), 1)  # 11 scores, which 5 bits tell apart
     y, place = (rng.random(2000) < p).astype(int), rng.choice(["a", "b"], 2000)
     frame = pl.DataFrame({"y": y, "p": p, "place": place})
     frame.write_csv(tmp_path / "a.csv")
     grouped = []
-    whole = Query.grouped
-    monkeypatch.setattr(Query, "grouped", lambda query: grouped.append(query) or whole(query))
-    parts, _ = read_segments(
-        tmp_path / "a.csv", Columns("y", ("p",), ("place",), scale=truecal.reading.Limits(grid=grid))
-    )
+    whole = Query.group
+    monkeypatch.setattr(Query, "group", lambda query: grouped.append(query) or whole(query))
+    limits = truecal.reading.Limits(grid=grid)
+    parts = truecal.read(tmp_path / "a.csv", label="y", score="p", by="place", limits=limits).parts
     assert grouped
-    assert parts["a",] == Tally.from_arrays(y[place == "a"], p[place == "a"])
+    assert parts["a",].simplify() == Tally.from_arrays(y[place == "a"], p[place == "a"])
 
 
 @pytest.mark.parametrize("grid", [None, 5])
 @pytest.mark.parametrize("missing", ["", "nan"])
 def test_tied_files_are_counted_whatever_is_missing(pl, rng, tmp_path, monkeypatch, grid, missing):
-    monkeypatch.setattr(batches, "BATCH", 300)
+    monkeypatch.setattr(module, "BATCH", 300)
     p = np.round(rng.random(2000), 1)
     y = (rng.random(2000) < p).astype(int)
     lines = [f"{label},{missing if score == 0.3 else score}" for label, score in zip(y, p, strict=True)]
     (tmp_path / "a.csv").write_text("\n".join(["y,p", *lines]) + "\n")
     rule = f"of 2,000 rows `p` is {'NaN' if missing else 'null'} in {(p == 0.3).sum()}"
-    scale = truecal.reading.Limits(grid=grid)
+    options = {"label": "y", "score": "p", "limits": truecal.reading.Limits(grid=grid)}
     with pytest.raises(ValueError, match=rule):
-        read_data(tmp_path / "a.csv", Columns("y", ("p",), scale=scale))
-    data, dropped = read_data(tmp_path / "a.csv", Columns("y", ("p",), on_null="drop", scale=scale))
+        truecal.read(tmp_path / "a.csv", **options)
+    data = truecal.read(tmp_path / "a.csv", on_null="drop", **options)
     assert data.tally == Tally.from_arrays(y[p != 0.3], p[p != 0.3])
-    assert dropped.startswith(f"of 2,000 rows {(p == 0.3).sum()} were dropped")
+    assert sum(data.dropped.values()) == (p == 0.3).sum()
 
 
 def test_files_need_no_narwhals(pl, frame, tmp_path):
     frame.write_parquet(tmp_path / "a.parquet")
     code = (
         "import sys; sys.modules['narwhals'] = None; import truecal; "
-        f"found = truecal.evaluate({str(tmp_path / 'a.parquet')!r}, label='y', score='p', by='place'); print(len(found))"
+        f"found = truecal.read({str(tmp_path / 'a.parquet')!r}, label='y', score='p', by='place'); print(len(found))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "2\n"

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+from observed import judge_segments
 
 import truecal
 from truecal import Metric, Quantile, Tally, Uniform
-from truecal.analysis import _segments as module
+from truecal.analysis import _groups as module
 from truecal.inference import Draws
 from truecal.metrics import Gap, adjust_p_values
 
@@ -13,23 +14,23 @@ def segments(rng, count, rows=800, wrong=()):
     for i in range(count):
         p = rng.beta(1, 9, rows)
         truth = np.minimum(1, 1.8 * p) if i in wrong else p
-        out[(f"s{i}",)] = Tally.from_arrays(rng.random(rows) < truth, p)
+        out[(f"s{i:02}",)] = Tally.from_arrays(rng.random(rows) < truth, p)
     return out
 
 
 def test_wrong_segments_are_found_and_right_ones_left_alone(rng):
     tallies = segments(rng, 30, 3000, wrong=(4, 17))
-    found = truecal.analysis.judge_segments(tallies, random_state=0, replicates=999, threads=2)
-    assert {key for key, p in zip(found.segment, found.p_adjusted, strict=True) if p < 0.05} == {("s4",), ("s17",)}
-    assert set(found.worst(2)) == {("s4",), ("s17",)}
+    found = judge_segments(tallies, random_state=0, reference=999, threads=2)
+    assert {key for key, p in zip(found.segment, found.p_adjusted, strict=True) if p < 0.05} == {("s04",), ("s17",)}
+    assert set(found.worst(2)) == {("s04",), ("s17",)}
     assert found.too_low[4] > 5 * found.too_high[4]  # understated
 
 
 def test_each_row_is_the_segments_own_result(rng):
     tallies = segments(rng, 3)
-    found = truecal.analysis.judge_segments(tallies, random_state=0, adjust=None)
+    found = judge_segments(tallies, random_state=0, adjust=None)
     for i, tally in enumerate(tallies.values()):
-        result = truecal.analysis.evaluate_tally(tally)
+        result = truecal.evaluate(tally)
         assert found.value[i] == pytest.approx(result["tce"])
         assert found.prevalence[i] == result.prevalence
         assert found.mean[i] == pytest.approx(np.average(tally.score, weights=tally.n))
@@ -44,11 +45,11 @@ def test_each_row_is_the_segments_own_result(rng):
 def test_segments_without_events_of_one_class_or_one_row_have_an_answer(rng):
     p = rng.beta(1, 99, 500)
     tallies = {
-        ("none",): Tally.from_arrays(np.zeros(500), p),
-        ("all",): Tally.from_arrays(np.ones(500), p),
-        ("one",): Tally.from_arrays([0], [0.3]),
+        ("a",): Tally.from_arrays(np.zeros(500), p),
+        ("b",): Tally.from_arrays(np.ones(500), p),
+        ("c",): Tally.from_arrays([0], [0.3]),
     }
-    found = truecal.analysis.judge_segments(tallies, random_state=0)
+    found = judge_segments(tallies, random_state=0)
     assert found.positives.tolist() == [0, 500, 0]
     assert found.p_value[1] == 1 / 200
     assert found.p_value[2] == 1
@@ -59,26 +60,24 @@ def test_segments_without_events_of_one_class_or_one_row_have_an_answer(rng):
 
 def test_the_share_of_false_alarms_is_kept_over_many_segments(rng):
     """500 right segments: none after Holm's adjustment in most runs, about 5 % before (within four standard errors)."""
-    found = truecal.analysis.judge_segments(segments(rng, 500, 200), replicates=99, random_state=0, threads=2)
+    found = judge_segments(segments(rng, 500, 200), reference=99, random_state=0, threads=2)
     assert np.mean(found.p_value <= 0.05) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 500)
     assert (found.p_adjusted < 0.05).sum() == 0
 
 
 def test_any_metric_and_any_library(need, rng):
     tallies = segments(rng, 4)
-    found = truecal.analysis.judge_segments(tallies, Metric(Quantile(5), Gap()), random_state=0)
-    assert found.value[2] == pytest.approx(Metric(Quantile(5), Gap())(tallies["s2",]))
+    found = judge_segments(tallies, Metric(Quantile(5), Gap()), random_state=0)
+    assert found.value[2] == pytest.approx(Metric(Quantile(5), Gap())(tallies["s02",]))
     for library in ("pandas", "polars", "pyarrow"):
         need(library)
         frame = found.to_frame(library)
         assert list(frame["segment"].to_pylist() if library == "pyarrow" else frame["segment"]) == [
-            "s0",
-            "s1",
-            "s2",
-            "s3",
+            "segment=s00",
+            "segment=s01",
+            "segment=s02",
+            "segment=s03",
         ]
-    with pytest.raises(ValueError, match="must hold at least one segment"):
-        truecal.analysis.judge_segments({})
 
 
 def test_from_a_frame_to_its_segments(need, rng):
@@ -88,9 +87,7 @@ def test_from_a_frame_to_its_segments(need, rng):
     country = rng.choice(["de", "fr", "it"], 9000)
     truth = np.where(country == "fr", np.minimum(1, 2 * p), p)
     frame = pl.DataFrame({"y": rng.random(9000) < truth, "p": p, "country": country})
-    found = truecal.analysis.judge_segments(
-        truecal.reading.tally_segments(frame, label="y", score="p", by="country"), random_state=0
-    )
+    found = truecal.segments(truecal.read(frame, label="y", score="p", by="country"), random_state=0)
     assert found.segment == (("de",), ("fr",), ("it",))
     assert (found.p_adjusted < 0.05).tolist() == [False, True, False]
 
@@ -98,12 +95,12 @@ def test_from_a_frame_to_its_segments(need, rng):
 def test_many_segments_can_still_raise_an_alarm_and_the_worst_are_shown(rng):
     """40 segments under Holm need p-values of 0.05 / 40, which 199 replicates cannot reach: the worst one gets more."""
     tallies = segments(rng, 40, 1500, wrong=(7,))
-    found = truecal.analysis.judge_segments(tallies, random_state=0)
+    found = judge_segments(tallies, random_state=0)
     assert found.replicates == 800
-    assert [key for key, p in zip(found.segment, found.p_adjusted, strict=True) if p < 0.05] == [("s7",)]
+    assert [key for key, p in zip(found.segment, found.p_adjusted, strict=True) if p < 0.05] == [("s07",)]
     text = repr(found).splitlines()
     assert text[0] == "40 segments, the worst 20 first; 1 beyond what chance explains (adjusted p-value at most 0.05)"
-    assert text[2].split()[:2] == ["s7", "1,500"]
+    assert text[2].split()[:2] == ["segment=s07", "1,500"]
     assert len(text) == 22
 
 
@@ -112,12 +109,12 @@ def test_small_segments_are_held_against_all_their_labels_and_nothing_is_drawn(m
     """A positive of score 0.02 is refuted, since 0.02 <= 0.05; nothing else can be. So by chance 2 % of 100 %."""
     monkeypatch.setattr(module, "sequential_reference", None)
     tallies = {
-        ("refuted",): Tally.from_arrays([1], [0.02]),
-        ("right",): Tally.from_arrays([0], [0.02]),
-        ("mute",): Tally.from_arrays([1], [0.4]),
-        ("impossible",): Tally.from_arrays([1], [0.0]),
+        ("a refuted",): Tally.from_arrays([1], [0.02]),
+        ("b right",): Tally.from_arrays([0], [0.02]),
+        ("c mute",): Tally.from_arrays([1], [0.4]),
+        ("d impossible",): Tally.from_arrays([1], [0.0]),
     }
-    found = truecal.analysis.judge_segments(tallies, adjust=None)
+    found = judge_segments(tallies, adjust=None)
     assert found.value.tolist() == [100, 0, 0, 100]
     assert found.by_chance == pytest.approx([2, 2, 0, 0])
     assert found.excess == pytest.approx([98, -2, 0, 100])
@@ -125,7 +122,7 @@ def test_small_segments_are_held_against_all_their_labels_and_nothing_is_drawn(m
     assert found.p_value[1] == found.p_value[2] == 1
     # 2 of 3 at 0.3, and 1 of 1 at 0.6, in one bin of mean 1.5 / 4: a gap of 0.375, which 0, 3 and 4 positives reach
     one_bin = Metric(Uniform(1), Gap())
-    found = truecal.analysis.judge_segments({("a",): Tally([0.3, 0.6], [3, 1], [2, 1])}, one_bin, adjust=None)
+    found = judge_segments({("a",): Tally([0.3, 0.6], [3, 1], [2, 1])}, one_bin, adjust=None)
     chances = np.convolve([0.343, 0.441, 0.189, 0.027], [0.4, 0.6])
     gaps = np.abs(np.arange(5) / 4 - 0.375)
     assert found.p_value[0] == pytest.approx(chances[[0, 3, 4]].sum())
@@ -138,7 +135,7 @@ def test_what_all_labels_give_is_what_many_draws_come_to(rng):
     p = rng.beta(0.5, 5, 6)
     tally = Tally.from_arrays([0, 1, 0, 0, 1, 0], p)
     for metric in (truecal.metrics.METRICS["tce"], truecal.metrics.METRICS["ece"]):
-        found = truecal.analysis.judge_segments({(): tally}, metric)
+        found = judge_segments({("all",): tally}, metric)
         drawn = truecal.inference.null_reference(tally, {"": metric}, Draws(20_000, 0))[""]
         assert found.by_chance[0] == pytest.approx(drawn.mean, abs=4 * 50 / 20_000**0.5)  # at most 50 % each
         assert found.p_value[0] == pytest.approx(drawn.p_value, abs=4 * 0.5 / 20_000**0.5)
@@ -148,10 +145,10 @@ def test_segments_with_more_labels_than_draws_are_drawn_as_before(rng):
     """Small neighbours take no draws from the others, which have seeds of their own."""
     large = segments(rng, 3, 300)
     small = {(f"t{i}",): Tally.from_arrays([0, 1], [0.3, 0.6]) for i in range(2)}
-    alone = {("a",): Tally.from_arrays(rng.random(9) < 0.5, rng.random(9))}  # 512 sets of labels
-    both = truecal.analysis.judge_segments(large | small | alone, replicates=199, random_state=0)
+    alone = {("z",): Tally.from_arrays(rng.random(9) < 0.5, rng.random(9))}  # 512 sets of labels
+    both = judge_segments(large | small | alone, reference=199, random_state=0)
     seeds = Draws(199, 0).seeds(6).tolist()
-    for i, tally in ((0, large["s0",]), (2, large["s2",]), (5, alone["a",])):
+    for i, tally in ((0, large["s00",]), (2, large["s02",]), (5, alone["z",])):
         drawn = module.sequential_reference(tally, module.TCE, Draws(199, seeds[i]))
         assert (both.by_chance[i], both.p_value[i]) == (drawn.mean, drawn.p_value)
     np.testing.assert_allclose(both.p_adjusted, adjust_p_values(both.p_value, "holm"))
@@ -159,11 +156,11 @@ def test_segments_with_more_labels_than_draws_are_drawn_as_before(rng):
 
 def test_segments_too_small_for_any_alarm_are_warned_of(rng):
     """Among 30, a positive of score 0.01 has an adjusted p-value of 0.3; alone it is refuted at 0.05."""
-    tallies = {(i,): Tally.from_arrays([0], [0.01]) for i in range(30)}
+    tallies = {(f"t{i:02}",): Tally.from_arrays([0], [0.01]) for i in range(30)}
     told = "30 of 30 segments are too small to be found wrong among so many, whatever their labels"
     with pytest.warns(UserWarning, match=told):
-        truecal.analysis.judge_segments(tallies)
-    assert len(truecal.analysis.judge_segments(tallies, adjust=None)) == 30
+        judge_segments(tallies)
+    assert len(judge_segments(tallies, adjust=None)) == 30
     with pytest.warns(UserWarning, match="2 of 3 segments are too small to be found wrong, whatever their labels"):
-        truecal.analysis.judge_segments({(p,): Tally.from_arrays([0], [p]) for p in (0.01, 0.3, 0.5)}, adjust=None)
-    assert len(truecal.analysis.judge_segments(segments(rng, 2) | dict(list(tallies.items())[:2]), replicates=9)) == 4
+        judge_segments({(p,): Tally.from_arrays([0], [p]) for p in (0.01, 0.3, 0.5)}, adjust=None)
+    assert len(judge_segments(segments(rng, 2) | dict(list(tallies.items())[:2]), reference=9)) == 4

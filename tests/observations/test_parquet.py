@@ -1,4 +1,4 @@
-"""What is written of a summary is what is read, or nothing is; whoever dies or writes at the same time."""
+"""What is written of tallies is what is read, or nothing is; whoever dies or writes at the same time."""
 
 import dataclasses
 import json
@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from summarized import EXACT, FIRST, GRIDDED, TALLY, identical
+from observed import EXACT, FIRST, GRIDDED, TALLY, identical
 
 from truecal import Tallies, Tally
-from truecal.observations import OPENING, GridTally, read_summary, write_summary
-from truecal.observations._summary_files import BLANK, CLOSING, _digest
-from truecal.reading import is_summary, merge_summaries
+from truecal.observations import GridTally
+from truecal.observations._parquet import BLANK, CLOSING, OPENING, _digest
+from truecal.reading import is_tallies, load_tallies
 
 # Files
 
@@ -36,7 +36,7 @@ observations = st.lists(st.tuples(st.booleans(), scores, st.integers(1, 2**20)),
 
 
 @st.composite
-def summaries(draw):
+def tallies(draw):
     kinds = draw(st.lists(st.sampled_from(sorted(values)), max_size=3))
     keys = draw(st.sets(st.tuples(*(st.none() | values[kind] for kind in kinds)), min_size=1, max_size=4))
     tallies = {}
@@ -45,46 +45,46 @@ def summaries(draw):
         tallies[key] = Tally.from_arrays(label, np.array(score), weight)
     names = draw(st.lists(st.text(max_size=4), min_size=len(kinds) + 2, max_size=len(kinds) + 2, unique=True))
     exact = Tallies(*names[:2], tallies, names[2:], pos_label=draw(st.none() | st.text(max_size=3)))
-    return exact.coarser(draw(st.none() | st.integers(2, 26)))
+    return exact.coarsen(draw(st.none() | st.integers(2, 26)))
 
 
-@given(summaries())
+@given(tallies())
 @settings(max_examples=150)
-def test_what_is_written_is_read(tmp_path_factory, summary):
+def test_what_is_written_is_read(tmp_path_factory, tallies):
     pytest.importorskip("polars")
     place = tmp_path_factory.getbasetemp() / "roundtrip.parquet"
-    assert write_summary(summary, place) == place
-    assert is_summary(place)
-    assert identical(read_summary(place), summary)
+    assert tallies.save(place) == place
+    assert is_tallies(place)
+    assert identical(Tallies.load(place), tallies)
 
 
 def test_settings_that_look_like_the_marks_of_a_file_do_no_harm(tmp_path, need):
     need("polars")
     mark = OPENING.decode() + '9, "version": "", ' + CLOSING.decode() + BLANK.decode() + '"}'
-    summary = Tallies(mark, mark, {(mark,): TALLY}, (mark,), pos_label=mark)
-    assert read_summary(write_summary(summary, tmp_path / "a.parquet")) == summary
+    tallies = Tallies(mark, mark, {(mark,): TALLY}, (mark,), pos_label=mark)
+    assert Tallies.load(tallies.save(tmp_path / "a.parquet")) == tallies
 
 
-def test_the_same_summary_is_the_same_file(tmp_path, need):
+def test_the_same_tallies_is_the_same_file(tmp_path, need):
     need("polars")
     turned = dataclasses.replace(EXACT, parts=dict(reversed(EXACT.parts.items())))
-    a, b = (write_summary(part, tmp_path / f"{i}.parquet") for i, part in enumerate((EXACT, turned)))
+    a, b = (part.save(tmp_path / f"{i}.parquet") for i, part in enumerate((EXACT, turned)))
     assert a.read_bytes() == b.read_bytes()
 
 
 def test_other_tools_can_read_a_file(tmp_path, need):
     pl = need("polars")
     three = GridTally.of(Tally([0.2500001, 0.2500002, 0.2500004, 0.75], [1, 1, 1, 1], [1, 0, 0, 1]), 6)
-    place = write_summary(Tallies("y", "p", {("a",): three}, ("segment",), bits=6), tmp_path / "a.parquet")
+    place = Tallies("y", "p", {("a",): three}, ("segment",), bits=6).save(tmp_path / "a.parquet")
     found = pl.read_parquet(place)
-    assert found.columns == ["by0", "n", "pos", "low", "high", "total"]
+    assert found.columns == ["by0", "n", "pos", "low", "high", "score_sum"]
     assert found["n"].to_list() == [3, 1]
     assert found["low"].to_list() == [0.2500001, 0.75]
     assert found["high"].to_list() == [0.2500004, None]
-    assert found["total"].to_list() == [0.2500001 + 0.2500002 + 0.2500004, None]
+    assert found["score_sum"].to_list() == [0.2500001 + 0.2500002 + 0.2500004, None]
     told = json.loads(pl.read_parquet_metadata(place)["truecal"])
     assert told | {"version": "", "checksum": ""} == {
-        "truecal_summary": 1,
+        "truecal_tallies": 1,
         "version": "",
         "by": ["segment"],
         "windows": {},
@@ -92,37 +92,38 @@ def test_other_tools_can_read_a_file(tmp_path, need):
         "score": "p",
         "pos_label": None,
         "bits": 6,
+        "dropped": {},
         "rows": 4,
         "positives": 2,
         "checksum": "",
     }
 
 
-@pytest.mark.parametrize("summary", [EXACT, GRIDDED], ids=["exact", "gridded"])
-def test_no_flipped_bit_loads(tmp_path, need, summary):
+@pytest.mark.parametrize("tallies", [EXACT, GRIDDED], ids=["exact", "gridded"])
+def test_no_flipped_bit_loads(tmp_path, need, tallies):
     need("polars")
-    place = write_summary(summary, tmp_path / "a.parquet")
+    place = tallies.save(tmp_path / "a.parquet")
     whole = place.read_bytes()
     for position in range(len(whole)):
         broken = bytearray(whole)
         broken[position] ^= 1 << position % 8
         place.write_bytes(broken)
-        with pytest.raises(ValueError, match=r"a.parquet' must be a summary that `write_summary` wrote; it is "):
-            read_summary(place)
+        with pytest.raises(ValueError, match=r"a.parquet' must be a file that `Tallies.save` wrote; it is "):
+            Tallies.load(place)
 
 
 def test_no_truncated_or_lengthened_file_loads(tmp_path, need):
     need("polars")
-    place = write_summary(GRIDDED, tmp_path / "a.parquet")
+    place = GRIDDED.save(tmp_path / "a.parquet")
     whole = place.read_bytes()
     for broken in (*(whole[:length] for length in range(len(whole))), whole + b"x", whole + b"PAR1", whole * 2):
         place.write_bytes(broken)
-        with pytest.raises(ValueError, match=r"a.parquet' must be a summary that `write_summary` wrote; it is "):
-            read_summary(place)
+        with pytest.raises(ValueError, match=r"a.parquet' must be a file that `Tallies.save` wrote; it is "):
+            Tallies.load(place)
     place.write_bytes(whole[:-1])
     with pytest.raises(ValueError, match="it is damaged: its end is missing.\n\nHint: restore a copy"):
-        read_summary(place)
-    assert not is_summary(place)
+        Tallies.load(place)
+    assert not is_tallies(place)
 
 
 def test_foreign_files_are_refused(tmp_path, need):
@@ -132,19 +133,19 @@ def test_foreign_files_are_refused(tmp_path, need):
     frame.write_csv(tmp_path / "data.csv")
     (tmp_path / "empty.parquet").touch()
     for name, message in (
-        ("data.parquet", "it is a Parquet file of something else.\n\nHint: `summarize` makes"),
+        ("data.parquet", "it is a Parquet file of something else.\n\nHint: `truecal.read` makes"),
         ("data.csv", "it is no Parquet file."),
         ("empty.parquet", "it is empty."),
     ):
-        assert not is_summary(tmp_path / name)
-        with pytest.raises(ValueError, match=f"{name}' must be a summary that `write_summary` wrote; {message}"):
-            read_summary(tmp_path / name)
+        assert not is_tallies(tmp_path / name)
+        with pytest.raises(ValueError, match=f"{name}' must be a file that `Tallies.save` wrote; {message}"):
+            Tallies.load(tmp_path / name)
     with pytest.raises(FileNotFoundError):
-        read_summary(tmp_path / "none.parquet")
-    assert not is_summary(tmp_path / "none.parquet")
-    assert not is_summary(tmp_path)
-    assert not is_summary(frame)
-    assert is_summary(EXACT)
+        Tallies.load(tmp_path / "none.parquet")
+    assert not is_tallies(tmp_path / "none.parquet")
+    assert not is_tallies(tmp_path)
+    assert not is_tallies(frame)
+    assert is_tallies(EXACT)
 
 
 def forge(place, old, new):
@@ -159,13 +160,13 @@ def forge(place, old, new):
 
 def test_newer_files_are_refused(tmp_path, need):
     need("polars")
-    place = write_summary(EXACT, tmp_path / "a.parquet")
-    forge(place, b'"truecal_summary": 1', b'"truecal_summary": 2')
-    assert is_summary(place)
+    place = EXACT.save(tmp_path / "a.parquet")
+    forge(place, b'"truecal_tallies": 1', b'"truecal_tallies": 2')
+    assert is_tallies(place)
     with pytest.raises(
         ValueError, match="(?s)a.parquet' .*it is of version 2, written by truecal .*Hint: update truecal"
     ):
-        read_summary(place)
+        Tallies.load(place)
 
 
 def test_a_file_whose_parts_contradict_each_other_is_refused(tmp_path, need):
@@ -175,28 +176,26 @@ def test_a_file_whose_parts_contradict_each_other_is_refused(tmp_path, need):
         (b'"bits": 13', b'"bits": 99', "it cannot be read: `bits` must be a whole number from 2 to 26"),
         (b'"day": "1d"', b'"day": "9d"', "it cannot be read: `windows` must give"),
     ):
-        place = write_summary(GRIDDED, tmp_path / "a.parquet")
+        place = GRIDDED.save(tmp_path / "a.parquet")
         forge(place, old, new)
         with pytest.raises(ValueError, match=f"a.parquet' must be .*; {message}"):
-            read_summary(place)
+            Tallies.load(place)
 
 
 def test_writing_is_refused_with_a_reason(tmp_path, need):
     need("polars")
-    with pytest.raises(TypeError, match="`summary` must be a `Tallies`; it is Tally"):
-        write_summary(TALLY, tmp_path / "a.parquet")
     with pytest.raises(ValueError, match="`path` must end in .parquet.*it is 'a.csv'"):
-        write_summary(EXACT, "a.csv")
+        EXACT.save("a.csv")
     with pytest.raises(FileNotFoundError, match="The folder of .* must exist"):
-        write_summary(EXACT, tmp_path / "none" / "a.parquet")
+        EXACT.save(tmp_path / "none" / "a.parquet")
     assert os.listdir(tmp_path) == []
 
 
 def test_without_polars_the_extra_is_named(tmp_path, need, monkeypatch):
     need("polars")
-    place = write_summary(EXACT, tmp_path / "a.parquet")
+    place = EXACT.save(tmp_path / "a.parquet")
     monkeypatch.setitem(sys.modules, "polars", None)
-    for call in (lambda: write_summary(EXACT, place), lambda: read_summary(place)):
+    for call in (lambda: EXACT.save(place), lambda: Tallies.load(place)):
         with pytest.raises(ImportError, match=r"pip install 'truecal\[files\]'"):
             call()
 
@@ -207,33 +206,33 @@ def test_without_polars_the_extra_is_named(tmp_path, need, monkeypatch):
 def test_files_merge_by_folder_pattern_and_list(tmp_path, need):
     need("polars")
     days = [dataclasses.replace(EXACT, parts={("at", FIRST + timedelta(i % 3)): TALLY}) for i in range(11)]
-    places = [write_summary(day, tmp_path / f"day{i:02}.parquet") for i, day in enumerate(days)]
+    places = [day.save(tmp_path / f"day{i:02}.parquet") for i, day in enumerate(days)]
     whole = sum(days)
-    assert merge_summaries(tmp_path) == whole
-    assert merge_summaries(str(tmp_path / "day*.parquet")) == whole
-    assert merge_summaries(places[::-1]) == whole
-    assert merge_summaries(places[0]) == days[0]
-    assert merge_summaries(places, by="day") == whole.over("day")
-    assert merge_summaries(places, by=()) == whole.over()
-    assert is_summary(tmp_path)
-    assert is_summary(places)
+    assert load_tallies(tmp_path) == whole
+    assert load_tallies(str(tmp_path / "day*.parquet")) == whole
+    assert load_tallies(places[::-1]) == whole
+    assert load_tallies(places[0]) == days[0]
+    assert load_tallies(places, by="day") == whole.over("day")
+    assert load_tallies(places, by=()) == whole.over()
+    assert is_tallies(tmp_path)
+    assert is_tallies(places)
 
 
 def test_files_that_do_not_merge_are_named(tmp_path, need):
     need("polars")
-    a = write_summary(EXACT, tmp_path / "a.parquet")
-    b = write_summary(dataclasses.replace(EXACT, score="q"), tmp_path / "b.parquet")
-    with pytest.raises(ValueError, match="b.parquet' must add to the files before it; Summaries must agree on `score`"):
-        merge_summaries([a, b])
+    a = EXACT.save(tmp_path / "a.parquet")
+    b = dataclasses.replace(EXACT, score="q").save(tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match="b.parquet' must add to the files before it; Tallies must agree on `score`"):
+        load_tallies([a, b])
     with pytest.raises(ValueError, match="Every file must be named once.*a.parquet' is not"):
-        merge_summaries([a, tmp_path / "a*"])
-    with pytest.raises(ValueError, match="`paths` must name at least one file"):
-        merge_summaries([])
+        load_tallies([a, tmp_path / "a*"])
+    with pytest.raises(ValueError, match="The paths must name at least one file"):
+        load_tallies([])
     b.write_text("y,p\n")
-    with pytest.raises(ValueError, match="b.parquet' must be a summary"):
-        merge_summaries(tmp_path)
+    with pytest.raises(ValueError, match="b.parquet' must be a file"):
+        load_tallies(tmp_path)
     with pytest.raises(FileNotFoundError, match="must match at least one file"):
-        merge_summaries(str(tmp_path / "*.pq"))
+        load_tallies(str(tmp_path / "*.pq"))
 
 
 # Dying and racing
@@ -246,45 +245,45 @@ def _letters(letter):
 
 def test_a_process_killed_as_it_writes_leaves_the_old_file_whole(tmp_path, need):
     need("polars")
-    place = write_summary(EXACT, tmp_path / "a.parquet")
+    place = EXACT.save(tmp_path / "a.parquet")
     code = (
         "import os, signal, sys, truecal\n"
-        "old = truecal.observations.read_summary(sys.argv[1])\n"
+        "old = truecal.Tallies.load(sys.argv[1])\n"
         "os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)\n"  # all is written, nothing is in its place
-        "truecal.observations.write_summary(old + old, sys.argv[1])"
+        "(old + old).save(sys.argv[1])"
     )
     done = subprocess.run([sys.executable, "-c", code, str(place)], check=False)
     assert done.returncode == -signal.SIGKILL
-    assert read_summary(place) == EXACT
-    assert merge_summaries(tmp_path) == EXACT  # what is left of the draft is not taken for a summary
+    assert Tallies.load(place) == EXACT
+    assert load_tallies(tmp_path) == EXACT  # what is left of the draft is not taken for tallies
 
 
 def _write(place, letter, until):
-    summary, end = _letters(letter), time.monotonic() + until
+    tallies, end = _letters(letter), time.monotonic() + until
     while time.monotonic() < end:
-        write_summary(summary, place)
+        tallies.save(place)
 
 
 def test_processes_killed_at_any_moment_leave_a_whole_file(tmp_path, need):
     need("polars")
-    place = write_summary(EXACT, tmp_path / "a.parquet")
+    place = EXACT.save(tmp_path / "a.parquet")
     old, new = EXACT, _letters("a")
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=_write, args=(place, "a", 60)) for _ in range(6)]
     for i, writer in enumerate(writers):
         writer.start()
-        while read_summary(place) == old:
+        while Tallies.load(place) == old:
             time.sleep(0.005)
         time.sleep(0.003 * i)
         writer.kill()
         writer.join()
-        assert read_summary(place) == new
-        write_summary(old, place)
+        assert Tallies.load(place) == new
+        old.save(place)
 
 
 def test_two_writers_never_make_a_file_that_loads_and_is_wrong(tmp_path, need):
     need("polars")
-    place = write_summary(_letters("a"), tmp_path / "a.parquet")
+    place = _letters("a").save(tmp_path / "a.parquet")
     known = [_letters("a"), _letters("b")]
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=_write, args=(place, letter, 2)) for letter in "ab"]
@@ -292,7 +291,7 @@ def test_two_writers_never_make_a_file_that_loads_and_is_wrong(tmp_path, need):
         writer.start()
     seen = set()
     while any(writer.is_alive() for writer in writers):
-        seen.add(known.index(read_summary(place)))
+        seen.add(known.index(Tallies.load(place)))
     for writer in writers:
         writer.join()
         assert writer.exitcode == 0

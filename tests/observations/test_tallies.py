@@ -1,4 +1,4 @@
-"""Summaries add, in any order, and what is written is what is read, or nothing is."""
+"""Tallies add, in any order, and stand for their data."""
 
 import dataclasses
 import doctest
@@ -12,14 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from summarized import EXACT, FIRST, GRIDDED, TALLY, alike, identical, rows
+from observed import EXACT, FIRST, GRIDDED, TALLY, alike, identical, rows
 
 import truecal
 from truecal import Rule, Tallies, Tally
-from truecal.observations import GridTally, write_summary
+from truecal.observations import GridTally, Pairs, SortedRows
 from truecal.observations._time import LONGER
-from truecal.reading import Limits, merge_summaries
-from truecal.reading._stored import summary_of
+from truecal.reading import Limits, load_tallies
 
 # Adding
 
@@ -28,48 +27,40 @@ from truecal.reading._stored import summary_of
 def test_a_year_of_days_is_one_pass_over_the_rows(grid, tmp_path, need):
     pl = need("polars")
     frame = pl.DataFrame(rows(np.random.default_rng(1), 2_000_000, days=365, segments=100))
-    options = dict(label="y", score="p", by="segment", time="day", scale=Limits(grid=grid))
+    options = dict(label="y", score="p", by="segment", time="day", limits=Limits(grid=grid))
     for (day,), part in frame.group_by("day"):
-        write_summary(truecal.reading.summarize(part, **options), tmp_path / f"{day}.parquet")
-    merged = merge_summaries(tmp_path)
+        truecal.read(part, **options).save(tmp_path / f"{day}.parquet")
+    merged = load_tallies(tmp_path)
     assert len(merged) == 36_500
-    assert alike(merged, truecal.reading.summarize(frame, **options))
+    assert alike(merged, truecal.read(frame, **options))
     for names in ((), ("segment",)):
-        alike(merged.over(names), summary_of(*_read(frame, names, grid)))
+        alike(merged.over(names), truecal.read(frame, label="y", score="p", by=names, limits=Limits(grid=grid)))
     assert alike(Tallies("y", "p", {(): merged.whole()}, bits=grid), merged.over())
-
-
-def _read(frame, names, grid):
-    from truecal.reading import Columns, read_segments
-
-    windows = {"day": "1d"} if "day" in names else {}
-    columns = Columns("y", ("p",), names, scale=Limits(grid=grid), windows=windows)
-    return read_segments(frame, columns)[0], columns
 
 
 @pytest.mark.parametrize("grid", [None, 5])
 def test_the_order_of_adding_is_irrelevant(rng, need, grid):
     pl = need("polars")
-    options = dict(label="y", score="p", by="segment", time="day", every="1w", scale=Limits(grid=grid))
-    parts = [truecal.reading.summarize(pl.DataFrame(rows(rng, 500)), **options) for _ in range(6)]
+    options = dict(label="y", score="p", by="segment", time="day", every="1w", limits=Limits(grid=grid))
+    parts = [truecal.read(pl.DataFrame(rows(rng, 500)), **options) for _ in range(6)]
     forwards, backwards = sum(parts), reduce(add, reversed(parts))
     assert alike(forwards, backwards)
     assert alike((parts[0] + parts[1]) + parts[2], parts[0] + (parts[1] + parts[2]))
-    assert forwards.observations == 3000
+    assert forwards.n_rows == 3000
     assert forwards.positives == sum(part.positives for part in parts)
     if grid is None:
         assert forwards == backwards
 
 
 def test_a_fine_grid_becomes_the_coarse_one():
-    coarse = GRIDDED.coarser(4)
+    coarse = GRIDDED.coarsen(4)
     for fine in (EXACT, GRIDDED):
         both = fine + coarse
         assert both.bits == 4
         assert both == coarse + fine == coarse + coarse
     assert (EXACT + GRIDDED).bits == 13
     with pytest.raises(ValueError, match="`bits` must not exceed the 4"):
-        coarse.coarser(5)
+        coarse.coarsen(5)
 
 
 def test_columns_can_be_left_out_and_reordered():
@@ -85,7 +76,7 @@ def test_columns_can_be_left_out_and_reordered():
         EXACT.over("county")
     with pytest.raises(ValueError, match="`by` must name each column once"):
         EXACT.over(["day", "day"])
-    with pytest.raises(ValueError, match="has no segments; it is 'day'"):
+    with pytest.raises(ValueError, match="have no segments; it is 'day'"):
         EXACT.over().over("day")
 
 
@@ -104,7 +95,7 @@ def test_what_does_not_belong_together_does_not_add(change):
         EXACT + dataclasses.replace(EXACT, **change)
 
 
-def test_summaries_add_to_summaries_only():
+def test_tallies_add_to_tallies_only():
     with pytest.raises(TypeError):
         EXACT + 1
     with pytest.raises(TypeError):
@@ -121,9 +112,9 @@ def test_summaries_add_to_summaries_only():
 def test_segments_are_sorted_and_of_python_types():
     names = ("a", "b")
     keys = [(None, 2.0), (np.str_("b"), np.float64(1)), ("a", float("nan"))]
-    summary = Tallies("y", "p", dict.fromkeys(keys, TALLY), names)
-    assert [tuple(map(type, key)) for key in summary.parts] == [(str, type(None)), (str, float), (type(None), float)]
-    assert list(summary.parts) == [("a", None), ("b", 1.0), (None, 2.0)]
+    tallies = Tallies("y", "p", dict.fromkeys(keys, TALLY), names)
+    assert [tuple(map(type, key)) for key in tallies.parts] == [(str, type(None)), (str, float), (type(None), float)]
+    assert list(tallies.parts) == [("a", None), ("b", 1.0), (None, 2.0)]
 
 
 def test_whole_numbers_beside_floats_become_floats():
@@ -149,18 +140,19 @@ def test_other_types_do_not_mix():
 
 
 @pytest.mark.parametrize("value", [2**63, b"x", timedelta(1), datetime(2024, 1, 1).astimezone(), object(), 1j])
-def test_values_that_a_file_could_not_hold_are_refused(value):
+def test_values_that_a_file_could_not_hold_are_not_saved(value, tmp_path):
+    tallies = Tallies("y", "p", {(value,): TALLY}, ("id",))
     with pytest.raises(TypeError, match="(?s)`id` must hold text, 64-bit whole numbers.*Hint: cast it to text first"):
-        Tallies("y", "p", {(value,): TALLY}, ("id",))
+        tallies.save(tmp_path / "a.parquet")
 
 
 def test_times_of_pandas_are_taken(need):
     pd = need("pandas")
-    summary = Tallies("y", "p", {(pd.Timestamp("2024-01-01 10:00"),): TALLY, (pd.NaT,): TALLY}, ("at",))
-    assert list(summary.parts) == [(datetime(2024, 1, 1, 10),), (None,)]
-    assert type(next(iter(summary.parts))[0]) is datetime
+    tallies = Tallies("y", "p", {(pd.Timestamp("2024-01-01 10:00"),): TALLY, (pd.NaT,): TALLY}, ("at",))
+    assert list(tallies.parts) == [(datetime(2024, 1, 1, 10),), (None,)]
+    assert type(next(iter(tallies.parts))[0]) is datetime
     with pytest.raises(TypeError, match="`at` must hold"):
-        Tallies("y", "p", {(pd.Timestamp(1),): TALLY}, ("at",))
+        Tallies("y", "p", {(pd.Timestamp(1),): TALLY}, ("at",)).save("never.parquet")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +160,11 @@ def test_times_of_pandas_are_taken(need):
     [
         ({"label": 1}, TypeError, "`label` must be text; it is 1"),
         ({"by": ("a", "a")}, ValueError, "`by` must name each column once"),
-        ({"windows": {"day": "2d"}}, ValueError, "`windows` must give columns of `by` a length of '1h', .*gives '2d'"),
+        (
+            {"windows": {"day": "2d"}},
+            ValueError,
+            "`windows` must give columns of `by` a length of '1h', .*or None; .*gives '2d'",
+        ),
         ({"windows": {"at": "1d"}}, ValueError, "for 'at' it gives '1d'"),
         ({"bits": 40}, ValueError, "`bits` must be a whole number from 2 to 26; it is 40"),
         ({"bits": 13}, TypeError, "Every segment must be `GridTally` of 13 bits that is not empty; .* is Tally"),
@@ -178,21 +174,28 @@ def test_times_of_pandas_are_taken(need):
         ({"parts": {("at",): TALLY}}, ValueError, "must be a tuple of 2 values"),
         ({"parts": {("at", FIRST): Tally([], [], [])}}, TypeError, "a `Tally` that is not empty"),
         ({"parts": {("at", FIRST): 7}}, TypeError, "must be a `Tally`.* is 7"),
+        (
+            {"parts": {("at", FIRST): SortedRows(np.array([1, 2], np.int32))}},
+            TypeError,
+            "must be a `Tally`.* is Sorted",
+        ),
+        ({"dropped": {"`p` is null": -1}}, TypeError, "`dropped` must map reasons to counts of rows; it maps .* to -1"),
+        ({"baseline": TALLY}, TypeError, "`baseline` must be `Pairs` or None; it is Tally"),
     ],
 )
-def test_a_summary_is_checked(change, kind, message):
+def test_tallies_are_validated(change, kind, message):
     with pytest.raises(kind, match=message):
         dataclasses.replace(EXACT, **change)
 
 
-def test_a_summary_says_what_it_is():
-    assert repr(EXACT) == "Tallies(2 segments by country, day (1d), p for y, exact: 10 observations, 2 positive)"
-    assert repr(GRIDDED.over()) == "Tallies(1 segment, p for y, in cells of 13 bits: 10 observations, 2 positive)"
+def test_tallies_say_what_they_are():
+    assert repr(EXACT) == "Tallies(2 segments by country, day (1d), p for y, exact: 10 rows, 2 positive)"
+    assert repr(GRIDDED.over()) == "Tallies(1 segment, p for y, in cells of 13 bits: 10 rows, 2 positive)"
     assert len(EXACT) == 2
     assert pickle.loads(pickle.dumps(GRIDDED)) == GRIDDED
 
 
-# Summarizing
+# Reading
 
 
 @pytest.mark.parametrize("grid", [None, "auto", 8])
@@ -201,15 +204,15 @@ def test_every_engine_gives_the_same(rng, need, library, grid):
     pl = need("polars")
     data = pl.DataFrame(rows(rng, 3000))
     need(library)
-    options = dict(label="y", score="p", by="segment", time="day", scale=Limits(grid=grid))
+    options = dict(label="y", score="p", by="segment", time="day", limits=Limits(grid=grid))
     native = {
         "polars": data.lazy,
         "pandas": data.to_pandas,
         "pyarrow": data.to_arrow,
         "duckdb": lambda: need("duckdb").from_arrow(data.to_arrow()),
     }[library]()
-    found = truecal.reading.summarize(native, **options)
-    assert alike(found, truecal.reading.summarize(data, **options))
+    found = truecal.read(native, **options)
+    assert alike(found, truecal.read(data, **options))
     assert found.by == ("segment", "day")
     assert found.bits == (8 if grid == 8 else None)
     assert [tuple(map(type, key)) for key in found.parts] == [(int, date)] * 35
@@ -217,21 +220,21 @@ def test_every_engine_gives_the_same(rng, need, library, grid):
 
 def test_without_segments_there_is_one(rng, need):
     frame = need("polars").DataFrame(rows(rng, 1000))
-    summary = truecal.reading.summarize(frame, label="y", score="p")
-    assert summary.parts == {(): truecal.reading.tally_frame(frame, label="y", score="p")}
-    gridded = truecal.reading.summarize(frame, label="y", score="p", scale=Limits(grid=6))
-    assert alike(gridded, summary.coarser(6))
+    tallies = truecal.read(frame, label="y", score="p")
+    assert tallies.parts == {(): Tally.from_arrays(frame["y"], frame["p"])}
+    gridded = truecal.read(frame, label="y", score="p", limits=Limits(grid=6))
+    assert alike(gridded, tallies.coarsen(6))
 
 
 def test_an_engine_that_found_few_scores_still_gives_the_grid_that_was_asked_for(need):
     frame = need("polars").DataFrame({"y": [0, 1], "p": [0.25, 0.75], "s": ["a", "b"]})
     for by in ((), "s"):
-        assert truecal.reading.summarize(frame, label="y", score="p", by=by, scale=Limits(grid=6)).bits == 6
+        assert truecal.read(frame, label="y", score="p", by=by, limits=Limits(grid=6)).bits == 6
 
 
 def test_a_positive_label_is_part_of_it(need):
     frame = need("polars").DataFrame({"y": ["no", "yes", "no"], "p": [0.2, 0.9, 0.3]})
-    yes, no = (truecal.reading.summarize(frame, label="y", score="p", pos_label=label) for label in ("yes", "no"))
+    yes, no = (truecal.read(frame, label="y", score="p", pos_label=label) for label in ("yes", "no"))
     assert (yes.pos_label, yes.positives, no.positives) == ("yes", 1, 2)
     with pytest.raises(ValueError, match="agree on `pos_label` to add; these have 'yes' and 'no'"):
         yes + no
@@ -239,10 +242,14 @@ def test_a_positive_label_is_part_of_it(need):
 
 def test_dropped_rows_are_told(need):
     frame = need("polars").DataFrame({"y": [0, 1, None], "p": [0.2, 0.9, 0.3]})
-    with pytest.warns(UserWarning, match="Of 3 rows 1 were dropped"):
-        assert truecal.reading.summarize(frame, label="y", score="p", on_null="drop").observations == 2
+    found = truecal.read(frame, label="y", score="p", on_null="drop")
+    assert (found.n_rows, found.dropped) == (2, {"`y` is null": 1})
+    assert found.notes == ("of 3 rows 1 were dropped: `y` is null in 1",)
+    assert repr(found).endswith("2 rows, 1 positive, 1 dropped)")
+    assert (found + found).dropped == {"`y` is null": 2}
+    assert truecal.evaluate(found, metrics=["ece"]).notes[-1:] == found.notes
     with pytest.raises(ValueError, match="Every row must have a label"):
-        truecal.reading.summarize(frame, label="y", score="p")
+        truecal.read(frame, label="y", score="p")
 
 
 # In the place of data
@@ -250,123 +257,137 @@ def test_dropped_rows_are_told(need):
 
 @pytest.fixture
 def both(rng, tmp_path, need):
-    """A frame, its summary, and the summary's path."""
+    """A frame, its tallies, and the path of their file."""
     frame = need("polars").DataFrame(rows(rng, 5000, segments=3))
-    summary = truecal.reading.summarize(frame, label="y", score="p", by="segment", time="day")
-    return frame, summary, write_summary(summary, tmp_path / "a.parquet")
+    tallies = truecal.read(frame, label="y", score="p", by="segment", time="day")
+    return frame, tallies, tallies.save(tmp_path / "a.parquet")
 
 
-def test_a_summary_is_evaluated_like_its_data(both):
-    frame, summary, place = both
-    whole = truecal.evaluate(frame, label="y", score="p", reference=99, random_state=0)
-    table = truecal.evaluate(frame, label="y", score="p", by="segment", random_state=0)
-    for data in (summary, place, str(place), [place], place.parent):
+def test_tallies_are_evaluated_like_their_data(both):
+    frame, tallies, place = both
+    data = truecal.read(frame, label="y", score="p", by="segment")
+    whole = truecal.evaluate(truecal.read(frame, label="y", score="p"), reference=99, random_state=0)
+    table = truecal.segments(data, random_state=0)
+    for source in (tallies, place, str(place), [place], place.parent):
         for names in ({}, {"label": "y", "score": "p"}, {"score": "p"}):
-            found = truecal.evaluate(data, reference=99, random_state=0, **names)
+            read = truecal.read(source, **names)
+            assert read == tallies
+            found = truecal.evaluate(read, reference=99, random_state=0)
             assert found.values == whole.values
             assert found.references == whole.references
-            parts = truecal.evaluate(data, by="segment", random_state=0, **names)
+            parts = truecal.segments(read, by="segment", random_state=0)
             assert parts.segment == table.segment
             np.testing.assert_array_equal(parts.value, table.value)
             np.testing.assert_array_equal(parts.p_value, table.p_value)
-    assert truecal.evaluate(place, score=["p"])["p"].values == whole.values
-    assert len(truecal.evaluate(summary, by=["day", "segment"], reference=9)) == 21
+    assert list(truecal.read_models(place, score=["p"])) == ["p"]
+    assert len(truecal.segments(tallies, by=["day", "segment"], reference=9)) == 21
 
 
-def test_a_gridded_summary_has_bounds(both):
-    frame, summary, _ = both
-    found = truecal.evaluate(summary.coarser(8), metrics=["tce", "ece"])
-    one_pass = truecal.evaluate(frame, label="y", score="p", metrics=["tce", "ece"], scale=Limits(grid=8))
+def test_gridded_tallies_have_bounds(both):
+    frame, tallies, _ = both
+    found = truecal.evaluate(tallies.coarsen(8), metrics=["tce", "ece"])
+    gridded = truecal.read(frame, label="y", score="p", limits=Limits(grid=8))
+    one_pass = truecal.evaluate(gridded, metrics=["tce", "ece"])
     assert found.values == pytest.approx(one_pass.values, rel=1e-9)
     assert found.bounds["tce"] == pytest.approx(one_pass.bounds["tce"], rel=1e-9)
     assert found.notes == one_pass.notes
 
 
-def test_a_summary_is_checked_like_its_data(both):
-    frame, summary, place = both
+def test_tallies_are_checked_like_their_data(both):
+    frame, tallies, place = both
     rules = [Rule("value", 15), Rule("p_value", 0.01, segment="*")]
-    wanted = truecal.check(frame, rules, label="y", score="p", by="segment")
-    for data in (summary, place):
-        assert truecal.check(data, rules, by="segment") == wanted
-    old = truecal.evaluate(summary, metrics=["tce"], intervals=50, random_state=0)
-    assert truecal.check(summary, [Rule("worse", 5)], baseline=old, intervals=50).findings
-    with pytest.raises(ValueError, match="`baseline` must be a `Result`"):
-        truecal.check(summary, [Rule("worse", 5)], baseline="q")
+    wanted = truecal.check(truecal.read(frame, label="y", score="p", by="segment"), rules)
+    for data in (tallies, truecal.read(place)):
+        assert truecal.check(data, rules) == wanted
+    old = truecal.evaluate(tallies, metrics=["tce"], intervals=50, random_state=0)
+    assert truecal.check(tallies, [Rule("worse", 5)], baseline=old, intervals=50).findings
+    with pytest.raises(ValueError, match="`baseline` must be left out where tallies are read: they have no rows"):
+        truecal.read(place, baseline="q")
     with pytest.raises(TypeError, match="`label` and `score` must name columns of the data; they are None and None"):
-        truecal.check(frame, rules)
+        truecal.read(frame)
 
 
-def test_a_summary_can_be_summarized_again(both):
-    _, summary, place = both
-    assert truecal.reading.summarize(place, label="y", score="p", by="segment") == summary.over("segment")
-    assert truecal.reading.summarize(summary, label="y", score="p", by="segment", time="day") == summary
+def test_tallies_can_be_read_again(both):
+    _, tallies, place = both
+    assert truecal.read(place, label="y", score="p", by="segment") == tallies.over("segment")
+    assert truecal.read(tallies, label="y", score="p", by="segment", time="day") == tallies
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"label": "z"}, "`label` must be that of the summary, 'y', or be left out; it is 'z'"),
-        ({"score": "q"}, "`score` must be that of the summary, .*'p'.*it is .*'q'"),
-        ({"pos_label": 0}, "`pos_label` must be that of the summary, None, or be left out; it is '0'"),
-        ({"on_null": "drop"}, "`on_null` must be left out where a summary is read: it has no rows"),
+        ({"label": "z"}, "`label` must be that of the tallies, 'y', or be left out; it is 'z'"),
+        ({"score": "q"}, "`score` must be that of the tallies, .*'p'.*it is .*'q'"),
+        ({"pos_label": 0}, "`pos_label` must be that of the tallies, None, or be left out; it is 0"),
+        ({"on_null": "drop"}, "`on_null` must be left out where tallies are read: they have no rows"),
         ({"format": "csv"}, "`format` must be left out"),
-        ({"scale": Limits(grid=4)}, "`scale` must be left out"),
+        ({"limits": Limits(grid=4)}, "`limits` must be left out"),
         ({"by": "country"}, "`by` must be one of the columns 'segment', 'day'; it is 'country'"),
     ],
 )
-def test_a_summary_is_not_taken_for_something_else(both, options, message):
+def test_tallies_are_not_taken_for_something_else(both, options, message):
     for data in both[1:]:
         with pytest.raises(ValueError, match=message):
-            truecal.evaluate(data, **options)
+            truecal.read(data, **options)
 
 
-def test_windows_are_not_shorter_than_those_of_the_summary(both):
-    with pytest.raises(ValueError, match="`every` must be that of the summary, '1d', or a longer one: '1w', '1mo', "):
-        truecal.reading.summarize(both[1], label="y", score="p", time="day", every="1h")
-    with pytest.raises(ValueError, match="`every` is for columns of times; 'segment' of the summary is none"):
-        truecal.reading.summarize(both[1], label="y", score="p", time="segment", every="1w")
-    weeks = truecal.reading.summarize(both[1], label="y", score="p", time="day", every="1w")
-    with pytest.raises(ValueError, match="`every` must be that of the summary, '1w'; it is '1mo'"):
+def test_windows_are_not_shorter_than_those_of_the_tallies(both):
+    with pytest.raises(ValueError, match="`every` must be that of the tallies, '1d', or a longer one: '1w', '1mo', "):
+        truecal.read(both[1], label="y", score="p", time="day", every="1h")
+    with pytest.raises(ValueError, match="`every` is for columns of times; 'segment' of the tallies is none"):
+        truecal.read(both[1], label="y", score="p", time="segment", every="1w")
+    weeks = truecal.read(both[1], label="y", score="p", time="day", every="1w")
+    with pytest.raises(ValueError, match="`every` must be that of the tallies, '1w'; it is '1mo'"):
         weeks.over("day", {"day": "1mo"})
 
 
 @pytest.mark.parametrize("grid", [None, 6])
 @pytest.mark.parametrize(("own", "every"), [(own, every) for own, others in LONGER.items() for every in others])
 def test_windows_add_up_to_longer_ones(need, rng, tmp_path, own, every, grid):
-    """Hours, days, months and quarters as whatever they add up to: what one pass over the rows gives, times missing
-    too; over two years, so that leap days, weeks across years and quarters are among them."""
+    """Hours, days, months and quarters as whatever they add up to: what one pass over the rows gives; over two
+    years, so that leap days, weeks across years and quarters are among them."""
     pl = need("polars")
     at = pl.Series("at", np.datetime64("2023-06-01T00:30", "us") + rng.integers(0, 2 * 366 * 86_400, 5000) * 1_000_000)
     frame = pl.DataFrame({"y": rng.integers(0, 2, 5000), "p": np.round(rng.random(5000), 2), "at": at})
-    frame = frame.with_columns(pl.when(pl.int_range(pl.len()) % 100 > 0).then("at"))
-    options = {"label": "y", "score": "p", "time": "at", "scale": Limits(grid=grid)}
-    expected = truecal.reading.summarize(frame, every=every, **options)
-    short = truecal.reading.summarize(frame, every=own, **options)
+    options = {"label": "y", "score": "p", "time": "at", "limits": Limits(grid=grid)}
+    expected = truecal.read(frame, every=every, **options)
+    short = truecal.read(frame, every=own, **options)
     assert len(short) > len(expected) > 2
     assert alike(short.over("at", {"at": every}), expected)
-    truecal.observations.write_summary(short, tmp_path / "short.parquet")
-    assert alike(truecal.reading.merge_summaries(tmp_path / "short.parquet", windows={"at": every}), expected)
-    options = {"label": "y", "score": "p", "time": "at", "every": every, "reference": 9, "intervals": 0}
-    with pytest.raises(ValueError, match='Every row must have a time; `at` is null in 50.\n\nHint: `on_null="drop"`'):
-        truecal.drift(tmp_path / "short.parquet", **options)
-    table = truecal.drift(tmp_path / "short.parquet", **options, on_null="drop")
-    assert list(table.window) == [key for (key,) in expected.parts if key is not None]
-    assert table.n.sum() == 4950
+    short.save(tmp_path / "short.parquet")
+    assert alike(load_tallies(tmp_path / "short.parquet", windows={"at": every}), expected)
+    assert alike(truecal.read(tmp_path / "short.parquet", time="at", every=every), expected)
+    table = truecal.drift(short, every=every, reference=9, intervals=0)
+    assert list(table.window) == [key for (key,) in expected.parts]
+    assert table.n.sum() == 5000
 
 
-def test_models_are_not_compared_on_summaries(both):
+def test_models_are_not_compared_on_tallies_of_one(both):
     for data in both[1:]:
-        with pytest.raises(ValueError, match="a summary has none"):
-            truecal.compare(data, label="y", score=["p", "q"])
+        with pytest.raises(ValueError, match="Two models are compared on the same rows; these tallies are of one"):
+            truecal.compare(truecal.read(data))
 
 
-def test_a_damaged_summary_is_told_as_such(both):
+def test_pairs_add_like_their_rows(rng, need):
+    p, q, y = rng.random(400).round(1), rng.random(400).round(1), rng.integers(0, 2, 400)
+    whole = Pairs.from_arrays(y, p, q)
+    halves = [Pairs.from_arrays(y[half], p[half], q[half]) for half in (slice(150), slice(150, None))]
+    assert halves[0] + halves[1] == halves[1] + halves[0] == whole
+    assert (whole.n_rows, whole.positives) == (400, y.sum())
+    frame = need("polars").DataFrame({"y": y, "p": p, "q": q})
+    read = [truecal.read(part, label="y", score="p", baseline="q") for part in (frame[:150], frame[150:], frame)]
+    assert (read[0] + read[1]).baseline == read[2].baseline == whole
+    with pytest.raises(ValueError, match="must both have a `baseline` to add"):
+        read[0] + truecal.read(frame, label="y", score="p")
+    with pytest.raises(ValueError, match="`baseline` must be left out of tallies that are saved"):
+        read[0].save("never.parquet")
+
+
+def test_damaged_tallies_are_told_as_such(both):
     place = both[2]
     place.write_bytes(place.read_bytes()[:-7])
-    with pytest.raises(ValueError, match="a.parquet' must be a summary .*its end is missing"):
-        truecal.evaluate(place)
-    with pytest.raises(ValueError, match="a.parquet' must be a summary"):
-        truecal.check(place, [Rule("value", 15)])
+    with pytest.raises(ValueError, match="a.parquet' must be a file .*its end is missing"):
+        truecal.read(place)
 
 
 def test_examples_of_the_page_run(need, tmp_path, monkeypatch):

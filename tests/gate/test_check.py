@@ -26,8 +26,19 @@ def frame(pl, rng):
     return pl.DataFrame({"id": np.arange(6000), "y": y, "p": p, "q": p / 3, "old": old, "country": country})
 
 
+READING = ("label", "score", "by", "baseline", "on", "on_null", "limits")
+
+
 def check(frame, *rules, **options):
-    return truecal.check(frame, rules, **{"label": "y", "score": "p", "threads": 2, **options})
+    """Data are read as the options say, and checked by the others."""
+    paired = isinstance(options.get("baseline"), str)
+    named = {name: options.pop(name) for name in READING if name in options and (name != "baseline" or paired)}
+    models = truecal.read_models(frame, **{"label": "y", "score": "p", **named})
+    return truecal.check(models, rules, threads=2, **options)
+
+
+def read(frame, score="p", **options):
+    return truecal.read(frame, label="y", score=score, **options)
 
 
 def test_each_rule_sees_what_the_functions_give(frame):
@@ -39,9 +50,8 @@ def test_each_rule_sees_what_the_functions_give(frame):
         Rule("value", 0.5, metric="ece"),
     ]
     verdict = check(frame, *rules, reference=200, intervals=200)
-    result = truecal.evaluate(
-        frame, label="y", score="p", metrics=["tce", "ece"], reference=200, intervals=200, random_state=0, threads=2
-    )
+    options = dict(metrics=["tce", "ece"], reference=200, intervals=200, random_state=0, threads=2)
+    result = truecal.evaluate(read(frame), **options)
     found = result.references["tce"]
     observed = [result["tce"], found.excess, result.intervals["tce"].high, found.p_value, result["ece"]]
     assert [finding.observed for finding in verdict.findings] == pytest.approx(observed)
@@ -52,10 +62,11 @@ def test_rules_may_be_a_file_and_models_several(frame, tmp_path):
     (tmp_path / "gate.toml").write_text('[[rule]]\nmax_value = 30\nmodel = "*"\n')
     frame.write_parquet(tmp_path / "a.parquet")
     right = frame.filter(frame["country"] == "de")
-    verdict = truecal.check(right, tmp_path / "gate.toml", label="y", score=["p", "q"])
+    names = dict(label="y", score=["p", "q"])
+    verdict = truecal.check(truecal.read_models(right, **names), tmp_path / "gate.toml")
     assert [(finding.model, finding.status) for finding in verdict.findings] == [("p", "pass"), ("q", "fail")]
     assert verdict.exit_code == 1
-    again = truecal.check(tmp_path / "a.parquet", tmp_path / "gate.toml", label="y", score=["p", "q"])
+    again = truecal.check(truecal.read_models(tmp_path / "a.parquet", **names), tmp_path / "gate.toml")
     assert again.findings[1].status == "fail"
 
 
@@ -68,13 +79,13 @@ def test_segments_get_the_replicates_that_their_p_values_need(frame):
     ]
 
 
-def test_a_rule_about_segments_needs_their_columns_before_anything_is_read():
+def test_a_rule_about_segments_needs_their_columns(frame):
     told = "`by` must name the columns that make segments, since a rule is about '{}'; it is missing."
     with pytest.raises(ValueError, match=re.escape(told.format("*")) + "$"):
-        check(None, Rule("value", 15), Rule("value", 15, segment="*"))
+        check(frame, Rule("value", 15), Rule("value", 15, segment="*"))
     hint = "\n\nHint: the rule names 'country', 'kind'."
     with pytest.raises(ValueError, match=re.escape(told.format("country=d*, kind=*") + hint)):
-        check(None, Rule("value", 15, segment="country=d*, kind=*"))
+        check(frame, Rule("value", 15, segment="country=d*, kind=*"))
 
 
 def test_a_baseline_column_is_compared_pair_by_pair(frame):
@@ -82,7 +93,7 @@ def test_a_baseline_column_is_compared_pair_by_pair(frame):
     better = check(frame, worse, same, baseline="old", replicates=300)
     assert [finding.status for finding in better.findings] == ["pass", "pass"]
     back = check(frame, worse, score="q", baseline="p", replicates=300)
-    difference = truecal.compare(frame, label="y", score=["q", "p"], replicates=300, random_state=0)["tce"]
+    difference = truecal.compare(read(frame, "q", baseline="p"), replicates=300, random_state=0)["tce"]
     assert back.findings[0].observed == pytest.approx(difference.difference)
     assert back.exit_code == 1
 
@@ -99,12 +110,12 @@ def test_a_baseline_among_the_scores_is_not_judged(frame):
 def test_a_grid_gives_the_gate_bounds(frame):
     """The limit lies where a coarse grid leaves it open: it could not tell, and the exact scores can."""
     coarse = truecal.reading.Limits(grid=3)
-    low, high = truecal.evaluate(frame, label="y", score="q", metrics=["tce"], scale=coarse).bounds["tce"]
+    low, high = truecal.evaluate(read(frame, "q", limits=coarse), metrics=["tce"]).bounds["tce"]
     rule = Rule("value", (low + high) / 2)
     assert low < high
-    assert check(frame, rule, score="q", scale=coarse).status == "unknown"
+    assert check(frame, rule, score="q", limits=coarse).status == "unknown"
     assert check(frame, rule, score="q").status in ("pass", "fail")
-    parts = check(frame, Rule("value", 100, segment="*"), by="country", scale=coarse)
+    parts = check(frame, Rule("value", 100, segment="*"), by="country", limits=coarse)
     assert "lies between" in parts.findings[0].reason
 
 
@@ -115,7 +126,7 @@ def test_a_baseline_file_is_matched_by_its_keys(frame, tmp_path):
     column = check(frame, Rule("worse", 0), baseline="old", replicates=100)
     assert paired.findings == column.findings
     shuffled[:-5].select("id", p="old").write_parquet(tmp_path / "short.parquet")
-    with pytest.raises(ValueError, match="for 6,000 rows there are 5,995 matches"):
+    with pytest.raises(ValueError, match="one match in the baseline by 'id'; 5 of 6,000 have none"):
         check(frame, Rule("worse", 0), baseline=str(tmp_path / "short.parquet"), on="id")
     with pytest.raises(ValueError, match="`on` must name the columns"):
         check(frame, Rule("worse", 0), baseline=str(tmp_path / "old.parquet"))
@@ -124,7 +135,7 @@ def test_a_baseline_file_is_matched_by_its_keys(frame, tmp_path):
 
 
 def test_the_result_of_the_last_release_is_an_independent_baseline(frame, tmp_path):
-    old = truecal.evaluate(frame, label="y", score="old", metrics=["tce"], intervals=300, random_state=1)
+    old = truecal.evaluate(read(frame, "old"), metrics=["tce"], intervals=300, random_state=1)
     (tmp_path / "old.json").write_text(old.to_json())
     verdict = check(frame, Rule("worse", 0), Rule("non_inferior", 0), baseline=tmp_path / "old.json", intervals=300)
     assert [finding.status for finding in verdict.findings] == ["pass", "pass"]
@@ -132,7 +143,7 @@ def test_the_result_of_the_last_release_is_an_independent_baseline(frame, tmp_pa
         verdict.findings
         == check(frame, Rule("worse", 0), Rule("non_inferior", 0), baseline=old, intervals=300).findings
     )
-    bare = truecal.evaluate(frame, label="y", score="old", metrics=["tce"])
+    bare = truecal.evaluate(read(frame, "old"), metrics=["tce"])
     with pytest.raises(ValueError, match="`baseline` must hold 'tce' with an interval"):
         check(frame, Rule("worse", 0), baseline=bare)
     (tmp_path / "bad.json").write_text("{}")
@@ -152,9 +163,42 @@ def test_rows_that_a_gate_left_out_are_told(need):
     frame = pl.DataFrame({"y": [0, 1] * 500, "p": [0.1, 0.9] * 499 + [None, None], "kind": ["a", "b"] * 500})
     told = "of 1,000 rows 2 were dropped: `p` is null in 2"
     for rule, by in ((Rule("value", 50), None), (Rule("value", 50, segment="*"), "kind")):
-        found = truecal.check(frame, [rule], label="y", score="p", by=by, on_null="drop")
+        found = truecal.check(read(frame, by=by, on_null="drop"), [rule])
         assert found.notes[-1] == told
         assert repr(found).endswith(f"Note: {told}.")
         assert "2 were dropped" in found.to_markdown()
         assert "2 were dropped" in found._repr_html_()
         assert json.loads(found.to_json())["notes"][-1] == told
+
+
+def test_a_baseline_that_has_some_rows_twice_and_others_not_is_refused(frame, tmp_path):
+    """As many rows as there are matches, and yet the bad half is not compared."""
+    half = frame.select("id", p="old")[:3000]
+    twice = half.vstack(half)
+    with pytest.raises(ValueError, match="must have one match in the baseline by 'id'; for id=.* it has 2 rows"):
+        check(frame, Rule("worse", 0), baseline=_write(twice, tmp_path / "twice.parquet"), on="id")
+
+
+def _write(frame, place):
+    frame.write_parquet(place)
+    return str(place)
+
+
+def test_rows_that_the_baseline_lacks_count_for_min_rows_and_are_told(pl, frame):
+    """The last release has a score in 60 of 6,000 rows: the comparison is on 60, and says so."""
+    gaps = frame.with_columns(old=pl.when(pl.col("id") % 100 == 0).then("old"))
+    with pytest.raises(ValueError, match="of 6,000 rows `p` or `old` is null in 5,940"):
+        read(gaps, baseline="old")
+    found = check(gaps, Rule("worse", 50, min_rows=100), baseline="old", on_null="drop", replicates=50)
+    assert [(finding.n, finding.status) for finding in found.findings] == [(60, "unknown")]
+    told = "the baseline is compared on 60 of 6,000 rows: it has no score in the others"
+    assert told in found.notes
+    assert check(gaps, Rule("value", 50, min_rows=100), baseline="old", on_null="drop").findings[0].n == 6000
+
+
+def test_frames_and_paths_are_refused_with_the_remedy(frame):
+    for data in (frame, "a.parquet", {"p": frame}, {}):
+        with pytest.raises(TypeError, match=r"(?s)`check` takes `Tallies`.*truecal.check\(truecal.read\(data"):
+            truecal.check(data, [Rule("value", 15)])
+    with pytest.raises(TypeError, match="(?s)`baseline` must be a `Result`.*it is DataFrame.*baseline=...\\)"):
+        truecal.check(read(frame), [Rule("worse", 0)], baseline=frame)

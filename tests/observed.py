@@ -1,11 +1,13 @@
-"""Summaries and rows that several tests use."""
+"""Tallies and rows that several tests use."""
 
 import dataclasses
 from datetime import date
 
 import numpy as np
 
+import truecal
 from truecal import Tallies, Tally
+from truecal.metrics import TCE
 from truecal.observations import GridTally
 
 FIRST = date(2024, 1, 1)
@@ -27,7 +29,7 @@ def rows(rng, count, days=7, segments=5):
 
 
 def alike(a, b):
-    """Whether two summaries are the same, but for the rounding of sums."""
+    """Whether two tallies are the same, but for the rounding of sums."""
     assert [getattr(a, name) for name in ("label", "score", "by", "windows", "bits")] == [
         getattr(b, name) for name in ("label", "score", "by", "windows", "bits")
     ]
@@ -36,12 +38,25 @@ def alike(a, b):
         assert a == b
         return True
     assert [*map(len, a.parts.values())] == [*map(len, b.parts.values())]
-    for name in ("key", "n", "pos", "low", "high", "total"):
+    for name in ("key", "n", "pos", "low", "high", "score_sum"):
         one, other = (np.concatenate([getattr(part, name) for part in some.parts.values()]) for some in (a, b))
-        np.testing.assert_allclose(one, other, rtol=1e-9 if name == "total" else 0, atol=0)
+        np.testing.assert_allclose(one, other, rtol=1e-9 if name == "score_sum" else 0, atol=0)
     return True
 
 
 def identical(a, b):
     """Equal, and of the same types."""
     return a == b and [[type(v) for v in key] for key in a.parts] == [[type(v) for v in key] for key in b.parts]
+
+
+def judge_segments(parts, metric=TCE, *, by=("segment",), **options):
+    """`truecal.segments` for tallies, or cells, by their segments."""
+    bits = getattr(next(iter(parts.values())), "bits", None)
+    return truecal.segments(Tallies("y", "p", parts, by, bits=bits), metric, **options)
+
+
+def judge_windows(parts, metric=TCE, *, every=None, **options):
+    """`truecal.drift` for tallies, or cells, by where their windows begin."""
+    bits = getattr(next(iter(parts.values())), "bits", None)
+    keyed = {(start,): part for start, part in parts.items()}
+    return truecal.drift(Tallies("y", "p", keyed, ("window",), {"window": every}, bits), metric, **options)

@@ -1,10 +1,10 @@
-"""Summaries as Parquet files: one line for each segment and score, or cell; written whole, and read only if whole.
+"""Tallies as Parquet files: one line for each segment and score, or cell; written whole, and read only if whole.
 
 Settings are JSON in the file's metadata, under "truecal". The checksum in it is of the entire file, as it is with zeros
 in the checksum's place: a file is known to be what was written before Parquet is decoded at all.
 
 Columns are `by0`, `by1`, ... in the order of the setting `by`, then `score`, `n`, `pos`; or for cells `n`, `pos`,
-`low`, `high`, `total`, where a null `high` is `low`, and a null `total` is n (low + high) / 2.
+`low`, `high`, `score_sum`, where a null `high` is `low`, and a null `score_sum` is n (low + high) / 2.
 """
 
 from __future__ import annotations
@@ -25,94 +25,107 @@ import numpy as np
 from truecal import __version__
 from truecal._errors import option
 from truecal._writing import written
-from truecal.observations._cells import GridTally
-from truecal.observations._grid import cell
-from truecal.observations._summaries import Part, Segment, Tallies
+from truecal.observations._grid import GridTally, cell
+from truecal.observations._tallies import Part, Segment, Tallies, plain_value
 from truecal.observations._tally import Floats, Ints, Tally
 
 PathLike = str | os.PathLike[str]
 SCHEMA = 1
 SUFFIXES = (".parquet", ".pq")
 MAGIC = b"PAR1"  # at both ends of a Parquet file
-OPENING = b'{"truecal_summary": '
+OPENING = b'{"truecal_tallies": '
 CLOSING = b'"checksum": "'
 BLANK = b"0" * 64
-MENDING = ".\n\nHint: restore a copy, or summarize the data again."
+MENDING = ".\n\nHint: restore a copy, or read the data again."
 
 
-def write_summary(summary: Tallies, path: PathLike) -> Path:
-    """Write a summary to a Parquet file, whole or not at all; the name must end in .parquet or .pq.
-
-    Examples
-    --------
-    >>> import tempfile, truecal
-    >>> monday = truecal.Tallies("y", "p", {(): truecal.Tally([0.2, 0.7], [3, 1], [0, 1])})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     place = truecal.observations.write_summary(monday, f"{folder}/monday.parquet")
-    ...     truecal.reading.is_summary(place), truecal.observations.read_summary(place) == monday
-    (True, True)
-    """
-    if not isinstance(summary, Tallies):
-        raise TypeError(f"`summary` must be a `Tallies`; it is {type(summary).__name__}.")
+def write_tallies(tallies: Tallies, path: PathLike) -> Path:
+    """`Tallies.save`."""
+    if tallies.baseline is not None:
+        raise ValueError(
+            f"{option('baseline')} must be left out of tallies that are saved: a file of them has no pairs of scores."
+            f"\n\nHint: read the data without {option('baseline')}, or save the results."
+        )
+    for key in tallies.parts:
+        for name, value in zip(tallies.by, key, strict=True):
+            if plain_value(value) is NotImplemented:
+                raise TypeError(
+                    f"`{name}` must hold text, 64-bit whole numbers, floats, truth values, dates, times in "
+                    f"microseconds without a zone, or None to be saved; it holds {value!r}.\n\n"
+                    "Hint: cast it to text first."
+                )
     place = Path(path)
     if place.suffix.lower() not in SUFFIXES:
         raise ValueError(
-            f"{option('path')} must end in .parquet, so that folders of summaries are found; it is {str(place)!r}."
+            f"{option('path')} must end in .parquet, so that folders of tallies are found; it is {str(place)!r}."
         )
-    data = _encode(summary)
+    data = _encode(tallies)
     with written(place) as draft:
         draft.write_bytes(data)
     return place
 
 
-def read_summary(path: PathLike) -> Tallies:
-    """Read a file of `write_summary`; a file that is damaged, of something else, or of a later version is refused."""
+def read_tallies(path: PathLike) -> Tallies:
+    """`Tallies.load`."""
     data = Path(path).read_bytes()
     pl = _polars()
-    with naming(path):
+    with name_file(path):
         settings = _settings(data)
         _check(data, settings)
         try:
-            summary = _decode(pl, data, settings)
+            tallies = _decode(pl, data, settings)
         except Exception as error:
             raise ValueError(f"it cannot be read: {error}") from error
-        found = {"rows": summary.observations, "positives": summary.positives}
+        found = {"rows": tallies.n_rows, "positives": tallies.positives}
         if any(settings[name] != count for name, count in found.items()):
             raise ValueError("its counts are not those it was written with" + MENDING)
-        return summary
+        return tallies
 
 
 def read_settings(path: PathLike) -> dict[str, Any]:
-    """What a file of `write_summary` says of itself, such as its columns, without reading its lines."""
-    with naming(path):
+    """What a file of `Tallies.save` says of itself, such as its columns, without reading its lines."""
+    with name_file(path):
         return _settings(Path(path).read_bytes())
 
 
+def is_tallies_file(path: PathLike) -> bool:
+    """Whether a file is one of `Tallies.save`, by its last bytes."""
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - 8, 0))
+        end = file.read()
+        if end[4:] != MAGIC:
+            return False
+        length = int.from_bytes(end[:4], "little")
+        file.seek(max(size - 8 - length, 0))
+        return OPENING in file.read(length)
+
+
 @contextmanager
-def naming(path: PathLike, rule: str = "") -> Iterator[None]:
+def name_file(path: PathLike, rule: str = "") -> Iterator[None]:
     """Errors with the name of the file."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        told = str(error)
+        message = str(error)
         kind = ValueError if isinstance(error, ValueError) else TypeError
-        rule = rule or f"must be a summary that {option('write_summary')} wrote"
-        raise kind(f"{os.fspath(path)!r} {rule}; {told}{'' if 'Hint:' in told else '.'}") from error
+        rule = rule or f"must be a file that {option('Tallies.save')} wrote"
+        raise kind(f"{os.fspath(path)!r} {rule}; {message}{'' if 'Hint:' in message else '.'}") from error
 
 
 def _settings(data: bytes) -> dict[str, Any]:
-    """The settings in a file's metadata, if it is a summary of a known version."""
+    """The settings in a file's metadata, if it holds tallies of a known version."""
     if data[:4] != MAGIC:
         raise ValueError(f"it is {'no Parquet file' if data else 'empty'}")
     if data[-4:] != MAGIC or len(data) < 12:
         raise ValueError("it is damaged: its end is missing" + MENDING)
     start = data.rfind(OPENING)
     if start < 0:
-        hint = f"\n\nHint: {option('summarize')} makes summaries of data."
+        hint = f"\n\nHint: {option('truecal.read')} makes tallies of data."
         raise ValueError(f"it is a Parquet file of something else.{hint}")
     try:
         settings, _ = json.JSONDecoder().raw_decode(data[start:].decode("latin-1"))
-        schema, own = settings["truecal_summary"], settings["version"]
+        schema, own = settings["truecal_tallies"], settings["version"]
     except (ValueError, KeyError) as error:
         raise ValueError("it is damaged: its settings cannot be read" + MENDING) from error
     if isinstance(schema, int) and schema > SCHEMA:
@@ -139,38 +152,39 @@ def _check(data: bytes, settings: Mapping[str, Any]) -> None:
         raise ValueError("it is damaged: its checksum is not that of its content" + MENDING)
 
 
-def _encode(summary: Tallies) -> bytes:
-    """A summary as the bytes of its file."""
+def _encode(tallies: Tallies) -> bytes:
+    """Tallies as the bytes of their file."""
     pl = _polars()
-    parts = list(summary.parts.values())
-    lines = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    parts = [part if isinstance(part, GridTally) else part.tally for part in tallies.parts.values()]
+    place = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     columns = {}
-    for i, name in enumerate(summary.by):
-        values = [key[i] for key in summary.parts]
-        columns[f"by{i}"] = pl.Series(name, values, dtype=_dtype(pl, values)).gather(lines)
+    for i, name in enumerate(tallies.by):
+        values = [key[i] for key in tallies.parts]
+        columns[f"by{i}"] = pl.Series(name, values, dtype=_dtype(pl, values)).gather(place)
     numbers = [part.columns if isinstance(part, GridTally) else part.entries for part in parts]
     joined = [np.concatenate(column) for column in zip(*numbers, strict=True)]
     settings = {
         OPENING.decode()[2:-3]: SCHEMA,
         "version": __version__,
-        "by": summary.by,
-        "windows": summary.windows,
-        "label": summary.label,
-        "score": summary.score,
-        "pos_label": summary.pos_label,
-        "bits": summary.bits,
-        "rows": summary.observations,
-        "positives": summary.positives,
+        "by": tallies.by,
+        "windows": tallies.windows,
+        "label": tallies.label,
+        "score": tallies.score,
+        "pos_label": tallies.pos_label,
+        "bits": tallies.bits,
+        "dropped": tallies.dropped,
+        "rows": tallies.n_rows,
+        "positives": tallies.positives,
         "checksum": BLANK.decode(),
     }
-    if summary.bits is None:
+    if tallies.bits is None:
         columns |= dict(zip(("score", "n", "pos"), joined, strict=True))
     else:
-        _, n, pos, total, low, high = joined
-        told = pl.DataFrame({"n": n, "pos": pos, "low": low, "high": high, "total": total})
-        columns |= told.with_columns(
+        _, n, pos, score_sum, low, high = joined
+        lines = pl.DataFrame({"n": n, "pos": pos, "low": low, "high": high, "score_sum": score_sum})
+        columns |= lines.with_columns(
             high=pl.when(pl.lit(pl.Series(high != low))).then("high"),
-            total=pl.when(pl.lit(pl.Series(total != _middle(n, low, high)))).then("total"),
+            score_sum=pl.when(pl.lit(pl.Series(score_sum != _middle(n, low, high)))).then("score_sum"),
         ).to_dict()
     buffer = BytesIO()
     metadata = {"truecal": json.dumps(settings)}
@@ -181,7 +195,7 @@ def _encode(summary: Tallies) -> bytes:
 
 
 def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
-    """The summary in a file's bytes."""
+    """The tallies in a file's bytes."""
     frame = pl.read_parquet(BytesIO(data))
     by, bits = tuple(settings["by"]), settings["bits"]
     names = [f"by{i}" for i in range(len(by))]
@@ -197,13 +211,22 @@ def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
     else:
         low = frame["low"].to_numpy()
         high = frame["high"].fill_null(frame["low"]).to_numpy()
-        total = frame["total"].fill_null(pl.Series(_middle(n, low, high))).to_numpy()
-        columns = [cell(low, bits), n, pos, total, low, high]
+        score_sum = frame["score_sum"].fill_null(pl.Series(_middle(n, low, high))).to_numpy()
+        columns = [cell(low, bits), n, pos, score_sum, low, high]
     parts: dict[Segment, Part] = {}
     for key, (first, last) in zip(keys, pairwise([*starts.tolist(), len(frame)]), strict=True):
         some = [column[first:last] for column in columns]
         parts[key] = Tally(*some) if bits is None else GridTally(bits, *some)
-    return Tallies(settings["label"], settings["score"], parts, by, settings["windows"], bits, settings["pos_label"])
+    return Tallies(
+        settings["label"],
+        settings["score"],
+        parts,
+        by,
+        settings["windows"],
+        bits,
+        settings["pos_label"],
+        settings["dropped"],
+    )
 
 
 def _middle(n: Ints, low: Floats, high: Floats) -> Floats:
@@ -228,5 +251,5 @@ def _polars() -> Any:
     try:
         import polars
     except ImportError as error:
-        raise ImportError("Summaries in files need polars: pip install 'truecal[files]'") from error
+        raise ImportError("Tallies in files need polars: pip install 'truecal[files]'") from error
     return polars

@@ -1,6 +1,6 @@
 """Files to frames: CSV, TSV, Parquet, Arrow IPC, JSON lines and NumPy archives, scanned lazily by polars.
 
-Nothing is read here but headers; `ingest` streams what it needs. Text may be compressed (.gz, .zst), a path may be a
+Nothing is read here but headers; `_read` streams what it needs. Text may be compressed (.gz, .zst), a path may be a
 glob or a folder, and "-" is standard input.
 """
 
@@ -46,7 +46,7 @@ class Unreadable(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class Files:
     """A lazy polars frame of files, and about how many rows they hold where that is cheap to know."""
 
     frame: Any
@@ -56,7 +56,7 @@ class Scanned:
     numbers: tuple[str, ...]
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
+    def explain_errors(self) -> Iterator[None]:
         """Turn what polars says of a broken file into an error that names the file."""
         import polars as pl
 
@@ -70,11 +70,11 @@ class Scanned:
         try:
             yield
         except kinds as error:
-            self._refuse_words(pl)
-            self._refuse_unlike()
-            told = str(error).strip().splitlines()[0]
+            self._check_numbers(pl)
+            self._check_alike()
+            reason = str(error).strip().splitlines()[0]
             raise Unreadable(
-                f"{name_places(self.places)} must be readable as {self.kind}; it is not: {told}"
+                f"{name_places(self.places)} must be readable as {self.kind}; it is not: {reason}"
             ) from error
 
     def check_dates(self, names: Iterable[str]) -> None:
@@ -84,24 +84,25 @@ class Scanned:
         columns = self.frame.collect_schema()
         for name in names if self.kind in ("csv", "tsv") else ():
             words = _open(pl, self.places, self.kind, schema_overrides={name: pl.String}, encoding="utf8-lossy")
-            first = words.select(pl.col(name).drop_nulls().first()).collect().item() if name in columns else None
+            head = words.select(name).head(SAMPLE).collect() if name in columns else None
+            first = None if head is None else head[name].drop_nulls().first()
             if first is not None and not re.match(r"\s*\d{4}-\d\d-\d\d", first):
                 raise ValueError(
                     f"`{name}` must hold dates written as YYYY-MM-DD; in {name_places(self.places)} the first is "
                     f"{first!r}."
                 )
 
-    def refuse_without(self, names: Iterable[str]) -> None:
+    def check_present(self, names: Iterable[str]) -> None:
         """Name the file that lacks a column, if one of several does: JSON lines are read on without."""
-        for place, columns in self._apart():
+        for place, columns in self._columns_of_each():
             for name in names:
                 if name not in columns:
                     raise ValueError(f"Every file must have the column {name!r}; {str(place)!r} has none.")
 
-    def _refuse_unlike(self) -> None:
+    def _check_alike(self) -> None:
         """Name the file that has other columns than the first, if there is one."""
         first: dict[str, Any] = {}
-        for place, columns in self._apart():
+        for place, columns in self._columns_of_each():
             first = first or columns
             unlike = _compare(first, columns, typed=self.kind not in TEXT)
             if unlike:
@@ -110,16 +111,16 @@ class Scanned:
                     f"{str(self.places[0])!r}."
                 )
 
-    def _apart(self) -> Iterator[tuple[Path, dict[str, Any]]]:
+    def _columns_of_each(self) -> Iterator[tuple[Path, dict[str, Any]]]:
         """Each of several files with its columns."""
         import polars as pl
 
         for place in self.places if len(self.places) > 1 else ():
-            with replace(self, places=(place,)).explained():
+            with replace(self, places=(place,)).explain_errors():
                 columns = dict(_open(pl, (place,), self.kind).collect_schema())
             yield place, columns
 
-    def _refuse_words(self, pl: Any) -> None:
+    def _check_numbers(self, pl: Any) -> None:
         """Name the text in a column of numbers, if that is what is wrong."""
         if self.kind not in ("csv", "tsv") or not self.numbers:
             return
@@ -160,7 +161,7 @@ def open_files(
     format: str | None = None,
     numbers: Sequence[str] = (),
     dates: bool = False,
-) -> Scanned:
+) -> Files:
     """`scan`, with what reading on needs.
 
     Text columns in `numbers` must hold numbers, whatever their first rows hold; with `dates`, which takes longer, those
@@ -174,30 +175,30 @@ def open_files(
         raise ValueError(f"{option('format')} must be one of {', '.join(FORMATS)}; it is {format!r}.")
     given: list[PathLike] = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if given == ["-"]:
-        places = [_spool()]
+        places = [_copy_stdin()]
         kinds = {format or "csv": places[0]}
     else:
         places = [place for part in given for place in expand(os.fspath(part))]
         kinds = {format or _format_of(place): place for place in reversed(places)}  # with the first of each
     if len(kinds) > 1:
-        told = ", ".join(f"{kind} ({str(place)!r})" for kind, place in sorted(kinds.items()))
+        named = ", ".join(f"{kind} ({str(place)!r})" for kind, place in sorted(kinds.items()))
         formats = [_format_of(place) for place in places]
         usual = kinds[max(kinds, key=lambda kind: (formats.count(kind), kind not in TEXT))]
         raise ValueError(
-            f"Files read together must be of one format; these are {told}.\n\n"
+            f"Files read together must be of one format; these are {named}.\n\n"
             f"Hint: name those that are meant, such as '{usual.parent / f'*{usual.suffix}'}'."
         )
     for place in places:
         with open(place, "rb"):  # a file that may not be read is told before anything else
             pass
     (kind,) = kinds
-    unread = Scanned(None, None, tuple(places), kind, ())
-    with unread.explained():
+    unread = Files(None, None, tuple(places), kind, ())
+    with unread.explain_errors():
         types = dict.fromkeys(numbers, pl.Float64)
         frame = _open(pl, unread.places, kind, schema_overrides=types, try_parse_dates=dates)
         frame.collect_schema()
-        rows = _about(unread.places, kind) if kind in TEXT else frame.select(pl.len()).collect().item()
-    return Scanned(frame, rows, unread.places, kind, tuple(numbers))
+        rows = _estimate_rows(unread.places, kind) if kind in TEXT else frame.select(pl.len()).collect().item()
+    return Files(frame, rows, unread.places, kind, tuple(numbers))
 
 
 def is_path(data: Any) -> bool:
@@ -258,7 +259,7 @@ def _sniff(place: Path, kind: str) -> tuple[str, list[str]]:
     return separator, [word for word in MISSING if word.encode() in fields] or MISSING[:1]
 
 
-def _about(places: Sequence[Path], kind: str) -> int | None:
+def _estimate_rows(places: Sequence[Path], kind: str) -> int | None:
     """The rows of text files, by the length of the first ones."""
     if any(place.suffix.lower() in COMPRESSED for place in places):
         return None
@@ -272,7 +273,7 @@ def expand(name: str) -> list[Path]:
     place = Path(name).expanduser()
     if place.is_dir():
         known = {suffix for suffixes in FORMATS.values() for suffix in suffixes}
-        found = sorted(file for file in _walk(place) if _unpacked(file).suffix.lower() in known)
+        found = sorted(file for file in _walk(place) if _strip_compression(file).suffix.lower() in known)
         if not found:
             raise FileNotFoundError(f"The folder {name!r} must hold files of a known format; it holds none.")
         return found
@@ -317,13 +318,13 @@ def _compare(first: dict[str, Any], other: dict[str, Any], *, typed: bool) -> st
     return ""
 
 
-def _unpacked(place: Path) -> Path:
+def _strip_compression(place: Path) -> Path:
     """A name without what says that it is compressed."""
     return place.with_suffix("") if place.suffix.lower() in COMPRESSED else place
 
 
 def _format_of(place: Path) -> str:
-    plain = _unpacked(place)
+    plain = _strip_compression(place)
     for kind, suffixes in FORMATS.items():
         if plain.suffix.lower() in suffixes and (plain == place or kind in TEXT):
             return kind
@@ -332,7 +333,7 @@ def _format_of(place: Path) -> str:
     raise ValueError(f"The format of {str(place)!r} must be told by its name ({known}); it is not.\n\nHint: {hint}.")
 
 
-def _spool() -> Path:
+def _copy_stdin() -> Path:
     """Standard input as a temporary file: it may be larger than memory, and is read more than once."""
     with tempfile.NamedTemporaryFile(prefix="truecal-", delete=False) as file:
         atexit.register(Path(file.name).unlink, missing_ok=True)

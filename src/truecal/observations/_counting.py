@@ -14,7 +14,7 @@ TIED = 4  # rows a key, on average, from which on counts are smaller and faster 
 SURE = 32  # and from which on it pays to have tried
 
 
-class Ties:
+class TieCounter:
     """How often each score came with each label, for rows of which many are the same.
 
     Parameters
@@ -26,7 +26,7 @@ class Ties:
     def __init__(self, expected: int | None = None) -> None:
         self._most = MOST if expected is None else min(MOST, expected // SURE)
         self._size = 0
-        self._slots = _free(SIZES[0])
+        self._slots = _make_slots(SIZES[0])
         self._taken = 0
         self.rows = 0
 
@@ -47,7 +47,7 @@ class Ties:
         if not full or self._taken >= self._most or (self.rows - self._taken) * RARE < self.rows:
             return False
         self._size += 1
-        old, self._slots = self._slots, _free(SIZES[self._size])
+        old, self._slots = self._slots, _make_slots(SIZES[self._size])
         _kernel.move_slots(old, self._slots)
         return True
 
@@ -56,7 +56,7 @@ class Ties:
         """Whether counts are what to keep."""
         return self.rows >= TIED * self._taken
 
-    def found(self) -> tuple[AnyArray, AnyArray]:
+    def count(self) -> tuple[AnyArray, AnyArray]:
         """The different rows as keys, in order, and how often each came."""
         slots = self._slots.reshape(-1, 2)
         slots = slots[slots[:, 1] > 0]
@@ -64,5 +64,5 @@ class Ties:
         return slots[:, 0].copy(), slots[:, 1].copy()
 
 
-def _free(bits: int) -> AnyArray:
+def _make_slots(bits: int) -> AnyArray:
     return np.zeros(2 << bits, dtype=np.int64)

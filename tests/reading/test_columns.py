@@ -1,9 +1,9 @@
 """Columns by their names, then by their values; and what is unclear is not guessed."""
 
 import pytest
+from truecal.reading._guessing import look, refuse_swapped
 
 import truecal
-from truecal.reading._guessing import look, refuse_swapped
 
 polars = pytest.importorskip("polars")
 pytest.importorskip("narwhals")

@@ -1,0 +1,369 @@
+"""From observations to a `Result`: all metrics at once, with their bins, references and intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from inspect import signature
+from typing import Any, Literal, NoReturn, TypedDict, Unpack, overload
+
+import numpy as np
+
+from truecal import __version__, _kernel, inference
+from truecal._errors import did_you_mean, option
+from truecal.inference import Draws, RandomState, null_reference
+from truecal.metrics import (
+    Adjustment,
+    BinningLike,
+    Binomial,
+    BoundedIsotonic,
+    Metric,
+    Partition,
+    Rejection,
+    Test,
+    Tolerance,
+    as_tolerance,
+    bin_once,
+    certified_bounds,
+    choose,
+    choose_bits,
+)
+from truecal.observations import (
+    MOST_BITS,
+    GridTally,
+    Sorted,
+    SortedRows,
+    Tallies,
+    Tally,
+    as_matrix,
+    check_class_options,
+    one_vs_rest,
+)
+from truecal.results import FRAMES, BinTable, ClassResults, Ranked, Result, Scores, Shape
+
+Metrics = Iterable[str] | Mapping[str, Metric] | None
+Observed = Tallies | Tally | GridTally | SortedRows
+REDRAWN = 50_000_000  # scores that labels are redrawn for; more would take over 2 GB, and a second for each draw
+FINE = 16  # bits of a grid whose references could not be told from those of the scores
+# A cell should hold at most about this share of the largest bin: beyond, cells rather than rates shape the bins.
+SHARE = 1 / 15
+
+
+class Options(TypedDict, total=False):
+    """The options of everything that judges observations.
+
+    binning
+        Takes the place of PAVA-BC in the named metrics.
+    test, significance, tolerance
+        As in `tce`; they also make the tables of bins.
+    adjust : "holm" or "bh", optional
+        Adjust p-values for their number: Holm's for any error, Benjamini and Hochberg's for their share.
+    above, top : optional
+        Judge only predictions of at least `above`, or the `top` count (int) or share (float): the ones that act.
+    reference, intervals : int
+        Redraw labels this often: for what each metric would be were the model perfect, and for an interval of its
+        expectation.
+    random_state, threads
+        A seed or generator, and how many threads to use; the numbers do not depend on the threads.
+    """
+
+    binning: BinningLike
+    test: Test | None
+    significance: float
+    tolerance: Tolerance | float | None
+    adjust: Adjustment
+    above: float | None
+    top: int | float | None
+    reference: int
+    intervals: int
+    confidence: float
+    random_state: RandomState
+    threads: int
+
+
+@overload
+def evaluate(y_true: Observed, y_prob: Metrics = None, **options: Unpack[Options]) -> Result: ...
+@overload
+def evaluate(y_true: Observed, *, metrics: Metrics = None, **options: Unpack[Options]) -> Result: ...
+@overload
+def evaluate(
+    y_true: Any,
+    y_prob: Any,
+    metrics: Metrics = None,
+    *,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    multiclass: Literal["top-label"] | None = None,
+    labels: Sequence[Any] | None = None,
+    **options: Unpack[Options],
+) -> Result: ...
+def evaluate(
+    y_true: Any,
+    y_prob: Any = None,
+    metrics: Metrics = None,
+    *,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    multiclass: Literal["top-label"] | None = None,
+    labels: Sequence[Any] | None = None,
+    **options: Unpack[Options],
+) -> Result:
+    """All metrics at once, with the bins behind them.
+
+    Parameters
+    ----------
+    y_true, y_prob
+        Labels and predicted probabilities; or in their place observations, as `truecal.read` gives them for dataframes
+        and files: `evaluate(truecal.read(frame, label="y", score="p"))`.
+    metrics : names or mapping, optional
+        Names of `truecal.metrics.METRICS` (all of them by default), or your own as a mapping of names to `Metric`. The
+        first one's bins are the result's `bins`.
+    sample_weight, pos_label
+        How often each row was seen; the positive label, where labels are not 0 and 1.
+    multiclass : "top-label", optional
+        With probabilities of shape (rows, classes): judge the most probable class. For each class against the rest
+        see `evaluate_classes`.
+    options
+        `binning`, `test`, `significance`, `tolerance`, `adjust`, `above`, `top`, `reference`, `intervals`,
+        `confidence`, `random_state`, `threads`: see `truecal.analysis.Options`.
+
+    Where scores were grouped into cells, bins are made of whole cells. For these bins gap metrics are exact; test-based
+    ones take each cell at its mean, and the result's `bounds` say between which values the exact scores would put them.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> result = truecal.evaluate([0, 1, 1, 1], [0.25, 0.75, 0.75, 0.75], metrics=["ece", "mce"])
+    >>> result["ece"], result.n, result.prevalence
+    (0.25, 4, 0.75)
+    """
+    check_options(evaluate, options)
+    if isinstance(y_true, (Tallies, Tally, GridTally, SortedRows)):
+        given = {"sample_weight": sample_weight, "pos_label": pos_label, "multiclass": multiclass, "labels": labels}
+        for name, value in given.items():
+            if value is not None:
+                raise TypeError(f"{option(name)} must be left out where rows are grouped by score already.")
+        return _evaluate_observed(y_true, metrics if y_prob is None else y_prob, options)
+    if y_prob is None or isinstance(y_prob, str):
+        raise_for_data("evaluate", y_true, y_prob)
+    probabilities, column = as_matrix(y_prob), y_prob
+    if probabilities is None:
+        check_class_options(multiclass, labels)
+    elif multiclass == "top-label":
+        ((y_true, column),) = one_vs_rest(y_true, probabilities, multiclass, labels, pos_label).values()
+    else:
+        raise ValueError(
+            f"`y_prob` must be one column; its shape is {probabilities.shape}.\n\nHint: for two classes pass "
+            "`y_prob[:, 1]`; for more, `evaluate_classes` judges each class against the rest and "
+            '`multiclass="top-label"` the most probable one.'
+        )
+    result = _evaluate_sorted(Tally.from_arrays(y_true, column, sample_weight, pos_label), metrics, **options)
+    library = type(y_prob).__module__.partition(".")[0]  # whose dataframes the result gives
+    return replace(result, library=library) if library in FRAMES else result
+
+
+def evaluate_classes(
+    y_true: Any,
+    y_prob: Any,
+    metrics: Metrics = None,
+    *,
+    labels: Sequence[Any] | None = None,
+    sample_weight: Any = None,
+    **options: Unpack[Options],
+) -> ClassResults:
+    """`evaluate` for each class against the rest, from probabilities of shape (rows, classes), and the averages.
+
+    `labels` names the classes in the order of the columns; 0, 1, ... by default. The other options are those of
+    `evaluate`.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> result = truecal.evaluate_classes([0, 1, 2], [[0.5, 0.25, 0.25], [0, 1, 0], [0.5, 0, 0.5]], metrics=["ece"])
+    >>> result["ece"] == truecal.ece([0, 1, 2], [[0.5, 0.25, 0.25], [0, 1, 0], [0.5, 0, 0.5]])
+    True
+    """
+    check_options(evaluate_classes, options)
+    probabilities = as_matrix(y_prob)
+    if probabilities is None:
+        raise ValueError("`y_prob` must be of shape (rows, classes); it has a single column.\n\nHint: use `evaluate`.")
+    columns = one_vs_rest(y_true, probabilities, "classwise", labels, None)
+    return ClassResults(
+        {
+            name: _evaluate_sorted(Tally.from_arrays(label, score, sample_weight), metrics, **options)
+            for name, (label, score) in columns.items()
+        }
+    )
+
+
+def check_options(function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Refuse an option that a function does not have, and say which may have been meant."""
+    for name in options:
+        if name not in Options.__annotations__:
+            known = [*signature(function).parameters, *Options.__annotations__]
+            hint = did_you_mean(name, known)
+            if name in READING:
+                hint = f"\n\nHint: columns are named where data are read: `truecal.read(data, {name}=...)`."
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}.{hint}")
+
+
+READING = ("label", "score", "by", "time", "every", "pos_label", "on_null", "format", "limits", "on")
+
+
+def raise_for_data(function: str, data: Any, given: Any = None) -> NoReturn:
+    """Refuse a dataframe, a path or anything else that is no observations, with how to read it."""
+    if isinstance(given, str):
+        raise TypeError(
+            f"`y_prob` must be a column of values; it is {given!r}.\n\nHint: a dataframe or a path is read first: "
+            f'`{function}(truecal.read(data, label="{given}", score=...))`.'
+        )
+    what = type(data).__name__
+    if function in ("evaluate", "compare") and not hasattr(data, "columns") and not isinstance(data, (str, bytes)):
+        raise TypeError(
+            f"`y_prob` must be given beside `y_true`; it is missing.\n\nHint: a dataframe or a path is read first: "
+            f"`truecal.{function}(truecal.read(data, label=..., score=...))`."
+        )
+    raise TypeError(
+        f"`{function}` takes {'columns or ' * (function in ('evaluate', 'compare'))}`Tallies`; this is {what}.\n\n"
+        f"Hint: read it first: `truecal.{function}(truecal.read(data, label=..., score=...))`."
+    )
+
+
+def _evaluate_observed(data: Observed, metrics: Metrics, options: Options) -> Result:
+    notes = data.notes if isinstance(data, Tallies) else ()
+    whole = (data.whole() if isinstance(data, Tallies) else data).simplify()
+    if isinstance(whole, GridTally):
+        result = _evaluate_cells(whole, metrics, **options)
+    else:
+        result = _evaluate_sorted(whole, metrics, **options)
+    return replace(result, notes=(*result.notes, *notes)) if notes else result
+
+
+def _evaluate_sorted(
+    data: Sorted,
+    metrics: Metrics = None,
+    *,
+    binning: BinningLike = None,
+    test: Test | None = None,
+    significance: float = 0.05,
+    tolerance: Tolerance | float | None = None,
+    adjust: Adjustment = None,
+    above: float | None = None,
+    top: int | float | None = None,
+    reference: int = 0,
+    intervals: int = 0,
+    confidence: float = 0.95,
+    random_state: RandomState = None,
+    threads: int = 1,
+) -> Result:
+    """All metrics at once for observations sorted by score."""
+    if above is not None and top is not None:
+        raise ValueError(f"One of {option('above')} and {option('top')} may be given, not both.")
+    whole = data.n_rows
+    region = None
+    if above is not None:
+        data, region = data.above(above), f"scores of at least {above:g}"
+    if top is not None:
+        data = data.top(top)
+        region = f"the top {f'{top:,}' if isinstance(top, int) else f'{100 * top:g} %'} of {whole:,} predictions"
+    loss = Rejection(Binomial() if test is None else test, significance, as_tolerance(tolerance))
+    chosen = choose(metrics, binning, loss)
+    bins = bin_once(data, chosen)
+    tables: dict[Any, BinTable] = {}
+    shapes: dict[Any, Shape] = {}
+    ranked = Ranked(data)
+    scores = Scores.of(ranked)
+    keys = {name: (metric.binning, metric.rejection or loss) for name, metric in chosen.items()}
+    for key in dict.fromkeys(keys.values()):
+        binned = bins[key[0]]
+        table = tables[key] = BinTable.of(binned, key[1], adjust)
+        shapes[key] = Shape.of(ranked, scores, binned.partition, (table.n_too_low, table.n_too_high))
+    notes = dict.fromkeys(note for binned in bins.values() for note in binned.partition.notes)
+    values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
+    references, spans = {}, {}
+    if reference or intervals:
+        tally, note = _to_redraw(data)
+        notes |= dict.fromkeys(note)
+    if reference:
+        references = null_reference(tally, chosen, Draws(reference, random_state, threads), values)
+    if intervals:
+        draws = Draws(intervals, random_state, threads)
+        spans = inference.intervals(tally, chosen, draws, confidence=confidence, observed=values)
+    return Result(
+        n=data.n_rows,
+        positives=data.positives,
+        values=values,
+        metrics=chosen,
+        tables={name: tables[key] for name, key in keys.items()},
+        test=loss.test,
+        significance=significance,
+        tolerance=loss.tolerance,
+        adjust=adjust,
+        region=region,
+        references=references,
+        intervals=spans,
+        scores=scores,
+        shapes={name: shapes[key] for name, key in keys.items()},
+        notes=tuple(notes),
+        version=__version__,
+    )
+
+
+def _to_redraw(data: Sorted) -> tuple[Tally, list[str]]:
+    """What labels are redrawn for: the scores themselves, or cells where they are too many; and a note of that."""
+    scores = len(data) if isinstance(data, Tally) else _kernel.count_groups(data.key)
+    if scores <= REDRAWN:
+        return data.tally, []
+    cells = GridTally.of(data, max(choose_bits(data.n_rows), FINE))
+    return cells.tally, [
+        f"labels were redrawn for {len(cells):,} cells of {cells.bits} significant bits in the place of {scores:,} "
+        "scores: references and intervals are for bins made of whole cells"
+    ]
+
+
+def _evaluate_cells(cells: GridTally, metrics: Metrics = None, **options: Unpack[Options]) -> Result:
+    """All metrics at once for observations in cells, with bounds for what the exact scores would give."""
+    result = _evaluate_sorted(cells.tally, metrics, **options)
+    judged = cells.tail(len(cells) - int(np.searchsorted(np.cumsum(cells.n[::-1]), result.n)) - 1)
+    bounds = {}
+    for name, metric in result.metrics.items():
+        if metric.rejection is not None:
+            low, high = certified_bounds(judged, metric, _partition(judged, result.tables[name]))
+            # a cell that is partly rejected counts in full, or not at all, in the value
+            bounds[name] = min(low, result.values[name]), max(high, result.values[name])
+    return replace(result, bounds=bounds, notes=(*result.notes, *_describe_grid(judged, result)))
+
+
+def _partition(cells: GridTally, table: BinTable) -> Partition:
+    """The bins of a table, found again among the cells that they are made of."""
+    rows = np.concatenate([[0], np.cumsum(table.n)])
+    starts = np.searchsorted(np.concatenate([[0], np.cumsum(cells.n)]), rows)
+    return Partition(starts, table.n, table.k, np.append(table.left, 1.0))
+
+
+def _describe_grid(cells: GridTally, result: Result) -> list[str]:
+    """That there is a grid, and whether it is too coarse for the bins."""
+    notes = [
+        f"scores were grouped into {len(cells):,} cells of {cells.bits} significant bits; values and bounds are for "
+        "bins made of whole cells, not for the bins that the exact scores would have"
+    ]
+    if result.region is not None:
+        notes.append(f"the region is made of whole cells: its lowest score is {cells.low[0]:.6g}")
+    room = SHARE * min(_largest_bin(metric, result.tables[name]) for name, metric in result.metrics.items())
+    rows = cells.n[cells.low < cells.high]  # more bits do not split a tie
+    large = rows[rows > room]
+    if len(large) and cells.bits < MOST_BITS:
+        more = math.ceil(math.log2(float(large.max()) / room))
+        notes.append(
+            f"the grid is coarse: {len(large):,} of its cells {'holds' if len(large) == 1 else 'hold'} more than a "
+            f"fifteenth of the largest bin, up to {int(large.max()):,} rows; "
+            f"{min(cells.bits + more, MOST_BITS)} bits would do"
+        )
+    return notes
+
+
+def _largest_bin(metric: Metric, table: BinTable) -> int:
+    if isinstance(metric.binning, BoundedIsotonic):
+        return metric.binning.bounds(int(table.n.sum()))[1]
+    return int(table.n.max())

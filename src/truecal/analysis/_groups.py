@@ -1,0 +1,445 @@
+"""Which segments are wrong, and which windows of time: one metric for each of many tallies, against chance, adjusted
+for their number.
+
+Both measure every part in the same way. Segments are held against all sets of labels where these are few; windows have
+intervals as well, and the prevalence beside them, so that one kind of change is not taken for the other.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+import numpy as np
+
+from truecal import inference
+from truecal._errors import option
+from truecal._progress import Progress
+from truecal.analysis._evaluate import Options, check_options, raise_for_data
+from truecal.inference import (
+    FIRST,
+    Draws,
+    check_confidence,
+    critical_counts,
+    detectable_rates,
+    reaches,
+    sequential_reference,
+)
+from truecal.metrics import (
+    METRICS,
+    TCE,
+    Adjustment,
+    Binned,
+    Binomial,
+    Metric,
+    Rejection,
+    adjust_p_values,
+    as_tolerance,
+    certified_bounds,
+    check_significance,
+    choose,
+    divide_rates,
+    exact_interval,
+    fisher_p_value,
+)
+from truecal.observations import (
+    Bools,
+    Floats,
+    GridTally,
+    Ints,
+    Moment,
+    Part,
+    Segment,
+    Span,
+    Tallies,
+    Tally,
+    as_tuple,
+    find_ends,
+    find_mature,
+    read_span,
+    unchecked,
+)
+from truecal.results import DriftTable, GroupTable
+
+
+def segments(
+    data: Tallies, metric: Metric | str = TCE, *, by: str | Sequence[str] | None = None, **options: Unpack[Options]
+) -> GroupTable:
+    """Judge every segment alone, and adjust for their number.
+
+    Parameters
+    ----------
+    data : Tallies
+        What `truecal.read` gives.
+    metric : Metric or name
+        One of `truecal.metrics.METRICS`, which follows `binning`, `test`, `significance` and `tolerance`, or your own.
+    by : name or names, optional
+        The columns that make segments; by default all that `data` have, except windows of time.
+    options
+        `binning`, `test`, `significance`, `tolerance`, `adjust` ("holm" by default), `above`, `reference`,
+        `random_state`, `threads`: see `truecal.analysis.Options`.
+
+        Labels are redrawn at most `reference` times: 199 times for every segment, and more only while fewer than 10 of
+        the redrawn values reach the observed one. By default as often as it takes for one segment to have an adjusted
+        p-value of `significance`, which makes an alarm: the number of segments over it. A segment so small that it has
+        no more than 199 sets of labels, or than `reference`, is held against all of them, each with its probability:
+        its reference and p-value are then exact.
+
+    Where most segments are too small to be found wrong, whatever their labels, a warning says so before any is judged.
+
+    Examples
+    --------
+    >>> import numpy as np, polars, truecal
+    >>> rng = np.random.default_rng(0)
+    >>> p, name = rng.beta(1, 9, size=12_000), np.repeat(["a", "b", "c"], 4000)
+    >>> truth = np.where(name == "c", 1.6 * p, p)          # the third segment is understated
+    >>> frame = polars.DataFrame({"y": rng.random(12_000) < truth, "p": p, "name": name})
+    >>> found = truecal.segments(truecal.read(frame, label="y", score="p", by="name"), random_state=0)
+    >>> [key for key, p in zip(found.segment, found.p_adjusted) if p < 0.05]
+    [('c',)]
+    """
+    check_options(segments, options)
+    _check_tallies("segments", data)
+    _refuse_options(options, ("top", "intervals", "confidence"), "by", "segments")
+    names = tuple(name for name in data.by if name not in data.windows) if by is None else as_tuple(by)
+    if not names:
+        hint = "\n\nHint: `truecal.read(data, by=...)` reads them."
+        raise ValueError(f"{option('by')} must name the columns that make segments; the tallies have none.{hint}")
+    chosen, above = choose_metric(metric, options), options.get("above")
+    parts = {key: part.simplify() for key, part in data.over(names).parts.items()}
+    if above is not None:
+        parts = {key: part.above(above) for key, part in parts.items() if part.highest >= above}
+    if not parts:
+        raise ValueError(f"{option('above')} must leave a segment; all scores are below {above!r}.")
+    return _judge_segments(parts, chosen, names, options, data.notes)
+
+
+def _judge_segments(
+    parts: Mapping[Segment, Part], metric: Metric, by: tuple[str, ...], options: Options, notes: tuple[str, ...]
+) -> GroupTable:
+    adjust, significance = options.get("adjust", "holm"), options.get("significance", 0.05)
+    reference, threads = options.get("reference"), options.get("threads", 1)
+    check_significance(significance)
+    enough = math.ceil(len(parts) / significance) if adjust else 0
+    most = max(FIRST, enough) if reference is None else reference
+    seeds = Draws(most, options.get("random_state"), threads).seeds(len(parts)).tolist()
+    found = _measure_parts(parts.values(), metric)
+    _warn_of_small(found["n"], found["mean"], adjust, significance)
+    chance = []
+    with Progress(len(parts), "segments") as progress:
+        for seed, part, observed in zip(seeds, parts.values(), found["value"].tolist(), strict=True):
+            tally = part.tally
+            exact = _refer_to_all(tally, metric, observed, min(most, FIRST))
+            if exact is None:
+                drawn = sequential_reference(tally, metric, Draws(most, seed, threads))
+                exact = drawn.mean, drawn.p_value
+            chance.append(exact)
+            progress.step()
+    by_chance, p_value = np.array(chance).T
+    return GroupTable(
+        segment=tuple(parts),
+        **found,
+        by_chance=by_chance,
+        excess=found["value"] - by_chance,
+        p_value=p_value,
+        p_adjusted=adjust_p_values(p_value, adjust),
+        by=by,
+        metric=metric,
+        replicates=most,
+        adjust=adjust,
+        significance=significance,
+        notes=notes,
+    )
+
+
+def drift(
+    data: Tallies,
+    metric: Metric | str = TCE,
+    *,
+    every: str | None = None,
+    mature_after: Span | None = None,
+    now: Moment | None = None,
+    totals: bool = True,
+    **options: Unpack[Options],
+) -> DriftTable:
+    """The metric and the prevalence in each window of time, and what moved.
+
+    Every window is judged by itself, and adjusted for the number of windows. The null reference of a window redraws its
+    labels from its own predictions. A change of prevalence that the predictions follow leaves it calibrated and raises
+    no alarm; predictions that no longer hold raise one, whether or not the prevalence moved.
+
+    Parameters
+    ----------
+    data : Tallies
+        What `truecal.read(..., time=...)` gives.
+    metric : Metric or name
+        One of `truecal.metrics.METRICS`, which follows `binning`, `test`, `significance` and `tolerance`, or your own.
+    every : "1d", "1w", "1mo", "1q" or "1y", optional
+        Longer windows than those that were read.
+    mature_after : timedelta or str, optional
+        How long after a window's end its labels are complete: "12h", "30d", "6w". Windows that ended more recently are
+        shown, and raise no alarm, and do not count where p-values are adjusted. All are mature by default.
+    now : date, time or ISO text, optional
+        What maturity is counted to; the end of the latest window by default, so that a table does not depend on the day
+        on which it is made. Times without a zone are those of the windows.
+    totals : bool
+        Whether positives that are too many or too few for the predictions raise an alarm too: by the exact binomial
+        test of the window's positives, its p-value and that of the reference taken together as twice the smaller one.
+        It finds a small error of all predictions in one direction long before TCE does. Without it, and where the
+        metric has a tolerance, the reference alone makes alarms.
+    options
+        `binning`, `test`, `significance` (also the level that makes an alarm), `tolerance`, `adjust` ("holm" by
+        default), `intervals` (199 by default; 0 for none), `confidence`, `random_state`, `threads`, and `reference`,
+        the most sets of labels that are drawn for a window. A p-value cannot be less than 1 / (reference + 1), which
+        the adjustment multiplies by the number W of mature windows, and two tests by 2; so by default 2 W /
+        significance, and 199 at least. Each window gets 199 at first, and more only while fewer than 10 of its redrawn
+        values reach the observed one and the totals have not decided: the p-value is (1 + those) / (1 + drawn) wherever
+        that stops, and is valid (Besag and Clifford, 1991).
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, truecal
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(1, 19, size=8000)
+    >>> day = pd.Timestamp("2026-03-01") + pd.to_timedelta(np.arange(8000) // 2000, unit="D")
+    >>> truth = np.where(day >= "2026-03-04", 1.5 * p, p)          # on the fourth day the model falls behind
+    >>> frame = pd.DataFrame({"y": rng.random(8000) < truth, "p": p, "day": day})
+    >>> truecal.drift(truecal.read(frame, label="y", score="p", time="day"), random_state=0).alarms
+    [datetime.date(2026, 3, 4)]
+    """
+    check_options(drift, options)
+    _check_tallies("drift", data)
+    _refuse_options(options, ("above", "top"), "time", "windows")
+    check_confidence(options.get("confidence", 0.95))
+    check_significance(options.get("significance", 0.05))
+    length, windows = _find_windows(data, every)
+    after = None if mature_after is None else read_span(mature_after)
+    mature, moment = np.ones(len(windows), dtype=np.bool_), None
+    if after is not None:
+        flags, moment = find_mature(find_ends(list(windows), length), after, now)
+        mature = np.array(flags, dtype=np.bool_)
+    table = _judge_windows(windows, mature, choose_metric(metric, options), totals, options)
+    return replace(table, every=length, mature_after=after, now=moment, notes=(*data.notes, *table.notes))
+
+
+def _judge_windows(
+    windows: Mapping[Any, Part], mature: Bools, metric: Metric, totals: bool, options: Options
+) -> DriftTable:
+    adjust, significance = options.get("adjust", "holm"), options.get("significance", 0.05)
+    confidence = options.get("confidence", 0.95)
+    found = _measure_parts(windows.values(), metric)
+    n, positives, mean = found["n"], found["positives"], found["mean"]
+    total_p = np.asarray(Binomial().p_value(positives, n, mean))
+    tolerant = metric.rejection is not None and metric.rejection.tolerance is not None
+    tests = 2 if totals and not tolerant else 1
+    count = tests * (max(1, int(mature.sum())) if adjust else 1)
+    reference = options.get("reference")
+    most = max(FIRST, math.ceil(count / significance)) if reference is None else reference
+    notes = []
+    if (least := count / (most + 1)) > significance:
+        notes.append(
+            f"with {most:,} replicates the reference of one window alone reaches an adjusted p-value of {least:.2g} at "
+            f"best, and raises no alarm at {significance:g}"
+        )
+    decided = (total_p < min(significance / count, 1 / (FIRST + 1))) if tests == 2 else np.zeros(len(n), np.bool_)
+    wanted = np.where(decided | ~mature, min(most, FIRST), most).tolist()
+    drawn = _draw_windows(windows, metric, wanted, options)
+    together = np.minimum(1, 2 * np.minimum(drawn["p_value"], total_p)) if tests == 2 else drawn["p_value"]
+    rate_low, rate_high = exact_interval(positives, n, 1 - confidence)
+    ratio, ratio_low, ratio_high = divide_rates(np.stack([positives / n, rate_low, rate_high]), mean)
+    moved = _compare_prevalence(positives, n, mature, adjust, significance)
+    return DriftTable(
+        window=tuple(windows),
+        **found,
+        **drawn,
+        prevalence_low=rate_low,
+        prevalence_high=rate_high,
+        excess=found["value"] - drawn["by_chance"],
+        total_p=total_p,
+        p_adjusted=_adjust_mature(together, mature, adjust),
+        ratio=ratio,
+        ratio_low=ratio_low,
+        ratio_high=ratio_high,
+        prevalence_p=moved,
+        prevalence_p_adjusted=_adjust_mature(moved, mature, adjust),
+        mature=mature,
+        metric=metric,
+        replicates=most,
+        confidence=confidence,
+        adjust=adjust,
+        significance=significance,
+        notes=tuple(notes),
+    )
+
+
+def _draw_windows(
+    windows: Mapping[Any, Part], metric: Metric, replicates: Sequence[int], options: Options
+) -> dict[str, Any]:
+    """The reference of each window, with so many replicates at most, and the interval of its metric."""
+    threads, intervals = options.get("threads", 1), options.get("intervals", 199)
+    confidence = options.get("confidence", 0.95)
+    seeds = Draws(1, options.get("random_state"), threads).seeds(2 * len(windows)).reshape(-1, 2).tolist()
+    rows = []
+    with Progress(len(windows), "windows") as progress:
+        for (first, second), part, most in zip(seeds, windows.values(), replicates, strict=True):
+            tally = part.tally
+            chance = sequential_reference(tally, metric, Draws(most, first, threads))
+            low = high = math.nan
+            if intervals:
+                draws = Draws(intervals, second, threads)
+                span = inference.intervals(tally, {"": metric}, draws, confidence=confidence)[""]
+                low, high = span.low, span.high
+            rows.append((low, high, chance.mean, chance.low, chance.high, chance.p_value))
+            progress.step()
+    names = ("low", "high", "by_chance", "chance_low", "chance_high", "p_value")
+    return dict(zip(names, np.array(rows).T, strict=True))
+
+
+def _find_windows(data: Tallies, every: str | None) -> tuple[str | None, dict[Any, Part]]:
+    """How long windows are, and what is in each."""
+    if len(data.windows) != 1:
+        having = "none" if not data.windows else ", ".join(map(repr, data.windows))
+        raise ValueError(
+            f"{option('time')} must be one column of the tallies, whose windows are judged; they have {having}.\n\n"
+            "Hint: `truecal.read(data, time=...)` cuts a column of times into windows."
+        )
+    ((time, own),) = data.windows.items()
+    length = own if every is None else every
+    parts = data.over((time,), {time: length}).parts
+    windows = {key: part.simplify() for (key,), part in parts.items()}
+    if None in windows:
+        raise ValueError(f"Every row must have a time; `{time}` is null in {windows[None].n_rows:,}.")
+    return length, windows
+
+
+def choose_metric(metric: Metric | str, options: Options) -> Metric:
+    """The metric that is meant: a named one under the options' binning, test, level and tolerance, or one's own."""
+    test, level = options.get("test"), options.get("significance", 0.05)
+    loss = Rejection(Binomial() if test is None else test, level, as_tolerance(options.get("tolerance")))
+    names = [metric] if isinstance(metric, str) else [name for name, own in METRICS.items() if own == metric]
+    chosen: Any = names[:1] or {"own": metric}
+    return next(iter(choose(chosen, options.get("binning"), loss).values()))
+
+
+def _check_tallies(function: str, data: Any) -> None:
+    if not isinstance(data, Tallies):
+        raise_for_data(function, data)
+
+
+def _refuse_options(options: Options, names: Sequence[str], role: str, groups: str) -> None:
+    for name in names:
+        if options.get(name) is not None:
+            raise TypeError(f"{option(name)} must be left out where {option(role)} makes {groups}.")
+
+
+def _measure_parts(parts: Iterable[Part], metric: Metric) -> dict[str, Any]:
+    """The metric of each part, what its test rejects, and what it could have found: columns that tables share.
+
+    What is rejected is by the metric's own test, or by the exact binomial one if it has none.
+    """
+    loss = metric.rejection or Rejection()
+    rows = []
+    for part in parts:
+        tally = part.tally
+        bins = Binned(tally, metric.binning.partition(tally))
+        total, value = tally.n_rows, metric.on(bins)
+        lowest, highest = value, value
+        if isinstance(part, GridTally) and metric.rejection is not None:
+            low, high = certified_bounds(part, metric, bins.partition)
+            lowest, highest = min(low, value), max(high, value)
+        mean = min(float(bins.score_sums.sum()) / total, 1.0)
+        rejected = bins.rejected(loss.test, loss.significance, loss.tolerance)
+        sides = (float(side.sum()) / total for side in rejected)
+        rows.append((total, tally.positives, mean, value, lowest, highest, *sides))
+    names = ("n", "positives", "mean", "value", "lowest", "highest", "too_low", "too_high")
+    found = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
+    found["prevalence"] = found["positives"] / found["n"]
+    below, above = detectable_rates(found["n"], found["mean"], significance=loss.significance)
+    return found | {"seen_below": below, "seen_above": above}
+
+
+def _warn_of_small(n: Ints, mean: Floats, adjust: Adjustment, significance: float) -> None:
+    """Warn where most segments are such that no labels would make one of them an alarm among so many."""
+    level = significance / (len(n) if adjust == "holm" else 1)
+    few, many = critical_counts(n, mean, level)
+    small = int(np.count_nonzero((few < 0) & (many > n)))
+    if 2 * small > len(n):
+        among = " among so many" * (level < significance)
+        warnings.warn(
+            f"{small:,} of {len(n):,} segments are too small to be found wrong{among}, whatever their labels: make "
+            "fewer and larger ones.",
+            stacklevel=3,
+        )
+
+
+def _refer_to_all(tally: Tally, metric: Metric, observed: float, most: int) -> tuple[float, float] | None:
+    """The null mean and the p-value over all sets of labels, by their probabilities; None where they are too many."""
+    if len(tally) >= most.bit_length():  # every score at least doubles the sets
+        return None
+    sizes = (tally.n + 1).tolist()
+    if math.prod(sizes) > most:
+        return None
+    sets = np.indices(sizes).reshape(len(sizes), -1).T.copy()
+    bins = [Binned(tally, metric.binning.partition(unchecked(tally.score, tally.n, pos))) for pos in sets]
+    Binned.reject_together(bins, metric)
+    values = np.array([metric.on(each) for each in bins])
+    weight = np.ones(1)
+    for n, score in zip(tally.n.tolist(), tally.score.tolist(), strict=True):
+        weight = np.outer(weight, _chances(n, score)).ravel()
+    reached = reaches(values, observed)
+    above, below = float(weight[reached].sum()), float(weight[~reached].sum())
+    return float(weight @ values), above / (above + below)
+
+
+def _chances(n: int, score: float) -> Floats:
+    """The probabilities of 0 to n positives."""
+    return np.array([math.comb(n, k) * score**k * (1 - score) ** (n - k) for k in range(n + 1)])
+
+
+def _adjust_mature(p_value: Floats, mature: Bools, adjust: Adjustment) -> Floats:
+    """p-values of mature windows, adjusted for their number; NaN for the others."""
+    found = np.full(len(p_value), np.nan)
+    found[mature] = adjust_p_values(p_value[mature], adjust)
+    return found
+
+
+def _compare_prevalence(
+    positives: Ints, n: Ints, mature: Bools, adjust: Adjustment = None, significance: float = 0.05
+) -> Floats:
+    """The p-value of each mature window's prevalence against that of the others which did not move, together.
+
+    By Fisher's exact test. The window that lies furthest from the others is set apart while its p-value says so, so
+    that it does not move what the rest is compared with. The first of these steps alone decides whether any is.
+    """
+    found = np.full(len(n), np.nan)
+    pool = mature.copy()
+    if np.count_nonzero(pool) < 2:
+        return found
+
+    def differ(i: int) -> float:
+        others = pool.copy()
+        others[i] = False
+        sizes = (positives[i], n[i], positives[others].sum(), n[others].sum())
+        return fisher_p_value(*map(int, sizes))
+
+    while (count := np.count_nonzero(pool)) > 2:
+        furthest = _furthest(positives, n, pool)
+        if differ(furthest) * (count if adjust else 1) > significance:
+            break
+        pool[furthest] = False
+    for i in np.flatnonzero(mature).tolist():
+        found[i] = differ(i)
+    return found
+
+
+def _furthest(positives: Ints, n: Ints, pool: Bools) -> int:
+    """Of a pool of windows, the one furthest from the others in standard errors; the latest of equals."""
+    rows = np.flatnonzero(pool)
+    k, size, marked, total = positives[rows], n[rows], int(positives[rows].sum()), int(n[rows].sum())
+    rate = marked / total
+    error = np.sqrt(rate * (1 - rate) * (1 / size + 1 / (total - size)))
+    away = np.abs(k / size - (marked - k) / (total - size)) / np.maximum(error, 1e-300)
+    return int(rows[len(rows) - 1 - np.argmax(away[::-1])])

@@ -1,0 +1,351 @@
+"""Tallies by segment and time window, for one model on one label: they add, over days, shards and machines."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import date, datetime
+from pathlib import Path
+from types import NoneType
+from typing import Any, cast
+
+import numpy as np
+
+from truecal._errors import check_column, option
+from truecal.observations._arrays import as_tuple
+from truecal.observations._grid import GridTally, check_bits
+from truecal.observations._tally import Pairs, SortedRows, Tally, check_total, merge
+from truecal.observations._time import LONGER, WINDOWS, window_start
+
+Segment = tuple[Any, ...]
+Part = Tally | GridTally | SortedRows
+SHARED = ("label", "score", "pos_label", "by", "windows")  # what tallies that add have in common
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Tallies:
+    """The tally of each segment and time window, for one model on one label. `a + b` and `sum` merge; `+` does not
+    depend on the order. `truecal.read` makes them.
+
+    Parameters
+    ----------
+    label, score : str
+        The columns that labels and predicted probabilities were read from.
+    parts : mapping
+        A `Tally` or `GridTally` for each segment, by its values in the columns `by`: any that sort, or None; a file
+        keeps text, whole numbers, floats, truth values, dates and times without a zone. Kept sorted. A single part
+        without `by` may be `SortedRows`.
+    by : names
+        The columns that make segments; without any, the one segment is `()`.
+    windows : mapping
+        Those of `by` that are windows of time, and how long these are: "1h", "1d", "1w", "1mo", "1q", "1y"; None for
+        values that are windows as they are.
+    bits : int, optional
+        The grid's significant bits where parts are `GridTally`; None where they are exact.
+    pos_label : str, optional
+        The positive label as text, where one was named.
+    dropped : mapping
+        How many rows were left out, by the reason: {"`p` is null": 3}.
+    baseline : Pairs, optional
+        The scores of this model and of the last release on the same rows.
+
+    Examples
+    --------
+    >>> from truecal import Tallies, Tally
+    >>> monday = Tallies("y", "p", {("de",): Tally([0.2, 0.7], [3, 1], [0, 1])}, by=("country",))
+    >>> tuesday = Tallies("y", "p", {("at",): Tally([0.7], [1], [1]), ("de",): Tally([0.2], [2], [1])}, by=("country",))
+    >>> both = monday + tuesday
+    >>> both
+    Tallies(2 segments by country, p for y, exact: 7 rows, 3 positive)
+    >>> both.parts["de",]
+    Tally(2 scores in [0.2, 0.7], 6 rows, 2 positive)
+    >>> both.whole()
+    Tally(2 scores in [0.2, 0.7], 7 rows, 3 positive)
+    """
+
+    label: str
+    score: str
+    parts: Mapping[Segment, Part]
+    by: tuple[str, ...] = ()
+    windows: Mapping[str, str | None] = field(default_factory=dict)
+    bits: int | None = None
+    pos_label: str | None = None
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    baseline: Pairs | None = None
+
+    def __post_init__(self) -> None:
+        by, windows = as_tuple(self.by), dict(self.windows)
+        for role, name in (("label", self.label), ("score", self.score), *(("by", name) for name in by)):
+            if not isinstance(name, str):
+                raise TypeError(f"{option(role)} must be text; it is {name!r}.")
+        if len(set(by)) < len(by):
+            raise ValueError(f"{option('by')} must name each column once; it is {', '.join(map(repr, by))}.")
+        for name, every in windows.items():
+            if name not in by or (every is not None and every not in WINDOWS):
+                raise ValueError(
+                    f"{option('windows')} must give columns of {option('by')} a length of "
+                    f"{', '.join(map(repr, WINDOWS))} or None; for {name!r} it gives {every!r}."
+                )
+        if self.bits is not None:
+            check_bits(self.bits)
+        if self.pos_label is not None and not isinstance(self.pos_label, str):
+            raise TypeError(f"{option('pos_label')} must be text or None; it is {self.pos_label!r}.")
+        if self.baseline is not None and not isinstance(self.baseline, Pairs):
+            raise TypeError(f"{option('baseline')} must be `Pairs` or None; it is {type(self.baseline).__name__}.")
+        dropped = {reason: count for reason, count in self.dropped.items() if count}
+        for reason, count in dropped.items():
+            if not isinstance(reason, str) or not isinstance(count, int) or count < 0:
+                raise TypeError(f"`dropped` must map reasons to counts of rows; it maps {reason!r} to {count!r}.")
+        parts = {_check_key(key, by): part for key, part in self.parts.items()}
+        if not parts or len(parts) < len(self.parts):
+            raise ValueError(f"`parts` must hold each segment once, and one at least; it holds {len(self.parts)}.")
+        for key, part in parts.items():
+            _check_part(key, part, self.bits)
+        self._hold(by=by, windows=windows, dropped=dropped, parts=_sort_parts(by, parts, parts))
+
+    def _hold(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _with(self, parts: dict[Segment, Part], **changed: Any) -> Tallies:
+        """The same with other parts, which are known to be right."""
+        other = object.__new__(Tallies)
+        other._hold(**{part.name: getattr(self, part.name) for part in fields(self)} | {"parts": parts} | changed)
+        return other
+
+    def __add__(self, other: object) -> Tallies:
+        if not isinstance(other, Tallies):
+            return NotImplemented
+        for name in SHARED:
+            first, second = getattr(self, name), getattr(other, name)
+            if first != second:
+                hint = f"\n\nHint: {option('over')} leaves columns out." if name == "by" else ""
+                raise ValueError(
+                    f"Tallies must agree on {option(name)} to add; these have {first!r} and {second!r}.{hint}"
+                )
+        if (self.baseline is None) != (other.baseline is None):
+            raise ValueError(f"Tallies must both have a {option('baseline')} to add, or neither; one has none.")
+        bits = coarsest([self.bits, other.bits])
+        first, second = self.coarsen(bits), other.coarsen(bits)
+        parts = dict(first.parts)
+        for key, part in second.parts.items():
+            parts[key] = _merge_parts([parts[key], part]) if key in parts else part
+        return self._with(
+            _sort_parts(self.by, parts, [*first.parts, *second.parts]),
+            bits=bits,
+            dropped=dict(Counter(self.dropped) + Counter(other.dropped)),
+            baseline=None if self.baseline is None or other.baseline is None else self.baseline + other.baseline,
+        )
+
+    def __radd__(self, other: object) -> Tallies:
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def coarsen(self, bits: int | None) -> Tallies:
+        """The same rows in cells of so many bits; None leaves them as they are."""
+        if bits is None or bits == self.bits:
+            return self
+        return self._with({key: as_grid(part, bits) for key, part in self.parts.items()}, bits=bits)
+
+    def over(self, by: str | Sequence[str] = (), windows: Mapping[str, str | None] | None = None) -> Tallies:
+        """The same rows by fewer columns, or by the same in another order; and in longer `windows` of time,
+        such as `{"day": "1mo"}`."""
+        by = as_tuple(by)
+        if by and not self.by:
+            raise ValueError(f"{option('by')} must be left out, since the tallies have no segments; it is {by[0]!r}.")
+        for name in by:
+            check_column("by", name, self.by)
+        if len(set(by)) < len(by):
+            raise ValueError(f"{option('by')} must name each column once; it is {', '.join(map(repr, by))}.")
+        own = {name: every for name, every in self.windows.items() if name in by}
+        wanted = own | dict(windows or {})
+        for name, every in wanted.items():
+            if every != own.get(name) and every not in LONGER.get(own.get(name) or "", ()):
+                raise ValueError(_explain_window(name, every, own))
+        if by == self.by and wanted == own:
+            return self
+        places = [(self.by.index(name), wanted[name] if wanted.get(name) != own.get(name) else None) for name in by]
+        groups: dict[Segment, list[Part]] = {}
+        for key, part in self.parts.items():
+            values = (_lengthen(key[place], every) for place, every in places)
+            groups.setdefault(tuple(values), []).append(part)
+        parts = {key: _merge_parts(found) for key, found in groups.items()}
+        return self._with(_sort_parts(by, parts, parts), by=by, windows=wanted)
+
+    def whole(self) -> Part:
+        """All segments together: `GridTally` where there are `bits`, else exact."""
+        return self.over(()).parts[()]
+
+    @property
+    def tally(self) -> Tally:
+        """All segments together as a tally; cells as single scores, each at its mean."""
+        whole = self.whole()
+        return whole.tally
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows are in the tallies, without those that were dropped."""
+        return sum(part.n_rows for part in self.parts.values())
+
+    @property
+    def positives(self) -> int:
+        """How many rows are positive."""
+        return sum(part.positives for part in self.parts.values())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of any result should know: the rows that were left out, and why."""
+        notes = []
+        missing = sum(self.dropped.values())
+        if missing:
+            reasons = ", ".join(f"{reason} in {count:,}" for reason, count in self.dropped.items())
+            notes.append(f"of {self.n_rows + missing:,} rows {missing:,} were dropped: {reasons}")
+        if self.baseline is not None and self.baseline.n_rows < self.n_rows:
+            notes.append(
+                f"the baseline is compared on {self.baseline.n_rows:,} of {self.n_rows:,} rows: it has no score in the "
+                "others"
+            )
+        return tuple(notes)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the tallies to a Parquet file, whole or not at all; the name must end in .parquet or .pq.
+
+        Examples
+        --------
+        >>> import tempfile, truecal
+        >>> monday = truecal.Tallies("y", "p", {(): truecal.Tally([0.2, 0.7], [3, 1], [0, 1])})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = monday.save(f"{folder}/monday.parquet")
+        ...     truecal.Tallies.load(path) == monday
+        True
+        """
+        from truecal.observations._parquet import write_tallies
+
+        return write_tallies(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Tallies:
+        """Read a file of `save`; one that is damaged, of something else, or of a later version is refused."""
+        from truecal.observations._parquet import read_tallies
+
+        return read_tallies(path)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __repr__(self) -> str:
+        names = [f"{name} ({self.windows[name]})" if self.windows.get(name) else name for name in self.by]
+        by = f" by {', '.join(names)}" if names else ""
+        dropped = f", {sum(self.dropped.values()):,} dropped" if self.dropped else ""
+        how = "exact" if self.bits is None else f"in cells of {self.bits} bits"
+        return (
+            f"Tallies({len(self):,} segment{'s' * (len(self) != 1)}{by}, {self.score} for {self.label}, {how}: "
+            f"{self.n_rows:,} rows, {self.positives:,} positive{dropped})"
+        )
+
+
+def _explain_window(name: str, every: str | None, windows: Mapping[str, str | None]) -> str:
+    own = windows.get(name)
+    if own is None:
+        return f"{option('every')} is for columns of times; {name!r} of the tallies is none. It is {every!r}."
+    longer = ", ".join(map(repr, LONGER[own]))
+    longer = longer and f", or a longer one: {longer}"
+    return f"{option('every')} must be that of the tallies, {own!r}{longer}; it is {every!r}."
+
+
+def _lengthen(value: Any, every: str | None) -> Any:
+    return value if every is None or value is None else window_start(value, every)
+
+
+def plain_value(value: Any) -> Any:
+    """A segment's value as one of Python's own types that a file gives back unchanged; NotImplemented for others."""
+    if value is None or (isinstance(value, (float, np.floating, datetime)) and value != value):  # noqa: PLR0124
+        return None
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value) if -(2**63) <= value < 2**63 else NotImplemented
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, datetime):  # pandas has its own, with nanoseconds
+        if value.tzinfo is not None or getattr(value, "nanosecond", False):
+            return NotImplemented
+        return datetime(*value.timetuple()[:6], value.microsecond)
+    return value if type(value) is date else NotImplemented
+
+
+def _check_key(key: Segment, by: tuple[str, ...]) -> Segment:
+    """A segment's values, as Python's own types where there is one."""
+    if not isinstance(key, tuple) or len(key) != len(by):
+        raise ValueError(
+            f"A segment must be a tuple of {len(by)} values, one for each of {option('by')}; one is {key!r}."
+        )
+    plain = map(plain_value, key)
+    return tuple(given if value is NotImplemented else value for given, value in zip(key, plain, strict=True))
+
+
+def _check_part(key: Segment, part: Any, bits: int | None) -> None:
+    wanted = "a `Tally`" if bits is None else f"`GridTally` of {bits} bits"
+    kinds = GridTally if bits is not None else Tally if key else (Tally, SortedRows)
+    if not isinstance(part, kinds) or bits_of(part) != bits or not len(part):
+        raise TypeError(f"Every segment must be {wanted} that is not empty; {key!r} is {part!r}.")
+
+
+def _sort_parts(by: tuple[str, ...], parts: dict[Segment, Part], keys: Collection[Segment]) -> dict[Segment, Part]:
+    """The parts sorted, each column of one type in all keys: whole numbers beside floats become floats."""
+    kinds = [{type(key[i]) for key in keys} for i in range(len(by))]
+    for i, name in enumerate(by):
+        found = kinds[i] - {NoneType}
+        if found == {int, float}:
+            parts = {(*key[:i], _as_float(key[i], name), *key[i + 1 :]): part for key, part in parts.items()}
+        elif len(found) > 1:
+            kinds_found = " and ".join(sorted(kind.__name__ for kind in found))
+            raise TypeError(
+                f"`{name}` must hold values of one type in all segments; it holds {kinds_found}.\n\n"
+                "Hint: cast it to text first."
+            )
+    if any(NoneType in found for found in kinds):
+        return {key: parts[key] for key in sorted(parts, key=lambda key: [(value is None, value) for value in key])}
+    return {key: parts[key] for key in sorted(parts)}
+
+
+def _as_float(value: float | None, name: str) -> float | None:
+    if value is not None and float(value) != value:
+        raise TypeError(f"`{name}` must hold values of one type in all segments; {value!r} is not a float.")
+    return None if value is None else float(value)
+
+
+def bits_of(part: Part) -> int | None:
+    """The bits of a part in cells; None where it is exact."""
+    return part.bits if isinstance(part, GridTally) else None
+
+
+def coarsest(bits: Sequence[int | None]) -> int | None:
+    """The fewest bits; None where nothing is in cells."""
+    return min((few for few in bits if few is not None), default=None)
+
+
+def as_grid(part: Part, bits: int | None) -> Part:
+    """A part in cells of so many bits; None leaves it as it is."""
+    if bits is None:
+        return part
+    return part.coarsen(bits) if isinstance(part, GridTally) else GridTally.of(part, bits)
+
+
+def _merge_parts(parts: Sequence[Part]) -> Part:
+    """Parts of one kind, added at once."""
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    if isinstance(first, GridTally):
+        cells = cast(Sequence[GridTally], parts)
+        columns = tuple(np.concatenate(column) for column in zip(*(part.columns for part in cells), strict=True))
+        return GridTally.merge(first.bits, columns)  # type: ignore[arg-type]
+    score, n, pos = (np.concatenate(column) for column in zip(*(part.tally.entries for part in parts), strict=True))
+    check_total(n)
+    return merge(score, n, pos)

@@ -1,0 +1,568 @@
+"""Dataframes and files to tallies, in one pass whatever is asked of them afterwards.
+
+pandas, polars (eager and lazy), pyarrow tables, DuckDB relations, PySpark, Dask and Ibis, and files as `_paths` opens
+them. Columns that are in this process stream through it in batches, and each batch feeds every model, segment and pair;
+other engines group rows by score themselves, and answer one question for each model.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from truecal._errors import option
+from truecal._progress import Clock, Progress
+from truecal.observations import (
+    AnyArray,
+    GridTally,
+    Ints,
+    Pairs,
+    Part,
+    Segment,
+    SortedRows,
+    Tallies,
+    Tally,
+    as_grid,
+    as_tuple,
+    bits_of,
+    coarsest,
+    is_tallies_file,
+    merge,
+    name_file,
+    pack_keys,
+    window_start,
+)
+from truecal.reading._columns import DEFAULT, LEAST_MEMORY, Columns, Limits, OnNull
+from truecal.reading._engines import engine_of, is_lazy, language, native
+from truecal.reading._paths import PathLike, expand, is_path
+from truecal.reading._query import KINDS, Query
+from truecal.reading._spool import PairSpool, Spool, pack_rows
+
+IN_MEMORY = 1 << 62
+BATCH = 1 << 19
+LOOK = 1 << 17  # the first rows, which tell how many share their scores
+TIED = 16  # rows a score and segment, on average, from which on an engine's group-by is faster than a sort
+VERY_TIED = 64  # and from which on it is small enough where a grid is asked for
+RADIX = 1 << 16  # codes up to here sort in linear time
+
+
+def read(
+    data: Any,
+    *,
+    label: str | None = None,
+    score: str | None = None,
+    by: str | Sequence[str] | None = None,
+    time: str | None = None,
+    every: str | None = "1d",
+    baseline: Any = None,
+    on: str | Sequence[str] = (),
+    pos_label: Any = None,
+    on_null: OnNull = "raise",
+    format: str | None = None,
+    limits: Limits = DEFAULT,
+) -> Tallies:
+    """Read what is needed of data to judge them, in one pass: the rows of each segment and window, grouped by score.
+
+    Parameters
+    ----------
+    data : dataframe, path or paths, Tallies
+        A frame of pandas, polars (eager or lazy), pyarrow, DuckDB, PySpark, Dask or Ibis; files, as `scan` takes them;
+        or `Tallies`, or files of `Tallies.save`, which are added and whose columns need not be named.
+    label, score : str
+        The columns of labels (0 and 1, or truth values) and of predicted probabilities.
+    by : name or names, optional
+        Columns whose values make segments. Of tallies, those that are kept; all by default.
+    time : optional
+        A column of dates or times, to be cut into windows as long as `every` says: "1h", "1d", "1w", "1mo", "1q" or
+        "1y"; weeks begin on Mondays. With `every=None` its values, of whatever kind, are the windows. It is one more of
+        the columns `by`, the last.
+    baseline : optional
+        The last release's scores of the same rows: another column; or a dataframe or files, with columns of the same
+        names, whose rows are matched by the columns `on`.
+    pos_label : optional
+        The positive label, where labels are not 0 and 1; every other label counts as negative.
+    on_null : "raise" or "drop"
+        What to do with rows whose label, score or time is null or NaN; `Tallies.dropped` says how many were dropped.
+    format : optional
+        Of files, where their names do not tell.
+    limits : Limits
+        For data that are larger than memory, or in an engine elsewhere. `Limits(grid=13)` groups scores into cells of
+        13 significant bits.
+
+    Examples
+    --------
+    >>> import polars, truecal
+    >>> frame = polars.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.9, 0.9], "country": ["de", "de", "at"]})
+    >>> truecal.read(frame, label="y", score="p", by="country")
+    Tallies(2 segments by country, p for y, exact: 3 rows, 2 positive)
+    """
+    found = read_models(
+        data,
+        label=label,
+        score=None if score is None else [score],
+        by=by,
+        time=time,
+        every=every,
+        baseline=baseline,
+        on=on,
+        pos_label=pos_label,
+        on_null=on_null,
+        format=format,
+        limits=limits,
+    )
+    (tallies,) = found.values()
+    return tallies
+
+
+def read_models(
+    data: Any,
+    *,
+    label: str | None = None,
+    score: str | Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+    time: str | None = None,
+    every: str | None = "1d",
+    baseline: Any = None,
+    on: str | Sequence[str] = (),
+    pos_label: Any = None,
+    on_null: OnNull = "raise",
+    format: str | None = None,
+    limits: Limits = DEFAULT,
+) -> dict[str, Tallies]:
+    """`read` for several models, whose scores are columns of the same data; in one pass over files.
+
+    A column that is the `baseline` is not read as a model, even where it is among `score`.
+
+    Examples
+    --------
+    >>> import polars, truecal
+    >>> frame = polars.DataFrame({"y": [0, 1, 1], "old": [0.2, 0.9, 0.9], "new": [0.1, 0.8, 0.9]})
+    >>> list(truecal.read_models(frame, label="y", score=["old", "new"]))
+    ['old', 'new']
+    """
+    windows = {} if time is None else {time: every}
+    names = None if by is None and time is None else (*(n for n in as_tuple(by) if n not in windows), *windows)
+    models = as_tuple(score)
+    tallies = _open_tallies(data, label, models, names, windows)
+    if tallies is None and (label is None or not models):
+        raise TypeError(
+            f"{option('label')} and {option('score')} must name columns of the data; they are {label!r} and {score!r}."
+        )
+    if not as_tuple(on) and isinstance(baseline, str) and baseline in models:
+        models = tuple(model for model in models if model != baseline)
+        if not models:
+            raise ValueError(f"{option('score')} must name a model besides the baseline; it names {baseline!r} alone.")
+    if len(set(models)) < len(models):
+        raise ValueError(f"{option('score')} must name each column once; it names {', '.join(map(repr, models))}.")
+    columns = Columns(
+        label or "", models, names or (), windows, pos_label, on_null, format, limits, baseline, as_tuple(on)
+    )
+    if tallies is not None:
+        return {tallies.score: _check_settings(tallies, columns)}
+    return _read_query(Query.of(data, columns))
+
+
+def is_tallies(data: Any) -> bool:
+    """Whether data are `Tallies`, or a path to a file of them; of several paths, or a folder, the first decides."""
+    if isinstance(data, Tallies) or not is_path(data):
+        return isinstance(data, Tallies)
+    try:
+        return is_tallies_file(expand(os.fspath(data[0] if isinstance(data, (list, tuple)) else data))[0])
+    except OSError:
+        return False
+
+
+def load_tallies(
+    paths: PathLike | Sequence[PathLike],
+    by: str | Sequence[str] | None = None,
+    windows: Mapping[str, str | None] | None = None,
+) -> Tallies:
+    """The sum of files of `Tallies.save`: a path or paths, which may be folders or hold wildcards.
+
+    Files are read one after the other, and sums of equally many files are added: what is in memory is the sum a few
+    times over. Where that is too much, `by` keeps only some of the columns, `()` none, and `windows` makes those of
+    time longer; see `Tallies.over`.
+    """
+    given: list[PathLike] = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    places = [place for part in given for place in expand(os.fspath(part))]
+    seen: set[Path] = set()
+    sums: list[tuple[int, Tallies]] = []  # of how many files each, like the digits of a binary number
+    for place in places:
+        if place.resolve() in seen:
+            raise ValueError(f"Every file must be named once, so that no row counts twice; {str(place)!r} is not.")
+        seen.add(place.resolve())
+        count, total = 1, Tallies.load(place)
+        total = total.over(total.by if by is None else by, windows)
+        with name_file(place, "must add to the files before it"):
+            while sums and sums[-1][0] == count:
+                count, total = 2 * count, sums.pop()[1] + total
+        sums.append((count, total))
+    if not sums:
+        raise ValueError("The paths must name at least one file; there are none.")
+    _, total = sums.pop()
+    while sums:
+        total = sums.pop()[1] + total
+    return total
+
+
+def _open_tallies(
+    data: Any,
+    label: str | None,
+    models: tuple[str, ...],
+    by: tuple[str, ...] | None,
+    windows: Mapping[str, str | None],
+) -> Tallies | None:
+    """Tallies that are given, or in files, by these columns; None for other data."""
+    if isinstance(data, Tallies):
+        tallies = data.over(data.by if by is None else by, windows)
+    elif is_path(data) and data not in ("-", ["-"]) and (is_tallies(data) or (label is None and not models)):
+        tallies = load_tallies(data, by, windows)
+    else:
+        return None
+    asked = {"label": (label or tallies.label, tallies.label), "score": (models or (tallies.score,), (tallies.score,))}
+    for name, (given, own) in asked.items():
+        if given != own:
+            raise ValueError(f"{option(name)} must be that of the tallies, {own!r}, or be left out; it is {given!r}.")
+    return tallies
+
+
+def _check_settings(tallies: Tallies, columns: Columns) -> Tallies:
+    """Refuse settings that only rows can follow."""
+    if columns.pos_label is not None and str(columns.pos_label) != tallies.pos_label:
+        raise ValueError(
+            f"{option('pos_label')} must be that of the tallies, {tallies.pos_label!r}, or be left out; it is "
+            f"{columns.pos_label!r}."
+        )
+    for name, idle in (
+        ("on_null", columns.on_null == "raise"),
+        ("format", columns.format in (None, "parquet")),
+        ("limits", columns.limits == DEFAULT),
+        ("baseline", columns.baseline is None),
+    ):
+        if not idle:
+            raise ValueError(f"{option(name)} must be left out where tallies are read: they have no rows.")
+    return tallies
+
+
+def _read_query(query: Query) -> dict[str, Tallies]:
+    """The tallies of every model of a query."""
+    columns, bits = query.columns, query.bits()
+    parts = _open_batches(query, TIED if bits is None else VERY_TIED)
+    if parts is None:
+        return {name: _group(query.of_model(i), bits) for i, name in enumerate(columns.scores)}
+    models = [_Model(query, i, bits) for i in range(len(columns.scores))]
+    with query.explain_errors(), Progress(query.rows, "rows") as progress:
+        for part in filter(len, parts):
+            batch = _Batch(query, part)
+            for model in models:
+                model.add(batch)
+            progress.step(len(part))
+    models.reverse()  # each is let go as soon as it is done
+    return {name: models.pop().finish() for name in columns.scores}
+
+
+def _open_batches(query: Query, tied: int) -> Iterator[Any] | None:
+    """Frames with the columns `label`, `score0`, ... and `by0`, ...; None where the engine does better by itself.
+
+    That is: where the columns are elsewhere, and where segments of one model are asked for and so many rows share one
+    and a score, by the first of them.
+    """
+    if not query.here:
+        return None
+    if not is_lazy(query.frame):
+        return iter([query.rename(query.frame)])
+    if query.columns.by and len(query.columns.scores) == 1 and not query.baselines:
+        with query.explain_errors():
+            first = query.rename(query.select().head(LOOK).collect())
+        if len(first) == LOOK and first.drop("label").n_unique() * tied <= LOOK:
+            return None
+    # renamed afterwards: polars holds more batches where it is asked to
+    parts = query.select().collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming")
+    return map(query.rename, parts)
+
+
+class _Batch:
+    """Some rows, in this process; what models share of them is computed once."""
+
+    def __init__(self, query: Query, part: Any) -> None:
+        self.query, self.part = query, part
+
+    def is_plain(self, *scores: str) -> bool:
+        """Whether labels and scores may be taken as they are."""
+        missing = any(self.part[name].null_count() for name in (*self.query.needed, *scores))
+        return self.query.columns.pos_label is None and not missing
+
+    @cached_property
+    def label(self) -> AnyArray:
+        """The labels, of plain rows."""
+        return np.asarray(self.part["label"].to_numpy())
+
+    def score(self, name: str) -> AnyArray:
+        """Scores as an array of float32 or float64; missing ones may be anything."""
+        return _as_floats(self.part[name])
+
+    def judge(self, *scores: str, start: int = 0) -> tuple[list[AnyArray], AnyArray, AnyArray]:
+        """Scores, labels and statuses of the rows from `start` on."""
+        judged = self.query.judge(self.part[start:], scores)
+        one, status = (judged[name].to_numpy().astype(np.uint8) for name in ("one", "status"))
+        return [_as_floats(judged[name]) for name in scores], one, status
+
+    @cached_property
+    def segments(self) -> tuple[list[Segment], AnyArray]:
+        """The segments in the batch, and each row's place among them."""
+        columns = self.query.columns
+        keys, codes = _find_segments(self.part, len(columns.by))
+        values = [
+            _normalize(list(column), columns.windows.get(name))
+            for name, column in zip(columns.by, zip(*keys, strict=True), strict=True)
+        ]
+        return list(zip(*values, strict=True)), codes
+
+    @cached_property
+    def order(self) -> tuple[Ints, Ints]:
+        """All rows by their segments, and where each segment ends."""
+        return _sort_codes(self.segments[1], len(self.segments[0]))
+
+
+class _Model:
+    """What is kept of one model's rows: a spool, or one for each segment; and the pairs with its baseline."""
+
+    def __init__(self, query: Query, index: int, bits: int | None) -> None:
+        self.query, self.bits = query.of_model(index), bits
+        self.score, self.base = f"score{index}", f"base{index}"
+        memory = max(query.columns.limits.memory // len(query.columns.scores), LEAST_MEMORY)
+        self.whole = None if query.columns.by else Spool(memory, bits)
+        self.spools: dict[Segment, Spool] = {}
+        self.pairs = PairSpool() if query.baselines else None
+        self.counts, self.pair_counts = np.zeros(KINDS, dtype=np.int64), np.zeros(KINDS, dtype=np.int64)
+
+    def add(self, batch: _Batch) -> None:
+        """Take a batch in."""
+        if self.whole is not None:
+            self._add_rows(batch, self.whole)
+        else:
+            self._add_segments(batch)
+        if self.pairs is not None:
+            self._add_pairs(batch, self.pairs)
+
+    def _add_rows(self, batch: _Batch, spool: Spool) -> None:
+        taken = 0
+        if batch.is_plain(self.score):
+            taken = spool.take(batch.score(self.score), batch.label)
+            self.counts[0] += taken
+        if taken < len(batch.part):
+            (score,), one, status = batch.judge(self.score, start=taken)
+            self.counts += np.bincount(status, minlength=KINDS)
+            usable = status == 0
+            spool.take(score[usable], one[usable])
+
+    def _add_segments(self, batch: _Batch) -> None:
+        (segments, codes), keys = batch.segments, None
+        if batch.is_plain(self.score):
+            keys = pack_rows(batch.score(self.score), batch.label)
+        if keys is not None:
+            self.counts[0] += len(keys)
+            order, ends = batch.order
+        else:
+            (score,), one, status = batch.judge(self.score)
+            self.counts += np.bincount(status, minlength=KINDS)
+            usable = status == 0
+            keys = pack_rows(score[usable], one[usable])
+            assert keys is not None, "rows of status 0 can be used"
+            order, ends = _sort_codes(codes[usable], len(segments))
+        keys = keys[order]
+        for segment, begin, end in zip(segments, [0, *ends[:-1]], ends, strict=True):
+            if begin < end:
+                self.spools.setdefault(segment, Spool(IN_MEMORY, self.bits, count=False)).add(keys[begin:end])
+
+    def _add_pairs(self, batch: _Batch, pairs: PairSpool) -> None:
+        names = self.score, self.base
+        if batch.is_plain(*names):
+            scores = [batch.score(name) for name in names]
+            if all(all(pack_keys(score, batch.label)[1:]) for score in scores):
+                self.pair_counts[0] += len(batch.part)
+                pairs.add(scores[0], scores[1], batch.label)
+                return
+        scores, one, status = batch.judge(*names)
+        self.pair_counts += np.bincount(status, minlength=KINDS)
+        usable = status == 0
+        pairs.add(scores[0][usable], scores[1][usable], one[usable])
+
+    def finish(self) -> Tallies:
+        """The tallies; what was kept is used up."""
+        query, (name,) = self.query, self.query.columns.scores
+        dropped = query.check_counts(self.counts, [name])
+        parts: dict[Segment, Part] = {}
+        if self.whole is not None:
+            parts[()] = self.whole.finish().simplify()
+        for segment in list(self.spools):
+            data = self.spools.pop(segment).finish()
+            parts[segment] = data.tally if isinstance(data, SortedRows) else data.simplify()
+        query.check_label(sum(part.positives for part in parts.values()))
+        pairs = None
+        if self.pairs is not None:
+            query.check_counts(self.pair_counts, _name_pair(query))
+            pairs = replace(self.pairs.finish(), names=_name_pair(query))
+        return _make_tallies(query.columns, parts, dropped, pairs)
+
+
+def _name_pair(query: Query) -> tuple[str, str]:
+    """The columns of a model and of its baseline; one that was joined has the model's name."""
+    (name,), (other,) = query.columns.scores, query.baselines
+    return name, "baseline" if query.matched else other
+
+
+def _make_tallies(
+    columns: Columns, parts: Mapping[Segment, Part], dropped: Mapping[str, int], pairs: Pairs | None
+) -> Tallies:
+    """Tallies of what was read; parts of which some are cells and others are not become cells of one grid."""
+    grid = columns.limits.grid
+    bits = grid if isinstance(grid, int) else coarsest([bits_of(part) for part in parts.values()])
+    positive = None if columns.pos_label is None else str(columns.pos_label)
+    alike = {key: as_grid(part, bits) for key, part in parts.items()}
+    windows = dict(columns.windows)
+    return Tallies(columns.label, columns.scores[0], alike, columns.by, windows, bits, positive, dropped, pairs)
+
+
+def _group(query: Query, bits: int | None) -> Tallies:
+    """The tallies of one model, grouped in the engine; by score there, where that is here and many are tied."""
+    (name,) = query.columns.scores
+    cells = bits is not None and not query.here
+    with query.explain_errors(), Clock("grouping"):
+        lines = query.group_cells(bits) if cells and bits is not None else query.group()
+    dropped = query.check_counts(np.bincount(lines["status"], weights=lines["n"], minlength=KINDS), [name])
+    kept = np.flatnonzero(lines["status"] == 0)
+    query.check_label(int(lines["pos"][kept].sum()))
+    parts: dict[Segment, Part] = {}
+    for segment, rows in _split_lines(query.columns, lines, kept):
+        if cells and bits is not None:
+            names = ("key", "n", "pos", "score_sum", "low", "high")
+            found: Tally | GridTally = GridTally.merge(bits, tuple(lines[name][rows] for name in names))
+        else:
+            tally = _merge_lines(lines, rows)
+            found = tally if bits is None else GridTally.of(tally, bits)
+        parts[segment] = found.simplify()
+    return _make_tallies(query.columns, parts, dropped, _group_pairs(query) if query.baselines else None)
+
+
+def _split_lines(columns: Columns, lines: Mapping[str, Any], kept: Ints) -> Iterator[tuple[Segment, Ints]]:
+    """The kept lines of each segment."""
+    segments: dict[Segment, int] = {}
+    code = np.zeros(len(kept), dtype=np.int64)
+    if columns.by:
+        values = [_normalize(lines[f"by{i}"], columns.windows.get(name)) for i, name in enumerate(columns.by)]
+        keys = zip(*values, strict=True)
+        code = np.array([segments.setdefault(key, len(segments)) for key in keys], dtype=np.int64)[kept]
+    else:
+        segments[()] = 0
+    order = np.argsort(code, kind="stable")
+    ends = np.searchsorted(code[order], np.arange(len(segments) + 1))
+    for segment, place in segments.items():
+        rows = kept[order[ends[place] : ends[place + 1]]]
+        if len(rows):
+            yield segment, rows
+
+
+def _merge_lines(lines: Mapping[str, Any], rows: Ints) -> Tally:
+    # -0.0 and 0.0 are one score, though engines may keep them apart
+    return merge(lines["score0"][rows].astype(np.float64) + 0.0, lines["n"][rows], lines["pos"][rows])
+
+
+def _group_pairs(query: Query) -> Pairs:
+    """Rows grouped in the engine by the scores of a model and of its baseline."""
+    with query.explain_errors(), Clock("grouping"):
+        lines = query.group(pairs=True)
+    counts = np.bincount(lines["status"], weights=lines["n"], minlength=KINDS)
+    query.check_counts(counts, _name_pair(query))
+    kept = lines["status"] == 0
+    first, second = (lines[name][kept].astype(np.float64) for name in ("score0", "base0"))
+    return replace(Pairs.merge(first, second, lines["n"][kept], lines["pos"][kept]), names=_name_pair(query))
+
+
+def _sort_codes(codes: AnyArray, size: int) -> tuple[Ints, Ints]:
+    """Rows in the order of their codes, and where each code ends."""
+    return np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes, minlength=size))
+
+
+def _find_segments(part: Any, columns: int) -> tuple[list[Segment], AnyArray]:
+    """The segments in a batch, and each row's place among them."""
+    codes, values = np.zeros(len(part), dtype=np.int64), []
+    for i in range(columns):
+        found, code = _encode(part[f"by{i}"])
+        codes = codes * len(found) + code
+        values.append(found)
+    size = int(np.prod([len(found) for found in values]))
+    if size > max(4 * len(part), RADIX):
+        present, codes = np.unique(codes, return_inverse=True)
+    else:
+        present = np.flatnonzero(np.bincount(codes, minlength=size))
+        place = np.zeros(size, dtype=np.int64)
+        place[present] = np.arange(len(present))
+        codes = place[codes]
+    keys = []
+    for code in present.tolist():
+        key: list[Any] = []
+        for found in reversed(values):
+            code, at = divmod(code, len(found))  # noqa: PLW2901
+            key.append(found[at])
+        keys.append(tuple(reversed(key)))
+    return keys, codes.astype(np.uint16 if len(present) <= RADIX else np.int64)
+
+
+def _as_floats(series: Any) -> AnyArray:
+    pl = language(series)
+    if series.dtype not in (pl.Float32, pl.Float64):
+        series = series.cast(pl.Float64)
+    array = series.to_numpy()
+    return np.asarray(array if array.dtype.kind == "f" else array.astype(np.float64))
+
+
+def _encode(series: Any) -> tuple[list[Any], Ints]:
+    """The distinct values of a column, and each row's place among them; the last is None where values are missing."""
+    pl, engine = language(series), engine_of(series)
+    if engine in ("pandas", "modin", "cudf"):
+        code, distinct = native(series).factorize()
+        values, code = list(distinct), np.asarray(code, dtype=np.int64)
+    elif engine == "pyarrow":
+        encoded = native(series).combine_chunks().dictionary_encode()
+        values, code = encoded.dictionary.to_pylist(), encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
+    elif series.dtype in (pl.String, pl.Categorical, pl.Enum):
+        words = series.cast(pl.String)
+        values = words.drop_nulls().unique().to_list()
+        physical = native(words.cast(pl.Enum(values))).to_physical()
+        code = physical.cast(int).fill_null(-1).to_numpy()
+    else:
+        values = series.drop_nulls().unique().sort().to_list()
+        code = native(series).rank("dense").cast(int).fill_null(0).to_numpy() - 1
+    missing = code < 0
+    if missing.any():
+        code = np.where(missing, len(values), code)
+        values = [*values, None]
+    return values, code
+
+
+def _normalize(values: list[Any], every: str | None) -> list[Any]:
+    """Segment values with one kind of nothing, where pandas has several, and windows as dates or times."""
+    plain = {value: None if _is_absent(value) else value for value in set(values)}
+    if every is not None:
+        plain = {value: known and _start_window(known, every) for value, known in plain.items()}
+    return [plain[value] for value in values]
+
+
+def _is_absent(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA, which answers no comparison."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
+
+
+def _start_window(value: Any, every: str) -> date:
+    """Where a window begins, of whatever type an engine's times are; days and longer ones are dates."""
+    if isinstance(value, int):  # microseconds, as some engines' times come out of NumPy
+        value = datetime(1970, 1, 1) + timedelta(microseconds=value)
+    return window_start(datetime(*value.timetuple()[:6]), every)
