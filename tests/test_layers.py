@@ -14,7 +14,7 @@ import truecal
 
 ROOT = Path(truecal.__file__).parent
 LAYERS = [
-    *("_kernel", "_errors", "_progress", "_terminal", "_writing"),
+    *("_kernel", "_errors", "_progress", "_text", "_atomic"),
     *("observations", "metrics", "inference", "results", "reading", "analysis", "gate", "plot", "reporting"),
     *("sklearn", "demo", "cli", "__init__", "__main__"),
 ]
@@ -25,6 +25,7 @@ HOMES = {
     "polars": {"observations", "reading", "cli"},
     "matplotlib": {"plot", "cli", "demo"},
     "plotly": {"plot", "reporting"},
+    "shtab": {"cli"},
 }
 LOADERS = ("import_module", "need_matplotlib", "need_plotly")
 # the package itself: its version, and the pictures of a notebook, which results hand on without knowing them

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
+from truecal._atomic import write_text
 from truecal._errors import option
-from truecal._writing import write_text
 from truecal.metrics import Quantile, Uniform, format_name
 from truecal.plot import (
     Limits,
