@@ -13,7 +13,7 @@ from termios import TIOCSWINSZ
 
 import numpy as np
 
-from truecal._terminal import measure
+from truecal._text import measure
 
 TRUECAL = [sys.executable, "-m", "truecal"]
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")

@@ -14,7 +14,7 @@ import truecal
 
 ROOT = Path(truecal.__file__).parent
 LAYERS = [
-    *("_kernel", "_errors", "_progress", "_terminal", "_writing"),
+    *("_kernel", "_errors", "_progress", "_text", "_atomic"),
     *("observations", "metrics", "inference", "results", "reading", "analysis", "gate", "plot", "reporting"),
     *("sklearn", "demo", "cli", "__init__", "__main__"),
 ]
@@ -26,6 +26,7 @@ HOMES = {
     "matplotlib": {"plot"},
     "plotly": {"plot"},
     "sklearn": {"sklearn"},
+    "shtab": {"cli"},
 }
 LOADERS = ("import_module", "_load")
 # the package itself: its version, and the pictures of a notebook, which results hand on without knowing them

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from difflib import get_close_matches
 
 _SPELLING: ContextVar[Mapping[str, str] | None] = ContextVar("truecal_spelling", default=None)
 
@@ -32,7 +31,15 @@ def speak(spelling: Mapping[str, str]) -> None:
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """A hint where a word is close to a known one, else nothing."""
+    """A hint where a word is close to a known one, else nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("lable", ["label", "score"])
+    "\\n\\nHint: did you mean 'label'?"
+    """
+    from difflib import get_close_matches
+
     words = list(known)
     near = get_close_matches(str(word), words, n=1) or [w for w in words if w.lower() == str(word).lower()]
     return f"\n\nHint: did you mean {near[0]!r}?" if near else ""

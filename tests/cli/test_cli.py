@@ -13,9 +13,8 @@ from command import environment, predictions, run, write_csv
 
 import truecal
 from truecal import demo
-from truecal.cli import _arguments as arguments
 from truecal.cli import _options as options
-from truecal.reading import _paths as files
+from truecal.reading import _paths as paths
 from truecal.reading import _query as query
 from truecal.results import Result
 
@@ -57,7 +56,7 @@ def test_score_prints_values_beside_chance_with_units(data, expected):
     assert "a probability; 0 is best, 1 worst" in done.stdout
     assert "small means worse than chance" in done.stdout
     too_low, too_high = expected.direction("tce")
-    assert f"{too_low:.2f} % are too low, {too_high:.2f} % too high" in done.stdout
+    assert f"{100 * too_low:.2f} % are too low, {100 * too_high:.2f} % too high" in done.stdout
     assert f"3,000 predictions, {100 * expected.prevalence:.3g} % positive" in done.stdout
 
 
@@ -66,10 +65,9 @@ def test_score_as_json_reads_back_to_an_equal_result(data, expected):
 
 
 def test_several_models_have_a_key_each(data, expected):
-    raw = json.loads(run("score", data, "-y", "y", "-p", "p,more", "--json").stdout)
-    assert raw["truecal_models"] == 1
-    assert list(raw["models"]) == ["p", "more"]
-    assert Result.from_json(json.dumps(raw["models"]["p"])) == expected
+    models = truecal.results.from_json(run("score", data, "-y", "y", "-p", "p,more", "--json").stdout)
+    assert list(models) == ["p", "more"]
+    assert models["p"] == expected
 
 
 def test_score_as_csv_has_a_row_for_each_metric_and_model(data, expected):
@@ -95,9 +93,7 @@ def test_options_reach_the_library(data):
     options_ = dict(metrics=["tce_q", "mce"], significance=0.01, above=0.2, random_state=0)
     assert result == truecal.evaluate(truecal.read(data, **COLUMNS), **options_)
     assert run("score", data, "--top", "100", "--json").stdout.count('"the top 100 of 3,000 predictions"') == 1
-    assert len(Result.from_json(run("score", data, "--metrics", "all", "--json").stdout).values) == len(
-        arguments.METRICS
-    )
+    assert len(Result.from_json(run("score", data, "--metrics", "all", "--json").stdout).values) == len(options.METRICS)
 
 
 def test_saved_results_are_printed_drawn_and_reported_again(data, folder):
@@ -126,7 +122,7 @@ def test_files_come_from_standard_input_globs_folders_and_packed(data, folder, e
     ):
         done = run("score", *words, "--json", "--reference", "0", stdin=stdin)
         assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["metrics"]["tce"]["value"] == expected["tce"]
+        assert Result.from_json(done.stdout)["tce"] == expected["tce"]
     assert run("score", "-", stdin=data.read_text()).stdout.startswith("standard input: 3,000 predictions")
 
 
@@ -138,10 +134,9 @@ def test_options_and_files_stand_in_any_order(data):
 def test_compare_gives_the_librarys_difference(data):
     words = ["compare", data, "-y", "y", "-p", "p,more", "--replicates", "200"]
     found = truecal.compare(truecal.read(data, **COLUMNS, baseline="more"), replicates=200, random_state=0)["tce"]
-    raw = json.loads(run(*words, "--json").stdout)
-    assert raw["models"] == ["p", "more"]
-    assert raw["metrics"]["tce"]["low"] == found.low
-    assert raw["metrics"]["tce"]["difference"] == found.difference
+    table = truecal.results.Comparison.from_json(run(*words, "--json").stdout)
+    assert table.models == ("p", "more")
+    assert table["tce"] == found
     text = run(*words).stdout
     assert f"{found.difference:.2f} %" in text
     assert f"{found.low:.2f} to {found.high:.2f} %" in text
@@ -153,11 +148,9 @@ def test_compare_gives_the_librarys_difference(data):
 def test_segments_are_the_librarys_worst_first(data):
     table = truecal.segments(truecal.read(data, **COLUMNS, by=["country", "kind"]), random_state=0)
     words = ["segments", data, "--by", "country,kind", "-y", "y", "-p", "p"]
-    raw = json.loads(run(*words, "--json").stdout)
-    assert raw["by"] == ["country", "kind"]
-    assert raw["unit"] == "percent"
-    assert [entry["value"] for entry in raw["segments"]] == table.value.tolist()
-    assert raw["segments"][0]["segment"] == {"country": "de", "kind": "card"}
+    assert truecal.results.GroupTable.from_json(run(*words, "--json").stdout) == table
+    assert table.by == ("country", "kind")
+    assert table.segment[0] == ("de", "card")
     rows = rows_of(run(*words, "--csv").stdout)
     assert [(row["country"], row["kind"]) for row in rows] == list(table.segment)
     text = run(*words, "--worst", "2").stdout
@@ -175,7 +168,7 @@ def test_segments_too_small_to_be_refuted_are_named(folder):
     table = truecal.segments(truecal.read(data, **COLUMNS, by="country"), random_state=0)
     assert [name for name, small in zip(table.names, table.too_small, strict=True) if small] == ["country=xx"]
     text = run("segments", data, "--by", "country").stdout
-    assert "Too small to be refuted, whatever they hold: country=xx." in text
+    assert "Too small to tell, whatever they hold: country=xx." in text
 
 
 def test_too_few_draws_for_many_segments_are_said(folder):
@@ -210,7 +203,8 @@ def test_plan_gives_the_librarys_numbers(data):
 
 def test_report_and_plots_are_written(data, folder):
     done = run("report", data, "--by", "country", "--json", cwd=folder)
-    assert json.loads(done.stdout) == {"truecal_files": 1, "files": ["report.html"]}
+    raw = json.loads(done.stdout)
+    assert (raw["truecal"]["type"], raw["files"]) == ("files", ["report.html"])
     assert "country=de" in (folder / "report.html").read_text()
     magic = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     places = {
@@ -233,10 +227,10 @@ def test_check_exits_with_the_verdict(data, folder, expected):
     passed = run("check", data, "--max-value", 100)
     assert (passed.returncode, passed.stdout.split()[0]) == (0, "PASS")
     failed = run("check", data, "-p", "more", "--max-value", "5", "--max-value", "ece=0.5", "--json")
-    verdict = json.loads(failed.stdout)
-    assert (failed.returncode, verdict["status"], verdict["exit_code"]) == (1, "fail", 1)
+    decision = truecal.Decision.from_json(failed.stdout)
+    assert (failed.returncode, decision.status, json.loads(failed.stdout)["exit_code"]) == (1, "fail", 1)
     more = truecal.evaluate(truecal.read(data, label="y", score="more"), metrics=METRICS)
-    assert [finding["observed"] for finding in verdict["findings"]] == [more["tce"], more["ece"]]
+    assert list(decision.findings.observed) == [more["tce"], more["ece"]]
     unknown = run("check", data, "--max-value", 100, "--min-rows", 10_000, "--csv")
     assert (unknown.returncode, rows_of(unknown.stdout)[0]["status"]) == (2, "unknown")
 
@@ -289,7 +283,7 @@ def test_every_command_has_help_with_examples_that_parse():
         for example in text.split("truecal ")[1:] if name != "completion" else []:
             first, *words = shlex.split(example.partition(" < ")[0])
             assert first == name
-            command.parser(name).read(words)
+            options.make_parser(name).read(words)
 
 
 def test_the_overview_lists_every_command_and_exit_code():
@@ -305,9 +299,9 @@ def test_the_overview_lists_every_command_and_exit_code():
 def test_what_is_written_out_in_the_options_is_true():
     from truecal.gate import LIMITS
 
-    assert tuple(truecal.metrics.METRICS) == arguments.METRICS
-    assert tuple(files.FORMATS) == arguments.FORMATS
-    assert query.WINDOWS == arguments.EVERY
+    assert tuple(truecal.metrics.METRICS) == options.METRICS
+    assert tuple(paths.FORMATS) == options.FORMATS
+    assert query.WINDOWS == options.EVERY
     assert list(options.LIMITS) == list(LIMITS)
 
 
@@ -335,8 +329,8 @@ def test_a_column_of_keys_is_warned_of_at_once(data):
 
 
 def test_score_and_check_agree_on_as_many_draws(data):
-    raw = json.loads(run("score", data, "-y", "y", "-p", "p", "--reference", "1000", "--json").stdout)
+    result = Result.from_json(run("score", data, "-y", "y", "-p", "p", "--reference", "1000", "--json").stdout)
     done = run("check", data, "-y", "y", "-p", "p", "--max-excess", "50", "--json")
-    (finding,) = json.loads(done.stdout)["findings"]
-    assert finding["observed"] == raw["references"]["tce"]["excess"]
-    assert "tce minus its mean by chance (1,000 draws) is " in finding["reason"]
+    (finding,) = truecal.Decision.from_json(done.stdout).findings
+    assert finding.observed == result.references["tce"].excess
+    assert "tce minus its mean by chance (1,000 draws) is " in finding.reason

@@ -88,11 +88,11 @@ def test_what_cannot_be_guessed_is_listed_with_the_command_to_type(folder):
 
 def test_slips_in_the_command_line_bring_the_right_word_to_mind(data):
     for words, meant in (
-        (["scor", data], "did you mean score?"),
-        (["score", data, "--lable", "y"], "did you mean --label?"),
-        (["score", data, "--format", "cvs"], "did you mean csv?"),
-        (["score", data, "--metrics", "tec"], "did you mean tce?"),
-        (["check", data, "--max-value", "eec=1"], "did you mean ece?"),
+        (["scor", data], "did you mean 'score'?"),
+        (["score", data, "--lable", "y"], "did you mean '--label'?"),
+        (["score", data, "--format", "cvs"], "did you mean 'csv'?"),
+        (["score", data, "--metrics", "tec"], "did you mean 'tce'?"),
+        (["check", data, "--max-value", "eec=1"], "did you mean 'ece'?"),
     ):
         assert meant in refused(*words)
     assert "truecal score --help" in refused("score")
@@ -200,3 +200,71 @@ def test_near_misses_come_with_the_remedy(folder):
     (folder / "days.jsonl").write_text('{"y": 1, "p": 0.5, "day": "2026-01-01"}\n')
     told = refused("drift", folder / "days.jsonl", "--time", "day")
     assert "cast it to a date or a time first; or with --every none its values, as they are, are the windows." in told
+
+
+def write_data(path, columns):
+    """The same columns as CSV or as Parquet."""
+    if path.suffix == ".csv":
+        return write_csv(path, columns)
+    try:
+        import polars as pl
+    except ImportError:
+        missing("polars is not installed")
+    pl.DataFrame(columns).write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("name", ["rate", "power", "over", "label", "score", "top", "by", "significance"])
+def test_columns_called_like_parameters_keep_their_names(folder, name, suffix):
+    words = write_data(folder / f"words_{name}.{suffix}", {"y": [0, 1, 0], name: ["low", "high", "low"]})
+    told = refused("score", words, "-y", "y", "-p", name)
+    assert f"`{name}` must hold numbers" in told
+    wide = write_data(folder / f"wide_{name}.{suffix}", {"y": [0, 1, 0], name: [0.5, 0.25, 7.5]})
+    assert f"`{name}` is outside [0, 1] in 1" in refused("score", wide, "-y", "y", "-p", name)
+    null = write_data(folder / f"null_{name}.{suffix}", {"y": [0, 1, 0], name: [0.5, 0.25, None]})
+    null.write_text(null.read_text().replace("None", "")) if suffix == "csv" else None
+    told = refused("score", null, "-y", "y", "-p", name)
+    assert f"`{name}` is null in 1" in told
+    assert "Hint: --drop-missing leaves rows out" in told
+    missed = write_data(folder / f"missed_{name}.{suffix}", {"y": [0, 1, 0], name: [0.5, 0.25, 0.125]})
+    told = refused("score", missed, "-y", "z", "-p", name)
+    assert f"--label must be one of the columns 'y', '{name}'; it is 'z'." in told
+
+
+def test_a_value_that_may_be_given_once_is_not_given_twice(folder, data):
+    for words, told in (
+        (["check", data, "--rules", "a.toml", "--rules", "b.toml"], "--rules may be given once; it is 'a.toml' and"),
+        (
+            [
+                "check",
+                data,
+                "--max-value",
+                "9",
+                "--by",
+                "country",
+                "--segment",
+                "country=it",
+                "--segment",
+                "country=de",
+            ],
+            "--segment may be given once; it is 'country=it' and 'country=de'",
+        ),
+        (["score", data, "-y", "y", "--label", "p"], "--label may be given once; it is 'y' and 'p'"),
+        (["score", data, "--seed", "1", "--seed", "1"], "--seed may be given once; it is 1 and 1"),
+        (["score", data, "-o", "a.json", "-o", "b.json"], "--output may be given once"),
+        (["segments", data, "--by", "country,country"], "--by must name each once; it names 'country' twice"),
+        (["score", data, "-y", "y", "-p", "p", "-p", "p"], "--score must name each once; it names 'p' twice"),
+        (["score", data, "--metrics", "tce,tce"], "--metrics must name each once; it names 'tce' twice"),
+    ):
+        assert told in refused(*words)
+    done = run("score", data, "-y", "y", "-p", "p", "--json", "--json", "--reference", "0")
+    assert done.returncode == 0  # a switch that is on stays on
+
+
+def test_a_wrong_limit_is_told_by_its_option(data):
+    told = refused("check", data, "--max-value", "-3")
+    assert "--max-value: The limit of the value of 'tce' must lie in [0, 100]; it is -3.0." in told
+    told = refused("check", data, "--max-value", "9", "--max-worse", "ece=0.5")
+    assert "--max-worse: `metric` must be test-based" in told
+    assert "--max-value: it must be LIMIT or METRIC=LIMIT" in refused("check", data, "--max-value", "much")

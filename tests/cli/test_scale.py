@@ -1,4 +1,4 @@
-"""Summaries, drift and grids from the command line, against the functions of the library that they come from."""
+"""Tallies, drift and grids from the command line, against the functions of the library that they come from."""
 
 import csv
 import datetime
@@ -7,13 +7,14 @@ import json
 import os
 import signal
 import subprocess
+import sys
 
 import numpy as np
 import pytest
 from command import TRUECAL, environment, run, write_csv
 
 import truecal
-from truecal.cli._parsing import size
+from truecal.cli._options import size
 
 COLUMNS = {"label": "y", "score": "p"}
 DAYS = 6
@@ -50,7 +51,7 @@ def data(folder):
 
 @pytest.fixture(scope="module")
 def days(folder, data):
-    """A summary for each day, in a folder."""
+    """The tallies of each day, in a folder."""
     found = folder / "days"
     found.mkdir()
     columns = a_stream()
@@ -73,7 +74,7 @@ def rows_of(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def test_tally_writes_the_librarys_summary(data, folder):
+def test_tally_writes_the_librarys_tallies(data, folder):
     place = folder / "all.parquet"
     done = run("tally", data, "--by", "country", "--time", "at", "--every", "1w", "-o", place)
     assert done.returncode == 0
@@ -82,7 +83,7 @@ def test_tally_writes_the_librarys_summary(data, folder):
     assert truecal.Tallies.load(place) == expected
     assert f"{place} holds p for y by country, at (1w), exact: 9,000 predictions" in done.stderr
     gridded = run("tally", data, "--grid", "8", "-o", place, "--json")
-    assert json.loads(gridded.stdout) == {"truecal_files": 1, "files": [str(place)]}
+    assert json.loads(gridded.stdout)["files"] == [str(place)]
     assert truecal.Tallies.load(place) == truecal.read(data, **COLUMNS, limits=truecal.reading.Limits(grid=8))
     assert "in cells of 8 bits" in gridded.stderr
 
@@ -110,14 +111,14 @@ def test_a_sum_that_would_be_its_own_part_is_refused(days, folder):
     assert "required: -o/--output" in refused("merge", days)
 
 
-def test_every_command_takes_summaries_in_the_place_of_data(days, data, folder):
-    held = "6 summaries of p for y by country, at (1d), exact: 9,000 predictions"
+def test_every_command_takes_tallies_in_the_place_of_data(days, data, folder):
+    held = "6 files of tallies of p for y by country, at (1d), exact: 9,000 predictions"
     score = run("score", days)
     assert held in score.stderr
     assert "guessed" not in score.stderr
     assert score.stdout.partition("\n")[2] == run("score", data).stdout.partition("\n")[2]
     one = run("score", days / "0.parquet", "--json", "--reference", "0")
-    assert "0.parquet: a summary of p for y" in one.stderr
+    assert "0.parquet: tallies of p for y" in one.stderr
     assert json.loads(one.stdout)["n"] == 1500
     segments = run("segments", days, "--by", "country", "--json")
     assert held in segments.stderr
@@ -139,9 +140,9 @@ def test_every_command_takes_summaries_in_the_place_of_data(days, data, folder):
     assert json.loads(piped.stdout) == json.loads(one.stdout)
 
 
-def test_what_a_summary_does_not_hold_is_refused(days, data):
+def test_what_a_tally_does_not_hold_is_refused(days, data):
     told = refused("compare", days)
-    assert f"Two models are compared on the same rows; '{days}' is a summary, which has none." in told
+    assert f"Two models are compared on the same rows; '{days}' holds tallies, which have none." in told
     assert "--score must be that of the summary" in refused("score", days, "-p", "q")
     assert "--by must be one of the columns 'country', 'at'; it is 'kind'" in refused("segments", days, "--by", "kind")
     assert "--drop-missing must be left out where a summary is read" in refused("score", days, "--drop-missing")
@@ -152,7 +153,7 @@ def test_what_a_summary_does_not_hold_is_refused(days, data):
     assert "--baseline must be a `Result`, or a file of one" in told
 
 
-def test_damaged_and_foreign_summaries_are_named(days, data, folder):
+def test_damaged_and_foreign_tallies_are_named(days, data, folder):
     broken = folder / "broken.parquet"
     content = bytearray((days / "0.parquet").read_bytes())
     content[200] ^= 1
@@ -165,9 +166,7 @@ def test_damaged_and_foreign_summaries_are_named(days, data, folder):
 
 
 def expected_drift(data, **options):
-    read = {name: options.pop(name) for name in ("every", "on_null") if name in options}
-    tallies = truecal.read(data, **COLUMNS, time="at", **read)
-    return truecal.drift(tallies, random_state=0, threads=2, **options)
+    return truecal.drift(truecal.read(data, **COLUMNS, time="at"), random_state=0, threads=2, **options)
 
 
 def test_drift_prints_the_librarys_table(data, folder):
@@ -242,7 +241,7 @@ def test_mistakes_about_time_are_told(data, folder):
     assert "must hold dates written as YYYY-MM-DD" in refused("drift", data, "--time", "country")
     assert "--mature-after must be" in refused("drift", data, "--mature-after", "soon")
     assert "--now must be a date" in refused("drift", data, "--mature-after", "1d", "--now", "soon")
-    assert "did you mean 1d?" in refused("drift", data, "--every", "1dd")
+    assert "did you mean '1d'?" in refused("drift", data, "--every", "1dd")
     assert "--reference must be a whole number, 1 or more" in refused("drift", data, "--reference", "0")
     assert "--plot must end in .png" in refused("drift", data, "--plot", "a.gif")
     assert "--score must name one column" in refused("drift", data, "-p", "p,y", "-y", "y")
@@ -283,9 +282,8 @@ def test_a_grid_comes_with_certified_bounds(data):
 def test_a_limit_makes_a_grid_and_says_so(data, folder):
     done = run("score", data, "--limit", "1000", "--json", "--reference", "0")
     assert "rows are more than --limit 1000: scores are grouped into cells of 13 bits" in done.stderr
-    exact = truecal.evaluate(
-        truecal.read(data, **COLUMNS, limits=truecal.reading.Limits(grid=13)), metrics=["tce", "ece", "ace"]
-    )
+    tallies = truecal.read(data, **COLUMNS, limits=truecal.reading.Limits(grid=13))
+    exact = truecal.evaluate(tallies, metrics=["tce", "ece", "ace"])
     assert truecal.Result.from_json(done.stdout) == exact
     assert "cells" not in run("score", data, "--limit", "100000", "--reference", "0").stderr
     packed = folder / "preds.csv.gz"
@@ -342,7 +340,7 @@ def test_the_baseline_among_the_scores_is_not_judged(data, folder):
     more = write_csv(folder / "more.csv", columns | {"old": [p / 2 for p in columns["p"]]})
     done = run("check", more, "-y", "y", "-p", "p,old", "--baseline", "old", "--max-value", "100", "--json")
     assert "note: old is the baseline, and is not judged" in done.stderr
-    assert [finding["model"] for finding in json.loads(done.stdout)["findings"]] == ["p"]
+    assert truecal.Decision.from_json(done.stdout).findings.model == ("p",)
 
 
 def test_an_interrupted_tally_leaves_the_old_file(folder):
@@ -360,3 +358,37 @@ def test_an_interrupted_tally_leaves_the_old_file(folder):
         assert process.wait(10) == 130
     assert place.read_text() == "old"
     assert sorted(os.listdir(folder)) == before
+
+
+def test_each_file_is_scanned_once(data, folder):
+    """Two models, segments, windows and a baseline in one pass: the columns are looked at, then read once."""
+    columns = a_stream(300)
+    more = write_csv(folder / "three.csv", columns | {"old": [p / 2 for p in columns["p"]], "new": columns["p"]})
+    code = (
+        "import sys\nimport truecal.reading._read as module\nfrom truecal.cli import main\n"
+        "calls, inner = [], module._read_query\n"
+        "module._read_query = lambda query: calls.append(query) or inner(query)\n"
+        "code = main(sys.argv[1:])\nprint(len(calls), code)"
+    )
+    for words in (
+        ["score", more, "-p", "p,new"],
+        ["report", more, "-p", "p,new", "--by", "country", "--time", "at", "-o", folder / "once.html"],
+        ["compare", more, "-p", "p,new", "--replicates", "20"],
+        [
+            "check",
+            more,
+            "-p",
+            "p,new",
+            "--baseline",
+            "old",
+            "--max-worse",
+            "99",
+            "--max-value",
+            "100",
+            "--by",
+            "country",
+        ],
+    ):
+        command = [sys.executable, "-c", code, *map(str, words), "--seed", "1"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
+        assert done.stdout.splitlines()[-1] == "1 0", done.stderr

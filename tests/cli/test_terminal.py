@@ -27,9 +27,8 @@ def data(folder):
 
 
 def test_60_columns_are_enough(data):
-    result = truecal.evaluate(
-        truecal.read(data, label="y", score="p"), metrics=["tce", "ece", "ace"], reference=199, random_state=0
-    )
+    tallies = truecal.read(data, label="y", score="p")
+    result = truecal.evaluate(tallies, metrics=["tce", "ece", "ace"], reference=199, random_state=0)
     for words in (
         ["score", data, "--bins"],
         ["score", data, "-p", "p,more", "--metrics", "all", "--intervals", "50"],
@@ -47,15 +46,15 @@ def test_60_columns_are_enough(data):
             chance = result.references["tce"]
             for number in (result.format("tce"), f"{chance.mean:.2f} %", f"{chance.low:.2f} to {chance.high:.2f} %"):
                 assert number in text
-            assert "left out for want of room" in text
+            assert "columns that do not fit" in text
 
 
 def test_more_room_shows_more(data):
     narrow, wide = (OnTerminal("score", data, width=width).finish()[1] for width in (60, 140))
-    assert "chance, 5 to 95 %" not in narrow.split("left out")[0]
+    assert "chance, 5 to 95 %" not in narrow.split("do not fit")[0]
     assert "chance, 5 to 95 %" in wide
-    assert "left out" not in wide
-    assert run("score", data, COLUMNS="60").stdout.count("left out for want of room") == 1
+    assert "do not fit" not in wide
+    assert run("score", data, COLUMNS="60").stdout.count("columns that do not fit") == 1
 
 
 def test_20_columns_break_nothing(data):

@@ -1,81 +1,109 @@
-"""Answers as text for people: every number with its unit, and with what is good."""
+"""Answers: text for people, every number with its unit and with what is good; JSON and CSV for programs."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from truecal._terminal import Column, Terminal, printable
-from truecal.cli._records import metric_records
+from truecal._text import Column, Terminal, plural, printable
 from truecal.inference import Plan
 from truecal.metrics import METRICS, Metric
-from truecal.results import Comparison, GroupTable, Result
+from truecal.results import (
+    BOTH,
+    CALIBRATION,
+    INCOMPLETE,
+    PREVALENCE,
+    TOO_SMALL,
+    Comparison,
+    DriftTable,
+    GroupTable,
+    Result,
+    envelope,
+    format_share,
+    from_json,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from truecal.gate import Decision
 
+Record = dict[str, Any]
 MARKS = {"pass": "green", "fail": "red", "unknown": "yellow"}
-ADJUSTED = {"holm": "; Holm's for all segments", "bh": "; Benjamini and Hochberg's for all segments", "none": ""}
+WINDOW_STYLES = {BOTH: "red", CALIBRATION: "red", PREVALENCE: "yellow", INCOMPLETE: "dim", TOO_SMALL: "dim"}
+ADJUSTED = {"holm": "; Holm's for all {}", "bh": "; Benjamini and Hochberg's for all {}", None: ""}
 CERTIFIED = "where the value of these bins surely lies, whatever the exact scores in their cells are"
 P_VALUE = "how often a perfect model would look as bad; small means worse than chance"
+WINDOW_P_VALUE = "how often a perfect model would look as bad, by the metric or by the number of positives"
 
 
-def tell_results(results: Mapping[str, Result], source: str, terminal: Terminal, *, bins: bool = False) -> str:
+# ---- results -------------------------------------------------------------------------------------------------------
+
+
+def format_results(results: Mapping[str, Result], source: str, terminal: Terminal, *, bins: bool = False) -> str:
     """The metrics of one or more models beside what chance would give."""
     many = len(results) > 1
     first = next(iter(results.values()))
-    records = metric_records(results)
-    metrics = [results[record["model"]].metrics[record["metric"]] for record in records]
-
-    def column(key: str) -> list[str]:
-        pairs = zip(records, metrics, strict=True)
-        return ["" if record[key] is None else metric.format(record[key]) for record, metric in pairs]
-
-    def spans(low: str, high: str) -> list[str]:
-        return [format_span(a, b) for a, b in zip(column(low), column(high), strict=True)]
-
-    names = [record["metric"] for record in records]
-    again = [i > 0 and names[i - 1] == name for i, name in enumerate(names)]
-    alarms = ["red" if (record["p_value"] or 1) <= first.significance else "" for record in records]
-    confidence = next((span.confidence for span in first.intervals.values()), 0.95)
-    bounded = [record["metric"] in results[record["model"]].bounds for record in records]
-    certified = [span if known else "" for span, known in zip(spans("lowest", "highest"), bounded, strict=True)]
-    p_values = ["" if record["p_value"] is None else f"{record['p_value']:.3g}" for record in records]
-    columns = [
-        Column("metric", ["" if known else name for name, known in zip(names, again, strict=True)], left=True),
-        Column("model", [printable(record["model"]) for record in records] if many else [""] * len(records), left=True),
-        Column("value", column("value"), styles=["bold"] * len(records)),
-        Column("certified", certified, 1),
-        Column(f"{100 * confidence:g} % interval", spans("low", "high"), 2),
-        Column("by chance", column("by_chance"), 1),
-        Column("chance, 5 to 95 %", spans("chance_low", "chance_high"), 4),
-        Column("excess", column("excess"), 3),
-        Column("p-value", p_values, styles=alarms),
-        Column(
-            "bins",
-            ["" if known else bins for bins, known in zip((metric.bins for metric in metrics), again, strict=True)],
-            5,
-            left=True,
-        ),
-    ]
-    parts = [_headline(results, source, terminal), terminal.table(columns)]
+    parts = [_headline(results, source, terminal), terminal.table(_metric_columns(results))]
     parts += [_sentences(results, terminal), terminal.terms(_legend(first))]
     if bins:
         parts += [_bins(model, result, terminal, many=many) for model, result in results.items()]
     return "\n\n".join(part for part in parts if part)
 
 
+def _metric_columns(results: Mapping[str, Result]) -> list[Column]:
+    records = metric_records(results)
+    first = next(iter(results.values()))
+    metrics = [results[record["model"]].metrics[record["metric"]] for record in records]
+
+    def values(key: str) -> list[str]:
+        pairs = zip(records, metrics, strict=True)
+        return ["" if record[key] is None else metric.format(record[key]) for record, metric in pairs]
+
+    def spans(low: str, high: str) -> list[str]:
+        return [format_span(a, b) for a, b in zip(values(low), values(high), strict=True)]
+
+    def once(words: Iterable[str]) -> list[str]:
+        """What belongs to a metric, in the first of its rows."""
+        return ["" if known else word for word, known in zip(words, again, strict=True)]
+
+    names = [record["metric"] for record in records]
+    again = [i > 0 and names[i - 1] == name for i, name in enumerate(names)]
+    confidence = next((span.confidence for span in first.intervals.values()), 0.95)
+    bounded = [record["metric"] in results[record["model"]].bounds for record in records]
+    models = [printable(record["model"]) if len(results) > 1 else "" for record in records]
+    alarms = ["red" if (record["p_value"] or 1) <= first.significance else "" for record in records]
+    p_values = ["" if record["p_value"] is None else f"{record['p_value']:.3g}" for record in records]
+    certified = [span if known else "" for span, known in zip(spans("lowest", "highest"), bounded, strict=True)]
+    return [
+        Column("metric", once(names), left=True),
+        Column("model", models, left=True),
+        Column("value", values("value"), styles=["bold"] * len(records)),
+        Column("certified", certified, 1),
+        Column(f"{100 * confidence:g} % interval", spans("low", "high"), 2),
+        Column("by chance", values("by_chance"), 1),
+        Column("chance, 5 to 95 %", spans("chance_low", "chance_high"), 4),
+        Column("excess", values("excess"), 3),
+        Column("p-value", p_values, styles=alarms),
+        Column("bins", once(metric.bins for metric in metrics), 5, left=True),
+    ]
+
+
 def _headline(results: Mapping[str, Result], source: str, terminal: Terminal) -> str:
     sizes: dict[str, list[str]] = {}
     for model, result in results.items():
         region = f" ({result.region})" if result.region else ""
-        size = f"{format_count(result.n, 'prediction')}{region}, {format_rate(result.prevalence)} positive"
+        size = f"{plural(result.n, 'prediction')}{region}, {format_share(result.prevalence)} positive"
         sizes.setdefault(size, []).append(printable(model))
-    told = "; ".join(f"{', '.join(models)}: {size}" if len(sizes) > 1 else size for size, models in sizes.items())
-    return terminal.paint(terminal.wrap(f"{printable(source)}: {told}"), "bold")
+    text = "; ".join(f"{', '.join(models)}: {size}" if len(sizes) > 1 else size for size, models in sizes.items())
+    return terminal.paint(terminal.wrap(f"{printable(source)}: {text}"), "bold")
 
 
 def _sentences(results: Mapping[str, Result], terminal: Terminal) -> str:
@@ -84,24 +112,20 @@ def _sentences(results: Mapping[str, Result], terminal: Terminal) -> str:
     for model, result in results.items():
         name, metric = next(iter(result.metrics.items()))
         who = f"{printable(model)}: " if len(results) > 1 else ""
-        value, told = result.format(name), ""
+        what, chance, style = f"{name} is {result.format(name)}", "", ""
         if metric.rejection is not None:
-            too_low, too_high = result.direction(name)
-            what = f"{value} of the predictions are refuted"
-            ways = (
-                f" ({100 * too_low:.2f} % are too low, {100 * too_high:.2f} % too high)" if too_low + too_high else ""
-            )
-        else:
-            what, ways = f"{name} is {value}", ""
-        style = ""
+            what = f"{result.format(name)} of the predictions are refuted"
+            too_low, too_high = (100 * share for share in result.direction(name))
+            if too_low + too_high:
+                what += f" ({too_low:.2f} % are too low, {too_high:.2f} % too high)"
         if name in result.references:
-            chance = result.references[name]
-            low, high, mean = map(metric.format, (chance.low, chance.high, chance.mean))
-            if chance.p_value <= result.significance:
-                told, style = f", where a perfect model would have {mean}: worse than chance explains", "red"
+            found = result.references[name]
+            low, high, mean = map(metric.format, (found.low, found.high, found.mean))
+            if found.p_value <= result.significance:
+                chance, style = f", where a perfect model would have {mean}: worse than chance explains", "red"
             else:
-                told = f", and a perfect model would have {format_span(low, high)}: no worse than chance explains"
-        text = terminal.wrap(f"{who}{what}{ways}{told}.", "  ", "  ")
+                chance = f", and a perfect model would have {format_span(low, high)}: no worse than chance explains"
+        text = terminal.wrap(f"{who}{what}{chance}.", "  ", "  ")
         lines += [terminal.paint(line, style) for line in text.splitlines()]
     return "\n".join(lines)
 
@@ -112,7 +136,7 @@ def _legend(result: Result) -> list[tuple[str, str]]:
         terms.append(("certified", CERTIFIED))
     if result.references:
         count = next(iter(result.references.values())).replicates
-        terms.append(("by chance", f"the mean of {count:,} perfect models with these scores"))
+        terms.append(("by chance", f"the mean of {plural(count, 'perfect model')} with these scores"))
         terms.append(("p-value", P_VALUE))
     if result.intervals:
         terms.append(("interval", "where the metric lies on average over data like these"))
@@ -128,126 +152,197 @@ def _meanings(metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
 
 
 def _bins(model: str, result: Result, terminal: Terminal, *, many: bool) -> str:
-    table, rows = result.bins, range(len(result.bins))
-    ends = [f"{table.left[i]:.4g} to {table.right[i]:.4g}" for i in rows]
-    accepted = [f"{table.accepted_low[i]:.4g} to {table.accepted_high[i]:.4g}" if table.n[i] else "" for i in rows]
-
-    def numbers(values: np.ndarray) -> list[str]:
-        return [f"{values[i]:.4g}" if table.n[i] else "" for i in rows]
-
-    shares = [f"{100 * table.refuted[i]:.1f} %" if table.n[i] else "" for i in rows]
+    table, cells = result.bins, result.bins.cells()
+    ends = [f"{left:.4g} to {right:.4g}" for left, right in zip(table.left, table.right, strict=True)]
+    accepted = [span if n else "" for span, n in zip(cells["accepted"], table.n, strict=True)]
     columns = [
         Column("scores", ends, left=True),
-        Column("n", [f"{n:,}" for n in table.n.tolist()], 2),
-        Column("positive", [f"{k:,}" for k in table.k.tolist()], 4),
-        Column("rate", numbers(table.rate)),
-        Column("mean score", numbers(table.mean), 3),
+        Column("n", cells["n"], 2),
+        Column("positive", cells["k"], 4),
+        Column("rate", cells["rate"]),
+        Column("mean score", cells["mean"], 3),
         Column("accepted scores", accepted, 1),
-        Column("refuted", shares, styles=["red" if s and not s.startswith("0.0") else "" for s in shares]),
+        Column("refuted", cells["refuted"], styles=["red" if n else "" for n in table.n_refuted]),
     ]
     title = f"Bins of {next(iter(result.tables))}" + (f", {printable(model)}" if many else "")
     return f"{terminal.paint(title, 'bold')}\n\n{terminal.table(columns)}"
 
 
-def tell_segments(
-    tables: Mapping[str, GroupTable], metric: str, source: str, terminal: Terminal, *, worst: int, adjust: str
-) -> str:
+# ---- segments and windows ------------------------------------------------------------------------------------------
+
+
+def format_segments(tables: Mapping[str, GroupTable], source: str, terminal: Terminal, *, worst: int) -> str:
     """The segments that look worst, those that are too small to be judged, and how many are wrong."""
     parts = []
     for model, table in tables.items():
         about = f" of {printable(model)}" if len(tables) > 1 else ""
-        title = f"{printable(source)}: {format_count(len(table), 'segment')} by {printable(', '.join(table.by))}{about}"
-        size = format_size(int(table.n.sum()), int(table.positives.sum()))
+        title = f"{printable(source)}: {plural(len(table), 'segment')} by {printable(', '.join(table.by))}{about}"
         rows = table.order()[:worst] if worst else table.order()
-        parts.append(terminal.paint(terminal.wrap(f"{title}, {size}"), "bold"))
-        parts.append(_segments(table, metric, rows, terminal, adjust))
+        parts.append(terminal.paint(terminal.wrap(f"{title}, {_format_size(table)}"), "bold"))
+        parts.append(terminal.table(_segment_columns(table, rows.tolist())))
         parts.append(_segment_sentences(table, len(rows), terminal))
     first = next(iter(tables.values()))
     terms = [
-        (metric, first.metric.meaning),
+        (first.metric.name, first.metric.meaning),
         ("certified", CERTIFIED),
         ("by chance", "the mean of perfect models with the segment's scores"),
-        ("p" + " adjusted" * (adjust != "none"), P_VALUE + ADJUSTED[adjust]),
+        (_p_heading(first), P_VALUE + ADJUSTED[first.adjust].format("segments")),
         ("mostly", "whether the refuted predictions are too low or too high"),
         ("could see", "true rates beyond these would have been found in four of five data sets"),
     ]
-    heads = parts[1].splitlines()[0]
-    return "\n\n".join([*parts, terminal.terms([term for term in terms if term[0] in heads])])
+    return "\n\n".join([*parts, _explain(terms, parts[1], terminal)])
 
 
-def _segments(table: GroupTable, metric: str, rows: np.ndarray, terminal: Terminal, adjust: str) -> str:
-    names, small = table.names, table.too_small
+def _segment_columns(table: GroupTable, rows: Sequence[int]) -> list[Column]:
+    cells, small = table.cells(rows=rows), table.too_small
 
-    def values(column: np.ndarray) -> list[str]:
-        return [table.metric.format(column[i]) for i in rows]
-
-    def ways(i: int) -> str:
-        low, high = table.too_low[i], table.too_high[i]
+    def name_way(row: int) -> str:
+        low, high = table.too_low[row], table.too_high[row]
         return "" if low == high else "too low" if low > high else "too high"
 
-    def seen(i: int) -> str:
-        low, high = ("none" if np.isnan(x) else format_rate(x) for x in (table.seen_below[i], table.seen_above[i]))
-        return "too small" if small[i] else f"{low} / {high}"
+    def name_rates(row: int) -> str:
+        rates = (table.seen_below[row], table.seen_above[row])
+        low, high = ("none" if np.isnan(rate) else format_share(rate) for rate in rates)
+        return "too small" if small[row] else f"{low} / {high}"
 
-    def certain(i: int) -> str:
-        low, high = (table.metric.format(ends[i]) for ends in (table.lowest, table.highest))
-        return format_span(low, high) if table.lowest[i] < table.highest[i] else ""
-
-    def p_value(i: int) -> str:
+    def format_p(row: int) -> str:
         # as small as the draws allow; it may be smaller
-        floor = math.isclose(table.p_value[i] * (table.replicates + 1), 1)
-        return f"{'<= ' * floor}{table.p_adjusted[i]:.3g}"
+        floor = math.isclose(table.p_value[row] * (table.replicates + 1), 1)
+        return f"{'<= ' * floor}{table.p_adjusted[row]:.3g}"
 
-    alarms = ["red" if table.alarm[i] else "" for i in rows]
-    columns = [
-        Column("segment", [printable(names[i]) for i in rows], left=True, styles=alarms),
-        Column("n", [f"{table.n[i]:,}" for i in rows], 1),
-        Column("positive", [format_rate(table.prevalence[i]) for i in rows], 5),
-        Column("mean score", [format_rate(table.mean[i]) for i in rows], 6),
-        Column(metric, values(table.value), styles=["bold"] * len(rows)),
-        Column("certified", [certain(i) for i in rows], 2),
-        Column("by chance", values(table.by_chance), 2),
-        Column("excess", values(table.excess), 4),
-        Column("p" if adjust == "none" else "p adjusted", [p_value(i) for i in rows], styles=alarms),
-        Column("mostly", [ways(i) for i in rows], 3, left=True),
-        Column("could see", [seen(i) for i in rows], 7, left=True),
+    alarms = ["red" if table.alarm[row] else "" for row in rows]
+    certified = _spans(cells["lowest"], cells["highest"], (table.lowest < table.highest)[rows])
+    return [
+        Column("segment", cells["segment"], left=True, styles=alarms),
+        Column("n", cells["n"], 1),
+        Column("positive", cells["prevalence"], 5),
+        Column("mean score", cells["mean"], 6),
+        Column(table.metric.name, cells["value"], styles=["bold"] * len(rows)),
+        Column("certified", certified, 2),
+        Column("by chance", cells["by_chance"], 2),
+        Column("excess", cells["excess"], 4),
+        Column(_p_heading(table), [format_p(row) for row in rows], styles=alarms),
+        Column("mostly", [name_way(row) for row in rows], 3, left=True),
+        Column("could see", [name_rates(row) for row in rows], 7, left=True),
     ]
-    return terminal.table(columns)
 
 
-def draws_needed(table: GroupTable) -> int:
+def count_draws_needed(table: GroupTable) -> int:
     """How many perfect models must be drawn for one adjusted p-value to reach the alarm; 0 where there are enough."""
-    needed = math.ceil(len(table) / table.significance) - 1
+    needed = math.ceil(len(table) / table.significance) - 1 if table.adjust else 0
     return needed if needed > table.replicates else 0
 
 
 def _segment_sentences(table: GroupTable, shown: int, terminal: Terminal) -> str:
     wrong = int(table.alarm.sum())
-    told = (
-        f"{wrong:,} of {len(table):,} segments {'is' if wrong == 1 else 'are'}"
-        if wrong
-        else "No segment is shown to be"
-    )
-    few = f", but {table.replicates:,} draws are too few to show any" if draws_needed(table) and not wrong else ""
-    lines = [f"{told} worse than chance explains{few}."]
+    text = "No segment is shown to be"
+    if wrong:
+        text = f"{wrong:,} of {plural(len(table), 'segment')} {'is' if wrong == 1 else 'are'}"
+    few = ""
+    if count_draws_needed(table) and not wrong:
+        few = f", but {plural(table.replicates, 'draw')} are too few to show any"
+    lines = [f"{text} worse than chance explains{few}."]
     if shown < len(table):
         lines.append(f"The {shown:,} worst are shown; --worst 0 shows all.")
     small = [name for name, flag in zip(table.names, table.too_small, strict=True) if flag]
     if small:
         more = f" and {len(small) - 10:,} more" if len(small) > 10 else ""
-        lines.append(f"Too small to be refuted, whatever they hold: {printable('; '.join(small[:10]))}{more}.")
+        lines.append(f"Too small to tell, whatever they hold: {printable('; '.join(small[:10]))}{more}.")
     return "\n".join(terminal.wrap(line, "  ", "  ") for line in lines)
 
 
-def tell_differences(
-    table: Comparison,
-    source: str,
-    terminal: Terminal,
-) -> str:
+def format_drift(table: DriftTable, source: str, terminal: Terminal) -> str:
+    """The windows in order of time, how many are wrong, and how many have another prevalence."""
+    length = "" if table.every is None else f" of {table.every}"
+    title = terminal.wrap(f"{printable(source)}: {plural(len(table), 'window')}{length}, {_format_size(table)}")
+    shown = terminal.table(_window_columns(table))
+    p_value = WINDOW_P_VALUE + ADJUSTED[table.adjust].format("windows")
+    terms = [
+        ("positive", "share of positives"),
+        ("predicted", "mean prediction"),
+        (table.metric.name, table.metric.meaning),
+        ("certified", CERTIFIED),
+        ("by chance", "the mean of perfect models with the window's scores"),
+        ("obs / exp", "positives over what was predicted; 1 is best"),
+        (_p_heading(table), f"{p_value}; up to {table.significance:g} is an alarm"),
+    ]
+    parts = [terminal.paint(title, "bold"), shown, _window_sentences(table, terminal)]
+    return "\n\n".join([*parts, _explain(terms, shown, terminal)])
+
+
+def _window_columns(table: DriftTable) -> list[Column]:
+    cells = table.cells()
+    alarms = ["red" if alarm else "" for alarm in table.alarm]
+    certified = _spans(cells["lowest"], cells["highest"], table.lowest < table.highest)
+    intervals = _spans(cells["low"], cells["high"], table.low <= table.high)
+    return [
+        Column("window", cells["window"], left=True),
+        Column("n", cells["n"], 4),
+        Column("positive", cells["prevalence"], 2),
+        Column("predicted", cells["mean"], 3),
+        Column(table.metric.name, cells["value"], styles=["bold"] * len(table)),
+        Column("certified", certified, 1),
+        Column(f"{100 * table.confidence:g} % interval", intervals, 5),
+        Column("by chance", cells["by_chance"], 1),
+        Column(_p_heading(table), cells["p_adjusted"], styles=alarms),
+        Column("obs / exp", cells["ratio"], 6),
+        Column("verdict", cells["verdict"], left=True, styles=[WINDOW_STYLES.get(w, "") for w in table.verdict]),
+    ]
+
+
+def _window_sentences(table: DriftTable, terminal: Terminal) -> str:
+    said, alarms = table.verdict, int(table.alarm.sum())
+    judged = int(table.mature.sum()) - said.count(TOO_SMALL)
+    words = f"{plural(judged, 'window')}{' that could be judged' * (judged < len(table))}"
+    count = f"{alarms:,}" if alarms else "none"
+    lines = [f"In {count} of {words} the predictions are off beyond what chance explains."]
+    if not judged:
+        lines = ["No window could be judged; longer ones may, such as --every 1w or 1mo."]
+    if PREVALENCE in said:
+        lines.append(
+            f"In {said.count(PREVALENCE):,} the share of positives differs from that of the others, and nothing shows "
+            "that the predictions did not follow."
+        )
+    for word, what in ((INCOMPLETE, "labels that are not complete: no alarm"), (TOO_SMALL, "too few rows to tell")):
+        if word in said:
+            few = said.count(word)
+            lines.append(f"{plural(few, 'window')} {'has' if few == 1 else 'have'} {what}.")
+    return "\n".join(terminal.wrap(line, "  ", "  ") for line in lines)
+
+
+def _format_size(table: GroupTable | DriftTable) -> str:
+    """How many predictions, and how many of them positive."""
+    n, positives = int(table.n.sum()), int(table.positives.sum())
+    return f"{plural(n, 'prediction')}, {format_share(positives / n)} positive"
+
+
+def _p_heading(table: GroupTable | DriftTable) -> str:
+    return "p adjusted" if table.adjust else "p"
+
+
+def _spans(low: Sequence[str], high: Sequence[str], known: Iterable[bool]) -> list[str]:
+    return [format_span(*ends) if there else "" for *ends, there in zip(low, high, known, strict=True)]
+
+
+def _explain(terms: Sequence[tuple[str, str]], table: str, terminal: Terminal) -> str:
+    """What the headings of a table mean, those that it shows."""
+    heads = table.splitlines()[0]
+    return terminal.terms([term for term in terms if term[0] in heads])
+
+
+def format_span(low: str, high: str) -> str:
+    """Two ends, with their unit once."""
+    return f"{low.removesuffix(' %')} to {high}" if low else ""
+
+
+# ---- two models, plans, the gate -----------------------------------------------------------------------------------
+
+
+def format_comparison(table: Comparison, source: str, terminal: Terminal) -> str:
     """Two models on the same rows."""
     a, b = map(printable, table.models)
     cells = table.cells()
-    spans = [format_span(low, high) for low, high in zip(cells["low"], cells["high"], strict=True)]
+    spans = _spans(cells["low"], cells["high"], [True] * len(table))
     columns = [
         Column("metric", cells["metric"], left=True),
         Column(a, cells["first"], 2),
@@ -259,71 +354,167 @@ def tell_differences(
     for name in table.metric:
         found = table[name]
         if found.low <= 0 <= found.high:
-            told = f"{name}: no difference beyond chance; the interval holds 0."
+            text = f"{name}: no difference beyond chance; the interval holds 0."
         else:
             better, worse = (a, b) if found.high < 0 else (b, a)
-            told = f"{name}: {better} is better than {worse}, beyond chance; the interval does not hold 0."
-        lines.append(terminal.wrap(told, "  ", "  "))
-    count = int(table.replicates[0])
+            text = f"{name}: {better} is better than {worse}, beyond chance; the interval does not hold 0."
+        lines.append(terminal.wrap(text, "  ", "  "))
+    count = plural(int(table.replicates[0]), "replicate")
     terms = _meanings(table.metrics)
     terms.append(("difference", f"{a} minus {b}; below 0 means that {a} is better"))
-    terms.append(("interval", f"where the difference lies on average over data like these ({count:,} replicates)"))
+    terms.append(("interval", f"where the difference lies on average over data like these ({count})"))
     title = terminal.paint(terminal.wrap(f"{printable(source)}: {a} and {b} on the same rows"), "bold")
     return "\n\n".join([title, terminal.table(columns), "\n".join(lines), terminal.terms(terms)])
 
 
-def tell_plan(found: Plan, terminal: Terminal) -> str:
+def format_plan(found: Plan, terminal: Terminal) -> str:
     """How much data it takes."""
     title = terminal.wrap(
-        f"To show that predictions of {format_rate(found.predicted)} are wrong where the truth is "
-        f"{format_rate(found.actual)}, in {100 * found.power:g} % of data sets (exact binomial test at "
+        f"To show that predictions of {format_share(found.predicted)} are wrong where the truth is "
+        f"{format_share(found.actual)}, in {100 * found.power:g} % of data sets (exact binomial test at "
         f"{found.significance:g}), it takes"
     )
-    counts = [f"{found.bin_size:,}", f"{found.rows:,}", f"{found.rows_paper:,}"]
+    counts = {
+        f"{found.bin_size:,}": "predictions of about that size, in one bin",
+        f"{found.rows:,}": "rows in all, so that every bin of truecal is that large",
+        f"{found.rows_paper:,}": "rows in all, with the bins of the paper (N / 20)",
+    }
     widest = max(map(len, counts))
-    words = [
-        "predictions of about that size, in one bin",
-        "rows in all, so that every bin of truecal is that large",
-        "rows in all, with the bins of the paper (N / 20)",
-    ]
-    lines = []
-    for count, word in zip(counts, words, strict=True):
-        text = terminal.wrap(word, " " * (widest + 4))
-        lines.append(f"  {terminal.paint(count.rjust(widest), 'bold')}  {text.lstrip()}")
-    return f"{title}\n\n" + "\n".join(lines)
+    return f"{title}\n\n{terminal.terms([(count.rjust(widest), words) for count, words in counts.items()])}"
 
 
-def tell_verdict(verdict: Decision, terminal: Terminal, most: int = 50) -> str:
+def format_decision(decision: Decision, terminal: Terminal, most: int = 50) -> str:
     """The findings of a gate, worst first."""
-    title = f"{terminal.paint(verdict.status.upper(), MARKS[verdict.status])}  {verdict.summary()}"
+    title = f"{terminal.paint(decision.status.upper(), MARKS[decision.status])}  {decision.summary()}"
     lines = []
-    for finding in verdict.worst()[:most]:
+    for finding in decision.worst()[:most]:
         where = printable(finding.model + (f" [{finding.segment}]" if finding.segment is not None else ""))
-        size = "" if finding.n is None else f" ({format_count(finding.n, 'row')})"
+        size = "" if finding.n is None else f" ({plural(finding.n, 'row')})"
         text = terminal.wrap(f"{where}{size}: {printable(finding.reason)}", " " * 11).lstrip()
         lines.append(f"  {terminal.paint(finding.status.ljust(7), MARKS[finding.status])}  {text}")
-    if len(verdict.findings) > most:
-        lines.append(f"  ... and {len(verdict.findings) - most:,} more; --csv and --json have all")
-    names = dict.fromkeys(finding.rule.metric for finding in verdict.findings if finding.rule.metric in METRICS)
+    if len(decision.findings) > most:
+        lines.append(f"  ... and {len(decision.findings) - most:,} more; --csv and --json have all")
+    names = dict.fromkeys(rule.metric for rule in decision.findings.rule if rule.metric in METRICS)
     terms = _meanings({name: METRICS[name] for name in names})
     return "\n".join([title, "", *lines, *(["", terminal.terms(terms)] if terms else [])])
 
 
-def format_span(low: str, high: str) -> str:
-    """Two ends, with their unit once."""
-    return f"{low.removesuffix(' %')} to {high}" if low else ""
+# ---- JSON and CSV --------------------------------------------------------------------------------------------------
 
 
-def format_rate(rate: float) -> str:
-    """A probability in percent, with as many figures as tell it from 100 %."""
-    return f"{100 * rate:.3g} %" if rate < 0.9995 or rate == 1 else f"{100 * rate:.5g} %"
+def named_json(found: Mapping[str, Any]) -> str:
+    """One result or table as its own `to_json` writes it; several by the names of their models."""
+    return to_json(next(iter(found.values())) if len(found) == 1 else found)
 
 
-def format_size(n: int, positives: int) -> str:
-    """How many predictions, and how many of them positive."""
-    return f"{format_count(n, 'prediction')}, {format_rate(positives / n)} positive"
+def files_json(places: Sequence[Path]) -> str:
+    """The names of files that were written, in the envelope of all JSON."""
+    return json.dumps({**envelope("files"), "files": [str(place) for place in places]})
 
 
-def format_count(n: int, unit: str) -> str:
-    """A number of things."""
-    return f"{n:,} {unit}{'s' * (n != 1)}"
+def read_results(path: str) -> dict[str, Result]:
+    """What `named_json` wrote to a file; a single result goes by the file's name."""
+    try:
+        found = from_json(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(
+            f"{path!r} must be JSON as `truecal score --json` writes it; it is not: {error}\n\n"
+            "Hint: data in JSON are read line by line; name such a file .jsonl or give --format jsonl."
+        ) from error
+    named = found if isinstance(found, dict) else {Path(path).stem: found}
+    for result in named.values():
+        if not isinstance(result, Result):
+            raise TypeError(f"{path!r} must hold results; it holds a {type(result).__name__}.")
+    return named
+
+
+def write_csv(records: Sequence[Record]) -> str:
+    """Records below the names of their columns; nothing for NaN and None."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    for record in records:
+        writer.writerow({name: None if _is_nan(value) else value for name, value in record.items()})
+    return stream.getvalue().rstrip("\n")
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def metric_records(results: Mapping[str, Result]) -> list[Record]:
+    """A record for each metric and model: the value, what chance would give, the interval, the direction."""
+    names = dict.fromkeys(name for result in results.values() for name in result.values)
+    return [
+        _metric_record(name, model, result)
+        for name in names
+        for model, result in results.items()
+        if name in result.values
+    ]
+
+
+def _metric_record(name: str, model: str, result: Result) -> Record:
+    chance, span, value = result.references.get(name), result.intervals.get(name), result.values[name]
+    too_low, too_high = (None, None) if result.metrics[name].rejection is None else result.direction(name)
+    lowest, highest = result.bounds.get(name, (value, value))
+    return {
+        "metric": name,
+        "model": model,
+        "value": value,
+        "lowest": lowest,
+        "highest": highest,
+        "unit": result.metrics[name].unit.name,
+        "by_chance": chance and chance.mean,
+        "chance_low": chance and chance.low,
+        "chance_high": chance and chance.high,
+        "excess": chance and chance.excess,
+        "p_value": chance and chance.p_value,
+        "low": span and span.low,
+        "high": span and span.high,
+        "too_low": too_low,
+        "too_high": too_high,
+        "n": result.n,
+        "positives": result.positives,
+    }
+
+
+def bin_records(results: Mapping[str, Result]) -> list[Record]:
+    """A record for each bin of each model's first metric."""
+    numbers = [range(1, len(result.bins) + 1) for result in results.values()]
+    return [
+        record
+        for count, (model, result) in zip(numbers, results.items(), strict=True)
+        for record in _records({"bin": count, **result.bins.arrays()}, model=model)
+    ]
+
+
+def segment_records(tables: Mapping[str, GroupTable]) -> list[Record]:
+    """A record for each segment and model, in the order of the tables."""
+    return [record for model, table in tables.items() for record in _records(table.arrays(), model=model)]
+
+
+def window_records(table: DriftTable) -> list[Record]:
+    """A record for each window, in order of time."""
+    return _records(table.arrays() | {"window": table.names})
+
+
+def comparison_records(table: Comparison) -> list[Record]:
+    """A record for each metric of two models."""
+    first, second = table.models
+    return _records(table.arrays(), first_model=first, second_model=second)
+
+
+def finding_records(decision: Decision) -> list[Record]:
+    """A record for each finding of a gate, in the order of its rules."""
+    return _records(decision.findings.arrays())
+
+
+def plan_records(found: Plan) -> list[Record]:
+    """The one record of a plan."""
+    return [asdict(found)]
+
+
+def _records(columns: Mapping[str, Any], **more: Any) -> list[Record]:
+    """The rows of some columns, each after what all have in common."""
+    plain = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns.values()]
+    return [more | dict(zip(columns, row, strict=True)) for row in zip(*plain, strict=True)]

@@ -1,84 +1,79 @@
-"""What each command does: it reads its options, calls one function of the library, and answers."""
+"""What each command does: it reads its data, calls one function of the library, and answers."""
 
 from __future__ import annotations
 
+import shlex
+import signal
+import sys
 from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from fnmatch import fnmatch
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from truecal.cli._inputs import (
-    check_metric,
-    choose_metrics,
-    describe_tallies,
-    flat,
-    is_saved,
-    judge_drift,
-    judge_segments,
-    read_data,
-    read_results,
-    refuse_computing,
-)
-from truecal.cli._outputs import answer, check_place, naming, note, tell_files, tell_notes
-from truecal.cli._parsing import UsageError
+from truecal._errors import check_column, did_you_mean
+from truecal._text import Terminal, plural
+from truecal.cli._options import LIMITS, NEEDS_ROWS, UsageError, make_full_parser, options_of
 
 if TYPE_CHECKING:
     from truecal.observations import Tallies
+    from truecal.reading import Limits, UnclearColumns
+    from truecal.results import DriftTable
 
 METRICS = ["tce", "ece", "ace"]  # of `score`, unless others are asked for
+DRAWN = 199  # perfect models, and replicates for intervals, unless another number is given
 PICTURES = (".png", ".svg", ".pdf")
 TALLIES = (".parquet", ".pq")
+
+
+# ---- commands ------------------------------------------------------------------------------------------------------
 
 
 def score(args: Namespace) -> int:
     """Metrics of one or more models."""
     from truecal.cli import _answers as answers
-    from truecal.cli import _records as records
 
-    refuse_computing(args)
+    check_saved(args)
     if args.by:
         if args.intervals or args.bins:
-            raise UsageError("--intervals and --bins must be left out where --by makes segments", "truecal segments")
+            raise UsageError("--intervals and --bins must be left out where --by makes segments", "segments")
         args.adjust, args.worst = "holm", 20
         return segments(args)
-    results, source = read_results(args, METRICS)
+    check_places(args.output)
+    results, source = evaluate_models(args, METRICS)
     tell_notes(results.values())
     answer(
         args,
-        lambda terminal: answers.tell_results(results, source, terminal, bins=args.bins),
-        lambda: records.named_json(results),
-        lambda: records.bin_records(results) if args.bins else records.metric_records(results),
+        lambda terminal: answers.format_results(results, source, terminal, bins=args.bins),
+        lambda: answers.named_json(results),
+        lambda: answers.bin_records(results) if args.bins else answers.metric_records(results),
     )
     return 0
 
 
 def compare(args: Namespace) -> int:
     """Two models on the same rows."""
-    from truecal.analysis import compare as compare_models
+    from truecal import analysis
     from truecal.cli import _answers as answers
-    from truecal.cli import _records as records
 
-    check_place(args.output)
-    names = choose_metrics(args, ["tce"])
-    data = read_data(args, models=2)
-    if len(data.scores) != 2:
-        raise UsageError(f"`score` must name two columns to compare; it names {len(data.scores)}", "truecal compare")
-    first, second = data.scores
-    tallies = data.read(args, [first], baseline=second)[first]
+    check_places(args.output)
+    asked = choose_metrics(args, ["tce"])
+    source = open_source(args, models=2)
+    if len(source.scores) != 2:
+        raise UsageError(f"--score must name two columns to compare; it names {len(source.scores)}", "compare")
+    first, second = source.scores
+    tallies = source.read(args, [first], baseline=second)[first]
     tell_notes([tallies])
-    found = compare_models(
-        tallies,
-        metrics=METRICS if names is None else names,
-        significance=args.significance,
-        replicates=args.replicates,
-        random_state=args.seed,
-        threads=args.threads,
-    )
+    options = {"significance": args.significance, "replicates": args.replicates, **_draws(args)}
+    found = analysis.compare(tallies, metrics=METRICS if asked is None else asked, **options)
     answer(
         args,
-        lambda terminal: answers.tell_differences(found, data.name, terminal),
+        lambda terminal: answers.format_comparison(found, source.name, terminal),
         found.to_json,
-        lambda: records.difference_records(found),
+        lambda: answers.comparison_records(found),
     )
     return 0
 
@@ -86,42 +81,37 @@ def compare(args: Namespace) -> int:
 def segments(args: Namespace) -> int:
     """Every segment of one or more models."""
     from truecal.cli import _answers as answers
-    from truecal.cli import _records as records
 
     if not args.by:
-        raise UsageError("`by` must name the columns that make segments", "truecal segments")
-    check_place(args.output)
-    metric = (choose_metrics(args, ["tce"]) or ["tce"])[0]
-    data = read_data(args)
-    tables = judge_segments(args, data.read(args), metric)
+        raise UsageError("--by must name the columns that make segments", "segments")
+    check_places(args.output)
+    metric = choose_metric(args)
+    source = open_source(args)
+    tables = judge_segments(args, source.read(args), metric)
     tell_notes(tables.values())
     first = next(iter(tables.values()))
-    needed = answers.draws_needed(first) if args.adjust != "none" else 0
+    needed = answers.count_draws_needed(first)
     if needed:
         note(f"{first.replicates:,} draws are too few for {len(first):,} segments; --reference {needed} is enough")
     answer(
         args,
-        lambda terminal: answers.tell_segments(
-            tables, metric, data.name, terminal, worst=args.worst, adjust=args.adjust
-        ),
-        lambda: records.named_json(tables),
-        lambda: records.segment_records(tables),
+        lambda terminal: answers.format_segments(tables, source.name, terminal, worst=args.worst),
+        lambda: answers.named_json(tables),
+        lambda: answers.segment_records(tables),
     )
     return 0
 
 
 def drift(args: Namespace) -> int:
     """Every window of time."""
-    from truecal.cli import _drift_answers as drift_answers
-    from truecal.cli import _records as records
+    from truecal.cli import _answers as answers
 
-    check_place(args.output)
-    picture = _picture_place(args.plot, "plot", "truecal drift") if args.plot else None
-    name = (choose_metrics(args, ["tce"]) or ["tce"])[0]
-    data = read_data(args, timed=True)
-    if len(data.scores) != 1:
-        raise UsageError(f"`score` must name one column; it names {len(data.scores)}", "truecal drift")
-    table = judge_drift(args, data.read(args), name)
+    check_places(args.output)
+    picture = check_picture(args.plot, "--plot", "drift") if args.plot else None
+    metric = choose_metric(args)
+    source = open_source(args, timed=True)
+    _need_one_score(source.scores, "drift")
+    table = judge_windows(args, source.read(args), metric)
     tell_notes([table])
     if picture:
         from truecal.plot import save
@@ -131,9 +121,9 @@ def drift(args: Namespace) -> int:
         note(f"wrote {picture}")
     answer(
         args,
-        lambda terminal: drift_answers.tell_drift(table, name, data.name, terminal),
+        lambda terminal: answers.format_drift(table, source.name, terminal),
         table.to_json,
-        lambda: records.drift_records(table),
+        lambda: answers.window_records(table),
     )
     return 0
 
@@ -142,24 +132,23 @@ def report(args: Namespace) -> int:
     """One HTML page."""
     from truecal.reporting import report
 
-    refuse_computing(args)
-    _need_time(args)
-    check_place(args.output)
-    data = None if is_saved(args) else read_data(args, timed=args.time is not None)
-    models = {} if data is None else data.read(args)
-    results, _ = read_results(args, None, None if data is None else (models, data.name))
-    table = windows = None
-    if data is not None and args.by:
-        table = next(iter(judge_segments(args, models, "tce").values()))
-    if data is not None and args.time:
-        windows = judge_drift(args, models)
-    if data is not None and len(data.scores) > 1:
-        for what, found in (("segments", table), ("windows", windows)):
-            if found is not None:
-                note(f"the {what} on the page are those of {data.scores[0]}")
-    tell_notes([*results.values(), *(found for found in (table, windows) if found is not None)])
+    check_saved(args)
+    check_time(args)
+    check_places(args.output)
+    source = None if is_saved(args) else open_source(args, timed=args.time is not None)
+    models = None if source is None else source.read(args)
+    results, _ = evaluate_models(args, None, models)
+    tables: dict[str, Any] = {}
+    if models and args.by:
+        tables["segments"] = next(iter(judge_segments(args, models, "tce").values()))
+    if models and args.time:
+        tables["drift"] = judge_windows(args, models, "tce")
+    for name in tables if len(results) > 1 else ():
+        what = {"segments": "segments", "drift": "windows"}[name]
+        note(f"the {what} on the page are those of {next(iter(results))}")
+    tell_notes([*results.values(), *tables.values()])
     with naming(args.output):
-        report(results, args.output, title=args.title, segments=table, drift=windows)
+        report(results, args.output, title=args.title, **tables)
     return tell_files(args, [Path(args.output)])
 
 
@@ -167,72 +156,59 @@ def plot(args: Namespace) -> int:
     """A picture."""
     from truecal.plot import save
 
-    refuse_computing(args)
+    check_saved(args)
     kind = args.kind or ("drift" if args.time else "segments" if args.by else None)
     if kind != "drift":
-        _need_time(args)
-    place = _picture_place(args.output or f"{kind or 'diagram'}.png", "output", "truecal plot")
+        check_time(args)
+    place = check_picture(args.output or f"{kind or 'diagram'}.png", "--output", "plot")
     name, data, options = _choose_picture(args, kind)
     with naming(place):
         save(place, name, data, **options)
     return tell_files(args, [place])
 
 
-def _need_time(args: Namespace) -> None:
-    """Refuse options about windows where there are none."""
-    given = [name for name in ("every", "mature_after", "now") if getattr(args, name, None) is not None]
-    if given and args.time is None:
-        raise UsageError(f"`time` must name a column where `{given[0]}` is given", f"truecal {args.command}")
-
-
-def _picture_place(place: str, option: str, prog: str) -> Path:
-    found = Path(place)
-    if found.suffix.lower() not in PICTURES:
-        raise UsageError(f"--{option} must end in {', '.join(PICTURES)}; it is {place!r}", prog)
-    check_place(found)
-    return found
-
-
 def _choose_picture(args: Namespace, kind: str | None) -> tuple[str, Any, dict[str, Any]]:
     """The kind of the picture, what it shows, and its options."""
     if kind == "drift":
-        data = read_data(args, timed=True)
-        if len(data.scores) > 1:
-            raise UsageError(f"--kind drift draws one model; {len(data.scores)} are given", "truecal plot")
-        table = judge_drift(args, data.read(args))
+        source = open_source(args, timed=True)
+        _need_one_model(kind, source.scores)
+        table = judge_windows(args, source.read(args), "tce")
         tell_notes([table])
         return kind, table, {"title": args.title}
     if kind == "segments":
         if not args.by:
-            raise UsageError("`by` must name the columns that make segments", "truecal plot")
-        found = next(iter(judge_segments(args, read_data(args).read(args), "tce").values()))
+            raise UsageError("--by must name the columns that make segments", "plot")
+        found = next(iter(judge_segments(args, open_source(args).read(args), "tce").values()))
         tell_notes([found])
         return kind, found, {}
-    results, _ = read_results(args, None)
+    results, _ = evaluate_models(args, None)
     tell_notes(results.values())
     kind = kind or ("models" if len(results) > 1 else "test-based")
     if kind in ("models", "metrics"):
         return kind, results, {"scale": args.scale} if kind == "models" else {}
-    if len(results) > 1:
-        raise UsageError(f"--kind {kind} draws one model; {len(results)} are given", "truecal plot")
+    _need_one_model(kind, results)
     return kind.replace("-", "_"), next(iter(results.values())), {"scale": args.scale, "title": args.title}
+
+
+def _need_one_model(kind: str, models: Sequence[str] | Mapping[str, Any]) -> None:
+    if len(models) > 1:
+        raise UsageError(f"--kind {kind} draws one model; {len(models)} are given", "plot")
 
 
 def plan(args: Namespace) -> int:
     """How much data it takes."""
+    from truecal import inference
     from truecal.cli import _answers as answers
-    from truecal.cli import _records as records
-    from truecal.inference import _power as power
     from truecal.results import to_json
 
-    check_place(args.output)
-    options = {"shift": args.shift, "relative": args.relative, "power": args.power, "significance": args.significance}
-    found = power.plan(args.rate, **options)
+    check_places(args.output)
+    options = {name: getattr(args, name) for name in ("shift", "relative", "power", "significance")}
+    found = inference.plan(args.rate, **options)
     answer(
         args,
-        lambda terminal: answers.tell_plan(found, terminal),
+        lambda terminal: answers.format_plan(found, terminal),
         lambda: to_json(found),
-        lambda: records.plan_records(found),
+        lambda: answers.plan_records(found),
     )
     return 0
 
@@ -249,83 +225,89 @@ def demo(args: Namespace) -> int:
 
 def check(args: Namespace) -> int:
     """The release gate."""
-    from truecal._writing import write_text
+    from truecal import gate
+    from truecal._atomic import write_text
     from truecal.cli import _answers as answers
-    from truecal.cli import _records as records
-    from truecal.gate import LIMITS, Rule, read_rules
-    from truecal.gate import check as judge
 
-    for place in (args.output, args.junit, args.markdown):
-        check_place(place)
-    rules = list(read_rules(args.rules)) if args.rules else []
-    for key, kind in LIMITS.items():
-        for metric, limit in getattr(args, key) or []:
-            check_metric(metric)
-            rules.append(Rule(kind, limit, metric=metric, segment=args.segment, min_rows=args.min_rows))
-    if not rules:
-        raise UsageError(
-            "there must be a rule; there is none.\n\nHint: give a file with --rules or a limit such as --max-excess 5"
-        )
-    data = read_data(args)
-    if args.baseline in data.scores and not args.on:
+    check_places(args.output, args.junit, args.markdown)
+    rules = _read_rules(args)
+    source = open_source(args)
+    if args.baseline in source.scores and not args.on:
         note(f"{args.baseline} is the baseline, and is not judged")
     saved = args.baseline is not None and args.baseline.lower().endswith(".json")
-    paired = {} if saved or args.baseline is None else {"baseline": args.baseline, "on": flat(args.on)}
-    verdict = judge(
-        data.read(args, **paired),
-        rules,
-        baseline=args.baseline if saved else None,
-        significance=args.significance,
-        reference=args.reference,
-        intervals=args.intervals,
-        replicates=args.replicates,
-        random_state=args.seed,
-        threads=args.threads,
+    rows = {} if saved or args.baseline is None else {"baseline": args.baseline, "on": args.on or ()}
+    options = {name: getattr(args, name) for name in ("significance", "reference", "intervals", "replicates")}
+    decision = gate.check(
+        source.read(args, **rows), rules, baseline=args.baseline if saved else None, **options, **_draws(args)
     )
-    tell_notes([verdict])
-    for place, text in ((args.junit, verdict.to_junit), (args.markdown, verdict.to_markdown)):
+    tell_notes([decision])
+    for place, text in ((args.junit, decision.to_junit), (args.markdown, decision.to_markdown)):
         if place:
             with naming(place):
                 write_text(place, text())
     answer(
         args,
-        lambda terminal: answers.tell_verdict(verdict, terminal),
-        verdict.to_json,
-        lambda: records.finding_records(verdict),
+        lambda terminal: answers.format_decision(decision, terminal),
+        decision.to_json,
+        lambda: answers.finding_records(decision),
     )
-    return verdict.exit_code
+    return decision.exit_code
+
+
+def _read_rules(args: Namespace) -> list[Any]:
+    """The rules of a file and of options."""
+    from truecal import gate
+
+    rules = list(gate.read_rules(args.rules)) if args.rules else []
+    for name in LIMITS:
+        for metric, limit in getattr(args, name) or []:
+            check_metric(metric)
+            try:
+                rule = gate.Rule(gate.LIMITS[name], limit, metric=metric, segment=args.segment, min_rows=args.min_rows)
+            except ValueError as error:
+                raise UsageError(f"--{name.replace('_', '-')}: {error}", "check") from error
+            rules.append(rule)
+    if not rules:
+        raise UsageError(
+            "there must be a rule; there is none.\n\nHint: give a file with --rules or a limit such as --max-excess 5"
+        )
+    return rules
 
 
 def tally(args: Namespace) -> int:
-    """The tallies of data."""
-    place = _tallies_place(args)
-    _need_time(args)
-    data = read_data(args, timed=args.time is not None)
-    if len(data.scores) != 1:
-        raise UsageError(f"`score` must name one column; it names {len(data.scores)}", "truecal tally")
-    tallies = data.read(args)[data.scores[0]]
+    """Data as a file of tallies."""
+    place = _tally_place(args)
+    check_time(args)
+    source = open_source(args, timed=args.time is not None)
+    _need_one_score(source.scores, "tally")
+    (tallies,) = source.read(args).values()
     tell_notes([tallies])
     return _save_tallies(args, tallies, place)
 
 
 def merge(args: Namespace) -> int:
-    """The sum of tallies."""
+    """The sum of files of tallies."""
     from truecal.reading import load_tallies
 
-    place = _tallies_place(args)
-    _refuse_inside(args.files, place)
-    return _save_tallies(args, load_tallies(args.files, by=None if args.by is None else flat(args.by)), place)
+    place = _tally_place(args)
+    _check_outside(args.files, place)
+    return _save_tallies(args, load_tallies(args.files, by=args.by), place)
 
 
-def _tallies_place(args: Namespace) -> Path:
+def _need_one_score(scores: Sequence[str], command: str) -> None:
+    if len(scores) != 1:
+        raise UsageError(f"--score must name one column; it names {len(scores)}", command)
+
+
+def _tally_place(args: Namespace) -> Path:
     place = Path(args.output)
     if place.suffix.lower() not in TALLIES:
-        raise UsageError(f"`output` must end in .parquet; it is {str(place)!r}", f"truecal {args.command}")
-    check_place(place)
+        raise UsageError(f"--output must end in .parquet; it is {str(place)!r}", args.command)
+    check_places(place)
     return place
 
 
-def _refuse_inside(given: list[str], place: Path) -> None:
+def _check_outside(given: list[str], place: Path) -> None:
     """Refuse a sum that would be one of its own parts the next time; one that is named is added to."""
     for path in given:
         folder, own = Path(path).expanduser().resolve(), place.resolve()
@@ -333,7 +315,7 @@ def _refuse_inside(given: list[str], place: Path) -> None:
             note(f"{place} is added to, and replaced")
         elif own.is_relative_to(folder) or fnmatch(str(own), str(folder)):
             raise ValueError(
-                f"`output` must lie outside of what is merged, {path!r}, or its rows would count twice from then on; "
+                f"--output must lie outside of what is merged, {path!r}, or its rows would count twice from then on; "
                 f"it is {str(place)!r}."
             )
 
@@ -347,7 +329,363 @@ def _save_tallies(args: Namespace, tallies: Tallies, place: Path) -> int:
 
 def completion(args: Namespace) -> int:
     """A script for a shell."""
-    from truecal.cli._completion import write_script
-
-    print(write_script(args.shell))
+    try:
+        import shtab
+    except ImportError as error:
+        raise ImportError("`truecal completion` needs shtab.\n\nHint: pip install 'truecal[completion]'") from error
+    if args.shell not in shtab.SUPPORTED_SHELLS:
+        raise ImportError(
+            f"shtab {shtab.__version__} knows {', '.join(shtab.SUPPORTED_SHELLS)}; the shell is {args.shell!r}.\n\n"
+            "Hint: pip install --upgrade shtab"
+        )
+    print(shtab.complete(make_full_parser(shtab.FILE), args.shell))
     return 0
+
+
+# ---- what commands read --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The files of a command, or the tallies in them, and the columns; with windows, their column and length."""
+
+    data: list[str] | Tallies
+    format: str | None
+    name: str
+    label: str
+    scores: list[str]
+    limits: Limits
+    time: str | None = None
+    every: str | None = None
+
+    def read(self, args: Namespace, scores: list[str] | None = None, **baseline: Any) -> dict[str, Tallies]:
+        """The tallies of every model, by the segments and windows that are asked for, in one pass."""
+        from truecal.reading import read_models
+
+        return read_models(
+            self.data,
+            label=self.label,
+            score=scores or self.scores,
+            by=getattr(args, "by", None) or (),
+            time=self.time,
+            every=self.every,
+            pos_label=args.pos_label,
+            on_null="drop" if args.drop_missing else "raise",
+            format=self.format,
+            limits=self.limits,
+            **baseline,
+        )
+
+
+def evaluate_models(
+    args: Namespace, default: list[str] | None, models: Mapping[str, Tallies] | None = None
+) -> tuple[dict[str, Any], str]:
+    """Results by the names of their models, computed or read, and where they come from."""
+    from truecal.analysis import evaluate
+    from truecal.cli import _answers as answers
+
+    name, metrics = _name(args.files), choose_metrics(args, default)
+    if is_saved(args):
+        return {model: found for path in args.files for model, found in answers.read_results(path).items()}, name
+    models = models or open_source(args).read(args)
+    options = {name: getattr(args, name) for name in ("significance", "above", "top")} | _draws(args)
+    options["reference"] = DRAWN if args.reference is None else args.reference
+    options["intervals"] = DRAWN * (args.command == "report") if args.intervals is None else args.intervals
+    return {model: evaluate(tallies, metrics=metrics, **options) for model, tallies in models.items()}, name
+
+
+def judge_segments(args: Namespace, models: Mapping[str, Tallies], metric: str) -> dict[str, Any]:
+    """The tables of segments by the names of their models."""
+    from truecal.analysis import segments
+
+    if args.top is not None:
+        raise UsageError("--top must be left out where --by makes segments", args.command)
+    options = {name: getattr(args, name) for name in ("by", "significance", "above", "reference")} | _draws(args)
+    options["adjust"] = None if args.adjust == "none" else args.adjust
+    return {model: segments(tallies, metric, **options) for model, tallies in models.items()}
+
+
+def judge_windows(args: Namespace, models: Mapping[str, Tallies], metric: str) -> DriftTable:
+    """The windows of the first model."""
+    from truecal.analysis import drift
+
+    for name in ("above", "top"):
+        if getattr(args, name, None) is not None:
+            raise UsageError(f"--{name} must be left out where --time makes windows", args.command)
+    options = {name: getattr(args, name) for name in ("mature_after", "now", "significance", "reference")}
+    options |= {"intervals": DRAWN if args.intervals is None else args.intervals, **_draws(args)}
+    options["adjust"] = None if args.adjust == "none" else args.adjust
+    return drift(next(iter(models.values())), metric, **options)
+
+
+def _draws(args: Namespace) -> dict[str, Any]:
+    return {"random_state": args.seed, "threads": args.threads}
+
+
+def open_source(args: Namespace, models: int = 1, *, timed: bool = False) -> Source:
+    """The files, or the tallies in them, and the columns that are meant; what is guessed is said."""
+    from truecal.reading import UnclearColumns, guess_columns, is_tallies, open_files
+
+    _heed_interrupts()
+    paths, format = list(args.files), args.format
+    if paths == ["-"]:
+        if sys.stdin.isatty():
+            note(f"reading {format or 'csv'} from standard input; Ctrl-D ends it")
+        paths, format = [str(open_files("-", format=format).places[0])], format or "csv"
+    if is_tallies(paths):
+        return _open_tallies(args, paths, models, timed=timed)
+    try:
+        guess = guess_columns(paths, label=args.label, score=args.score or None, models=models, format=format)
+        time, every = _choose_windows(args, paths, format) if timed else (None, None)
+    except UnclearColumns as error:
+        _ask_which(args, error)
+    words = {
+        "label": f"--label {shlex.quote(guess.label)}",
+        "score": f"--score {shlex.quote(','.join(guess.scores))}",
+        "time": f"--time {shlex.quote(time or '')}",
+    }
+    guessed = [*guess.guessed, *(["time"] if timed and args.time is None else [])]
+    if guessed:
+        more = f" ({', '.join(guess.others[:5])} could be a score, too)" if guess.others else ""
+        note(f"guessed {' '.join(words[role] for role in guessed)}{more}")
+    limits = _read_limits(args, paths, format)
+    return Source(paths, format, _name(args.files), guess.label, list(guess.scores), limits, time, every)
+
+
+def _choose_windows(args: Namespace, paths: list[str], format: str | None) -> tuple[str, str | None]:
+    """The column of times in files, given or guessed, and the length of windows."""
+    from truecal.reading import column_names, guess_time
+
+    if args.time is None:
+        time = guess_time(paths, format=format)
+    else:
+        time = args.time
+        check_column("time", time, column_names(paths, format))
+    return time, None if args.every == "none" else args.every or "1d"
+
+
+def _open_tallies(args: Namespace, paths: list[str], models: int, *, timed: bool) -> Source:
+    """The sum of tallies in files, by the columns that are needed; what they hold is said."""
+    from truecal.observations import read_settings
+    from truecal.reading import UnclearColumns, expand, load_tallies
+
+    name, places = _name(args.files), [place for path in paths for place in expand(path)]
+    if models > 1:
+        raise ValueError(
+            f"Two models are compared on the same rows; {name!r} holds tallies, which have none.\n\n"
+            "Hint: compare the data that they were made of."
+        )
+    settings = read_settings(places[0])
+    by, own = tuple(settings["by"]), dict(settings["windows"])
+    time, every = args.time if timed else None, None
+    if timed:
+        if time is None and len(own) != 1:
+            _ask_which(args, UnclearColumns("time", list(own), by))
+        elif time is None:
+            (time,) = own
+            note(f"guessed --time {shlex.quote(time)}")
+        check_column("time", time, by)
+        every = own.get(time) if args.every is None else None if args.every == "none" else args.every
+    kept = dict.fromkeys([*(getattr(args, "by", None) or ()), *([time] if time else [])])
+    tallies = load_tallies(paths, by=list(kept), windows={time: every} if time else {})
+    what = "tallies" if len(places) == 1 else f"{len(places):,} files of tallies"
+    note(f"{name}: {what} of {describe_tallies(tallies, by, own)}")
+    label, scores = args.label or tallies.label, args.score or [tallies.score]
+    return Source(tallies, args.format, name, label, scores, _read_limits(args), time, every)
+
+
+def describe_tallies(tallies: Tallies, by: Sequence[str], windows: Mapping[str, str | None]) -> str:
+    """What tallies hold, in words."""
+    names = [f"{name} ({windows[name]})" if windows.get(name) else name for name in by]
+    how = "exact" if tallies.bits is None else f"in cells of {tallies.bits} bits"
+    return (
+        f"{tallies.score} for {tallies.label}{' by ' * bool(by)}{', '.join(names)}, {how}: "
+        f"{plural(tallies.n_rows, 'prediction')}, {tallies.positives:,} positive"
+    )
+
+
+def _ask_which(args: Namespace, error: UnclearColumns) -> NoReturn:
+    """Refuse to guess, with a command that would not have to, if there is one."""
+    if error.near and error.role == "score":
+        raise error
+    meant, text = [",".join(error.candidates[: error.wanted]) or "COLUMN"], f"{error}\n\nHint: say which"
+    if error.near:
+        name, values = next(iter(error.near.items()))
+        meant, text = [name, "--pos-label", str(values[-1])], str(error).removesuffix(".")
+    command = shlex.join(["truecal", *args.words, f"--{error.role}", *meant])
+    raise ValueError(f"{text}, such as  {command}") from error
+
+
+def _read_limits(args: Namespace, paths: list[str] | None = None, format: str | None = None) -> Limits:
+    """The options for large data; where `limit` is given and files hold more rows, with a grid."""
+    from truecal.reading import Limits
+
+    usual = Limits()
+    if not hasattr(args, "grid"):
+        return usual
+    grid = args.grid
+    if args.limit is not None and grid == "auto" and paths is not None:
+        grid = _bits_beyond(args.limit, paths, format)
+    return Limits(grid, args.limit or usual.limit, args.memory or usual.memory)
+
+
+def _bits_beyond(limit: int, paths: list[str], format: str | None) -> int | None:
+    """The bits of a grid for files of more rows than a limit, as engines elsewhere get them; None for fewer."""
+    from truecal.metrics import choose_bits
+    from truecal.reading import open_files
+
+    rows = open_files(paths, format=format).rows
+    if rows is None:
+        raise ValueError(
+            "--limit needs to know the rows before they are read, and compressed text does not tell.\n\n"
+            "Hint: give --grid 13, or another number of bits."
+        )
+    if rows <= limit:
+        return None
+    bits = choose_bits(rows)
+    note(f"about {rows:,} rows are more than --limit {limit}: scores are grouped into cells of {bits} bits")
+    return bits
+
+
+def _heed_interrupts() -> None:
+    """Let Ctrl-C end waiting and reading at once: polars asks the system to go on with them after a signal."""
+    with suppress(ImportError):
+        import_module("polars")
+    signal.siginterrupt(signal.SIGINT, True)
+
+
+def choose_metrics(args: Namespace, default: list[str] | None) -> list[str] | None:
+    """The metrics that are asked for; None for all."""
+    asked: list[str] = args.metrics or []
+    if "all" in asked:
+        return None
+    for name in asked:
+        check_metric(name)
+    return asked or default
+
+
+def choose_metric(args: Namespace) -> str:
+    """The one metric that is judged, the first that is asked for."""
+    return (choose_metrics(args, None) or ["tce"])[0]
+
+
+def is_saved(args: Namespace) -> bool:
+    """Whether results are read, rather than data."""
+    return args.format is None and all(path.lower().endswith(".json") for path in args.files)
+
+
+def _name(paths: list[str]) -> str:
+    first = "standard input" if paths[0] == "-" else paths[0]
+    return first if len(paths) == 1 else f"{first} and {len(paths) - 1:,} more"
+
+
+# ---- what is refused before any work -------------------------------------------------------------------------------
+
+
+def check_metric(name: str) -> None:
+    """Refuse a metric that is not there before any data are read."""
+    from truecal.metrics import METRICS as KNOWN
+
+    if name not in KNOWN:
+        raise UsageError(f"a metric must be one of {', '.join(KNOWN)}; one is {name!r}.{did_you_mean(name, KNOWN)}")
+
+
+def check_saved(args: Namespace) -> None:
+    """Refuse options that a saved result cannot follow; `threads` changes no answer."""
+    if not is_saved(args):
+        return
+    for option in options_of(args.command):
+        asked = option.group in NEEDS_ROWS and option.name != "threads"
+        if asked and getattr(args, option.name) != (False if option.action == "store_true" else option.default):
+            raise UsageError(
+                f"{option.word} must be left out where a saved result is read: it has no rows to compute anything from",
+                args.command,
+            )
+
+
+def check_time(args: Namespace) -> None:
+    """Refuse options about windows where there are none."""
+    given = [name for name in ("every", "mature_after", "now") if getattr(args, name, None) is not None]
+    if given and args.time is None:
+        word = f"--{given[0].replace('_', '-')}"
+        raise UsageError(f"--time must name a column where {word} is given", args.command)
+
+
+def check_places(*places: str | Path | None) -> None:
+    """Refuse places that cannot be written; None and - are standard output."""
+    from truecal._atomic import check_place
+
+    for place in places:
+        if place is not None and place != "-":
+            check_place(place)
+
+
+def check_picture(place: str, option: str, command: str) -> Path:
+    """The place of a picture, if it can be written there."""
+    found = Path(place)
+    if found.suffix.lower() not in PICTURES:
+        raise UsageError(f"{option} must end in {', '.join(PICTURES)}; it is {place!r}", command)
+    check_places(found)
+    return found
+
+
+# ---- where answers go ----------------------------------------------------------------------------------------------
+
+
+def note(text: str) -> None:
+    """Say something beside the answer."""
+    terminal = Terminal.of(sys.stderr)
+    line = terminal.wrap(f"note: {text}", "      ", "") if sys.stderr.isatty() else f"note: {text}"
+    print(terminal.paint(line, "dim"), file=sys.stderr)
+
+
+def tell_notes(found: Iterable[Any]) -> None:
+    """What a reader of results or tables should know, once."""
+    for text in dict.fromkeys(text for part in found for text in part.notes):
+        note(text)
+
+
+def answer(
+    args: Namespace,
+    text: Callable[[Terminal], str],
+    json: Callable[[], str],
+    csv: Callable[[], Sequence[dict[str, Any]]],
+) -> None:
+    """Print or write an answer, in the form that is asked for."""
+    from truecal._atomic import write_text
+    from truecal.cli import _answers as answers
+
+    place = args.output if args.output != "-" else None
+    suffix = "" if place is None or args.json or args.csv else Path(place).suffix.lower()
+    if args.json or suffix == ".json":
+        found = json()
+    elif args.csv or suffix == ".csv":
+        found = answers.write_csv(csv())
+    else:
+        found = text(Terminal.of(sys.stdout) if place is None else Terminal())
+    with naming(place or "standard output"):
+        if place is None:
+            print(found, flush=True)
+        else:
+            write_text(place, found + "\n")
+
+
+def tell_files(args: Namespace, places: list[Path]) -> int:
+    """Say what was written."""
+    from truecal.cli import _answers as answers
+
+    print(answers.files_json(places) if args.json else "\n".join(f"Wrote {place}" for place in places), flush=True)
+    return 0
+
+
+@contextmanager
+def naming(place: str | Path) -> Iterator[None]:
+    """Errors of the system name what was to be written, not a draft of it."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(place)) from error

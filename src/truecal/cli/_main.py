@@ -14,29 +14,9 @@ import warnings
 from typing import Any, NoReturn, TextIO
 
 from truecal import __version__
-from truecal._errors import speak
-from truecal._terminal import Terminal
-from truecal.cli._parsing import UsageError, suggest
-
-# How the command line spells the library's parameters.
-SAME = ("label", "score", "by", "format", "above", "top", "significance", "metrics", "threads", "output", "adjust")
-MORE = ("shift", "relative", "power", "baseline", "on", "time", "every", "now", "memory", "intervals", "reference")
-SPELLING = {name: f"--{name}" for name in (*SAME, *MORE)} | {
-    'on_null="drop"': "--drop-missing",
-    "on_null": "--drop-missing",
-    "every=None": "--every none",
-    "limits": "--grid, --limit and --memory",
-    "mature_after": "--mature-after",
-    "Tallies.save": "`truecal tally`",
-    "truecal.read": "`truecal tally`",
-    "over": "--by",
-    "path": "--output",
-    "pos_label": "--pos-label",
-    "rate": "RATE",
-    "replicates": "--reference",
-    "intervals=1000": "--intervals 1000",
-}
-
+from truecal._errors import did_you_mean, speak
+from truecal._text import Terminal
+from truecal.cli._options import COMMANDS, UsageError, make_parser, overview, spell_parameters
 
 MISTAKES = (ValueError, TypeError, OSError, EOFError, ImportError, UsageError)
 
@@ -51,9 +31,8 @@ def main(words: list[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGTERM, _stop)
-    speak(SPELLING)
     warnings.simplefilter("once", UserWarning)
-    warnings.showwarning = _note
+    warnings.showwarning = _note_warning
     try:
         code = _run(given)
         sys.stdout.flush()
@@ -77,19 +56,17 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    from truecal.cli import _options as options
-
     first = words[0] if words else ""
     if first in ("", "-h", "--help", "help"):
-        text = options.overview(Terminal.of(sys.stdout))
-        print(text, file=sys.stdout if first else sys.stderr)
+        print(overview(Terminal.of(sys.stdout)), file=sys.stdout if first else sys.stderr)
         return 0 if first else 2
     if first == "--version":
         print(f"truecal {__version__}")
         return 0
-    if first not in options.COMMANDS:
-        raise UsageError(f"there is no command {first!r}{suggest(first, list(options.COMMANDS))}")
-    args = options.COMMANDS[first].parser(first).read(words[1:])
+    if first not in COMMANDS:
+        raise UsageError(f"there is no command {first!r}{did_you_mean(first, COMMANDS)}")
+    speak(spell_parameters(first))
+    args = make_parser(first).read(words[1:])
     args.command, args.words = first, words
     from truecal.cli import _commands as commands
 
@@ -114,7 +91,7 @@ def explain(error: BaseException) -> str:
 
 
 def _tell(text: str, style: str) -> None:
-    """A line or a few on standard error, if that is there."""
+    """Print a line or a few on standard error."""
     terminal = Terminal.of(sys.stderr)
     if sys.stderr.isatty():
         text = "\n".join(terminal.wrap(line, "  ", "") for line in text.splitlines())
@@ -122,15 +99,15 @@ def _tell(text: str, style: str) -> None:
     print(f"{terminal.paint(head, style)}{space}{rest}", file=sys.stderr)
 
 
-def _note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    from truecal.cli._outputs import note
+def _note_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    from truecal.cli._commands import note
 
     if issubclass(category, UserWarning):
         note(str(message))
 
 
 def _abandon(stream: TextIO) -> None:
-    """Let nothing be written any more, so that the end of the process says nothing of it."""
+    """Send what is not written yet nowhere, so that the end of the process does not fail on it again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
 

@@ -1,24 +1,135 @@
-"""The commands and their options, with examples."""
+"""The commands and their options, each declared once; parsers, help, completion and the words of errors follow."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, NoReturn
 
-from truecal._terminal import Terminal
-from truecal.cli._arguments import (
-    add_adjust,
-    add_columns,
-    add_data,
-    add_drawing,
-    add_judging,
-    add_output,
-    add_scale,
-    add_windows,
-)
-from truecal.cli._parsing import Help, Parser, limit, names, positive, whole
+from truecal._errors import did_you_mean
+from truecal._text import READABLE, Terminal
 
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+# ---- what a value may be -------------------------------------------------------------------------------------------
+
+
+def names(text: str) -> list[str]:
+    """Names, by commas."""
+    return [name for name in text.split(",") if name]
+
+
+def whole(text: str) -> int:
+    """A whole number, 0 or more."""
+    return _number(text, 0)
+
+
+def positive(text: str) -> int:
+    """A whole number, 1 or more."""
+    return _number(text, 1)
+
+
+def _number(text: str, least: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"it must be a whole number, {least} or more; it is {text!r}")
+    return value
+
+
+def number(text: str) -> float:
+    """A number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"it must be a number; it is {text!r}") from None
+
+
+def count_or_share(text: str) -> int | float:
+    """A count, or a share of all predictions."""
+    try:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"it must be a count or a share; it is {text!r}") from None
+
+
+def bits(text: str) -> int | str | None:
+    """The significant bits of a grid; "auto", or None for "none"."""
+    if text in ("auto", "none"):
+        return None if text == "none" else text
+    if not text.isdecimal() or not 2 <= int(text) <= 26:  # as `grid` has it
+        raise argparse.ArgumentTypeError(f"it must be a whole number from 2 to 26, auto or none; it is {text!r}")
+    return int(text)
+
+
+def size(text: str) -> int:
+    """Bytes, with a unit or without: 4GB are 4e9, 4GiB are 2^32."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?i?)b?", text.lower())
+    value = int(float(found[1]) * UNITS.get(found[2], 0)) if found else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"it must be bytes, such as 500MB, 4GB or 4GiB; it is {text!r}")
+    return value
+
+
+def metric_limit(text: str) -> tuple[str, float]:
+    """A metric's name, tce unless another is given, and its limit."""
+    name, given, limit = text.rpartition("=")
+    try:
+        return (name if given else "tce"), float(limit)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"it must be LIMIT or METRIC=LIMIT, such as ece=0.01; it is {text!r}"
+        ) from None
+
+
+def count_cores() -> int:
+    """The processors at hand, up to four: beyond, replicates take memory rather than time."""
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(found, 4)
+
+
+# ---- how often it may be given -------------------------------------------------------------------------------------
+
+
+class Once(argparse.Action):
+    """A value that may be given once: the second is refused, where argparse would let it win."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, word: str | None = None
+    ) -> None:
+        given = vars(namespace).setdefault("given", {})
+        if self.dest in given:
+            parser.error(f"{self.option_strings[-1]} may be given once; it is {given[self.dest]!r} and {values!r}")
+        given[self.dest] = values
+        setattr(namespace, self.dest, values)
+
+
+class Many(argparse.Action):
+    """Names by commas, by repeating, or both, in one list; none twice."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, word: str | None = None
+    ) -> None:
+        found = [*(getattr(namespace, self.dest) or []), *values]
+        again = next((name for i, name in enumerate(found) if name in found[:i]), None)
+        if again is not None:
+            parser.error(f"{self.option_strings[-1]} must name each once; it names {again!r} twice")
+        setattr(namespace, self.dest, found)
+
+
+# ---- options -------------------------------------------------------------------------------------------------------
+
+# Written out, so that help needs no NumPy; a test compares them with what they stand for.
+METRICS = ("tce", "tce_q", "tce_v", "ece", "ace", "mce", "mce_q", "rmsce", "rmsce_q", "ece_pava_bc")
+FORMATS = ("csv", "tsv", "parquet", "ipc", "jsonl", "npz")
+EVERY = ("1h", "1d", "1w", "1mo", "1q", "1y")
 LIMITS = {
     "max_value": "value at most this",
     "max_excess": "value above what chance gives at most this",
@@ -28,184 +139,261 @@ LIMITS = {
     "non_inferior": "shown to be at most this above the baseline",
 }
 PICTURES = ("test-based", "reliability", "errors", "models", "metrics", "binnings", "segments", "drift")
-DRAWN = "0 for none; default 199"
-SHELLS = ("bash", "zsh", "fish")
+SHELLS = ("bash", "zsh", "tcsh", "fish")
+
+DATA, COLUMNS, TIME, COMPUTED, LARGE = "data", "columns", "time", "what is computed", "large data"
+RULES, BASELINE, OUTPUT, GENERAL = "rules, from a file or from options", "baseline", "output", "in general"
+NEEDS_ROWS = (COLUMNS, TIME, COMPUTED, LARGE)  # groups that ask something of rows, which a saved result does not have
+
+READING = "score compare segments drift report plot tally check"
+SIZED = "score segments drift report plot tally check"
+JUDGING = "score compare segments drift report plot check"
+TABLES = "score compare segments drift plan check"
+ANSWERING = "score compare segments drift report plot plan demo check tally merge"
+EVERYONE = f"{ANSWERING} completion"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option or a place: its words, its help, its commands, what it takes, and the parameters that it stands for.
+
+    `says` has what differs from command to command, in the place of {} in the help; with "" for all others.
+    `spells` has parameters of the library by their names here, besides the one that is called like the option.
+    """
+
+    words: str
+    help: str
+    group: str
+    commands: str
+    metavar: str | None = None
+    _: KW_ONLY
+    says: Mapping[str, str] = field(default_factory=dict)
+    type: Callable[[str], Any] | None = None
+    default: Any = None
+    choices: Sequence[str] | None = None
+    nargs: str | None = None
+    action: Any = Once
+    required: bool = False
+    either: str = ""
+    suggests: Sequence[str] = ()
+    spells: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """As Python writes it."""
+        return self.words.split()[-1].lstrip("-").replace("-", "_")
+
+    @property
+    def word(self) -> str:
+        """As the command line writes it."""
+        return self.words.split()[-1] if self.words.startswith("-") else str(self.metavar)
+
+    def add_to(self, place: argparse._ActionsContainer, command: str) -> argparse.Action:
+        """Add it to the parser of a command."""
+        given: dict[str, Any] = {"help": self.help.replace("{}", self.says.get(command, self.says.get("", "")))}
+        if self.action == "store_true":
+            return place.add_argument(*self.words.split(), action=self.action, **given)
+        given |= {"metavar": self.metavar, "type": self.type, "default": self.default, "choices": self.choices}
+        if self.words.startswith("-"):
+            given |= {"action": self.action, "required": self.required and not self.either}
+        else:
+            given |= {"nargs": self.nargs}
+        return place.add_argument(*self.words.split(), **given)
+
+
+OPTIONS = (
+    Option(
+        "files", "files, globs or folders; - is standard input{}", DATA, READING, "FILE", nargs="+",
+        says={
+            "": "; or files of `truecal tally`", "compare": "",
+            **dict.fromkeys(
+                ("score", "report", "plot"),
+                "; or files of `truecal tally`; or a result of `truecal score --json`, named .json",
+            ),
+        },
+    ),
+    Option("files", "files of `truecal tally`, globs or folders of them", DATA, "merge", "FILE", nargs="+"),
+    Option("--format", "of the files, where their names do not tell", DATA, READING, choices=FORMATS),
+    Option(
+        "--by", "columns to keep, commas or repeated; '' keeps none; default all", DATA, "merge", "COLUMN",
+        type=names, action=Many, spells={"over": "--by"},
+    ),
+    Option("rate", "the predicted probability, such as 0.01", DATA, "plan", "RATE", type=number),
+    Option("folder", "where the pictures go; default demo", DATA, "demo", "FOLDER", nargs="?", default="demo"),
+    Option("shell", ", ".join(SHELLS), DATA, "completion", "SHELL", choices=SHELLS),
+    # ---- columns
+    Option("-y --label", "labels: 0 and 1, or see --pos-label; guessed if left out", COLUMNS, READING, "COLUMN"),
+    Option(
+        "-p --score", "predicted probabilities; several models by commas or by repeating; guessed if left out",
+        COLUMNS, READING, "COLUMN", type=names, action=Many,
+    ),
+    Option(
+        "--by", "columns that make segments{}; commas or repeated", COLUMNS, "score segments report plot tally check",
+        "COLUMN", says={"plot": ", for --kind segments"}, type=names, action=Many, spells={"over": "--by"},
+    ),
+    Option("--pos-label", "the positive label; every other one is negative", COLUMNS, READING, "VALUE"),
+    Option(
+        "--drop-missing", "leave out rows without label or score, and say how many", COLUMNS, READING,
+        action="store_true", spells={"on_null": "--drop-missing", 'on_null="drop"': "--drop-missing"},
+    ),
+    # ---- time
+    Option(
+        "--time", "dates or times{}", TIME, "drift report plot tally", "COLUMN",
+        says={
+            "drift": "; guessed if left out", "report": ", for a section on drift", "plot": ", for --kind drift",
+            "tally": " that make windows",
+        },
+    ),
+    Option(
+        "--every", "how long windows are; weeks begin on Mondays; none takes the values of --time as they are; "
+        "default 1d, or as in the tallies",
+        TIME, "drift report plot", choices=(*EVERY, "none"), spells={"every=None": "--every none"},
+    ),
+    Option("--every", "how long windows are; weeks begin on Mondays; default 1d", TIME, "tally", choices=EVERY),
+    Option(
+        "--mature-after", "how long after a window's end its labels are complete, such as 30d, 12h or 6w; until then "
+        "it is not judged",
+        TIME, "drift report plot", "SPAN",
+    ),
+    Option(
+        "--now", "what that is counted to; default the end of the last window", TIME, "drift report plot", "DATE"
+    ),
+    # ---- rules
+    Option("--rules", "a TOML file of rules; see docs/gate.md", RULES, "check", "FILE"),
+    *(
+        Option(
+            f"--{name.replace('_', '-')}", text, RULES, "check", "[METRIC=]LIMIT", type=metric_limit, action="append",
+            spells={"limit": "The limit"},
+        )
+        for name, text in LIMITS.items()
+    ),
+    Option("--segment", "the options above hold for each segment that matches", RULES, "check", "PATTERN"),
+    Option("--min-rows", "with fewer rows: could not tell", RULES, "check", "N", type=whole, default=0),
+    Option(
+        "--baseline", "another score column, a file of the same rows, or a saved result", BASELINE, "check",
+        "COLUMN|FILE",
+    ),
+    Option(
+        "--on", "columns that match the rows of the file", BASELINE, "check", "COLUMN", type=names, action=Many
+    ),
+    # ---- what is computed
+    Option(
+        "--metrics", f"of {', '.join(METRICS)}, or all; default {{}}", COMPUTED,
+        "score compare segments drift report plot", "NAMES", type=names, action=Many, suggests=(*METRICS, "all"),
+        says={
+            "score": "tce,ece,ace", "compare": "tce; test-based ones can be compared",
+            "segments": "tce; the first is judged", "drift": "tce; the first is judged", "": "all",
+        },
+    ),
+    Option(
+        "--significance", "of {}; default 0.05", COMPUTED, f"{JUDGING} plan", "LEVEL", type=number, default=0.05,
+        says={"": "each test", "drift": "each test and alarm", "plan": "the test"},
+    ),
+    Option(
+        "--above", "judge only predictions of at least this", COMPUTED, "score segments report plot", "SCORE",
+        type=number,
+    ),
+    Option(
+        "--top", "judge only the top 1000, or the top 0.01 (a share)", COMPUTED, "score segments report plot", "COUNT",
+        type=count_or_share,
+    ),
+    Option(
+        "--reference", "perfect models drawn, to say what chance gives; {}", COMPUTED,
+        "score segments drift report plot", "N", type=whole, spells={"replicates": "--reference"},
+        says={
+            "score": "0 for none; default 199", "segments": "at most; default as many as alarms need",
+            "drift": "default as many as alarms need",
+            "": "0 for none; default 199, for drift as many as alarms need",
+        },
+    ),
+    Option(
+        "--intervals", "replicates for intervals; 0 for none; default {}", COMPUTED, "score drift report plot", "N",
+        type=whole, spells={"intervals=1000": "--intervals 1000"},
+        says={"score": "0", "plot": "0, for drift 199", "": "199"},
+    ),
+    *(
+        Option(f"--{name}", f"draws for {text}; default 1000", COMPUTED, commands, "N", type=positive, default=1000)
+        for name, text, commands in (
+            ("reference", "what chance gives", "check"),
+            ("intervals", "intervals", "check"),
+            ("replicates", "the interval of a difference", "compare check"),
+        )
+    ),
+    Option(
+        "--adjust", "p-values for the number of {}: by Holm (default), Benjamini-Hochberg, or not", COMPUTED,
+        "segments drift report plot", choices=("holm", "bh", "none"), default="holm",
+        says={"segments": "segments", "drift": "windows", "": "segments and windows"},
+    ),
+    Option(
+        "--seed", "of what is drawn; default 0", COMPUTED, JUDGING, "N", type=whole, default=0,
+        spells={"random_state": "--seed"},
+    ),
+    Option(
+        "--threads", "the numbers do not depend on it", COMPUTED, JUDGING, "N", type=positive, default=count_cores()
+    ),
+    Option(
+        "--relative", "the truth is RATE x (1 + R): 0.2 for a fifth more", COMPUTED, "plan", "R", type=number,
+        either="truth", required=True,
+    ),
+    Option("--shift", "the truth is RATE + S", COMPUTED, "plan", "S", type=number, either="truth", required=True),
+    Option("--power", "probability of finding it; default 0.8", COMPUTED, "plan", "P", type=number, default=0.8),
+    # ---- large data
+    Option(
+        "--grid", "group scores into cells of so many significant bits, 2 to 26, which gives certified bounds; none "
+        "never, auto (default) beyond --limit",
+        LARGE, SIZED, "BITS", type=bits, default="auto", spells={"limits": "--grid, --limit and --memory"},
+    ),
+    Option(
+        "--limit", "with --grid auto, rows up to which scores are exact; default all", LARGE, SIZED, "ROWS",
+        type=positive,
+    ),
+    Option(
+        "--memory", "that rows may take before they are sorted on disk; default 4GiB", LARGE, SIZED, "SIZE", type=size
+    ),
+    # ---- output
+    Option(
+        "--bins", "the bins of the first metric as well; with --csv, instead", OUTPUT, "score", action="store_true"
+    ),
+    Option("--worst", "how many are shown; 0 for all; default 20", OUTPUT, "segments", "N", type=whole, default=20),
+    Option("--plot", "a picture as well; .png, .svg or .pdf", OUTPUT, "drift", "FILE"),
+    Option(
+        "--kind", f"{', '.join(PICTURES)}; default test-based, models for several scores, segments for --by, drift "
+        "for --time",
+        OUTPUT, "plot", "KIND", choices=PICTURES,
+    ),
+    Option("--scale", "of probabilities; default by the data", OUTPUT, "plot", choices=("linear", "logit")),
+    Option("--title", "of the page", OUTPUT, "report", default="Calibration report"),
+    Option("--title", "a line above the numbers", OUTPUT, "plot"),
+    Option("--json", "JSON, for programs", OUTPUT, ANSWERING, action="store_true", either="form"),
+    Option("--csv", "the table as CSV, with every column", OUTPUT, TABLES, action="store_true", either="form"),
+    *(
+        Option("-o --output", text, OUTPUT, commands, "FILE", spells={"path": "--output"}, **more)
+        for commands, text, more in (
+            (TABLES, "where to instead of standard output; .json and .csv in the name choose the form", {}),
+            ("report", "default report.html", {"default": "report.html"}),
+            ("plot", "default KIND.png; .png, .svg or .pdf", {}),
+            ("tally merge", "where to; must end in .parquet", {"required": True}),
+        )
+    ),
+    Option("--junit", "JUnit XML as well, for a CI server", OUTPUT, "check", "FILE"),
+    Option("--markdown", "a Markdown summary as well, for a pull request", OUTPUT, "check", "FILE"),
+    # ---- in general
+    Option("--no-color", "no colour, as with NO_COLOR set or TERM=dumb", GENERAL, EVERYONE, action="store_true"),
+    Option("--debug", "on an error show where it came from", GENERAL, EVERYONE, action="store_true"),
+)  # fmt: skip
+
+
+# ---- commands ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: what it does in a line and at length, examples, and its options."""
+    """A command: what it does in a line and at length, examples, and the functions of the library it stands for."""
 
     about: str
     text: str
     examples: tuple[str, ...]
-    options: Callable[[argparse.ArgumentParser], None]
-
-    def parser(self, name: str) -> Parser:
-        """The parser of the command."""
-        examples = "\n".join(f"  {example}" for example in self.examples)
-        parser = Parser(
-            prog=f"truecal {name}",
-            description=self.text,
-            epilog=f"examples:\n{examples}",
-            formatter_class=Help,
-            allow_abbrev=False,
-        )
-        self.options(parser)
-        place = next((action.metavar or action.dest for action in parser._actions if not action.option_strings), "")
-        parser.usage = f"truecal {name} {place} [options]"
-        general = parser.add_argument_group("in general")
-        general.add_argument("--no-color", action="store_true", help="no colour, as with NO_COLOR set or TERM=dumb")
-        general.add_argument("--debug", action="store_true", help="on an error show where it came from")
-        return parser
-
-
-def _score(parser: argparse.ArgumentParser) -> None:
-    add_data(parser, saved=True)
-    add_columns(parser)
-    add_judging(parser, "tce,ece,ace", DRAWN, "0")
-    parser.add_argument("--bins", action="store_true", help="the bins of the first metric as well; with --csv, instead")
-    add_scale(parser)
-    add_output(parser)
-
-
-def _compare(parser: argparse.ArgumentParser) -> None:
-    add_data(parser, summary=False)
-    add_columns(parser, by=None)
-    add_judging(parser, "tce; test-based ones can be compared", None, region=False)
-    text = "labels drawn for the interval; default 1000"
-    parser.add_argument("--replicates", metavar="N", type=positive, default=1000, help=text)
-    add_output(parser)
-
-
-def _segments(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
-    add_columns(parser)
-    add_judging(parser, "tce; the first is judged", "at most; default as many as alarms need")
-    add_adjust(parser)
-    parser.add_argument(
-        "--worst", metavar="N", type=whole, default=20, help="how many are shown; 0 for all; default 20"
-    )
-    add_scale(parser)
-    add_output(parser)
-
-
-def _drift(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
-    add_columns(parser, by=None)
-    add_windows(parser, "dates or times; guessed if left out")
-    add_judging(
-        parser,
-        "tce; the first is judged",
-        "default as many as alarms need",
-        "199",
-        region=False,
-        level="of each test and alarm",
-    )
-    add_adjust(parser, "windows")
-    add_scale(parser)
-    parser.add_argument("--plot", metavar="FILE", help="a picture as well; .png, .svg or .pdf")
-    add_output(parser)
-
-
-def _report(parser: argparse.ArgumentParser) -> None:
-    add_data(parser, saved=True)
-    add_columns(parser)
-    add_windows(parser, "dates or times, for a section on drift")
-    add_judging(parser, "all", f"{DRAWN}, for drift as many as alarms need", "199")
-    add_adjust(parser, "segments and windows")
-    add_scale(parser)
-    parser.add_argument("--title", default="Calibration report", help="of the page")
-    parser.add_argument("-o", "--output", metavar="FILE", default="report.html", help="default report.html")
-    add_output(parser, csv=False)
-
-
-def _plot(parser: argparse.ArgumentParser) -> None:
-    add_data(parser, saved=True)
-    add_columns(parser, by="columns that make segments, for --kind segments")
-    add_windows(parser, "dates or times, for --kind drift")
-    add_judging(parser, "all", f"{DRAWN}, for drift as many as alarms need", "0, for drift 199")
-    add_adjust(parser, "segments or windows")
-    add_scale(parser)
-    text = f"{', '.join(PICTURES)}; default test-based, models for several scores, segments for --by, drift for --time"
-    parser.add_argument("--kind", metavar="KIND", choices=PICTURES, help=text)
-    parser.add_argument("--scale", choices=("linear", "logit"), help="of probabilities; default by the data")
-    parser.add_argument("--title", help="a line above the numbers")
-    text = "default KIND.png; .png, .svg or .pdf"
-    parser.add_argument("-o", "--output", metavar="FILE", help=text)
-    add_output(parser, csv=False)
-
-
-def _tally(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
-    add_columns(parser)
-    add_windows(parser, "dates or times that make windows", drift=False)
-    add_scale(parser)
-    _summary_output(parser)
-
-
-def _merge(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("data")
-    group.add_argument("files", metavar="FILE", nargs="+", help="summaries, globs or folders of them")
-    text = "columns to keep, commas or repeated; '' keeps none; default all"
-    group.add_argument("--by", metavar="COLUMN", action="append", type=names, help=text)
-    _summary_output(parser)
-
-
-def _summary_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to; must end in .parquet")
-    add_output(parser, csv=False)
-
-
-def _plan(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("rate", metavar="RATE", type=float, help="the predicted probability, such as 0.01")
-    off = parser.add_mutually_exclusive_group(required=True)
-    off.add_argument("--relative", metavar="R", type=float, help="the truth is RATE x (1 + R): 0.2 for a fifth more")
-    off.add_argument("--shift", metavar="S", type=float, help="the truth is RATE + S")
-    parser.add_argument("--power", type=float, default=0.8, help="probability of finding it; default 0.8")
-    parser.add_argument("--significance", metavar="LEVEL", type=float, default=0.05, help="of the test; default 0.05")
-    add_output(parser)
-
-
-def _demo(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder", metavar="FOLDER", nargs="?", default="demo", help="where the pictures go; default demo"
-    )
-    add_output(parser, csv=False)
-
-
-def _check(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
-    add_columns(parser)
-    rules = parser.add_argument_group("rules, from a file or from options")
-    rules.add_argument("--rules", metavar="FILE", help="a TOML file of rules; see docs/gate.md")
-    for name, text in LIMITS.items():
-        rules.add_argument(
-            f"--{name.replace('_', '-')}", metavar="[METRIC=]LIMIT", action="append", type=limit, help=text
-        )
-    rules.add_argument("--segment", metavar="PATTERN", help="the options above hold for each segment that matches")
-    rules.add_argument("--min-rows", metavar="N", type=whole, default=0, help="with fewer rows: could not tell")
-    base = parser.add_argument_group("baseline")
-    text = "another score column, a file of the same rows, or a saved result"
-    base.add_argument("--baseline", metavar="COLUMN|FILE", help=text)
-    base.add_argument(
-        "--on", metavar="COLUMN", action="append", type=names, help="columns that match the rows of the file"
-    )
-    group = parser.add_argument_group("what is computed")
-    group.add_argument("--significance", metavar="LEVEL", type=float, default=0.05, help="of each test; default 0.05")
-    for name, text in (("reference", "what chance gives"), ("intervals", "intervals"), ("replicates", "the baseline")):
-        group.add_argument(
-            f"--{name}", metavar="N", type=positive, default=1000, help=f"draws for {text}; default 1000"
-        )
-    add_drawing(group)
-    add_scale(parser)
-    add_output(parser)
-    parser.add_argument("--junit", metavar="FILE", help="JUnit XML as well, for a CI server")
-    parser.add_argument("--markdown", metavar="FILE", help="a Markdown summary as well, for a pull request")
-
-
-def _completion(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
+    spells: tuple[str, ...] = ()
 
 
 COMMANDS = {
@@ -220,19 +408,16 @@ COMMANDS = {
             "truecal score - < preds.csv",
             "truecal score days/",
         ),
-        _score,
     ),
     "compare": Command(
         "which of two models is better, on the same rows",
         "Two models on the same rows: the difference of their metrics, with an interval.",
         ("truecal compare preds.csv -y label -p old,new", "truecal compare preds.csv -p old -p new --json"),
-        _compare,
     ),
     "segments": Command(
         "which segments are wrong",
         "Every segment judged alone, against chance, with p-values adjusted for the number of segments.",
         ("truecal segments preds.csv --by country", "truecal segments preds.csv --by country,kind --csv"),
-        _segments,
     ),
     "drift": Command(
         "which days are wrong, and whether prevalence moved",
@@ -243,7 +428,6 @@ COMMANDS = {
             "truecal drift preds.csv --mature-after 30d --plot a.png",
             "truecal drift days/ --csv",
         ),
-        _drift,
     ),
     "report": Command(
         "one HTML page for a colleague",
@@ -254,7 +438,6 @@ COMMANDS = {
             "truecal report preds.csv --time day --every 1w",
             "truecal report result.json",
         ),
-        _report,
     ),
     "plot": Command(
         "a diagram as PNG, SVG or PDF",
@@ -265,24 +448,22 @@ COMMANDS = {
             "truecal plot preds.csv --by country -o country.png",
             "truecal plot preds.csv --time day -o drift.png",
         ),
-        _plot,
     ),
     "plan": Command(
         "how much data it takes to find an error",
         "How many rows it takes to show that predictions of RATE are wrong.",
         ("truecal plan 0.01 --relative 0.2", "truecal plan 0.3 --shift -0.05 --power 0.9"),
-        _plan,
     ),
     "demo": Command(
         "three models of a rare event, with pictures",
         "Simulates three models of a rare event, prints their metrics, and writes a report and pictures.",
         ("truecal demo", "truecal demo my-folder"),
-        _demo,
     ),
     "check": Command(
         "a release gate: exit 0 pass, 1 fail, 2 could not tell",
         "Holds rules against a model and exits with 0 if all passed, 1 if any failed, 2 if it could not be told. "
-        "A limit is in percent for tce and its kin, a probability for ece and its kin and for p-values.",
+        "A limit is in percent for test-based metrics such as tce, and a probability for gap metrics such as ece and "
+        "for p-values.",
         (
             "truecal check preds.csv --max-excess 5",
             "truecal check preds.csv --max-value ece=0.01",
@@ -292,41 +473,38 @@ COMMANDS = {
             "truecal check preds.csv -p new \\",
             "    --baseline old --max-worse 0 --junit junit.xml",
         ),
-        _check,
     ),
     "tally": Command(
-        "a small summary that stands for the data",
+        "a small file that stands for the data",
         "Counts by score, segment and window as a Parquet file, which every command but compare takes in the place of "
-        "the data. Summaries add: see truecal merge.",
+        "the data. Such files add: see truecal merge.",
         (
             "truecal tally preds.csv -o day.parquet --by country",
             "truecal tally preds.csv --time day -o day.parquet",
             "truecal tally big.parquet --grid 13 -o day.parquet",
         ),
-        _tally,
+        ("Tallies.save", "truecal.read"),
     ),
     "merge": Command(
-        "one summary of many",
-        "Adds summaries of `truecal tally`, over days, shards and machines.",
+        "one file of tallies of many",
+        "Adds files of `truecal tally`, over days, shards and machines.",
         (
             "truecal merge days/ -o month.parquet",
             "truecal merge 'days/2026-*.parquet' --by country \\",
             "    -o year.parquet",
         ),
-        _merge,
     ),
     "completion": Command(
-        "a completion script for bash, zsh or fish",
-        "Prints a script that completes commands, options and files.",
+        f"a completion script for {', '.join(SHELLS[:-1])} or {SHELLS[-1]}",
+        "Prints a script that completes commands, options and files. It needs shtab: pip install "
+        "'truecal[completion]'.",
         (
             'eval "$(truecal completion bash)"   # in ~/.bashrc',
             'eval "$(truecal completion zsh)"    # in ~/.zshrc',
             "truecal completion fish | source    # in config.fish",
         ),
-        _completion,
     ),
 }
-
 
 EXIT_CODES = (
     ("0", "fine; for check: every rule passed"),
@@ -335,6 +513,20 @@ EXIT_CODES = (
     ("130", "interrupted"),
     ("141", "nobody read the output to its end"),
 )
+
+
+def options_of(command: str) -> Iterator[Option]:
+    """The options of a command."""
+    return (option for option in OPTIONS if command in option.commands.split())
+
+
+def spell_parameters(command: str) -> dict[str, str]:
+    """How errors of the library write its parameters under a command: by its own options, else by those of others."""
+    spelling = {name: f"`truecal {at}`" for at, made in COMMANDS.items() for name in made.spells}
+    for options in (OPTIONS, tuple(options_of(command))):
+        spelling |= {option.name: option.word for option in options}
+        spelling |= {name: word for option in options for name, word in option.spells.items()}
+    return spelling
 
 
 def overview(terminal: Terminal) -> str:
@@ -361,3 +553,100 @@ start here:
 
 exit codes:
 {terminal.terms(EXIT_CODES)}"""
+
+
+# ---- parsers -------------------------------------------------------------------------------------------------------
+
+
+class UsageError(Exception):
+    """A command line that cannot be understood."""
+
+    def __init__(self, message: str, command: str = "") -> None:
+        head, hint, advice = message.partition("\n\nHint")
+        head = head[0].upper() + head[1:] + "." * (not head.endswith((".", "?")))
+        program = f"truecal {command}".strip()
+        super().__init__(f"{head}{hint}{advice}" if hint else f"{head}\n\nHint: {program} --help")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors say what may have been meant."""
+
+    def error(self, message: str) -> NoReturn:
+        choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        hint = did_you_mean(choice[1], re.findall(r"[\w-]+", choice[2])) if choice else ""
+        raise UsageError(f"{message}{hint}", self.prog.removeprefix("truecal").strip())
+
+    def read(self, words: list[str]) -> argparse.Namespace:
+        """Options and files in any order."""
+        found, rest = self.parse_known_intermixed_args(words)
+        if rest:
+            unknown = next((word for word in rest if word.startswith("-")), rest[0]).partition("=")[0]
+            known = [word for action in self._actions for word in action.option_strings]
+            what = "option" if unknown.startswith("-") else "place for"
+            self.error(f"there is no {what} {unknown}{did_you_mean(unknown, known)}")
+        return found
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal, within reason; descriptions are wrapped, examples are not."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=min(shutil.get_terminal_size().columns - 1, READABLE))
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """ "-o, --output FILE", with the value once."""
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = action.metavar or (
+            f"{{{','.join(map(str, action.choices))}}}" if action.choices else action.dest.upper()
+        )
+        return f"{', '.join(action.option_strings)} {value}"
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith("examples:"):
+            return super()._fill_text(text, width, indent)
+        return argparse.HelpFormatter._fill_text(self, text, width, indent)
+
+
+def make_parser(command: str) -> Parser:
+    """The parser of a command."""
+    examples = "\n".join(f"  {example}" for example in COMMANDS[command].examples)
+    place = next((option.metavar for option in options_of(command) if not option.words.startswith("-")), "")
+    parser = Parser(
+        prog=f"truecal {command}",
+        usage=f"truecal {command} {place} [options]",
+        description=COMMANDS[command].text,
+        epilog=f"examples:\n{examples}",
+        formatter_class=Help,
+        allow_abbrev=False,
+    )
+    _add_options(parser, command)
+    return parser
+
+
+def make_full_parser(file_completion: Mapping[str, Any]) -> argparse.ArgumentParser:
+    """One parser with every command, as a maker of completion scripts reads it; places of files are marked."""
+    parser = argparse.ArgumentParser(prog="truecal", description=overview.__doc__)
+    parser.add_argument("--version", action="version", version="")
+    commands = parser.add_subparsers()
+    for name, command in COMMANDS.items():
+        for option, action in _add_options(commands.add_parser(name, help=command.about), name):
+            action.help = (action.help or "").partition(";")[0]
+            if option.suggests:
+                action.choices = option.suggests
+            if "FILE" in (option.metavar or "") or option.metavar == "FOLDER":
+                action.complete = file_completion  # type: ignore[attr-defined]
+    return parser
+
+
+def _add_options(parser: argparse.ArgumentParser, command: str) -> list[tuple[Option, argparse.Action]]:
+    groups: dict[str, Any] = {}
+    added = []
+    for option in options_of(command):
+        place = groups.get(option.group) or groups.setdefault(option.group, parser.add_argument_group(option.group))
+        if option.either:
+            if option.either not in groups:
+                groups[option.either] = place.add_mutually_exclusive_group(required=option.required)
+            place = groups[option.either]
+        added.append((option, option.add_to(place, command)))
+    return added

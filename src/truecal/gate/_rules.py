@@ -6,12 +6,11 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from difflib import get_close_matches
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from truecal._errors import option
+from truecal._errors import did_you_mean, option
 from truecal.metrics import METRICS, PROBABILITY, Unit
 from truecal.results import register
 
@@ -197,7 +196,9 @@ def _parse(place: str) -> dict[str, Any]:
 def _rules(place: str, table: Mapping[str, Any], metrics: list[str]) -> Iterable[Rule]:
     for key in table:
         if key not in KEYS:
-            raise ValueError(f"{place}: a rule has the keys {', '.join(KEYS)}; it has `{key}`.{_near(key, KEYS)}")
+            raise ValueError(
+                f"{place}: a rule has the keys {', '.join(KEYS)}; it has `{key}`.{did_you_mean(key, KEYS)}"
+            )
     limits = [key for key in LIMITS if key in table]
     if not limits:
         raise ValueError(f"{place}: a rule must have a limit, one or several of {', '.join(LIMITS)}; it has none.")
@@ -205,7 +206,7 @@ def _rules(place: str, table: Mapping[str, Any], metrics: list[str]) -> Iterable
     if metric not in metrics:
         raise ValueError(
             f"{place}: `metric` must be one of {', '.join(metrics)}; it is {_shorten(metric)}."
-            f"{_near(str(metric), metrics)}"
+            f"{did_you_mean(metric, metrics)}"
         )
     what = {key: table[key] for key in ("metric", "model", "segment", "min_rows") if key in table}
     for key in limits:
@@ -215,11 +216,6 @@ def _rules(place: str, table: Mapping[str, Any], metrics: list[str]) -> Iterable
             # the limit's key is the file's word for it
             message = str(error).replace(f"{option('limit')}", f"`{key}`", 1)
             raise ValueError(f"{place}: {message}") from error
-
-
-def _near(word: str, known: Iterable[str]) -> str:
-    near = get_close_matches(word, known, n=1)
-    return f"\n\nHint: did you mean {near[0]!r}?" if near else ""
 
 
 def _add() -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, get_args
 from xml.etree import ElementTree
 
-from truecal._terminal import Column as TextColumn
-from truecal._terminal import Terminal, printable
+from truecal._text import Column as TextColumn
+from truecal._text import Terminal, plural, printable
 from truecal.gate._rules import Rule
 from truecal.results import Stored, Table, column, register, register_table
 
@@ -138,7 +138,7 @@ class Decision(Stored):
         """The counts in words."""
         total = len(self.findings)
         counts = [f"{self.count(status):,} {OUTCOMES[status]}" for status in WORST_FIRST if self.count(status)]
-        return f"{total:,} check{'s' * (total != 1)}: {', '.join(counts)}"
+        return f"{plural(total, 'check')}: {', '.join(counts)}"
 
     def to_markdown(self, most: int = 100) -> str:
         """A summary for a pull request or a CI server's page: the verdict and a table, worst first.

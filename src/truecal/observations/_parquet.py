@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from truecal import __version__
+from truecal._atomic import write_atomically
 from truecal._errors import option
-from truecal._writing import written
 from truecal.observations._grid import GridTally, cell
 from truecal.observations._tallies import Part, Segment, Tallies, plain_value
 from truecal.observations._tally import Floats, Ints, Tally
@@ -60,7 +60,7 @@ def write_tallies(tallies: Tallies, path: PathLike) -> Path:
             f"{option('path')} must end in .parquet, so that folders of tallies are found; it is {str(place)!r}."
         )
     data = _encode(tallies)
-    with written(place) as draft:
+    with write_atomically(place) as draft:
         draft.write_bytes(data)
     return place
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from truecal._atomic import write_atomically
 from truecal._errors import option
-from truecal._writing import written
 from truecal.observations import Floats
 from truecal.plot._axis import Scale
 from truecal.plot._pictures import (
@@ -179,7 +179,7 @@ def save(path: str | os.PathLike[str], kind: str, *data: Any, dpi: float = 150, 
     if place.suffix[1:].lower() not in formats:
         raise ValueError(f"{option('path')} must end in .{', .'.join(formats)}; it is {os.fspath(path)!r}.")
     figure = _draw_detached(make_picture(kind, *data, **options))
-    with written(place) as draft:
+    with write_atomically(place) as draft:
         figure.savefig(draft, format=place.suffix[1:].lower(), dpi=dpi)
     return place
 

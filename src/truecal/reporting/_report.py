@@ -11,8 +11,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from truecal._atomic import write_text
 from truecal._errors import option
-from truecal._writing import write_text
 from truecal.metrics import Quantile, Uniform, format_name
 from truecal.plot import (
     Scale,

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from truecal._text import plural
 from truecal.inference import detectable_rates
 from truecal.metrics import Adjustment, Binned, Rejection, adjust_p_values, divide_rates, exact_interval
 from truecal.observations import Floats, Ints
@@ -157,4 +158,4 @@ class BinTable(Table):
 
     def summary(self) -> str:
         """How many bins and predictions, in a line."""
-        return f"{len(self):,} bin{'s' * (len(self) != 1)}, {int(self.n.sum()):,} predictions"
+        return f"{plural(len(self), 'bin')}, {plural(int(self.n.sum()), 'prediction')}"

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from truecal._text import plural
 from truecal.inference import Difference
 from truecal.metrics import TCE, Adjustment, Metric
 from truecal.observations import Bools, Floats, Ints
@@ -145,7 +146,7 @@ class GroupTable(_Groups):
         most, wrong = min(len(self), self._most), int(self.alarm.sum())
         shown = f", the worst {most} first" if len(self) > most else ", worst first"
         return (
-            f"{len(self):,} segment{'s' * (len(self) != 1)}{shown}; {wrong:,} beyond what chance explains "
+            f"{plural(len(self), 'segment')}{shown}; {wrong:,} beyond what chance explains "
             f"(adjusted p-value at most {self.significance:g})"
         )
 
@@ -245,7 +246,7 @@ class DriftTable(_Groups):
         said = self.verdict
         found = "; ".join(f"{said.count(word):,} {word}" for word in words if word in said) or "all steady"
         length = "" if self.every is None else f" of {self.every}"
-        return f"{len(self):,} window{'s' * (len(self) != 1)}{length}, {int(self.n.sum()):,} predictions: {found}"
+        return f"{plural(len(self), 'window')}{length}, {plural(int(self.n.sum()), 'prediction')}: {found}"
 
 
 @register_table

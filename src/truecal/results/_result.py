@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from truecal import _draw_inline
+from truecal._text import plural
 from truecal.inference import Interval, Reference
 from truecal.metrics import Adjustment, Metric, Rejection, Test, Tolerance, check_test
 from truecal.results._bins import BinTable
@@ -158,7 +159,7 @@ class Result(Stored):
     def _headline(self) -> str:
         region = f" ({self.region})" if self.region else ""
         return (
-            f"{self.n:,} prediction{'s' * (self.n != 1)}{region}, {100 * self.prevalence:.4g} % positive; "
+            f"{plural(self.n, 'prediction')}{region}, {100 * self.prevalence:.4g} % positive; "
             f"{self.rejection.test_words}"
         )
 

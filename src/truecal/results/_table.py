@@ -16,11 +16,11 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from truecal import _terminal as terminal
+from truecal import _text
 from truecal.results._json import Stored, decode_fields, encode, encode_fields, register
 
 FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
-WIDE = terminal.Terminal(width=100_000)
+WIDE = _text.Terminal(width=100_000)
 
 
 def format_share(share: float) -> str:
@@ -139,7 +139,7 @@ class Table(Stored):
             return each.format(value)
         if each.unit == "metric":
             return self._format_metric(row, value)
-        return terminal.printable(str(value)) if each.unit in LEFT else UNITS[each.unit](value)
+        return _text.printable(str(value)) if each.unit in LEFT else UNITS[each.unit](value)
 
     def _format_metric(self, row: int, value: float) -> str:
         """A value in the unit of the metric behind a row."""
@@ -162,7 +162,7 @@ class Table(Stored):
 
     def summary(self) -> str:
         """What the table says, in a line."""
-        return f"{len(self):,} row{'s' * (len(self) != 1)}"
+        return _text.plural(len(self), "row")
 
     def text(self) -> str:
         """The columns for people, below their headings."""
@@ -172,7 +172,7 @@ class Table(Stored):
         for name, cells in self.cells(self._shown, [row for row in rows if row >= 0]).items():
             if -1 in rows:
                 cells.insert(rows.index(-1), "..." if name == self._shown[0] else "")
-            shown.append(terminal.Column(self.heading(name), cells, left=units[name] in LEFT))
+            shown.append(_text.Column(self.heading(name), cells, left=units[name] in LEFT))
         return WIDE.table(shown) if len(self) else "  (no rows)"
 
     def _rows_shown(self) -> list[int]:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from truecal._writing import write_text, written
+from truecal._atomic import write_atomically, write_text
 
 
 def test_a_failure_leaves_the_old_file_whole_and_no_draft(tmp_path):
@@ -16,7 +16,7 @@ def test_a_failure_leaves_the_old_file_whole_and_no_draft(tmp_path):
     place.write_text("old")
 
     def fail():
-        with written(place) as draft:
+        with write_atomically(place) as draft:
             draft.write_text("half")
             raise KeyboardInterrupt
 
@@ -30,8 +30,8 @@ def test_a_killed_process_leaves_the_old_file_whole(tmp_path):
     place = tmp_path / "a.txt"
     place.write_text("old")
     code = (
-        "import os, signal, sys\nfrom truecal._writing import written\n"
-        "with written(sys.argv[1]) as draft:\n    draft.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal, sys\nfrom truecal._atomic import write_atomically\n"
+        "with write_atomically(sys.argv[1]) as draft:\n    draft.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(place)], check=False)
     assert done.returncode == -9

@@ -1,11 +1,8 @@
-"""Text for a terminal: as wide as it is, in colour where that is wanted, in signs that its encoding has."""
+"""Text for people: counts in words, tables as wide as the terminal, colour where it is wanted."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import textwrap
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
@@ -43,6 +40,8 @@ class Terminal:
     @classmethod
     def of(cls, stream: TextIO) -> Terminal:
         """A stream as it is; colour only on a terminal, and not where NO_COLOR or TERM=dumb says no."""
+        import shutil
+
         tty = stream.isatty()
         wanted = tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         fallback = (80 if tty else PIPED, 24)
@@ -59,6 +58,8 @@ class Terminal:
 
     def wrap(self, text: str, indent: str = "", first: str | None = None) -> str:
         """Running text within the width; a number keeps its unit."""
+        import textwrap
+
         kept = text.replace(" %", f"{HARD_SPACE}%").replace(" = ", f"{HARD_SPACE}={HARD_SPACE}")
         lines = textwrap.wrap(
             kept,
@@ -81,7 +82,7 @@ class Terminal:
         return "\n".join(lines)
 
     def table(self, columns: Sequence[Column], indent: str = "  ") -> str:
-        """Rows below a head. Columns that find no room are left out and named; the first is cut if it must be."""
+        """Rows below a head. Columns that do not fit are left out and named; the first is cut if it must be."""
         filled = [column for column in columns if any(column.cells)]
         kept = [column for column in filled if column.rank == 0]
         for column in sorted(filled, key=lambda column: column.rank):
@@ -101,8 +102,8 @@ class Terminal:
             ]
             lines.append((indent + "  ".join(cells)).rstrip())
         if left_out:
-            told = self.wrap(f"left out for want of room: {', '.join(left_out)}", indent, indent)
-            lines += [self.paint(line, "dim") for line in told.splitlines()]
+            text = self.wrap(f"columns that do not fit: {', '.join(left_out)}", indent, indent)
+            lines += [self.paint(line, "dim") for line in text.splitlines()]
         return "\n".join(lines)
 
     def clip(self, text: str, width: int) -> str:
@@ -124,10 +125,23 @@ class Terminal:
         return painted + pad if column.left else pad + painted
 
 
+def plural(count: int, word: str) -> str:
+    """A count and what is counted.
+
+    Examples
+    --------
+    >>> plural(1, "row"), plural(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count:,} {word}{'s' * (count != 1)}"
+
+
 def measure(text: str) -> int:
     """The columns of a terminal that text takes: two for a wide sign, none for an accent that joins the one before."""
     if text.isascii():
         return len(text)
+    import unicodedata
+
     return sum(
         0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text
     )
