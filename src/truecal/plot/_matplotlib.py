@@ -131,8 +131,7 @@ def metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None,
 def segments(table: GroupTable, *, worst: int = 20, ax: Any = None) -> Any:
     """Draw the segments that exceed chance most, the largest excess first.
 
-    Dots are values, grey bars what chance alone would give. Orange-red dots have an adjusted p-value of at most
-    0.05.
+    Dots are values, grey bars what chance alone would give. Orange-red dots are alarms.
     """
     return draw(make_picture("segments", table, worst=worst), ax)[0]
 
