@@ -15,7 +15,7 @@ from truecal.results import Comparison
 Metrics = Iterable[str] | Mapping[str, Metric]
 
 
-def compare(
+def compare(  # noqa: PLR0913 (tests/test_size.py says why)
     y_true: Any,
     y_prob: Any = None,
     y_prob_other: Any = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Literal, NoReturn, TypedDict, Unpack, overload
 
@@ -240,35 +240,53 @@ def _evaluate_observed(data: Observed, metrics: Metrics, options: Options) -> Re
     return replace(result, notes=(*result.notes, *notes)) if notes else result
 
 
-def _evaluate_sorted(
-    data: Sorted,
-    metrics: Metrics = None,
-    *,
-    binning: BinningLike = None,
-    test: Test | None = None,
-    significance: float = 0.05,
-    tolerance: Tolerance | float | None = None,
-    adjust: Adjustment = None,
-    above: float | None = None,
-    top: int | float | None = None,
-    reference: int = 0,
-    intervals: int = 0,
-    confidence: float = 0.95,
-    random_state: RandomState = None,
-    threads: int = 1,
-) -> Result:
-    """All metrics at once for observations sorted by score."""
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """`Options` with their defaults."""
+
+    binning: BinningLike = None
+    test: Test | None = None
+    significance: float = 0.05
+    tolerance: Tolerance | float | None = None
+    adjust: Adjustment = None
+    above: float | None = None
+    top: int | float | None = None
+    reference: int = 0
+    intervals: int = 0
+    confidence: float = 0.95
+    random_state: RandomState = None
+    threads: int = 1
+
+    @property
+    def rejection(self) -> Rejection:
+        """The test, its level and the tolerance."""
+        return Rejection(
+            Binomial() if self.test is None else self.test, self.significance, as_tolerance(self.tolerance)
+        )
+
+    def draw(self, replicates: int) -> Draws:
+        """How labels are redrawn so often."""
+        return Draws(replicates, self.random_state, self.threads)
+
+
+def _keep_region(data: Sorted, above: float | None, top: int | float | None) -> tuple[Sorted, str | None]:
+    """The predictions that are judged, and which these are."""
     if above is not None and top is not None:
         raise ValueError(f"One of {option('above')} and {option('top')} may be given, not both.")
-    whole = data.n_rows
-    region = None
     if above is not None:
-        data, region = data.above(above), f"scores of at least {above:g}"
+        return data.above(above), f"scores of at least {above:g}"
     if top is not None:
-        data = data.top(top)
-        region = f"the top {f'{top:,}' if isinstance(top, int) else f'{100 * top:g} %'} of {whole:,} predictions"
-    loss = Rejection(Binomial() if test is None else test, significance, as_tolerance(tolerance))
-    chosen = choose(metrics, binning, loss)
+        share = f"{top:,}" if isinstance(top, int) else f"{100 * top:g} %"
+        return data.top(top), f"the top {share} of {data.n_rows:,} predictions"
+    return data, None
+
+
+def _evaluate_sorted(data: Sorted, metrics: Metrics = None, **options: Unpack[Options]) -> Result:
+    """All metrics at once for observations sorted by score."""
+    settings = _Settings(**options)
+    data, region = _keep_region(data, settings.above, settings.top)
+    loss = settings.rejection
+    chosen = choose(metrics, settings.binning, loss)
     bins = bin_once(data, chosen)
     tables: dict[Any, BinTable] = {}
     shapes: dict[Any, Shape] = {}
@@ -277,19 +295,19 @@ def _evaluate_sorted(
     keys = {name: (metric.binning, metric.rejection or loss) for name, metric in chosen.items()}
     for key in dict.fromkeys(keys.values()):
         binned = bins[key[0]]
-        table = tables[key] = BinTable.of(binned, key[1], adjust)
+        table = tables[key] = BinTable.of(binned, key[1], settings.adjust)
         shapes[key] = Shape.of(ranked, scores, binned.partition, (table.n_too_low, table.n_too_high))
     notes = dict.fromkeys(note for binned in bins.values() for note in binned.partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
     references, spans = {}, {}
-    if reference or intervals:
+    if settings.reference or settings.intervals:
         tally, note = _to_redraw(data)
         notes |= dict.fromkeys(note)
-    if reference:
-        references = null_reference(tally, chosen, Draws(reference, random_state, threads), values)
-    if intervals:
-        draws = Draws(intervals, random_state, threads)
-        spans = inference.intervals(tally, chosen, draws, confidence=confidence, observed=values)
+    if settings.reference:
+        references = null_reference(tally, chosen, settings.draw(settings.reference), values)
+    if settings.intervals:
+        draws = settings.draw(settings.intervals)
+        spans = inference.intervals(tally, chosen, draws, confidence=settings.confidence, observed=values)
     return Result(
         n=data.n_rows,
         positives=data.positives,
@@ -297,9 +315,9 @@ def _evaluate_sorted(
         metrics=chosen,
         tables={name: tables[key] for name, key in keys.items()},
         test=loss.test,
-        significance=significance,
+        significance=loss.significance,
         tolerance=loss.tolerance,
-        adjust=adjust,
+        adjust=settings.adjust,
         region=region,
         references=references,
         intervals=spans,

@@ -177,7 +177,7 @@ def _compute_with_warning(metric: Metric, data: Sorted) -> float:
     return metric.on(bins)
 
 
-def compute_any(  # noqa: PLR0917
+def compute_any(
     metric: Metric,
     y_true: Any,
     y_prob: Any,

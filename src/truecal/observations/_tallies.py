@@ -77,21 +77,9 @@ class Tallies:
 
     def __post_init__(self) -> None:
         by, windows = as_tuple(self.by), dict(self.windows)
-        for role, name in (("label", self.label), ("score", self.score), *(("by", name) for name in by)):
-            if not isinstance(name, str):
-                raise TypeError(f"{option(role)} must be text; it is {name!r}.")
-        if len(set(by)) < len(by):
-            raise ValueError(f"{option('by')} must name each column once; it is {', '.join(map(repr, by))}.")
-        for name, every in windows.items():
-            if name not in by or (every is not None and every not in WINDOWS):
-                raise ValueError(
-                    f"{option('windows')} must give columns of {option('by')} a length of "
-                    f"{', '.join(map(repr, WINDOWS))} or None; for {name!r} it gives {every!r}."
-                )
+        self._check_names(by, windows)
         if self.bits is not None:
             check_bits(self.bits)
-        if self.pos_label is not None and not isinstance(self.pos_label, str):
-            raise TypeError(f"{option('pos_label')} must be text or None; it is {self.pos_label!r}.")
         if self.baseline is not None and not isinstance(self.baseline, Pairs):
             raise TypeError(f"{option('baseline')} must be `Pairs` or None; it is {type(self.baseline).__name__}.")
         dropped = {reason: count for reason, count in self.dropped.items() if count}
@@ -104,6 +92,22 @@ class Tallies:
         for key, part in parts.items():
             _check_part(key, part, self.bits)
         self._hold(by=by, windows=windows, dropped=dropped, parts=_sort_parts(by, parts, parts))
+
+    def _check_names(self, by: tuple[str, ...], windows: Mapping[str, str | None]) -> None:
+        """Refuse columns that are not named by text, or named twice, and windows of an unknown length."""
+        for role, name in (("label", self.label), ("score", self.score), *(("by", name) for name in by)):
+            if not isinstance(name, str):
+                raise TypeError(f"{option(role)} must be text; it is {name!r}.")
+        if len(set(by)) < len(by):
+            raise ValueError(f"{option('by')} must name each column once; it is {', '.join(map(repr, by))}.")
+        for name, every in windows.items():
+            if name not in by or (every is not None and every not in WINDOWS):
+                raise ValueError(
+                    f"{option('windows')} must give columns of {option('by')} a length of "
+                    f"{', '.join(map(repr, WINDOWS))} or None; for {name!r} it gives {every!r}."
+                )
+        if self.pos_label is not None and not isinstance(self.pos_label, str):
+            raise TypeError(f"{option('pos_label')} must be text or None; it is {self.pos_label!r}.")
 
     def _hold(self, **values: Any) -> None:
         for name, value in values.items():

@@ -53,7 +53,7 @@ VERY_TIED = 64  # and from which on it is small enough where a grid is asked for
 RADIX = 1 << 16  # codes up to here sort in linear time
 
 
-def read(
+def read(  # noqa: PLR0913 (tests/test_size.py says why)
     data: Any,
     *,
     label: str | None = None,
@@ -121,7 +121,7 @@ def read(
     return tallies
 
 
-def read_models(
+def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
     data: Any,
     *,
     label: str | None = None,
