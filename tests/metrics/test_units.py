@@ -77,6 +77,7 @@ def test_a_metric_speaks_in_its_unit():
     assert plain.format(12.345) == "12.34500"
     assert (cents.words, plain.words) == ("gap between rate and prediction", "largest PlainGap")
     assert (cents.axis, plain.axis) == ("gap between rate and prediction (ct)", "largest PlainGap")
+    assert METRICS["rmsce"].axis == METRICS["ece"].axis != METRICS["mce"].axis  # averages share an axis
     assert (METRICS["tce"].axis, METRICS["ece"].axis) == ("refuted predictions (%)", "gap between rate and prediction")
     assert cents.meaning == "gap between rate and prediction, in cents; 0 is best, 100 worst"
     assert plain.meaning == "largest PlainGap; 0 is best"

@@ -168,14 +168,17 @@ class Rejection:
     @property
     def test_words(self) -> str:
         """The test, its level and the tolerance."""
+        if self.tolerance is None:
+            return self.name_test()
+        kind = "relative" if isinstance(self.tolerance, Relative) else "absolute"
+        return f"{self.name_test()}, {kind} tolerance {self.tolerance.value:g}"
+
+    def name_test(self) -> str:
+        """The test and its level."""
         level = f"{self.significance:g}"
         if isinstance(self.test, BayesFactor) and self.test.threshold is not None:
             level = f"factor {self.test.threshold:g}"
-        tolerance = ""
-        if self.tolerance is not None:
-            kind = "relative" if isinstance(self.tolerance, Relative) else "absolute"
-            tolerance = f", {kind} tolerance {self.tolerance.value:g}"
-        return f"{type(self.test).__name__} test at {level}{tolerance}"
+        return f"{type(self.test).__name__} test at {level}"
 
     def __call__(self, bins: Binned) -> Floats:
         too_low, too_high = bins.rejected(self.test, self.significance, self.tolerance)
@@ -272,9 +275,10 @@ class Metric:
 
     @property
     def axis(self) -> str:
-        """The words with the unit, for an axis: "refuted predictions (%)"."""
+        """The words with the unit, for an axis: "refuted predictions (%)"; averages of all powers share one."""
         sign = self.unit.symbol.strip() or ("" if self.unit == PROBABILITY else self.unit.name)
-        return f"{self.words} ({sign})" if sign else self.words
+        words = self.loss_words if isinstance(self.norm, PNorm) else self.words
+        return f"{words} ({sign})" if sign else words
 
     @property
     def meaning(self) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from types import NoneType, UnionType
@@ -211,9 +211,11 @@ def encode_fields(value: Any) -> dict[str, Any]:
 
 
 def decode_fields(kind: Any, raw: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that make a dataclass again."""
+    """The arguments that make a dataclass again; what has a default may be missing."""
     hints = _hints(kind)
-    return {entry.name: decode(raw[entry.name], hints[entry.name]) for entry in fields(kind)}
+    optional = {entry.name for entry in fields(kind) if (entry.default, entry.default_factory) != (MISSING, MISSING)}
+    wanted = [entry.name for entry in fields(kind) if entry.name in raw or entry.name not in optional]
+    return {name: decode(raw[name], hints[name]) for name in wanted}
 
 
 def same(first: Any, second: Any) -> bool:
