@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as hnp
 import truecal
 from truecal import ClassResults, Decision, Metric, Result, Rule
 from truecal.gate import Finding, FindingTable
+from truecal.gate._judge import judge
 from truecal.inference import Difference, Interval, Plan, Reference
 from truecal.metrics import (
     METRICS,
@@ -274,7 +275,7 @@ def test_parts_under_several_names_are_written_once(rng):
 def test_what_follows_from_the_rest_is_written_for_readers(rng):
     result = truecal.evaluate([0, 1], [0.1, 0.2], ["ece"])
     assert json.loads(result.to_json())["prevalence"] == 0.5
-    decision = truecal.gate.judge([Rule("value", 0.1, metric="ece")], {"m": result})
+    decision = judge([Rule("value", 0.1, metric="ece")], {"m": result})
     assert {name: json.loads(decision.to_json())[name] for name in ("status", "exit_code")} == {
         "status": "fail",
         "exit_code": 1,
@@ -312,9 +313,9 @@ def test_values_that_have_no_json_are_named(rng):
     with pytest.raises(TypeError, match="must be a result of truecal; it is int"):
         to_json(3)
     tally = truecal.Tally.from_arrays(rng.random(200) < 0.5, rng.random(200))
-    table = truecal.analysis.judge_segments({(1 + 2j,): tally}, replicates=9)
+    table = truecal.segments(truecal.Tallies("y", "p", {("a",): tally}, by=("place",)), reference=9)
     with pytest.raises(TypeError, match=r"a part of your own \(complex\) cannot be written"):
-        table.to_json()
+        replace(table, segment=((1 + 2j,),)).to_json()
 
 
 def test_parts_of_your_own_can_be_registered():

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import truecal
-from truecal import Decision, Metric, Rule, Tally
+from truecal import Decision, Metric, Rule, Tallies, Tally
 from truecal.gate import FindingTable
+from truecal.gate._judge import judge
 from truecal.inference import Difference
 from truecal.metrics import METRICS, Gap, Unit
 from truecal.observations import Floats, Ints
@@ -50,7 +51,11 @@ def segments(rng):
     for name, factor, rows in (("de", 1.0, 3000), ("fr", 2.0, 3000), ("it", 1.0, 60)):
         p = rng.beta(1, 9, rows)
         tallies[name,] = Tally.from_arrays(rng.random(rows) < np.minimum(factor * p, 1), p)
-    return tallies
+    return Tallies("y", "p", tallies, by=("country",))
+
+
+def as_windows(segments):
+    return Tallies("y", "p", segments.parts, by=("country",), windows={"country": None})
 
 
 def test_a_table_is_its_declaration(small):
@@ -122,12 +127,10 @@ def test_every_column_says_what_it_means(kind):
 
 def test_shares_are_shares_and_counts_are_counts_in_every_table(segments):
     """One word, one unit: too_low and too_high in [0, 1] for bins, segments, windows and results alike."""
-    wrong = segments["fr",]
-    result = truecal.analysis.evaluate_tally(wrong, ["tce"])
-    groups = truecal.analysis.judge_segments(segments, replicates=19)
-    windows = truecal.analysis.judge_windows(
-        {key[0]: tally for key, tally in segments.items()}, reference=19, intervals=0
-    )
+    wrong = segments.parts["fr",]
+    result = truecal.evaluate(wrong, ["tce"])
+    groups = truecal.segments(segments, reference=19)
+    windows = truecal.drift(as_windows(segments), reference=19, intervals=0)
     too_low, too_high = result.direction()
     assert 0.1 < too_low <= 1
     assert (groups.too_low[1], groups.too_high[1]) == (too_low, too_high)
@@ -141,8 +144,8 @@ def test_shares_are_shares_and_counts_are_counts_in_every_table(segments):
 
 def test_too_small_and_alarm_mean_one_thing(segments):
     """60 rows of 10 % would show neither half nor twice the odds in four of five data sets, in either table."""
-    groups = truecal.analysis.judge_segments(segments, random_state=0)
-    windows = truecal.analysis.judge_windows({key[0]: tally for key, tally in segments.items()}, random_state=0)
+    groups = truecal.segments(segments, random_state=0)
+    windows = truecal.drift(as_windows(segments), random_state=0)
     assert groups.too_small.tolist() == windows.too_small.tolist() == [False, False, True]
     n, mean = groups.n[2], groups.mean[2]
     below, above = truecal.inference.detectable_rates(n, mean)
@@ -158,17 +161,17 @@ def test_too_small_and_alarm_mean_one_thing(segments):
 
 
 def test_significance_sets_the_alarms_of_segments(segments):
-    found = truecal.analysis.judge_segments(segments, random_state=0, significance=0.001)
+    found = truecal.segments(segments, random_state=0, significance=0.001)
     assert found.significance == 0.001
     assert found.replicates == 3000  # 3 segments / 0.001
     assert "adjusted p-value at most 0.001" in repr(found)
 
 
 def test_segments_stand_in_columns_of_their_own(segments, need):
-    found = truecal.analysis.judge_segments(segments, replicates=9, by=["n"])
+    named = truecal.segments(segments, reference=9)
+    found = replace(named, by=("n",))
     rows = list(csv.DictReader(io.StringIO(found.to_csv())))
     assert [(row["segment_n"], int(row["n"])) for row in rows] == [("de", 3000), ("fr", 3000), ("it", 60)]
-    named = replace(found, by=("country",))
     need("polars")
     assert named.to_frame("polars")["country"].to_list() == ["de", "fr", "it"]
     assert named.names == ["country=de", "country=fr", "country=it"]
@@ -182,10 +185,10 @@ def test_a_table_is_in_the_unit_of_its_metric(segments):
         def __call__(self, bins):
             return 100 * Gap()(bins)
 
-    found = truecal.analysis.judge_segments(segments, Metric(truecal.Uniform(), Cents()), replicates=9)
+    found = truecal.segments(segments, Metric(truecal.Uniform(), Cents()), reference=9)
     assert found.cells(["value"])["value"] == [f"{value:.1f} ct" for value in found.value]
     assert found.heading("value") == "value"
-    assert truecal.analysis.judge_segments(segments, METRICS["ece"], replicates=9).heading("value") == "ece"
+    assert truecal.segments(segments, METRICS["ece"], reference=9).heading("value") == "ece"
 
 
 def test_a_comparison_has_a_row_a_metric(rng):
@@ -212,7 +215,7 @@ def test_a_comparison_has_a_row_a_metric(rng):
 
 def test_a_decision_is_a_table_of_findings():
     result = truecal.evaluate([0, 1], [0.1, 0.2], ["ece"])
-    decision = truecal.gate.judge([Rule("value", 0.1, metric="ece"), Rule("value", 0.9, metric="ece")], {"m": result})
+    decision = judge([Rule("value", 0.1, metric="ece"), Rule("value", 0.9, metric="ece")], {"m": result})
     assert isinstance(decision, Decision)
     assert decision.findings.status == ("fail", "pass")
     assert [finding.rule.limit for finding in decision.findings] == [0.1, 0.9]

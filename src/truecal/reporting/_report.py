@@ -367,7 +367,7 @@ def _write_settings(named: dict[str, Result], plotly: str) -> str:
     rows = []
     for name, result in named.items():
         cells = [
-            result.rejection.test_words,
+            result.rejection.name_test(),
             "none" if result.tolerance is None else repr(result.tolerance),
             result.adjust or "none",
             result.region or "all predictions",
