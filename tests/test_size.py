@@ -8,7 +8,10 @@ import truecal
 ROOT = Path(truecal.__file__).parent
 LINES, PARAMETERS = 60, 10
 # what a user may write at the border, name by name: (lines, parameters) and why
-EXCEPTIONS: dict[str, tuple[int, int, str]] = {}
+EXCEPTIONS: dict[str, tuple[int, int, str]] = {
+    "reading/_read.py:read": (60, 12, "all that can be said of data, each by its name"),
+    "reading/_read.py:read_models": (60, 12, "as `read`"),
+}
 
 
 def functions():
@@ -35,4 +38,5 @@ def test_every_exception_is_needed_and_has_a_reason():
     sizes = {name: (lines, count) for name, lines, count in functions()}
     for name, (lines, count, reason) in EXCEPTIONS.items():
         assert reason, name
-        assert sizes[name] == (min(lines, sizes[name][0]), count) and (lines > LINES or count > PARAMETERS), name
+        assert sizes[name] == (min(lines, sizes[name][0]), count), name
+        assert lines > LINES or count > PARAMETERS, name

@@ -12,7 +12,7 @@ import numpy as np
 
 from truecal import __version__, _kernel, inference
 from truecal._errors import did_you_mean, option
-from truecal.inference import Draws, RandomState, null_reference
+from truecal.inference import Draws, Interval, RandomState, Reference, null_reference
 from truecal.metrics import (
     Adjustment,
     BinningLike,
@@ -158,7 +158,7 @@ def evaluate(
             "`y_prob[:, 1]`; for more, `evaluate_classes` judges each class against the rest and "
             '`multiclass="top-label"` the most probable one.'
         )
-    result = _evaluate_sorted(Tally.from_arrays(y_true, column, sample_weight, pos_label), metrics, **options)
+    result = _evaluate_sorted(Tally.from_arrays(y_true, column, sample_weight, pos_label), metrics, options)
     library = type(y_prob).__module__.partition(".")[0]  # whose dataframes the result gives
     return replace(result, library=library) if library in FRAMES else result
 
@@ -191,7 +191,7 @@ def evaluate_classes(
     columns = one_vs_rest(y_true, probabilities, "classwise", labels, None)
     return ClassResults(
         {
-            name: _evaluate_sorted(Tally.from_arrays(label, score, sample_weight), metrics, **options)
+            name: _evaluate_sorted(Tally.from_arrays(label, score, sample_weight), metrics, options)
             for name, (label, score) in columns.items()
         }
     )
@@ -206,6 +206,13 @@ def check_options(function: Callable[..., Any], options: Mapping[str, Any]) -> N
             if name in READING:
                 hint = f"\n\nHint: columns are named where data are read: `truecal.read(data, {name}=...)`."
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}.{hint}")
+
+
+def refuse_options(options: Options, names: Sequence[str], where: str) -> None:
+    """Refuse options that have no meaning in a function."""
+    for name in names:
+        if options.get(name) is not None:
+            raise TypeError(f"{option(name)} must be left out where {where}.")
 
 
 READING = ("label", "score", "by", "time", "every", "pos_label", "on_null", "format", "limits", "on")
@@ -234,41 +241,17 @@ def _evaluate_observed(data: Observed, metrics: Metrics, options: Options) -> Re
     notes = data.notes if isinstance(data, Tallies) else ()
     whole = (data.whole() if isinstance(data, Tallies) else data).simplify()
     if isinstance(whole, GridTally):
-        result = _evaluate_cells(whole, metrics, **options)
+        result = _evaluate_cells(whole, metrics, options)
     else:
-        result = _evaluate_sorted(whole, metrics, **options)
+        result = _evaluate_sorted(whole, metrics, options)
     return replace(result, notes=(*result.notes, *notes)) if notes else result
 
 
-def _evaluate_sorted(
-    data: Sorted,
-    metrics: Metrics = None,
-    *,
-    binning: BinningLike = None,
-    test: Test | None = None,
-    significance: float = 0.05,
-    tolerance: Tolerance | float | None = None,
-    adjust: Adjustment = None,
-    above: float | None = None,
-    top: int | float | None = None,
-    reference: int = 0,
-    intervals: int = 0,
-    confidence: float = 0.95,
-    random_state: RandomState = None,
-    threads: int = 1,
-) -> Result:
+def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result:
     """All metrics at once for observations sorted by score."""
-    if above is not None and top is not None:
-        raise ValueError(f"One of {option('above')} and {option('top')} may be given, not both.")
-    whole = data.n_rows
-    region = None
-    if above is not None:
-        data, region = data.above(above), f"scores of at least {above:g}"
-    if top is not None:
-        data = data.top(top)
-        region = f"the top {f'{top:,}' if isinstance(top, int) else f'{100 * top:g} %'} of {whole:,} predictions"
-    loss = Rejection(Binomial() if test is None else test, significance, as_tolerance(tolerance))
-    chosen = choose(metrics, binning, loss)
+    data, region = _choose_region(data, options.get("above"), options.get("top"))
+    loss, adjust = choose_test(options), options.get("adjust")
+    chosen = choose(metrics, options.get("binning"), loss)
     bins = bin_once(data, chosen)
     tables: dict[Any, BinTable] = {}
     shapes: dict[Any, Shape] = {}
@@ -281,15 +264,7 @@ def _evaluate_sorted(
         shapes[key] = Shape.of(ranked, scores, binned.partition, (table.n_too_low, table.n_too_high))
     notes = dict.fromkeys(note for binned in bins.values() for note in binned.partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
-    references, spans = {}, {}
-    if reference or intervals:
-        tally, note = _to_redraw(data)
-        notes |= dict.fromkeys(note)
-    if reference:
-        references = null_reference(tally, chosen, Draws(reference, random_state, threads), values)
-    if intervals:
-        draws = Draws(intervals, random_state, threads)
-        spans = inference.intervals(tally, chosen, draws, confidence=confidence, observed=values)
+    references, spans, note = _redraw(data, chosen, values, options)
     return Result(
         n=data.n_rows,
         positives=data.positives,
@@ -297,7 +272,7 @@ def _evaluate_sorted(
         metrics=chosen,
         tables={name: tables[key] for name, key in keys.items()},
         test=loss.test,
-        significance=significance,
+        significance=loss.significance,
         tolerance=loss.tolerance,
         adjust=adjust,
         region=region,
@@ -305,9 +280,44 @@ def _evaluate_sorted(
         intervals=spans,
         scores=scores,
         shapes={name: shapes[key] for name, key in keys.items()},
-        notes=tuple(notes),
+        notes=(*notes, *note),
         version=__version__,
     )
+
+
+def choose_test(options: Options) -> Rejection:
+    """The test, its level and its tolerance."""
+    test, level = options.get("test"), options.get("significance", 0.05)
+    return Rejection(Binomial() if test is None else test, level, as_tolerance(options.get("tolerance")))
+
+
+def _choose_region(data: Sorted, above: float | None, top: int | float | None) -> tuple[Sorted, str | None]:
+    """The predictions that are judged, and which these are, in words."""
+    if above is not None and top is not None:
+        raise ValueError(f"One of {option('above')} and {option('top')} may be given, not both.")
+    if above is not None:
+        return data.above(above), f"scores of at least {above:g}"
+    if top is not None:
+        share = f"{top:,}" if isinstance(top, int) else f"{100 * top:g} %"
+        return data.top(top), f"the top {share} of {data.n_rows:,} predictions"
+    return data, None
+
+
+def _redraw(
+    data: Sorted, metrics: Mapping[str, Metric], observed: Mapping[str, float], options: Options
+) -> tuple[dict[str, Reference], dict[str, Interval], list[str]]:
+    """References and intervals, where they are asked for, and a note on what labels were redrawn for."""
+    reference, intervals = options.get("reference", 0), options.get("intervals", 0)
+    if not reference and not intervals:
+        return {}, {}, []
+    random_state, threads = options.get("random_state"), options.get("threads", 1)
+    (tally, note), references, spans = _to_redraw(data), {}, {}
+    if reference:
+        references = null_reference(tally, metrics, Draws(reference, random_state, threads), observed)
+    if intervals:
+        draws, confidence = Draws(intervals, random_state, threads), options.get("confidence", 0.95)
+        spans = inference.intervals(tally, metrics, draws, confidence=confidence, observed=observed)
+    return references, spans, note
 
 
 def _to_redraw(data: Sorted) -> tuple[Tally, list[str]]:
@@ -322,9 +332,9 @@ def _to_redraw(data: Sorted) -> tuple[Tally, list[str]]:
     ]
 
 
-def _evaluate_cells(cells: GridTally, metrics: Metrics = None, **options: Unpack[Options]) -> Result:
+def _evaluate_cells(cells: GridTally, metrics: Metrics, options: Options) -> Result:
     """All metrics at once for observations in cells, with bounds for what the exact scores would give."""
-    result = _evaluate_sorted(cells.tally, metrics, **options)
+    result = _evaluate_sorted(cells.tally, metrics, options)
     judged = cells.tail(len(cells) - int(np.searchsorted(np.cumsum(cells.n[::-1]), result.n)) - 1)
     bounds = {}
     for name, metric in result.metrics.items():
