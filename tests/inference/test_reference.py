@@ -11,7 +11,7 @@ from scipy import stats
 
 import truecal
 from truecal import Result, Tally
-from truecal.analysis import _evaluate
+from truecal.analysis import _evaluate as module
 from truecal.inference import Draws, _redraw, differences, intervals, null_reference
 from truecal.inference._logistic import recalibrate
 from truecal.inference._redraw import redraw
@@ -356,7 +356,7 @@ def test_labels_of_very_many_scores_are_redrawn_for_cells(rng, monkeypatch, rows
     data = data if rows else data.tally
     options = {"metrics": ["tce", "ece"], "reference": 400, "intervals": 100, "random_state": 0}
     exact = truecal.evaluate(data, **options)
-    monkeypatch.setattr(_evaluate, "REDRAWN", 19_999)
+    monkeypatch.setattr(module, "REDRAWN", 19_999)
     found = truecal.evaluate(data, **options)
     assert found.values == exact.values
     assert not exact.notes

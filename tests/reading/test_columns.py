@@ -1,9 +1,9 @@
 """Columns by their names, then by their values; and what is unclear is not guessed."""
 
 import pytest
-from truecal.reading._guessing import look, refuse_swapped
 
 import truecal
+from truecal.reading._columns import check_swapped, find_kinds
 
 polars = pytest.importorskip("polars")
 pytest.importorskip("narwhals")
@@ -79,21 +79,23 @@ def test_files_and_other_engines_are_looked_at_too(tmp_path, need):
     frame.write_csv(tmp_path / "a.csv")
     for data in (tmp_path / "a.csv", frame.lazy(), need("pandas").DataFrame({"y": LABEL, "p": SCORE})):
         assert truecal.reading.guess_columns(data).scores == ("p",)
-        assert look(data) == {"y": "binary", "p": "fraction"}
+        assert find_kinds(data) == {"y": "binary", "p": "fraction"}
 
 
 def test_columns_of_nothing_are_nothing():
     nothing = polars.Series([None] * 4, dtype=polars.Float64)
-    assert look(polars.DataFrame({"a": nothing, "b": [[1]] * 4, "c": list("abcd"), "d": [float("nan")] * 4})) == {}
+    assert (
+        find_kinds(polars.DataFrame({"a": nothing, "b": [[1]] * 4, "c": list("abcd"), "d": [float("nan")] * 4})) == {}
+    )
 
 
 def test_swapped_columns_are_refused():
     frame = polars.DataFrame({"y": LABEL, "p": SCORE})
-    refuse_swapped(look(frame), "y", ["p"])
+    check_swapped(find_kinds(frame), "y", ["p"])
     with pytest.raises(
         ValueError, match="`label` and `score` seem to be swapped: 'p' holds fractions, 'y' only 0 and 1"
     ):
-        refuse_swapped(look(frame), "p", ["y"])
+        check_swapped(find_kinds(frame), "p", ["y"])
 
 
 def test_the_one_column_of_dates_or_times_is_guessed(tmp_path):
@@ -129,7 +131,7 @@ def test_percentages_are_named_where_no_score_is_found():
         guess(columns)
     assert str(caught.value).endswith(told)
     assert list(caught.value.near) == ["risk"]
-    assert look(polars.DataFrame(columns)) == {"age": "number", "churned": "binary", "risk": "percentage"}
+    assert find_kinds(polars.DataFrame(columns)) == {"age": "number", "churned": "binary", "risk": "percentage"}
     assert guess({"y": LABEL, "score": columns["risk"]}) == ("y", "score")  # for evaluate to refuse
 
 

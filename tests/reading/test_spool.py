@@ -6,12 +6,12 @@ import tempfile
 
 import numpy as np
 import pytest
-from truecal.observations._ties import SIZES
 
 from truecal import Tally
-from truecal.observations import GridTally, SortedRows, Ties, group_keys, sort_rows
+from truecal.observations import GridTally, Pairs, SortedRows, TieCounter, group_keys, sort_rows
+from truecal.observations._counting import SIZES
 from truecal.reading import _spool as spool_module
-from truecal.reading._spool import FOLD, Spool, packed
+from truecal.reading._spool import FOLD, PairSpool, Spool, pack_rows
 
 
 def tally_of(data):
@@ -27,23 +27,23 @@ def test_a_spool_is_the_tally_of_its_batches(rng, decimals, kind):
     spool = Spool()
     edges = np.linspace(0, len(p), 40).astype(int)
     for a, b in itertools.pairwise(edges):
-        spool.add(packed(p[a:b], y[a:b]))
-    assert tally_of(spool.gathered()) == Tally.from_arrays(y, p)
+        spool.add(pack_rows(p[a:b], y[a:b]))
+    assert tally_of(spool.finish()) == Tally.from_arrays(y, p)
 
 
 def test_a_spool_widens_when_doubles_come(rng):
     single, double = rng.random(1000).astype(np.float32), rng.random(1000)
     y = rng.integers(0, 2, 2000).astype(np.uint8)
     spool = Spool()
-    spool.add(packed(single, y[:1000]))
-    spool.add(packed(double, y[1000:]))
-    assert tally_of(spool.gathered()) == Tally.from_arrays(y, np.concatenate([single.astype(float), double]))
+    spool.add(pack_rows(single, y[:1000]))
+    spool.add(pack_rows(double, y[1000:]))
+    assert tally_of(spool.finish()) == Tally.from_arrays(y, np.concatenate([single.astype(float), double]))
 
 
 def spooled(p, y, memory, batch=1000):
     spool = Spool(memory)
     for begin in range(0, len(p), batch):
-        spool.add(packed(p[begin : begin + batch], y[begin : begin + batch]))
+        spool.add(pack_rows(p[begin : begin + batch], y[begin : begin + batch]))
     return spool
 
 
@@ -60,18 +60,18 @@ def test_what_outgrows_memory_is_sorted_on_disk(rng, tmp_path, monkeypatch, kind
         "few scores": rng.choice([0.0, 0.25, 0.5, 1.0], 50_000),
     }[shape].astype(kind)
     y = (rng.random(50_000) < p).astype(np.uint8)
-    rows = spooled(p, y, 16_000).gathered()
-    np.testing.assert_array_equal(rows.key, np.sort(packed(p, y)))
+    rows = spooled(p, y, 16_000).finish()
+    np.testing.assert_array_equal(rows.key, np.sort(pack_rows(p, y)))
     assert isinstance(rows.key, np.memmap)
     assert not os.listdir(tmp_path)  # the data vanish with the array
-    assert tally_of(spooled(p, y, 16_000).gathered()) == Tally.from_arrays(y, p)
+    assert tally_of(spooled(p, y, 16_000).finish()) == Tally.from_arrays(y, p)
 
 
 def test_doubles_after_singles_and_folded_rows_go_to_disk_too(rng, monkeypatch):
     monkeypatch.setattr(spool_module, "FOLD", 2000)
     p = np.concatenate([rng.choice([0.25, 0.5, 0.75], 5000), rng.random(5000).astype(np.float32), rng.random(20_000)])
     y = (rng.random(30_000) < p).astype(np.uint8)
-    assert tally_of(spooled(p, y, 32_000, batch=500).gathered()) == Tally.from_arrays(y, p)
+    assert tally_of(spooled(p, y, 32_000, batch=500).finish()) == Tally.from_arrays(y, p)
 
 
 def taken(p, y, batch=1000, **options):
@@ -79,7 +79,7 @@ def taken(p, y, batch=1000, **options):
     for begin in range(0, len(p), batch):
         part = slice(begin, begin + batch)
         assert spool.take(p[part], y[part]) == len(p[part])
-    return spool.gathered()
+    return spool.finish()
 
 
 # How many scores there are, as many as fill none, the first, the second, ... of the tables, or more than all do.
@@ -97,15 +97,15 @@ def test_rows_that_share_scores_are_counted(rng, scores, kind, bits):
 def test_counting_ends_where_it_does_not_pay(rng):
     """Different rows go on as keys, from the first table on; tied ones fit the last; many ties make a tally."""
     label = np.zeros(1_000_000, np.int8)
-    ties = Ties()
+    ties = TieCounter()
     assert ties.add(rng.random(100_000), label[:100_000]) == 2 ** (SIZES[0] - 1)
     assert not ties.tied
     few = rng.integers(0, 30_000, 1_000_000) / 30_000
-    ties = Ties()
+    ties = TieCounter()
     assert ties.add(few, label) == len(few)
     assert ties.tied
-    assert len(ties.found()[0]) == len(np.unique(few))
-    assert ties.found()[1].sum() == ties.rows == len(few)
+    assert len(ties.count()[0]) == len(np.unique(few))
+    assert ties.count()[1].sum() == ties.rows == len(few)
     assert isinstance(taken(rng.random(10_000), label[:10_000]), SortedRows)
     assert isinstance(taken(few, label), Tally)
 
@@ -138,7 +138,7 @@ def test_rows_are_taken_up_to_one_that_is_wrong(rng, bad, place, decimals):
     if count:  # the wrong row and its neighbours are left out, and others go on
         assert spool.take(p[place + 1 :], y[place + 1 :]) == 2999 - place
         kept = np.r_[:count, place + 1 : 3000]
-        assert tally_of(spool.gathered()) == Tally.from_arrays(y[kept], p[kept])
+        assert tally_of(spool.finish()) == Tally.from_arrays(y[kept], p[kept])
 
 
 def test_negative_zeros_are_zeros(rng):
@@ -159,3 +159,15 @@ def test_arrays_are_counted_or_sorted_to_the_same_end(rng, scores, kind):
     assert isinstance(found, SortedRows) == (scores == 5_000_000)
     score, at = np.unique(p.astype(np.float64), return_inverse=True)
     assert found.tally == Tally(score, np.bincount(at), np.bincount(at, weights=y).astype(int))
+
+
+@pytest.mark.parametrize("decimals", [2, 17])
+def test_pairs_in_batches_are_the_pairs_of_all_rows(rng, decimals, monkeypatch):
+    """Folded on the way where many are the same, kept as they come where few are."""
+    monkeypatch.setattr("truecal.reading._spool.FOLD", 2000)
+    p, q = (np.round(rng.random(9000), decimals) for _ in range(2))
+    y, spool = rng.integers(0, 2, 9000), PairSpool()
+    for begin in range(0, 9000, 700):
+        some = slice(begin, begin + 700)
+        spool.add(p[some], q[some], y[some])
+    assert spool.finish() == Pairs.from_arrays(y, p, q)

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 from truecal._errors import option
-from truecal.analysis._evaluate import raise_for_data
-from truecal.inference import Draws, RandomState, differences
-from truecal.metrics import BinningLike, Binomial, Metric, Rejection, Test, Tolerance, as_tolerance, choose
+from truecal.analysis._evaluate import Options, check_options, choose_test, raise_for_data, refuse_options
+from truecal.inference import Draws, differences
+from truecal.metrics import Metric, choose
 from truecal.observations import Pairs, Tallies
 from truecal.results import Comparison
 
 Metrics = Iterable[str] | Mapping[str, Metric]
 
 
-def compare(  # noqa: PLR0913 (tests/test_size.py says why)
+def compare(
     y_true: Any,
     y_prob: Any = None,
     y_prob_other: Any = None,
     metrics: Metrics = ("tce",),
     *,
-    binning: BinningLike = None,
-    test: Test | None = None,
-    significance: float = 0.05,
-    tolerance: Tolerance | float | None = None,
     replicates: int = 1000,
-    confidence: float = 0.95,
-    random_state: RandomState = None,
-    threads: int = 1,
     pos_label: Any = None,
+    **options: Unpack[Options],
 ) -> Comparison:
     """Two models on the same rows: each metric of both, their difference, and an interval for it.
 
@@ -37,6 +31,9 @@ def compare(  # noqa: PLR0913 (tests/test_size.py says why)
     `compare(truecal.read(frame, label="y", score="new", baseline="old"))`. For test-based metrics: the same interval
     for the difference of two gap metrics covers too little (86 to 95 % measured where 95 % is meant, see
     docs/inference.md), so it is not offered.
+
+    Labels are redrawn `replicates` times. Options are `binning`, `test`, `significance`, `tolerance`, `confidence`,
+    `random_state` and `threads`, as in `evaluate`.
 
     Examples
     --------
@@ -48,18 +45,20 @@ def compare(  # noqa: PLR0913 (tests/test_size.py says why)
     >>> found.low < found.difference < found.high < 0     # the first is better, beyond chance
     True
     """
+    check_options(compare, options)
+    refuse_options(options, ("adjust", "above", "top", "reference", "intervals"), "two models are compared")
     pairs = _find_pairs(y_true, y_prob, y_prob_other, pos_label)
     if isinstance(y_true, (Pairs, Tallies)) and y_prob is not None:
         metrics = y_prob
-    loss = Rejection(Binomial() if test is None else test, significance, as_tolerance(tolerance))
-    chosen = choose(metrics, binning, loss)
+    chosen = choose(metrics, options.get("binning"), choose_test(options))
     others = [name for name, metric in chosen.items() if metric.rejection is None]
     if others:
         raise ValueError(
             f"{option('metrics')} must be test-based to be compared, such as 'tce'; {others[0]!r} is not: the "
             "interval of its difference would cover less than it says."
         )
-    found = differences(pairs, chosen, Draws(replicates, random_state, threads), confidence=confidence)
+    draws = Draws(replicates, options.get("random_state"), options.get("threads", 1))
+    found = differences(pairs, chosen, draws, confidence=options.get("confidence", 0.95))
     return Comparison.of(found, chosen, models=pairs.names)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from inspect import signature
 from typing import Any, Literal, NoReturn, TypedDict, Unpack, overload
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from truecal import __version__, _kernel, inference
 from truecal._errors import did_you_mean, option
-from truecal.inference import Draws, RandomState, null_reference
+from truecal.inference import Draws, Interval, RandomState, Reference, null_reference
 from truecal.metrics import (
     Adjustment,
     BinningLike,
@@ -158,7 +158,7 @@ def evaluate(
             "`y_prob[:, 1]`; for more, `evaluate_classes` judges each class against the rest and "
             '`multiclass="top-label"` the most probable one.'
         )
-    result = _evaluate_sorted(Tally.from_arrays(y_true, column, sample_weight, pos_label), metrics, **options)
+    result = _evaluate_sorted(Tally.from_arrays(y_true, column, sample_weight, pos_label), metrics, options)
     library = type(y_prob).__module__.partition(".")[0]  # whose dataframes the result gives
     return replace(result, library=library) if library in FRAMES else result
 
@@ -191,7 +191,7 @@ def evaluate_classes(
     columns = one_vs_rest(y_true, probabilities, "classwise", labels, None)
     return ClassResults(
         {
-            name: _evaluate_sorted(Tally.from_arrays(label, score, sample_weight), metrics, **options)
+            name: _evaluate_sorted(Tally.from_arrays(label, score, sample_weight), metrics, options)
             for name, (label, score) in columns.items()
         }
     )
@@ -206,6 +206,13 @@ def check_options(function: Callable[..., Any], options: Mapping[str, Any]) -> N
             if name in READING:
                 hint = f"\n\nHint: columns are named where data are read: `truecal.read(data, {name}=...)`."
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}.{hint}")
+
+
+def refuse_options(options: Options, names: Sequence[str], where: str) -> None:
+    """Refuse options that have no meaning in a function."""
+    for name in names:
+        if options.get(name) is not None:
+            raise TypeError(f"{option(name)} must be left out where {where}.")
 
 
 READING = ("label", "score", "by", "time", "every", "pos_label", "on_null", "format", "limits", "on")
@@ -234,43 +241,58 @@ def _evaluate_observed(data: Observed, metrics: Metrics, options: Options) -> Re
     notes = data.notes if isinstance(data, Tallies) else ()
     whole = (data.whole() if isinstance(data, Tallies) else data).simplify()
     if isinstance(whole, GridTally):
-        result = _evaluate_cells(whole, metrics, **options)
+        result = _evaluate_cells(whole, metrics, options)
     else:
-        result = _evaluate_sorted(whole, metrics, **options)
+        result = _evaluate_sorted(whole, metrics, options)
     return replace(result, notes=(*result.notes, *notes)) if notes else result
 
 
-@dataclass(frozen=True, slots=True)
-class _Settings:
-    """`Options` with their defaults."""
+def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result:
+    """All metrics at once for observations sorted by score."""
+    data, region = _choose_region(data, options.get("above"), options.get("top"))
+    loss, adjust = choose_test(options), options.get("adjust")
+    chosen = choose(metrics, options.get("binning"), loss)
+    bins = bin_once(data, chosen)
+    tables: dict[Any, BinTable] = {}
+    shapes: dict[Any, Shape] = {}
+    ranked = Ranked(data)
+    scores = Scores.of(ranked)
+    keys = {name: (metric.binning, metric.rejection or loss) for name, metric in chosen.items()}
+    for key in dict.fromkeys(keys.values()):
+        binned = bins[key[0]]
+        table = tables[key] = BinTable.of(binned, key[1], adjust)
+        shapes[key] = Shape.of(ranked, scores, binned.partition, (table.n_too_low, table.n_too_high))
+    notes = dict.fromkeys(note for binned in bins.values() for note in binned.partition.notes)
+    values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
+    references, spans, note = _redraw(data, chosen, values, options)
+    return Result(
+        n=data.n_rows,
+        positives=data.positives,
+        values=values,
+        metrics=chosen,
+        tables={name: tables[key] for name, key in keys.items()},
+        test=loss.test,
+        significance=loss.significance,
+        tolerance=loss.tolerance,
+        adjust=adjust,
+        region=region,
+        references=references,
+        intervals=spans,
+        scores=scores,
+        shapes={name: shapes[key] for name, key in keys.items()},
+        notes=(*notes, *note),
+        version=__version__,
+    )
 
-    binning: BinningLike = None
-    test: Test | None = None
-    significance: float = 0.05
-    tolerance: Tolerance | float | None = None
-    adjust: Adjustment = None
-    above: float | None = None
-    top: int | float | None = None
-    reference: int = 0
-    intervals: int = 0
-    confidence: float = 0.95
-    random_state: RandomState = None
-    threads: int = 1
 
-    @property
-    def rejection(self) -> Rejection:
-        """The test, its level and the tolerance."""
-        return Rejection(
-            Binomial() if self.test is None else self.test, self.significance, as_tolerance(self.tolerance)
-        )
-
-    def draw(self, replicates: int) -> Draws:
-        """How labels are redrawn so often."""
-        return Draws(replicates, self.random_state, self.threads)
+def choose_test(options: Options) -> Rejection:
+    """The test, its level and its tolerance."""
+    test, level = options.get("test"), options.get("significance", 0.05)
+    return Rejection(Binomial() if test is None else test, level, as_tolerance(options.get("tolerance")))
 
 
-def _keep_region(data: Sorted, above: float | None, top: int | float | None) -> tuple[Sorted, str | None]:
-    """The predictions that are judged, and which these are."""
+def _choose_region(data: Sorted, above: float | None, top: int | float | None) -> tuple[Sorted, str | None]:
+    """The predictions that are judged, and which these are, in words."""
     if above is not None and top is not None:
         raise ValueError(f"One of {option('above')} and {option('top')} may be given, not both.")
     if above is not None:
@@ -281,51 +303,21 @@ def _keep_region(data: Sorted, above: float | None, top: int | float | None) -> 
     return data, None
 
 
-def _evaluate_sorted(data: Sorted, metrics: Metrics = None, **options: Unpack[Options]) -> Result:
-    """All metrics at once for observations sorted by score."""
-    settings = _Settings(**options)
-    data, region = _keep_region(data, settings.above, settings.top)
-    loss = settings.rejection
-    chosen = choose(metrics, settings.binning, loss)
-    bins = bin_once(data, chosen)
-    tables: dict[Any, BinTable] = {}
-    shapes: dict[Any, Shape] = {}
-    ranked = Ranked(data)
-    scores = Scores.of(ranked)
-    keys = {name: (metric.binning, metric.rejection or loss) for name, metric in chosen.items()}
-    for key in dict.fromkeys(keys.values()):
-        binned = bins[key[0]]
-        table = tables[key] = BinTable.of(binned, key[1], settings.adjust)
-        shapes[key] = Shape.of(ranked, scores, binned.partition, (table.n_too_low, table.n_too_high))
-    notes = dict.fromkeys(note for binned in bins.values() for note in binned.partition.notes)
-    values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
-    references, spans = {}, {}
-    if settings.reference or settings.intervals:
-        tally, note = _to_redraw(data)
-        notes |= dict.fromkeys(note)
-    if settings.reference:
-        references = null_reference(tally, chosen, settings.draw(settings.reference), values)
-    if settings.intervals:
-        draws = settings.draw(settings.intervals)
-        spans = inference.intervals(tally, chosen, draws, confidence=settings.confidence, observed=values)
-    return Result(
-        n=data.n_rows,
-        positives=data.positives,
-        values=values,
-        metrics=chosen,
-        tables={name: tables[key] for name, key in keys.items()},
-        test=loss.test,
-        significance=loss.significance,
-        tolerance=loss.tolerance,
-        adjust=settings.adjust,
-        region=region,
-        references=references,
-        intervals=spans,
-        scores=scores,
-        shapes={name: shapes[key] for name, key in keys.items()},
-        notes=tuple(notes),
-        version=__version__,
-    )
+def _redraw(
+    data: Sorted, metrics: Mapping[str, Metric], observed: Mapping[str, float], options: Options
+) -> tuple[dict[str, Reference], dict[str, Interval], list[str]]:
+    """References and intervals, where they are asked for, and a note on what labels were redrawn for."""
+    reference, intervals = options.get("reference", 0), options.get("intervals", 0)
+    if not reference and not intervals:
+        return {}, {}, []
+    random_state, threads = options.get("random_state"), options.get("threads", 1)
+    (tally, note), references, spans = _to_redraw(data), {}, {}
+    if reference:
+        references = null_reference(tally, metrics, Draws(reference, random_state, threads), observed)
+    if intervals:
+        draws, confidence = Draws(intervals, random_state, threads), options.get("confidence", 0.95)
+        spans = inference.intervals(tally, metrics, draws, confidence=confidence, observed=observed)
+    return references, spans, note
 
 
 def _to_redraw(data: Sorted) -> tuple[Tally, list[str]]:
@@ -340,9 +332,9 @@ def _to_redraw(data: Sorted) -> tuple[Tally, list[str]]:
     ]
 
 
-def _evaluate_cells(cells: GridTally, metrics: Metrics = None, **options: Unpack[Options]) -> Result:
+def _evaluate_cells(cells: GridTally, metrics: Metrics, options: Options) -> Result:
     """All metrics at once for observations in cells, with bounds for what the exact scores would give."""
-    result = _evaluate_sorted(cells.tally, metrics, **options)
+    result = _evaluate_sorted(cells.tally, metrics, options)
     judged = cells.tail(len(cells) - int(np.searchsorted(np.cumsum(cells.n[::-1]), result.n)) - 1)
     bounds = {}
     for name, metric in result.metrics.items():

@@ -18,7 +18,7 @@ import numpy as np
 from truecal import inference
 from truecal._errors import option
 from truecal._progress import Progress
-from truecal.analysis._evaluate import Options, check_options, raise_for_data
+from truecal.analysis._evaluate import Options, check_options, choose_test, raise_for_data, refuse_options
 from truecal.inference import (
     FIRST,
     Draws,
@@ -37,7 +37,6 @@ from truecal.metrics import (
     Metric,
     Rejection,
     adjust_p_values,
-    as_tolerance,
     certified_bounds,
     check_significance,
     choose,
@@ -103,12 +102,12 @@ def segments(
     """
     check_options(segments, options)
     _check_tallies("segments", data)
-    _refuse_options(options, ("top", "intervals", "confidence"), "by", "segments")
+    refuse_options(options, ("top", "intervals", "confidence"), f"{option('by')} makes segments")
     names = tuple(name for name in data.by if name not in data.windows) if by is None else as_tuple(by)
     if not names:
         hint = "\n\nHint: `truecal.read(data, by=...)` reads them."
         raise ValueError(f"{option('by')} must name the columns that make segments; the tallies have none.{hint}")
-    chosen, above = choose_metric(metric, options), options.get("above")
+    chosen, above = _choose_metric(metric, options), options.get("above")
     parts = {key: part.simplify() for key, part in data.over(names).parts.items()}
     if above is not None:
         parts = {key: part.above(above) for key, part in parts.items() if part.highest >= above}
@@ -212,7 +211,7 @@ def drift(
     """
     check_options(drift, options)
     _check_tallies("drift", data)
-    _refuse_options(options, ("above", "top"), "time", "windows")
+    refuse_options(options, ("above", "top"), f"{option('time')} makes windows")
     check_confidence(options.get("confidence", 0.95))
     check_significance(options.get("significance", 0.05))
     length, windows = _find_windows(data, every)
@@ -221,7 +220,7 @@ def drift(
     if after is not None:
         flags, moment = find_mature(find_ends(list(windows), length), after, now)
         mature = np.array(flags, dtype=np.bool_)
-    table = _judge_windows(windows, mature, choose_metric(metric, options), totals, options)
+    table = _judge_windows(windows, mature, _choose_metric(metric, options), totals, options)
     return replace(table, every=length, mature_after=after, now=moment, notes=(*data.notes, *table.notes))
 
 
@@ -315,24 +314,16 @@ def _find_windows(data: Tallies, every: str | None) -> tuple[str | None, dict[An
     return length, windows
 
 
-def choose_metric(metric: Metric | str, options: Options) -> Metric:
+def _choose_metric(metric: Metric | str, options: Options) -> Metric:
     """The metric that is meant: a named one under the options' binning, test, level and tolerance, or one's own."""
-    test, level = options.get("test"), options.get("significance", 0.05)
-    loss = Rejection(Binomial() if test is None else test, level, as_tolerance(options.get("tolerance")))
     names = [metric] if isinstance(metric, str) else [name for name, own in METRICS.items() if own == metric]
     chosen: Any = names[:1] or {"own": metric}
-    return next(iter(choose(chosen, options.get("binning"), loss).values()))
+    return next(iter(choose(chosen, options.get("binning"), choose_test(options)).values()))
 
 
 def _check_tallies(function: str, data: Any) -> None:
     if not isinstance(data, Tallies):
         raise_for_data(function, data)
-
-
-def _refuse_options(options: Options, names: Sequence[str], role: str, groups: str) -> None:
-    for name in names:
-        if options.get(name) is not None:
-            raise TypeError(f"{option(name)} must be left out where {option(role)} makes {groups}.")
 
 
 def _measure_parts(parts: Iterable[Part], metric: Metric) -> dict[str, Any]:

@@ -231,6 +231,7 @@ def check(args: Namespace) -> int:
 
     check_places(args.output, args.junit, args.markdown)
     rules = _read_rules(args)
+    gate.check_segments(rules, args.by or ())
     source = open_source(args)
     if args.baseline in source.scores and not args.on:
         note(f"{args.baseline} is the baseline, and is not judged")

@@ -1,6 +1,7 @@
 """The release gate: rules held against results."""
 
 from truecal.gate._check import check as check
+from truecal.gate._check import check_segments as check_segments
 from truecal.gate._rules import LIMITS as LIMITS
 from truecal.gate._rules import Rule as Rule
 from truecal.gate._rules import read_rules as read_rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -65,7 +65,8 @@ def check(
     options = {"random_state": 0, **options}
     whole = [rule for rule in chosen if rule.segment is None]
     parts = [rule for rule in chosen if rule.segment is not None]
-    _check_segments(models, parts)
+    for tallies in models.values():
+        check_segments(parts, set(tallies.by) - set(tallies.windows))
     old = None if baseline is None else _read_result(baseline)
     results = {model: _evaluate(tallies, whole, old, options) for model, tallies in models.items()} if whole else {}
     tables = {model: _judge_segments(tallies, parts, options) for model, tallies in models.items()} if parts else {}
@@ -94,17 +95,16 @@ def _open_models(data: Tallies | Models) -> Models:
     return data
 
 
-def _check_segments(models: Models, rules: Sequence[Rule]) -> None:
-    """Refuse rules about segments where there are none."""
-    for tallies in models.values():
-        if rules and not set(tallies.by) - set(tallies.windows):
-            pattern = rules[0].segment or ""
-            named = re.findall(r"(?:^|, )([^=,*?]+)=", pattern)
-            hint = f"\n\nHint: the rule names {', '.join(map(repr, named))}." if named else ""
-            raise ValueError(
-                f"{option('by')} must name the columns that make segments, since a rule is about {pattern!r}; it "
-                f"is missing.{hint}"
-            )
+def check_segments(rules: Iterable[Rule], by: Collection[str]) -> None:
+    """Refuse rules about segments where no columns make any."""
+    patterns = [rule.segment for rule in rules if rule.segment is not None]
+    if patterns and not by:
+        named = re.findall(r"(?:^|, )([^=,*?]+)=", patterns[0])
+        hint = f"\n\nHint: the rule names {', '.join(map(repr, named))}." if named else ""
+        raise ValueError(
+            f"{option('by')} must name the columns that make segments, since a rule is about {patterns[0]!r}; it "
+            f"is missing.{hint}"
+        )
 
 
 def _evaluate(tallies: Tallies, rules: Sequence[Rule], baseline: Result | None, options: Options) -> Result:
