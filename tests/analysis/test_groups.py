@@ -73,10 +73,10 @@ def test_any_metric_and_any_library(need, rng):
         need(library)
         frame = found.to_frame(library)
         assert list(frame["segment"].to_pylist() if library == "pyarrow" else frame["segment"]) == [
-            "segment=s00",
-            "segment=s01",
-            "segment=s02",
-            "segment=s03",
+            "s00",
+            "s01",
+            "s02",
+            "s03",
         ]
 
 
