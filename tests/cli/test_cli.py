@@ -15,7 +15,6 @@ import truecal
 from truecal import demo
 from truecal.cli import _options as options
 from truecal.reading import _paths as paths
-from truecal.reading import _query as query
 from truecal.results import Result
 
 COLUMNS = {"label": "y", "score": "p"}
@@ -301,7 +300,7 @@ def test_what_is_written_out_in_the_options_is_true():
 
     assert tuple(truecal.metrics.METRICS) == options.METRICS
     assert tuple(paths.FORMATS) == options.FORMATS
-    assert query.WINDOWS == options.EVERY
+    assert truecal.observations.WINDOWS == options.EVERY
     assert list(options.LIMITS) == list(LIMITS)
 
 

@@ -120,6 +120,8 @@ def test_wrong_values_are_told_by_the_option(data):
     assert "There must be a rule" in refused("check", data)
     assert "--by must name" in refused("check", data, "--max-value", "9", "--segment", "*")
     assert "must lie in [0, 100]" in refused("check", data, "--max-value", "-3")
+    told = refused("check", data, "-y", "y", "-p", "p", "--max-value", "9", "--on", "id")
+    assert "--on must be left out unless --baseline is a file of the same rows" in told
 
 
 def test_permission_denied_is_told_in_a_line(folder, data):

@@ -235,12 +235,9 @@ def check(args: Namespace) -> int:
     source = open_source(args)
     if args.baseline in source.scores and not args.on:
         note(f"{args.baseline} is the baseline, and is not judged")
-    saved = args.baseline is not None and args.baseline.lower().endswith(".json")
-    rows = {} if saved or args.baseline is None else {"baseline": args.baseline, "on": args.on or ()}
+    rows, saved = _choose_baseline(args, source)
     options = {name: getattr(args, name) for name in ("significance", "reference", "intervals", "replicates")}
-    decision = gate.check(
-        source.read(args, **rows), rules, baseline=args.baseline if saved else None, **options, **_draws(args)
-    )
+    decision = gate.check(source.read(args, **rows), rules, baseline=saved, **options, **_draws(args))
     tell_notes([decision])
     for place, text in ((args.junit, decision.to_junit), (args.markdown, decision.to_markdown)):
         if place:
@@ -253,6 +250,18 @@ def check(args: Namespace) -> int:
         lambda: answers.finding_records(decision),
     )
     return decision.exit_code
+
+
+def _choose_baseline(args: Namespace, source: Source) -> tuple[dict[str, Any], str | None]:
+    """What --baseline names: scores of the same rows, which are read with the data, or a saved result."""
+    saved = args.baseline is not None and args.baseline.lower().endswith(".json")
+    if args.on and (saved or args.baseline is None):
+        raise UsageError("--on must be left out unless --baseline is a file of the same rows", "check")
+    if saved or args.baseline is None:
+        return {}, args.baseline
+    if not isinstance(source.data, list):
+        raise UsageError("--baseline must be a saved result, named .json, where tallies are read: they have no rows")
+    return {"baseline": args.baseline, "on": args.on or ()}, None
 
 
 def _read_rules(args: Namespace) -> list[Any]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from truecal._errors import option
+from truecal._text import plural
 from truecal.gate._rules import Rule
 from truecal.gate._verdict import Decision, Finding, FindingTable, Status
 from truecal.inference import Difference, Interval
@@ -172,7 +173,7 @@ def _judge_whole(rule: Rule, model: str, subject: _Subject) -> Finding:
     if rule.kind == "p_value":
         return _judge_p_value(place, reference.p_value, reference.replicates)
     shifted = reference.excess + low - value, reference.excess + high - value
-    what = f"{name} minus its mean by chance ({reference.replicates:,} draws)"
+    what = f"{name} minus its mean by chance ({plural(reference.replicates, 'draw')})"
     return _judge_limit(place, reference.excess, shifted, what)
 
 
@@ -211,7 +212,7 @@ def _refuse(place: _Place) -> Finding | None:
     """The answer where rows are too few, or where no value could break the limit."""
     rule = place.rule
     if place.n is not None and place.n < rule.min_rows:
-        return place.find("unknown", f"{place.n:,} row{'s' * (place.n != 1)}, fewer than the {rule.min_rows:,} needed.")
+        return place.find("unknown", f"{plural(place.n, 'row')}, fewer than the {rule.min_rows:,} needed.")
     if abs(rule.limit) > place.unit.top:
         return place.find(
             "unknown",
@@ -271,7 +272,7 @@ def _judge_p_value(place: _Place, p_value: float, replicates: int, count: int = 
         needed = math.floor(count / limit + 1e-9)
         return place.find(
             "unknown",
-            f"{message}, but with {replicates:,} replicates it cannot fall below {least:.4g}, let alone "
+            f"{message}, but with {plural(replicates, 'replicate')} it cannot fall below {least:.4g}, let alone "
             f"{place.limit}; at least {needed:,} are needed.",
             p_value,
         )
@@ -286,8 +287,8 @@ def _too_few(place: _Place, span: Interval | Difference) -> Finding | None:
         return None
     return place.find(
         "unknown",
-        f"the {100 * span.confidence:g} % interval of {place.rule.metric} was made with {span.replicates:,} "
-        f"replicate{'s' * (span.replicates != 1)}; at least {needed:,} are needed.",
+        f"the {100 * span.confidence:g} % interval of {place.rule.metric} was made with "
+        f"{plural(span.replicates, 'replicate')}; at least {needed:,} are needed.",
     )
 
 

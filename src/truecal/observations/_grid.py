@@ -26,6 +26,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._errors import option
+from truecal._text import plural
 from truecal.observations._tally import Floats, Ints, Sorted, Tally, check_rows, check_total, unchecked, whole_numbers
 
 Columns = tuple[Floats, Ints, Ints, Floats, Floats, Floats]
@@ -263,8 +264,8 @@ class GridTally:
         if not len(self):
             return f"GridTally(empty, {self.bits} bits)"
         return (
-            f"GridTally({len(self):,} cell{'s' * (len(self) > 1)} of {self.bits} bits, scores in [{self.low[0]:.6g}, "
-            f"{self.high[-1]:.6g}], {self.n_rows:,} rows, {self.positives:,} positive)"
+            f"GridTally({plural(len(self), 'cell')} of {self.bits} bits, scores in [{self.low[0]:.6g}, "
+            f"{self.high[-1]:.6g}], {plural(self.n_rows, 'row')}, {self.positives:,} positive)"
         )
 
 

@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from truecal._errors import check_column, option
+from truecal._text import plural
 from truecal.observations._arrays import as_tuple
 from truecal.observations._grid import GridTally, check_bits
 from truecal.observations._tally import Pairs, SortedRows, Tally, check_total, merge
@@ -206,7 +207,8 @@ class Tallies:
         missing = sum(self.dropped.values())
         if missing:
             reasons = ", ".join(f"{reason} in {count:,}" for reason, count in self.dropped.items())
-            notes.append(f"of {self.n_rows + missing:,} rows {missing:,} were dropped: {reasons}")
+            verb = "was" if missing == 1 else "were"
+            notes.append(f"of {plural(self.n_rows + missing, 'row')} {missing:,} {verb} dropped: {reasons}")
         if self.baseline is not None and self.baseline.n_rows < self.n_rows:
             notes.append(
                 f"the baseline is compared on {self.baseline.n_rows:,} of {self.n_rows:,} rows: it has no score in the "
@@ -246,8 +248,8 @@ class Tallies:
         dropped = f", {sum(self.dropped.values()):,} dropped" if self.dropped else ""
         how = "exact" if self.bits is None else f"in cells of {self.bits} bits"
         return (
-            f"Tallies({len(self):,} segment{'s' * (len(self) != 1)}{by}, {self.score} for {self.label}, {how}: "
-            f"{self.n_rows:,} rows, {self.positives:,} positive{dropped})"
+            f"Tallies({plural(len(self), 'segment')}{by}, {self.score} for {self.label}, {how}: "
+            f"{plural(self.n_rows, 'row')}, {self.positives:,} positive{dropped})"
         )
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from truecal import _kernel
 from truecal._errors import option
+from truecal._text import plural
 from truecal.observations import _arrays as arrays
 from truecal.observations._arrays import AnyArray
 from truecal.observations._counting import TieCounter
@@ -125,8 +126,8 @@ class Tally:
             return "Tally(empty)"
         low, high = self.score[[0, -1]].tolist()
         return (
-            f"Tally({len(self):,} score{'s' * (len(self) > 1)} in [{low:.6g}, {high:.6g}], "
-            f"{self.n_rows:,} rows, {self.positives:,} positive)"
+            f"Tally({plural(len(self), 'score')} in [{low:.6g}, {high:.6g}], "
+            f"{plural(self.n_rows, 'row')}, {self.positives:,} positive)"
         )
 
     @property
@@ -205,7 +206,7 @@ class SortedRows:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"SortedRows({self.n_rows:,} rows, {self.positives:,} positive)"
+        return f"SortedRows({plural(self.n_rows, 'row')}, {self.positives:,} positive)"
 
     def above(self, threshold: float) -> SortedRows:
         """The rows whose score is at least the threshold."""
@@ -271,7 +272,7 @@ class Pairs:
         return len(self.n)
 
     def __repr__(self) -> str:
-        return f"Pairs({len(self):,} pairs of scores, {self.n_rows:,} rows, {self.positives:,} positive)"
+        return f"Pairs({len(self):,} pairs of scores, {plural(self.n_rows, 'row')}, {self.positives:,} positive)"
 
     @property
     def n_rows(self) -> int:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from truecal._errors import option
+from truecal._text import plural
 
 PathLike = str | os.PathLike[str]
 FORMATS = {
@@ -135,8 +136,9 @@ class Files:
             if len(found):
                 row, value = found.sort("row").row(0)
                 raise ValueError(
-                    f"`{name}` must hold numbers in [0, 1]; {len(found):,} rows of {name_places(self.places)} hold "
-                    f"something else, the first is {value!r} in row {row:,}."
+                    f"`{name}` must hold numbers in [0, 1]; {plural(len(found), 'row')} of "
+                    f"{name_places(self.places)} {'holds' if len(found) == 1 else 'hold'} something else, the first is "
+                    f"{value!r} in row {row:,}."
                 )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from truecal._errors import check_column, option
+from truecal._text import plural
 from truecal.metrics import choose_bits
 from truecal.observations import AnyArray, cell
 from truecal.reading._columns import Columns, Kind, check_swapped, find_kinds
@@ -312,7 +313,7 @@ class Query:
             reasons = ", ".join(f"{rule} in {count:,}" for rule, count in find(MISSING | WRONG).items())
             time = ", a time" if times else ""
             raise ValueError(
-                f"Every row must have a label{time} and a score in [0, 1]; of {total:,} rows {reasons}.{hint}"
+                f"Every row must have a label{time} and a score in [0, 1]; of {plural(total, 'row')} {reasons}.{hint}"
             )
         if not counts[0]:
             raise ValueError("The data must hold at least one row that can be used; it holds none.")

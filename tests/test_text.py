@@ -1,0 +1,47 @@
+"""Text for people: counts, widths, tables."""
+
+import pytest
+
+from truecal import Tally
+from truecal._text import Column, Terminal, measure, plural, printable
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(0, "0 rows"), (1, "1 row"), (2, "2 rows"), (1_000, "1,000 rows"), (1_000_001, "1,000,001 rows")],
+)
+def test_one_thing_is_singular(count, expected):
+    assert plural(count, "row") == expected
+
+
+def test_one_row_is_never_rows():
+    assert repr(Tally([0.5], [1], [1])) == "Tally(1 score in [0.5, 0.5], 1 row, 1 positive)"
+
+
+def test_width_counts_columns_of_a_terminal():
+    """Unicode: wide signs take two columns (UAX 11), a combining accent none."""
+    assert [measure(text) for text in ("abc", "日本", "e\N{COMBINING ACUTE ACCENT}", "")] == [3, 4, 1, 0]
+
+
+def test_what_cannot_be_printed_is_escaped():
+    assert printable("a\x00b\x1b[31m\n") == "a\\x00b\\x1b[31m\\n"
+
+
+def test_columns_that_do_not_fit_are_named():
+    columns = [Column("name", ["a"], left=True), Column("first", ["1"], 1), Column("a long heading", ["2"], 2)]
+    assert (
+        Terminal(width=20).table(columns)
+        == "  name  first\n  a         1\n  columns that do\n  not fit: a long\n  heading"
+    )
+    assert Terminal(width=40).table(columns) == "  name  first  a long heading\n  a         1               2"
+
+
+def test_long_cells_are_cut_in_signs_of_the_encoding():
+    assert Terminal(unicode=True).clip("abcdef", 4) == "abc\N{HORIZONTAL ELLIPSIS}"
+    assert Terminal(unicode=False).clip("abcdef", 4) == "a..."
+    assert Terminal().clip("abcd", 4) == "abcd"
+
+
+def test_colour_is_only_where_it_is_wanted():
+    assert Terminal(colour=True).paint("x", "red") == "\x1b[31mx\x1b[0m"
+    assert Terminal().paint("x", "red") == "x"
