@@ -17,3 +17,5 @@ from truecal.inference._power import plan as plan
 from truecal.inference._replicates import RandomState as RandomState
 from truecal.inference._replicates import check_counts as check_counts
 from truecal.inference._replicates import draw_seeds as draw_seeds
+from truecal.inference._verdict import Verdict as Verdict
+from truecal.inference._verdict import judge as judge

@@ -32,6 +32,10 @@ from truecal.metrics._hypotheses import LikelihoodRatio as LikelihoodRatio
 from truecal.metrics._hypotheses import MidP as MidP
 from truecal.metrics._hypotheses import ScoreTest as ScoreTest
 from truecal.metrics._hypotheses import StudentT as StudentT
+from truecal.metrics._local import LocalError as LocalError
+from truecal.metrics._local import ScoreRange as ScoreRange
+from truecal.metrics._local import holm as holm
+from truecal.metrics._local import local_error as local_error
 from truecal.metrics._metrics import METRICS as METRICS
 from truecal.metrics._metrics import TCE as TCE
 from truecal.metrics._metrics import Binned as Binned
@@ -45,6 +49,9 @@ from truecal.metrics._metrics import bin_once as bin_once
 from truecal.metrics._metrics import check_metric as check_metric
 from truecal.metrics._metrics import choose as choose
 from truecal.metrics._metrics import name_of as name_of
+from truecal.metrics._poisson_binomial import Coins as Coins
+from truecal.metrics._poisson_binomial import OddsFactor as OddsFactor
+from truecal.metrics._poisson_binomial import find_odds_factor as find_odds_factor
 from truecal.metrics._recalibration import fit_logistic as fit_logistic
 from truecal.metrics._recalibration import log_odds as log_odds
 from truecal.metrics._recalibration import recalibrated as recalibrated

@@ -2,6 +2,7 @@
 
 from truecal.observations._arrays import AnyArray as AnyArray
 from truecal.observations._arrays import as_tuple as as_tuple
+from truecal.observations._cell_sums import CellSums as CellSums
 from truecal.observations._cells import GridTally as GridTally
 from truecal.observations._classes import Multiclass as Multiclass
 from truecal.observations._classes import as_matrix as as_matrix
