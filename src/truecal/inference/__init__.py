@@ -18,4 +18,6 @@ from truecal.inference._replicates import RandomState as RandomState
 from truecal.inference._replicates import check_counts as check_counts
 from truecal.inference._replicates import draw_seeds as draw_seeds
 from truecal.inference._verdict import Verdict as Verdict
+from truecal.inference._verdict import combine_parts as combine_parts
+from truecal.inference._verdict import find_parts as find_parts
 from truecal.inference._verdict import judge as judge
