@@ -1,9 +1,11 @@
 // The loops NumPy cannot express. Arguments are checked in Python; nothing is checked here.
 #include "binomial.hpp"
+#include "cell_sums.hpp"
 #include "counting.hpp"
 #include "grid.hpp"
 #include "keys.hpp"
 #include "pava.hpp"
+#include "poisson_binomial.hpp"
 #include "random.hpp"
 #include "sums.hpp"
 
@@ -116,6 +118,44 @@ std::tuple<Index, Index> count_rows(In<Float> score, Any label, Out<Index> slots
     });
 }
 
+auto to_arrays(const CellColumns &found) {
+    return std::tuple(to_array(found.key), to_array(found.n), to_array(found.k), to_array(found.s1),
+                      to_array(found.s2), to_array(found.s3));
+}
+
+// The cells of rows; whether all scores and all labels are what they must be.
+template <class Float> auto cell_rows(In<Float> score, Any label) {
+    CellColumns found;
+    const Packed ok = with_labels(label, [&](auto *labels) {
+        nb::gil_scoped_release release;
+        CellTable table;
+        const Packed fine = table.add_rows(score.data(), labels, length(score));
+        if (fine.scores_ok && fine.labels_ok) found = table.columns();
+        return fine;
+    });
+    return std::tuple(to_arrays(found), ok.scores_ok, ok.labels_ok);
+}
+
+using Moments3 = std::tuple<In<double>, In<double>, In<double>>;
+
+// Below, at and above the heads that came, and their mid-p-value, for the cells of each window [begin, end).
+auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, In<Index> begin, In<Index> end,
+                  bool computed) {
+    auto below = empty<double>(begin.shape(0)), at = empty<double>(begin.shape(0));
+    auto above = empty<double>(begin.shape(0)), mid_p = empty<double>(begin.shape(0));
+    nb::gil_scoped_release release;
+    const auto &[s1, s2, s3] = sums;
+    const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
+    for (std::size_t i = 0; i < begin.shape(0); ++i) {
+        const Tails found = tails(coins, begin.data()[i], end.data()[i], computed);
+        below.data()[i] = found.below;
+        at.data()[i] = found.at;
+        above.data()[i] = found.above;
+        mid_p.data()[i] = found.mid_p;
+    }
+    return std::tuple(below, at, above, mid_p);
+}
+
 // Each function of sorted entries, once for every layout; `make` turns its columns into entries.
 template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make make) {
     m.def("pava_bc", [=](std::tuple<Columns...> columns, Index n_min, Index n_max) {
@@ -150,6 +190,14 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
             found = cells(std::apply(make, columns), bits);
         }
         return std::tuple(to_array(found.starts), to_array(found.sums));
+    });
+    m.def("cell_sums", [=](std::tuple<Columns...> columns) {
+        CellColumns found;
+        {
+            nb::gil_scoped_release release;
+            found = cell_columns(std::apply(make, columns));
+        }
+        return to_arrays(found);
     });
     m.def("count", [=](std::tuple<Columns...> columns, In<Index> starts) {
         auto n = empty<Index>(starts.shape(0) - 1), k = empty<Index>(starts.shape(0) - 1);
@@ -231,6 +279,13 @@ NB_MODULE(_kernel, m) {
         for (std::size_t i = 0; i < from.shape(0); i += 2)
             if (from.data()[i + 1] > 0) table.add(from.data()[i], from.data()[i + 1]);
     });
+
+    m.def("cell_rows", &cell_rows<double>);
+    m.def("cell_rows", &cell_rows<float>);
+    m.def("window_starts", [](In<Index> cost, int grid) {
+        return to_array(window_starts(cost.data(), length(cost), grid));
+    });
+    m.def("window_tails", &window_tails);
 
     using Key64 = In<std::int64_t>;
     using Key32 = In<std::int32_t>;

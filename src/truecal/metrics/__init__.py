@@ -37,6 +37,10 @@ from truecal.metrics._hypotheses import LikelihoodRatio as LikelihoodRatio
 from truecal.metrics._hypotheses import MidP as MidP
 from truecal.metrics._hypotheses import ScoreTest as ScoreTest
 from truecal.metrics._hypotheses import StudentT as StudentT
+from truecal.metrics._local import LocalError as LocalError
+from truecal.metrics._local import ScoreRange as ScoreRange
+from truecal.metrics._local import holm as holm
+from truecal.metrics._local import local_error as local_error
 from truecal.metrics._metric import METRICS as METRICS
 from truecal.metrics._metric import PERCENT as PERCENT
 from truecal.metrics._metric import PROBABILITY as PROBABILITY
@@ -55,6 +59,9 @@ from truecal.metrics._metric import bin_once as bin_once
 from truecal.metrics._metric import check_metric as check_metric
 from truecal.metrics._metric import choose as choose
 from truecal.metrics._metric import format_name as format_name
+from truecal.metrics._poisson_binomial import Coins as Coins
+from truecal.metrics._poisson_binomial import OddsFactor as OddsFactor
+from truecal.metrics._poisson_binomial import find_odds_factor as find_odds_factor
 from truecal.metrics._scores import Comparators as Comparators
 from truecal.metrics._scores import compare_with as compare_with
 from truecal.metrics._scores import fit_logistic as fit_logistic

@@ -8,6 +8,7 @@ from truecal.observations._arrays import check_class_options as check_class_opti
 from truecal.observations._arrays import check_values as check_values
 from truecal.observations._arrays import one_vs_rest as one_vs_rest
 from truecal.observations._arrays import read_pair as read_pair
+from truecal.observations._cell_sums import CellSums as CellSums
 from truecal.observations._counting import TIED as TIED
 from truecal.observations._counting import TieCounter as TieCounter
 from truecal.observations._grid import MOST_BITS as MOST_BITS

@@ -1,0 +1,186 @@
+// Cells of 12 significant bits, counted without a sort, and the windows that Local TCE makes of them.
+//
+// With q = min(p, 1 - p), the cell of a score is q's leading 12 bits and the side of 0.5. All q of a cell share an
+// exponent, and q = 2^e (C + d) with the integer C of 12 bits and 0 <= d < 1 held in the 41 bits behind them. The bits of
+// d are added up as integers, so no order of the rows can change a sum.
+#pragma once
+
+#include "keys.hpp"
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+namespace truecal {
+
+constexpr int cell_bits = 12, rest_bits = 53 - cell_bits;
+constexpr std::uint64_t rest_mask = (std::uint64_t(1) << rest_bits) - 1;
+constexpr int squared_bits = 16; // of d, in the sum of d^2: 2^32 squares of them fit 64 bits
+
+// A score's cell as the leading bits of q, and the bits behind them. A power of two lifts numbers below the normal ones.
+struct CellPlace {
+    std::uint64_t lead, rest;
+    bool upper;
+
+    explicit CellPlace(double x) {
+        upper = x >= 0.5;
+        const auto bits = bit_cast<std::uint64_t>(((upper ? 1.0 - x : x) + 0.0) * 0x1p200);
+        lead = bits >> rest_bits;
+        rest = bits & rest_mask;
+    }
+    std::uint64_t squared() const {
+        const std::uint64_t d = rest >> (rest_bits - squared_bits);
+        return d * d;
+    }
+};
+
+// Columns of cells in increasing order of their scores.
+struct CellColumns {
+    std::vector<double> key, s1, s2, s3; // the cell's name; sums of q, q^2, q^3
+    std::vector<Index> n, k;
+
+    // rest: sum of the bits behind the leading ones; squared: sum of `CellPlace::squared`
+    void push(std::uint64_t lead, bool upper, Index rows, Index positives, Wide rest, Wide squared) {
+        const double cut = bit_cast<double>(lead << rest_bits) * 0x1p-200;
+        key.push_back(upper ? 1.0 - cut : cut);
+        n.push_back(rows);
+        k.push_back(positives);
+        if (lead == 0) { // q = 0
+            for (auto *sums : {&s1, &s2, &s3}) sums->push_back(0);
+            return;
+        }
+        const int width = cell_bits - 1;
+        const int e = static_cast<int>(lead >> width) - 1023 - width - 200;
+        const Index c = static_cast<Index>(lead & ((1 << width) - 1)) | Index(1) << width;
+        const double C = static_cast<double>(c), N = static_cast<double>(rows);
+        const double d1 = std::ldexp(static_cast<double>(rest), -rest_bits);
+        // No sum of squares is below the square of the sum over n, which it is where all scores are equal. The
+        // sum of cubes is at least d2^2 / d1 and at most 0.1 more, 1e-11 of the cell's.
+        const double d2 = std::max(std::ldexp(static_cast<double>(squared), -2 * squared_bits), d1 * d1 / N);
+        const double d3 = d1 > 0 ? d2 * d2 / d1 : 0;
+        s1.push_back(std::ldexp(static_cast<double>((Wide(c) * rows << rest_bits) + rest), e - rest_bits));
+        s2.push_back(std::ldexp(C * C * N + 2 * C * d1 + d2, 2 * e));
+        s3.push_back(std::ldexp(C * C * C * N + 3 * C * C * d1 + 3 * C * d2 + d3, 3 * e));
+    }
+};
+
+// Pages of neighbouring cells, made when the first row falls into one. Scores that spread over many powers of two cost
+// memory; those of ten million rows fill some thousand pages of two kilobytes.
+class CellTable {
+  public:
+    // At most 2^32 - 1 rows in all. Stops at the first score outside [0, 1].
+    template <class Float, class Label> Packed add_rows(const Float *score, const Label *label, Index size) {
+        constexpr Index chunk = Index(1) << 22; // rows of 41 bits each that a sum of 64 has room for
+        std::uint64_t bad_label = 0;
+        for (Index begin = 0; begin < size; begin += chunk) {
+            const Index end = std::min(size, begin + chunk);
+            for (Index i = begin; i < end; ++i) {
+                const double x = static_cast<double>(score[i]);
+                if (!((x >= 0.0) & (x <= 1.0))) return {false, bad_label == 0};
+                bad_label |= odd_label(label[i]);
+                const CellPlace place(x);
+                Sums *&page = pages_[place.upper][place.lead >> page_bits];
+                if (!page) page = new_page();
+                Sums &sums = page[place.lead & (page_size - 1)];
+                ++sums.n;
+                sums.k += label[i] != Label(0);
+                sums.rest += place.rest;
+                sums.squared += place.squared();
+            }
+            for (auto &page : owned_)
+                for (std::size_t i = 0; i < page_size; ++i) {
+                    page[i].spilt += page[i].rest >> rest_bits;
+                    page[i].rest &= rest_mask;
+                }
+        }
+        return {true, bad_label == 0};
+    }
+
+    CellColumns columns() const {
+        std::size_t cells = 0;
+        for (const auto &page : owned_)
+            for (std::size_t i = 0; i < page_size; ++i) cells += page[i].n > 0;
+        CellColumns found;
+        for (auto *column : {&found.key, &found.s1, &found.s2, &found.s3}) column->reserve(cells);
+        for (auto *column : {&found.n, &found.k}) column->reserve(cells);
+        const std::size_t last = pages * page_size - 1;
+        for (std::size_t lead = 0; lead <= last; ++lead) push(found, lead, false);
+        for (std::size_t lead = last + 1; lead-- > 0;) push(found, lead, true); // the farther from 1, the lower
+        return found;
+    }
+
+  private:
+    struct Sums {
+        std::uint32_t n, k;
+        std::uint64_t rest, squared, spilt; // spilt: multiples of 2^41 taken out of `rest`
+    };
+    static constexpr int page_bits = 6;
+    static constexpr std::size_t page_size = std::size_t(1) << page_bits;
+    static constexpr std::size_t pages = (std::size_t(1223) << (cell_bits - 1)) >> page_bits; // 0.5 2^200 is 2^199
+
+    std::vector<Sums *> pages_[2] = {std::vector<Sums *>(pages), std::vector<Sums *>(pages)};
+    std::vector<std::unique_ptr<Sums[]>> owned_;
+
+    Sums *new_page() {
+        owned_.push_back(std::make_unique<Sums[]>(page_size));
+        return owned_.back().get();
+    }
+
+    void push(CellColumns &found, std::size_t lead, bool upper) const {
+        const Sums *page = pages_[upper][lead >> page_bits];
+        if (!page) return;
+        const Sums &sums = page[lead & (page_size - 1)];
+        if (sums.n == 0) return;
+        found.push(lead, upper, sums.n, sums.k, (Wide(sums.spilt) << rest_bits) + sums.rest, sums.squared);
+    }
+};
+
+// The same of sorted entries.
+template <class Entries> CellColumns cell_columns(const Entries &e) {
+    CellColumns found;
+    for (Index i = 0; i < e.size;) {
+        const CellPlace first(e.score(i));
+        Counts counts{0, 0};
+        Wide rest = 0, squared = 0;
+        for (; i < e.size; ++i) {
+            const CellPlace place(e.score(i));
+            if (place.lead != first.lead || place.upper != first.upper) break;
+            const Counts c = e.at(i);
+            counts.n += c.n;
+            counts.k += c.k;
+            rest += Wide(place.rest) * c.n;
+            squared += Wide(place.squared()) * c.n;
+        }
+        found.push(first.lead, first.upper, counts.n, counts.k, rest, squared);
+    }
+    return found;
+}
+
+// Where the windows of one of the eight grids begin, with the end of the last. `cost` is in units of 2^-30.
+inline std::vector<Index> window_starts(const Index *cost, Index size, int grid) {
+    constexpr Index one = Index(1) << 30, half = one / 2;
+    const Index phase = grid * (one / 8);
+    std::vector<Index> starts;
+    for (Index i = 0; i < size;) {
+        starts.push_back(i);
+        if (cost[i] >= one) { // stands alone
+            ++i;
+            continue;
+        }
+        Index end = i, run = 0;
+        while (end < size && cost[end] < one) run += cost[end++];
+        Index next = grid >= 4 ? phase : one + phase, sum = 0;
+        for (; i + 1 < end; ++i) {
+            sum += cost[i];
+            if (sum < next || run - sum < half) continue;
+            starts.push_back(i + 1);
+            next = sum < phase ? phase : phase + ((sum - phase) / one + 1) * one;
+            if (next < sum + half) next += one;
+        }
+        i = end;
+    }
+    starts.push_back(size);
+    return starts;
+}
+
+} // namespace truecal

@@ -1,0 +1,198 @@
+// The number of heads of unequal coins: P(X < k), P(X = k) and P(X > k).
+//
+// Coins come in cells: n of them, with the sums of q, q^2 and q^3; q is the chance of heads below 0.5, of tails above. The
+// binomial of real size with the same mean and variance is right almost everywhere; its third cumulant tells where not
+// (see `tails`). There a binomial that is shifted to have the third cumulant too is close enough from a variance of
+// `enough` on, because the fourth cumulant of coins lies between -v/2 and v: at most 1.5 v / (24 v^2) x 1.4 / sqrt(2 pi)
+// = 0.035 / v are left of the error. Elsewhere the distribution is computed, each cell as coins of equal q.
+#pragma once
+
+#include "binomial.hpp"
+#include "keys.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace truecal {
+
+// `mid_p`: two-sided, the outcomes ordered by the smaller of P(X < k) + P(X = k) / 2 and P(X > k) + P(X = k) / 2; those
+// before k count in full, those beside it by half. Its mean is 1/2, however few outcomes there are; twice the smaller
+// tail would be near 1 for the only likely outcome. Where outcomes are many, it is that, and 1 - P(X = k) / 2 in the middle.
+struct Tails {
+    double below, at, above, mid_p;
+
+    Tails(double below_, double at_, double above_)
+        : below(below_), at(at_), above(above_), mid_p(std::min(1 - at_ / 2, 2 * std::min(below_, above_) + at_)) {}
+    Tails mirrored() const { return {above, at, below}; }
+};
+
+struct Coins {
+    const Index *n, *heads;
+    const double *s1, *s2, *s3;
+    const bool *upper;
+};
+
+// The sums of one side's coins.
+struct Side {
+    Index n = 0;
+    double s1 = 0, s2 = 0, s3 = 0;
+    void add(const Coins &coins, Index i) {
+        n += coins.n[i];
+        s1 += coins.s1[i];
+        s2 += coins.s2[i];
+        s3 += coins.s3[i];
+    }
+};
+
+// P(X = first + i) of a sum of coins that is made longer coin by coin. What is below `nothing` at either end is cut off.
+class Heads {
+  public:
+    void add(Index n, double q) {
+        if (q <= 0) return;
+        if (n > 12) convolve(block_, binomial(n, q));
+        else
+            for (Index i = 0; i < n; ++i) toss(q);
+        if (block_.p.size() > 64) fold();
+    }
+
+    // Of the heads of `low` minus those of `high`.
+    static Tails difference(Heads &low, Heads &high, Index k) {
+        low.fold();
+        high.fold();
+        std::reverse(high.all_.p.begin(), high.all_.p.end());
+        high.all_.first = -high.all_.first - static_cast<Index>(high.all_.p.size()) + 1;
+        convolve(low.all_, high.all_);
+        const std::vector<double> &p = low.all_.p;
+        const std::size_t size = p.size();
+        std::vector<double> below(size + 1, 0), above(size + 1, 0); // before i; from i on
+        for (std::size_t i = 0; i < size; ++i) below[i + 1] = below[i] + p[i];
+        for (std::size_t i = size; i-- > 0;) above[i] = above[i + 1] + p[i];
+        const Index at = k - low.all_.first;
+        if (at < 0) return {0, 0, 1};
+        if (at >= static_cast<Index>(size)) return {1, 0, 0};
+        const auto depth = [&](std::size_t i) { return std::min(below[i], above[i + 1]) + p[i] / 2; };
+        const auto own = static_cast<std::size_t>(at);
+        const double limit = depth(own), slack = 1e-9 * limit;
+        Tails found{below[own], p[own], above[own + 1]};
+        found.mid_p = 0;
+        for (std::size_t i = 0; i < size; ++i)
+            found.mid_p += depth(i) < limit - slack ? p[i] : depth(i) <= limit + slack ? p[i] / 2 : 0;
+        return found;
+    }
+
+  private:
+    struct Row {
+        Index first = 0;
+        std::vector<double> p{1.0};
+    };
+    Row block_, all_;
+    static constexpr double nothing = 1e-40;
+
+    void toss(double q) {
+        std::vector<double> &p = block_.p;
+        const double last = p.back() * q;
+        for (std::size_t i = p.size() - 1; i > 0; --i) p[i] += q * (p[i - 1] - p[i]);
+        p[0] *= 1 - q;
+        if (last >= nothing) p.push_back(last);
+    }
+
+    // A short row keeps the coins cheap; full ones join the rest.
+    void fold() {
+        convolve(all_, block_);
+        block_ = Row{};
+    }
+
+    static void convolve(Row &a, const Row &b) {
+        std::vector<double> sum(a.p.size() + b.p.size() - 1, 0.0);
+        const bool swap = a.p.size() < b.p.size();
+        const std::vector<double> &longer = swap ? b.p : a.p, &shorter = swap ? a.p : b.p;
+        for (std::size_t j = 0; j < shorter.size(); ++j) {
+            const double weight = shorter[j];
+            double *to = sum.data() + j;
+            for (std::size_t i = 0; i < longer.size(); ++i) to[i] += weight * longer[i];
+        }
+        std::size_t begin = 0, end = sum.size();
+        while (end > 1 && sum[end - 1] < nothing) --end;
+        while (begin + 1 < end && sum[begin] < nothing) ++begin;
+        a.first += b.first + static_cast<Index>(begin);
+        a.p.assign(sum.begin() + static_cast<Index>(begin), sum.begin() + static_cast<Index>(end));
+    }
+
+    static Row binomial(Index n, double q) {
+        const double odds = q / (1 - q);
+        const Index mode = std::min(static_cast<Index>(static_cast<double>(n + 1) * q), n);
+        const double top = Trials(static_cast<double>(n)).pmf(static_cast<double>(mode), Odds(q, 1 - q));
+        std::vector<double> down;
+        double p = top;
+        for (Index k = mode; k > 0; --k) {
+            p *= static_cast<double>(k) / (static_cast<double>(n - k + 1) * odds);
+            if (p < nothing) break;
+            down.push_back(p);
+        }
+        Row row{mode - static_cast<Index>(down.size()), std::vector<double>(down.rbegin(), down.rend())};
+        p = top;
+        for (Index k = mode; p >= nothing || k == mode; ++k) {
+            row.p.push_back(p);
+            if (k == n) break;
+            p *= static_cast<double>(n - k) * odds / static_cast<double>(k + 1);
+        }
+        return row;
+    }
+};
+
+// A binomial of real size n, its smaller tail computed and the other one as what is left.
+inline Tails binomial_tails(double n, Odds odds, double k) {
+    const Trials trials(n);
+    const double at = trials.pmf(k, odds);
+    if (k > n * odds.p) {
+        const double above = trials.upper(k + 1, odds);
+        return {std::max(0.0, 1 - above - at), at, above};
+    }
+    const double below = k < 1 ? 0 : trials.lower(k - 1, odds);
+    return {below, at, std::max(0.0, 1 - below - at)};
+}
+
+inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k) {
+    Heads low, high;
+    Index upper = 0;
+    for (Index i = begin; i < end; ++i) {
+        (coins.upper[i] ? high : low).add(coins.n[i], coins.s1[i] / static_cast<double>(coins.n[i]));
+        upper += coins.upper[i] ? coins.n[i] : 0;
+    }
+    return Heads::difference(low, high, k - upper);
+}
+
+// The tails of the heads of cells [begin, end), X against the number k that came. `computed` wants them without approximation.
+inline Tails tails(const Coins &coins, Index begin, Index end, bool computed) {
+    constexpr double gap_allowed = 5e-4, little = 5, enough = 70, few = 64;
+    Side low, high;
+    Index k = 0;
+    for (Index i = begin; i < end; ++i) {
+        (coins.upper[i] ? high : low).add(coins, i);
+        k += coins.heads[i];
+    }
+    const double v = (low.s1 - low.s2) + (high.s1 - high.s2);
+    const bool one = end - begin == 1; // equal coins: a plain binomial
+    const double rows = static_cast<double>(low.n + high.n);
+    if (computed || v < little || (!one && rows <= few)) return computed_tails(coins, begin, end, k);
+    const bool mirror = low.s1 + static_cast<double>(high.n) - high.s1 > rows / 2;
+    if (mirror) std::swap(low, high);
+    const double heads = static_cast<double>(mirror ? low.n + high.n - k : k);
+    const auto oriented = [=](Tails found) { return mirror ? found.mirrored() : found; };
+    const double mean = low.s1 + (static_cast<double>(high.n) - high.s1);
+    if (one) return oriented(binomial_tails(rows, Odds(mean / rows, 1 - mean / rows), heads));
+    const double square = low.s2 + (static_cast<double>(high.n) - 2 * high.s1 + high.s2);
+    const double skew = (low.s1 - 3 * low.s2 + 2 * low.s3) - (high.s1 - 3 * high.s2 + 2 * high.s3);
+    const double gap = std::abs(skew - v * (1 - 2 * square / mean)) / (15 * v * std::sqrt(v));
+    const double matched = mean * mean / square;
+    if (gap < gap_allowed && heads + 1 < matched) // beyond its size a binomial has no mass left
+        return oriented(binomial_tails(matched, Odds(square / mean, v / mean), heads));
+    if (v < enough) return computed_tails(coins, begin, end, k);
+    // v (1 - 2 p) is the third cumulant of a binomial: both p v and (1 - p) v are sums of positive terms
+    const double p = ((low.s2 - low.s3) + (high.s1 - 2 * high.s2 + high.s3)) / v;
+    const double q = ((low.s1 - 2 * low.s2 + low.s3) + (high.s2 - high.s3)) / v;
+    const double size = v / (p * q);
+    return oriented(binomial_tails(size, Odds(p, q), heads - mean + size * p));
+}
+
+} // namespace truecal

@@ -1,0 +1,222 @@
+"""Local TCE: the share of predictions in windows that the data refute.
+
+Windows are chosen without a look at the labels, overlap, and are each tested as a whole against their own predictions
+(Poisson-binomial), by a decision that has exactly its level. A right model therefore scores the level, at every size,
+prevalence and shape of scores; the definition is on cells (`CellSums`), so it is the same from rows, files, engines and
+merged summaries.
+
+Windows. With v = sum of p (1 - p) of a cell, V of all, N rows, m = N^(2/3) and w = V^(2/3), a cell costs c = max(n / m,
+v / w), rounded to a multiple of 2^-30. A cell of cost 1 or more stands alone. In each run of lighter cells of total
+cost R, grid h = 0..7 cuts after a cell, though not the last, where the running cost a >= next and R - a >= 1/2. The
+first `next` is h/8 for h >= 4, else 1 + h/8; after a cut it is the smallest h/8 + j above a, plus 1 if that is below
+a + 1/2.
+
+Decision. With X the Poisson-binomial number of positives, k those that came and s the significance,
+
+    too_low = clip((s/2 - P(X > k)) / P(X = k), 0, 1),   too_high = clip((s/2 - P(X < k)) / P(X = k), 0, 1):
+
+fractional on the edge, so that the expectation of the sum is s. Where P(X = k) = 0, it is 1 if the tail is below s/2.
+A tolerance raises every p for too_low and lowers it for too_high; then s is an upper bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from truecal import _kernel
+from truecal.metrics._decisions import Tolerance, as_tolerance, check_significance
+from truecal.metrics._poisson_binomial import Coins, OddsFactor, find_odds_factor
+from truecal.observations import Bools, CellSums, Floats, Ints
+
+GRIDS = 8
+UNIT = 2.0**30  # costs are whole numbers of 2^-30
+Direction = Literal["too low", "too high"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRange:
+    """Neighbouring windows that are refuted the same way.
+
+    `low` and `high` are the mean scores of the first and the last cell; `factor` is the factor on the odds that the
+    positives speak for, with the exact interval of the chosen confidence. `proven` says that one of the windows is
+    refuted whatever the number of windows (Holm).
+    """
+
+    direction: Direction
+    low: float
+    high: float
+    rows: int
+    observed: int
+    expected: float
+    factor: OddsFactor
+    proven: bool
+
+    @property
+    def ratio(self) -> float:
+        """Observed over expected."""
+        return self.observed / self.expected if self.expected > 0 else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class LocalError:
+    """Local TCE and where it comes from.
+
+    Parameters
+    ----------
+    value : float
+        The percentage of predictions in refuted windows, over the eight grids. A right model scores 100 x
+        significance on average, with a tolerance at most that.
+    evidence : float or None
+        The same by information, v instead of rows: the share of the evidence. Blind to predictions of 0 and 1, so
+        it is read beside `value`, never alone; None where all predictions are 0 or 1.
+    too_low, too_high : float
+        The two parts of `value`.
+    proven : float
+        The percentage of predictions in windows of the first grid that stay refuted by Holm's procedure: wrong,
+        whatever the number of windows.
+    p_value : float
+        The smallest significance at which a window is proven; small for models that are off in some window.
+    windows : int
+        Windows of the first grid.
+    ranges : tuple of ScoreRange
+        Runs of neighbouring windows of the first grid refuted the same way. A right model has some by chance:
+        look at `proven`.
+    """
+
+    value: float
+    evidence: float | None
+    too_low: float
+    too_high: float
+    proven: float
+    p_value: float
+    windows: int
+    ranges: tuple[ScoreRange, ...]
+
+
+def local_error(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> LocalError:
+    """Local TCE of observations in cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truecal.observations import CellSums
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(0.5, 5, size=20_000)
+    >>> y = rng.random(20_000) < p
+    >>> round(local_error(CellSums.from_arrays(y, p)).value, 1)
+    5.3
+    >>> halved = local_error(CellSums.from_arrays(y, p / 2))
+    >>> halved.value > 80, halved.ranges[-1].direction
+    (True, 'too low')
+    """
+    check_significance(significance)
+    tolerance = as_tolerance(tolerance)
+    if not len(cells):
+        raise ValueError("Local TCE needs at least one row; there is none.")
+    coins = Coins.of(cells)
+    starts = [_kernel.window_starts(costs(cells), grid) for grid in range(GRIDS)]
+    tails = _Tails.of(coins, starts, tolerance)
+    too_low, too_high = tails.decide(significance)
+    rows = np.concatenate([np.add.reduceat(cells.n, s[:-1]) for s in starts])
+    v = np.concatenate([np.add.reduceat(cells.v, s[:-1]) for s in starts])
+    low, high = (100 * float(np.sum(rows * part)) / (GRIDS * cells.n_rows) for part in (too_low, too_high))
+    evidence = 100 * float(np.sum(v * (too_low + too_high)) / np.sum(v)) if v.any() else None
+    first = len(starts[0]) - 1
+    adjusted = holm(tails.p_values[:first])
+    proven = adjusted <= significance
+    return LocalError(
+        value=low + high,
+        evidence=evidence,
+        too_low=low,
+        too_high=high,
+        proven=100 * float(np.sum(rows[:first] * proven)) / cells.n_rows,
+        p_value=float(adjusted.min()),
+        windows=first,
+        ranges=tuple(_find_ranges(cells, starts[0], (too_low, too_high), proven, significance)),
+    )
+
+
+def costs(cells: CellSums) -> Ints:
+    """What each cell costs of a window, in units of 2^-30."""
+    v, total = cells.v, float(np.sum(cells.v))
+    by_rows = cells.n / cells.n_rows ** (2 / 3)
+    by_information = v / total ** (2 / 3) if total > 0 else np.zeros_like(v)
+    return np.asarray(np.rint(np.maximum(by_rows, by_information) * UNIT), dtype=np.int64)
+
+
+def holm(p: Floats) -> Floats:
+    """Holm's adjusted p-values: a hypothesis is rejected at every level from its own on."""
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tails:
+    """P(X = k) and P(X > k) as predicted or raised, P(X = k) and P(X < k) as predicted or lowered."""
+
+    at_raised: Floats
+    above: Floats
+    at_lowered: Floats
+    below: Floats
+
+    @classmethod
+    def of(cls, coins: Coins, starts: list[Ints], tolerance: Tolerance | None) -> _Tails:
+        begin, end = (np.concatenate([s[part] for s in starts]) for part in (slice(None, -1), slice(1, None)))
+        if tolerance is None or tolerance.value == 0:
+            below, at, above = coins.tails(begin, end)
+            return cls(at, above, at, below)
+        _, at_raised, above = coins.moved(tolerance, up=True).tails(begin, end)
+        below, at_lowered, _ = coins.moved(tolerance, up=False).tails(begin, end)
+        return cls(at_raised, above, at_lowered, below)
+
+    def decide(self, significance: float) -> tuple[Floats, Floats]:
+        return (
+            _share(significance / 2, self.above, self.at_raised),
+            _share(significance / 2, self.below, self.at_lowered),
+        )
+
+    @property
+    def p_values(self) -> Floats:
+        """Two-sided and exact: twice the smaller tail with k in it."""
+        tail = np.minimum(self.above + self.at_raised, self.below + self.at_lowered)
+        return np.asarray(np.minimum(2 * tail, 1.0))
+
+
+def _share(limit: float, tail: Floats, at: Floats) -> Floats:
+    """How much of a window is refuted on one side."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.clip((limit - tail) / at, 0.0, 1.0)
+    return np.where(at > 0, share, (tail < limit) * 1.0)
+
+
+def _find_ranges(
+    cells: CellSums, starts: Ints, decided: tuple[Floats, Floats], proven: Bools, significance: float
+) -> Iterator[ScoreRange]:
+    """Runs of windows that are refuted the same way: by mid-p, which is where half of a window is."""
+    count = len(starts) - 1
+    way = np.where(decided[0][:count] >= 0.5, 1, np.where(decided[1][:count] >= 0.5, -1, 0))
+    p, expected, coins = cells.p, cells.expected, Coins.of(cells)
+    edges = np.flatnonzero(np.diff(way, prepend=2, append=2))
+    for first, last in pairwise(edges.tolist()):
+        if way[first] == 0:
+            continue
+        begin, end = int(starts[first]), int(starts[last])
+        yield ScoreRange(
+            direction="too low" if way[first] > 0 else "too high",
+            low=float(p[begin]),
+            high=float(p[end - 1]),
+            rows=int(cells.n[begin:end].sum()),
+            observed=int(cells.pos[begin:end].sum()),
+            expected=float(expected[begin:end].sum()),
+            factor=find_odds_factor(coins.between(begin, end), significance),
+            proven=bool(proven[first:last].any()),
+        )

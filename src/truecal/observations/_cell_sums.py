@@ -1,0 +1,220 @@
+"""Observations in cells of 12 significant bits, with the sums that Local TCE and the verdict are computed from.
+
+Their definition is on these cells, so that arrays, files, database engines and merged summaries give the same value. A
+cell is 1/2048 of its scores wide or less; taking the rows of a cell as equal changes the variance of a sum of labels
+by less than 2^-24 of itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from truecal import _kernel
+from truecal.observations import _arrays as arrays
+from truecal.observations._arrays import AnyArray
+from truecal.observations._cells import GridTally
+from truecal.observations._grid import cell
+from truecal.observations._tally import (
+    Bools,
+    Floats,
+    Ints,
+    SortedRows,
+    Tally,
+    check_total,
+    refuse_where,
+    whole_numbers,
+)
+
+BITS = 12
+AT_ONCE = 2**31  # rows that the kernel counts in 32 bits
+SumColumns = tuple[Floats, Ints, Ints, Floats, Floats, Floats]
+NAMES = ("key", "n", "pos", "s1", "s2", "s3")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CellSums:
+    """Cells of 12 bits in increasing order, with sums of q = min(p, 1 - p) over their rows. They add.
+
+    Sums are of q and not of the score p, so that scores near 1 lose no digits.
+
+    Parameters
+    ----------
+    key : array of float64
+        The cells, as `truecal.observations.cell(score, 12)` names them; strictly increasing.
+    n, pos : arrays of int64
+        Rows (at least 1) and positives (0 to n) of each cell.
+    s1, s2, s3 : arrays of float64
+        The sums of q, q^2 and q^3 over the rows of each cell.
+
+    Examples
+    --------
+    >>> from truecal.observations import CellSums
+    >>> cells = CellSums.from_arrays([0, 1, 1, 0], [0.25, 0.25, 0.875, 0.0])
+    >>> cells
+    CellSums(3 cells, 4 rows, 2 positive)
+    >>> cells.p.tolist(), cells.v.tolist()
+    ([0.0, 0.25, 0.875], [0.0, 0.375, 0.109375])
+    """
+
+    key: Floats
+    n: Ints
+    pos: Ints
+    s1: Floats
+    s2: Floats
+    s3: Floats
+
+    def __post_init__(self) -> None:
+        key, s1, s2, s3 = (
+            np.ascontiguousarray(column, dtype=np.float64) + 0.0 for column in (self.key, self.s1, self.s2, self.s3)
+        )
+        n, pos = (whole_numbers(values, name) for name, values in (("n", self.n), ("pos", self.pos)))
+        columns = key, n, pos, s1, s2, s3
+        if any(column.shape != key.shape[:1] for column in columns):
+            shapes = ", ".join(str(column.shape) for column in columns)
+            raise ValueError(f"The columns of cells must be of one length; their shapes are {shapes}.")
+        refuse_where("key", "lie in [0, 1]", key, ~((key >= 0) & (key <= 1)))
+        refuse_where("key", "increase strictly", key, np.diff(key, prepend=-1.0) <= 0)
+        refuse_where("key", f"be a cell of {BITS} bits", key, cell(key, BITS) != key)
+        refuse_where("n", "be 1 or more", n, n < 1)
+        refuse_where("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = s1 / n
+            spread = np.asarray(1 + n * 2.0**-50, dtype=np.float64)  # sums of n numbers, added in whatever order
+            refuse_where("s1", "be a sum of q in its cell", s1, ~_is_near(mean, key, spread))
+            for name, column, power in (("s2", s2, 2), ("s3", s3, 3)):
+                ratio = np.where(mean**power > 0, column / (n * mean**power), 1.0)
+                right = (ratio >= 1 / spread) & (ratio <= (1 + 2.0**-9) * spread)
+                refuse_where(name, f"be a sum of q^{power} in its cell", column, ~right)
+        check_total(n)
+        self._hold(columns)
+
+    def _hold(self, columns: SumColumns) -> None:
+        for name, column in zip(NAMES, columns, strict=True):
+            column.flags.writeable = False
+            object.__setattr__(self, name, column)
+
+    @classmethod
+    def from_arrays(cls, y_true: Any, y_prob: Any, sample_weight: Any = None, pos_label: Any = None) -> CellSums:
+        """The cells of rows, in one pass and without a sort; for the arguments see `Tally.from_arrays`."""
+        if sample_weight is not None:
+            return cls.of(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
+        score, label = arrays.pair(y_true, y_prob, pos_label)
+        cells = _count(score[:AT_ONCE], label[:AT_ONCE])
+        for begin in range(AT_ONCE, len(score), AT_ONCE):
+            cells = cells + _count(score[begin : begin + AT_ONCE], label[begin : begin + AT_ONCE])
+        return cells
+
+    @classmethod
+    def of(cls, data: Tally | SortedRows | GridTally) -> CellSums:
+        """The cells of observations that were grouped or sorted before.
+
+        Those of a `Tally` or `SortedRows` are the same as the rows' own, to the last bit. A `GridTally` knows a cell's
+        mean only: it takes all its scores as equal, which changes s2 and s3 by less than 2^-24 and 2^-22 of
+        themselves where it has 12 bits or more. One of fewer bits keeps its coarser cells.
+        """
+        if isinstance(data, GridTally):
+            return _of_grid(data.coarser(min(BITS, data.bits)))
+        return unchecked_sums(_kernel.cell_sums(data.entries))
+
+    @property
+    def columns(self) -> SumColumns:
+        """key, n, pos, s1, s2, s3."""
+        return self.key, self.n, self.pos, self.s1, self.s2, self.s3
+
+    @property
+    def upper(self) -> Bools:
+        """Whether a cell lies from 0.5 up, where q is 1 - p."""
+        return np.asarray(self.key >= 0.5)
+
+    @property
+    def q(self) -> Floats:
+        """The mean q of each cell."""
+        return np.asarray(self.s1 / self.n)
+
+    @property
+    def p(self) -> Floats:
+        """The mean score of each cell."""
+        return np.where(self.upper, 1 - self.q, self.q)
+
+    @property
+    def v(self) -> Floats:
+        """The information of each cell: the sum of p (1 - p)."""
+        return np.maximum(self.s1 - self.s2, 0.0)
+
+    @property
+    def expected(self) -> Floats:
+        """The positives that each cell's scores predict: their sum."""
+        return np.where(self.upper, self.n - self.s1, self.s1)
+
+    @property
+    def surplus(self) -> Floats:
+        """Positives less those expected, without the cancellation near a score of 1."""
+        return np.where(self.upper, self.s1 - (self.n - self.pos), self.pos - self.s1)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows in all cells."""
+        return int(self.n.sum())
+
+    @property
+    def positives(self) -> int:
+        """Positive rows."""
+        return int(self.pos.sum())
+
+    def __add__(self, other: object) -> CellSums:
+        if not isinstance(other, CellSums):
+            return NotImplemented
+        check_total(np.array([self.n_rows, other.n_rows]))
+        key = np.concatenate([self.key, other.key])
+        order = np.argsort(key, kind="stable")
+        first = np.flatnonzero(np.diff(key[order], prepend=-1.0))
+        pairs = zip(self.columns[1:], other.columns[1:], strict=True)
+        sums = (np.add.reduceat(np.concatenate(pair)[order], first) for pair in pairs)
+        return unchecked_sums((key[order][first], *sums))  # type: ignore[arg-type]
+
+    def __radd__(self, other: object) -> CellSums:
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CellSums):
+            return NotImplemented
+        return all(np.array_equal(a, b) for a, b in zip(self.columns, other.columns, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    def __repr__(self) -> str:
+        return (
+            f"CellSums({len(self):,} cell{'s' * (len(self) != 1)}, {self.n_rows:,} rows, {self.positives:,} positive)"
+        )
+
+
+def unchecked_sums(columns: SumColumns) -> CellSums:
+    """Cells of columns that are known to be right; they are not copied."""
+    cells = object.__new__(CellSums)
+    cells._hold(columns)
+    return cells
+
+
+def _count(score: AnyArray, label: AnyArray) -> CellSums:
+    columns, *fine = _kernel.cell_rows(score, label)
+    arrays.refuse_values(score, label, *fine)
+    return unchecked_sums(columns)
+
+
+def _of_grid(grid: GridTally) -> CellSums:
+    upper = grid.key >= 0.5
+    near = np.where(upper, 1 - grid.high, grid.low), np.where(upper, 1 - grid.low, grid.high)
+    q = np.clip(np.where(upper, (grid.n - grid.total) / grid.n, grid.total / grid.n), *near)
+    return unchecked_sums((grid.key, grid.n, grid.pos, grid.n * q, grid.n * q**2, grid.n * q**3))
+
+
+def _is_near(mean: Floats, key: Floats, spread: Floats) -> Bools:
+    """Whether a mean of q lies in its cell, up to rounding."""
+    cut = np.where(key >= 0.5, 1 - key, key)
+    return np.asarray((mean >= cut / spread) & (mean <= cut * (1 + 2.0 ** (1 - BITS)) * spread))

@@ -1,0 +1,238 @@
+"""The verdict: its parts against independent formulas, its words, and the models that it must find."""
+
+import math
+
+import numpy as np
+import pytest
+from local_oracle import poisson_binomial
+from scipy.stats import chi2, norm
+
+from truecal import Tally
+from truecal.inference import combine_parts, find_parts, judge
+from truecal.inference._verdict import _levels, combine
+from truecal.metrics import compare_with
+from truecal.observations import CellSums
+
+EXACT = {"total", "information", "rows"}
+ASYMPTOTIC = {"cox", "cumulative", "spread"}
+
+
+def shifted(p, factor):
+    return factor * p / (1 - p + factor * p)
+
+
+def verdict_of(y, p, **options):
+    return judge(CellSums.from_arrays(y, p), **options)
+
+
+@pytest.fixture
+def sharp(rng):
+    """True probabilities of a strong classifier, 2 to 3 % positive."""
+    return 1 / (1 + np.exp(-rng.normal(-6.3, 2.6, 20_000)))
+
+
+def test_reversed_scores_are_off(rng, sharp):
+    """20,000 rows of a strong classifier, scores above 0.05 reversed: the paper's TCE says nothing."""
+    p, high = sharp.copy(), sharp > 0.05
+    p[high] = np.sort(sharp[high])[::-1][np.argsort(np.argsort(sharp[high]))]
+    found = verdict_of(rng.random(20_000) < sharp, p)
+    assert found.word == "off"
+    assert found.p_value < 1e-10
+    assert {part.direction for part in found.ranges} == {"too low", "too high"}
+    assert "are too high" in str(found)
+
+
+def test_halved_scores_are_off(rng, sharp):
+    found = verdict_of(rng.random(20_000) < sharp, np.where(sharp > 0.02, sharp / 2, sharp))
+    assert found.word == "off"
+    low, high = found.interval
+    assert 1.3 < low < found.ratio < high
+    assert found.sentences()[1].startswith("Overall the predictions are too low: ")
+    assert found.ranges[-1].direction == "too low"
+    assert found.ranges[-1].factor.low > 1
+
+
+def test_a_right_model_of_many_rows_is_consistent(rng, sharp):
+    found = verdict_of(rng.random(20_000) < sharp, sharp, significance=1e-6)
+    assert found.word == "consistent"
+    found = verdict_of(rng.random(20_000) < sharp, sharp)
+    assert found.word in ("off", "consistent")
+    assert found.detectable < 1.5 < found.detectable_above
+
+
+@pytest.mark.parametrize(
+    ("y", "p"),
+    [
+        (np.zeros(300), np.full(300, 0.001)),
+        ([1], [0.5]),
+        (np.repeat([0, 1], [990, 10]), np.repeat([0.0, 1.0], [990, 10])),
+        (np.zeros(10), np.zeros(10)),
+    ],
+    ids=[
+        "300 rows without a positive",
+        "one row",
+        "only certain predictions, all right",
+        "nothing predicted, nothing seen",
+    ],
+)
+def test_no_evidence_is_no_pass(y, p):
+    found = verdict_of(y, p)
+    assert found.word == "cannot tell"
+    assert found.p_value > 0.05
+    assert math.isinf(found.detectable)
+    assert str(found).startswith("Cannot tell.")
+
+
+@pytest.mark.parametrize(("y", "p"), [([1, 0, 0], [0.0, 0.3, 0.3]), ([0, 0, 0], [1.0, 0.3, 0.3])])
+def test_the_impossible_is_refuted_outright(y, p):
+    found = verdict_of(y, p)
+    assert (found.word, found.p_value, found.impossible) == ("off", 0.0, 1)
+    assert "1 row contradicts a prediction of exactly 0 or 1." in found.sentences()
+
+
+def test_nothing_is_drawn_at_random(rng):
+    p = np.round(rng.beta(0.5, 5, 3000), 3)
+    y = rng.random(3000) < p
+    order = rng.permutation(3000)
+    found = verdict_of(y, p)
+    assert verdict_of(y[order], p[order]) == found
+    assert judge(CellSums.of(Tally.from_arrays(y, p))) == found
+
+
+def test_flipped_classes_are_judged_alike(rng):
+    """(1 - p, 1 - y) is the same model. Parts end where their share is reached, from below, so scans differ a little."""
+    p = rng.beta(0.5, 5, 2000)
+    y = rng.random(2000) < p
+    one, other = find_parts(CellSums.from_arrays(y, p)), find_parts(CellSums.from_arrays(~y, 1 - p))
+    for name in ("total", "cox", "cumulative"):
+        assert other[name] == pytest.approx(one[name], rel=1e-6)
+
+
+def test_limits_are_left_out_where_evidence_is_small():
+    p = np.full(100, 0.04)  # V = 3.84
+    assert set(find_parts(CellSums.from_arrays(np.arange(100) < 4, p))) == EXACT
+    p = np.full(200, 0.04)
+    assert set(find_parts(CellSums.from_arrays(np.arange(200) < 8, p))) == EXACT | ASYMPTOTIC
+
+
+def test_total_is_exact(rng):
+    p = rng.beta(0.5, 5, 40)
+    for k in range(8):
+        y = np.zeros(40)
+        y[np.argsort(-p)[:k]] = 1
+        mass = poisson_binomial(p)
+        depth = np.array([min(mass[:j].sum(), mass[j + 1 :].sum()) + mass[j] / 2 for j in range(41)])
+        beside = np.isclose(depth, depth[k], rtol=1e-9)
+        expected = mass[(depth < depth[k]) & ~beside].sum() + mass[beside].sum() / 2
+        assert find_parts(CellSums.from_arrays(y, p))["total"] == pytest.approx(expected, rel=1e-4)
+
+
+def test_cumulative_part_is_ecce_r(rng):
+    p = np.round(rng.random(500), 2)  # ties, so that cells are the scores
+    y = rng.random(500) < shifted(p, 1.2)
+    expected = compare_with(Tally.from_arrays(y, p)).ecce_r_p
+    assert find_parts(CellSums.from_arrays(y, p))["cumulative"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_cox_part_is_the_score_test(rng):
+    """U' I^-1 U with the full information matrix, chi-squared with 2 degrees of freedom (Cox 1958)."""
+    p = np.round(rng.random(500) * 0.98 + 0.01, 2)
+    y = rng.random(500) < shifted(p, 1.2)
+    x = np.stack([np.ones(500), np.log(p / (1 - p))])
+    u = x @ (y - p)
+    expected = chi2.sf(u @ np.linalg.solve((x * p * (1 - p)) @ x.T, u), 2)
+    assert find_parts(CellSums.from_arrays(y, p))["cox"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_cox_part_of_one_score_has_one_degree_of_freedom():
+    found = find_parts(CellSums.from_arrays(np.arange(100) < 60, np.full(100, 0.5)))
+    assert found["cox"] == pytest.approx(2 * norm.sf(10 / 5), rel=1e-9)
+
+
+def test_levels_cut_the_weight_into_equal_parts():
+    ends = [found.tolist() for found in _levels(np.ones(8), 1.0)]
+    assert ends == [[0, 4, 8], [0, 2, 4, 6, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8]]
+    heavy = [found.tolist() for found in _levels(np.array([1.0, 6.0, 1.0]), 2.0)]
+    assert heavy == [[0, 2, 3], [0, 2, 2, 2, 3]]
+
+
+def test_cauchy_s_rule():
+    # the mean of cot(pi p) is that of a Cauchy variable whatever the dependence: equal p-values stay what they are
+    assert combine(np.array([0.03] * 5), 0.99) == pytest.approx(0.03)
+    # a part at 1 must not hide three at 1e-8: Cauchy's mean of those and 0.99
+    t = (3 / math.tan(math.pi * 1e-8) + 1 / math.tan(math.pi * 0.99)) / 4
+    assert combine(np.array([1e-8, 1e-8, 1e-8, 1.0]), 0.99) == pytest.approx(math.atan(1 / t) / math.pi)
+    assert combine_parts({"a": 0.0, "b": 0.5}) < 1e-290
+    assert combine_parts({"a": 0.9}) == 1.0
+
+
+def test_consistent_follows_the_stated_formula(rng):
+    """min over both signs of Phi((|sum(p' - p)| - 2.24 sqrt(V)) / sqrt(V')) >= 0.8."""
+    words = []
+    for rows in range(50, 1500, 50):
+        p = rng.beta(0.5, 5, rows)
+        found = verdict_of(rng.random(rows) < p, p)
+        powers = []
+        for factor in (1.5, 1 / 1.5):
+            moved = shifted(p, factor)
+            z = (abs((moved - p).sum()) - 2.2414 * math.sqrt((p * (1 - p)).sum())) / math.sqrt(
+                (moved * (1 - moved)).sum()
+            )
+            powers.append(norm.cdf(z))
+        if abs(min(powers) - 0.8) < 0.01 or found.word == "off":
+            continue
+        words.append(found.word)
+        assert found.word == ("consistent" if min(powers) > 0.8 else "cannot tell")
+        assert (found.detectable < 1.5) == (found.word == "consistent")
+    assert set(words) == {"consistent", "cannot tell"}
+
+
+def test_detectable_is_where_the_power_is_four_fifths(rng):
+    p = rng.beta(0.5, 5, 5000)
+    found = verdict_of(rng.random(5000) < p, p)
+    v = (p * (1 - p)).sum()
+    for factors, threshold, share in (
+        ((found.detectable, 1 / found.detectable), norm.isf(0.0125), 1.0),
+        ((found.detectable_above,), norm.isf(0.05 / 148), 0.2),
+        ((1 / found.detectable_below,), norm.isf(0.05 / 148), 0.2),
+    ):
+        powers = []
+        for factor in factors:
+            moved = shifted(p, factor)
+            change, spread = abs((moved - p).sum()), (moved * (1 - moved)).sum()
+            powers.append(norm.cdf((share * change - threshold * math.sqrt(share * v)) / math.sqrt(share * spread)))
+        assert min(powers) == pytest.approx(0.8, abs=0.01)
+
+
+@pytest.mark.parametrize("name", ["beta", "ties", "rare", "two scores"])
+def test_right_models_are_seldom_off(name):
+    """At 0.05 about 5 % of right models are; 150 data sets leave a standard error of 1.8 points."""
+    rng = np.random.default_rng(11)
+    draw = {
+        "beta": lambda: rng.beta(0.5, 5, 600),
+        "ties": lambda: rng.choice([0.02, 0.1, 0.3, 0.7], 600),
+        "rare": lambda: rng.beta(0.3, 300, 600),
+        "two scores": lambda: rng.choice([0.001, 0.999], 600),
+    }[name]
+    off = 0
+    for _ in range(150):
+        p = draw()
+        off += combine_parts(find_parts(CellSums.from_arrays(rng.random(600) < p, p))) <= 0.05
+    assert off / 150 <= 0.05 + 3 * 0.018
+
+
+def test_fine_blocks_are_found(rng):
+    """Blocks of N^(2/3) / 16 rows, 1.4 and 0.6 times the predictions in turn: no window stands out, all together do."""
+    p = np.sort(rng.beta(0.5, 5, 20_000))
+    factor = np.where((np.arange(20_000) // (20_000 ** (2 / 3) / 16)).astype(int) % 2, 0.6, 1.4)
+    found = find_parts(CellSums.from_arrays(rng.random(20_000) < np.minimum(p * factor, 1), p))
+    assert found["spread"] < 1e-4
+    assert found["total"] > 1e-4
+
+
+def test_bad_arguments_are_refused():
+    with pytest.raises(ValueError, match="`significance` must lie between 0 and 1"):
+        verdict_of([0, 1], [0.2, 0.3], significance=0)
+    empty = CellSums(*(np.empty(0, kind) for kind in (float, int, int, float, float, float)))
+    with pytest.raises(ValueError, match="at least one row"):
+        judge(empty)

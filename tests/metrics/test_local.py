@@ -1,0 +1,184 @@
+"""Local TCE against an oracle that is written from its text, and what must hold of it."""
+
+import math
+
+import numpy as np
+import pytest
+from local_oracle import cells_of, cost_of, local_tce, windows_of
+
+from truecal import Tally, _kernel
+from truecal.metrics import Absolute, Relative, holm, local_error
+from truecal.metrics._local import costs
+from truecal.observations import CellSums, GridTally, sort_rows
+
+SHAPES = {
+    "beta": lambda rng, n: rng.beta(0.5, 5, n),
+    "uniform": lambda rng, n: rng.random(n),
+    "both ends": lambda rng, n: rng.beta(0.2, 0.2, n),
+    "two scores": lambda rng, n: rng.choice([0.001, 0.999], n),
+    "ties": lambda rng, n: rng.choice([0.0, 0.1, 0.25, 0.5, 0.9, 1.0], n),
+    "levels": lambda rng, n: np.round(rng.beta(0.5, 5, n), 2),
+    "rare": lambda rng, n: rng.beta(0.3, 300, n),
+    "zeros": lambda rng, n: np.where(rng.random(n) < 0.5, 0.0, rng.beta(1, 3, n)),
+    "near one": lambda rng, n: 1 - rng.beta(0.3, 30, n),
+    "one score": lambda rng, n: np.full(n, rng.random()),
+}
+
+
+def draw(seed, name, most=300):
+    """A data set of any size, its odds right or off by some factor."""
+    rng = np.random.default_rng([seed, sum(map(ord, name))])
+    n = int(rng.integers(1, most))
+    p = SHAPES[name](rng, n)
+    factor = math.exp(rng.normal(0, 0.7))
+    return rng.random(n) < factor * p / (1 - p + factor * p), p
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_oracle_agrees(name, seed):
+    y, p = draw(seed, name)
+    cells = CellSums.from_arrays(y, p)
+    by_rows, by_information = local_tce(y, p)
+    found = local_error(cells)
+    # tails of windows are right to 6e-4 where they are approximated; the decision's edge is P(X = k) wide
+    assert found.value == pytest.approx(by_rows, abs=0.6)
+    assert found.value == pytest.approx(found.too_low + found.too_high)
+    if by_information is None:
+        assert found.evidence is None
+    else:
+        assert found.evidence == pytest.approx(by_information, abs=0.6)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_small_data_agree_to_rounding(name):
+    """Windows of at most 64 rows are computed without approximation; rows of a cell differ by 2^-11 of q at most."""
+    for seed in range(20):
+        y, p = draw(seed, name, most=60)
+        assert local_error(CellSums.from_arrays(y, p)).value == pytest.approx(local_tce(y, p)[0], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "raise_by", "lower_by"),
+    [
+        (Absolute(0.05), lambda x: min(x + 0.05, 1), lambda x: max(x - 0.05, 0)),
+        (Relative(0.2), lambda x: min(x * 1.2, 1), lambda x: x * 0.8),
+    ],
+)
+@pytest.mark.parametrize("name", SHAPES)
+def test_tolerance_moves_every_prediction(name, tolerance, raise_by, lower_by):
+    for seed in range(4):
+        y, p = draw(seed, name, most=150)
+        expected, _ = local_tce(y, p, raise_by=raise_by, lower_by=lower_by)
+        found = local_error(CellSums.from_arrays(y, p), tolerance=tolerance)
+        assert found.value == pytest.approx(expected, abs=0.6)
+        assert found.value <= local_error(CellSums.from_arrays(y, p)).value + 0.6
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_windows_are_those_of_the_text(name):
+    for seed in range(6):
+        y, p = draw(seed, name, most=3000)
+        cells = cells_of(y, p)
+        expected = [round(c * 2**30) for c in cost_of(cells)]
+        found = costs(CellSums.from_arrays(y, p))
+        # sums of v over a cell in different orders differ by rounding
+        assert np.abs(found - expected).max() <= 1
+        for grid in range(8):
+            starts = _kernel.window_starts(np.array(expected), grid)
+            windows = windows_of(cost_of(cells), grid)
+            assert starts.tolist() == [*(window[0] for window in windows), len(cells)]
+
+
+def test_a_heavy_cell_stands_alone():
+    one = 2**30
+    cost = np.array([one // 4, one, one // 4, one // 4, 3 * one])
+    for grid in range(8):
+        assert {1, 2, 4} <= set(_kernel.window_starts(cost, grid).tolist())
+
+
+def test_the_source_of_the_rows_is_irrelevant(rng):
+    p = np.concatenate([rng.beta(0.5, 5, 3000), rng.choice([0.0, 0.3, 1.0], 500), 1 - rng.beta(0.3, 30, 500)])
+    y = rng.random(len(p)) < p
+    rows = local_error(CellSums.from_arrays(y, p))
+    order = rng.permutation(len(p))
+    assert local_error(CellSums.from_arrays(y[order], p[order])) == rows
+    assert local_error(CellSums.of(Tally.from_arrays(y, p))) == rows
+    assert local_error(CellSums.of(sort_rows(y, p))) == rows
+    halves = CellSums.from_arrays(y[:1700], p[:1700]) + CellSums.from_arrays(y[1700:], p[1700:])
+    assert local_error(halves).value == pytest.approx(rows.value, rel=1e-9)
+    for bits in (12, 16, 20):
+        grid = CellSums.of(GridTally.of(Tally.from_arrays(y, p), bits))
+        assert local_error(grid).value == pytest.approx(rows.value, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["beta", "two scores", "ties", "rare", "both ends"])
+def test_a_right_model_scores_the_level(name):
+    rng = np.random.default_rng(3)
+    values = []
+    for _ in range(225):
+        p = SHAPES[name](rng, 1000)
+        values.append(local_error(CellSums.from_arrays(rng.random(1000) < p, p)).value)
+    # the decision's expectation is exactly 5 in windows with v > 0; none is refuted where every p is 0 or 1
+    p = SHAPES[name](np.random.default_rng(4), 100_000)
+    level = 5 * np.mean((p > 0) & (p < 1))
+    assert np.mean(values) == pytest.approx(level, abs=3.5 * np.std(values) / 15)
+
+
+def test_reversed_scores_are_found(rng):
+    """The model whose scores above 0.05 are reversed: gross, and invisible to the paper's TCE."""
+    truth = 1 / (1 + np.exp(-rng.normal(-6.3, 2.6, 20_000)))
+    p, high = truth.copy(), truth > 0.05
+    p[high] = np.sort(truth[high])[::-1][np.argsort(np.argsort(truth[high]))]
+    found = local_error(CellSums.from_arrays(rng.random(20_000) < truth, p))
+    assert found.proven > 5
+    assert found.p_value < 1e-10
+    low, high = (found for found in found.ranges if found.proven)
+    assert (low.direction, high.direction) == ("too low", "too high")
+    assert low.observed > 2 * low.expected
+    assert high.observed < high.expected / 2
+
+
+def test_a_range_counts_its_own_rows(rng):
+    p = rng.beta(0.5, 5, 20_000)
+    y = rng.random(20_000) < p
+    halved = np.where(p > 0.1, p / 2, p / 5)
+    found = local_error(CellSums.from_arrays(y, halved))
+    for part in found.ranges:
+        inside = (halved >= part.low * (1 - 2**-11)) & (halved <= part.high * (1 + 2**-11))
+        assert part.rows == pytest.approx(inside.sum(), abs=20)
+        assert part.observed == pytest.approx(y[inside].sum(), abs=10)
+        assert part.factor.ratio == pytest.approx(part.ratio, rel=1e-6)
+        assert part.factor.ratio_low < part.ratio < part.factor.ratio_high
+
+
+def test_holm_is_the_textbook_s():
+    # 0.01 x 4, 0.02 x 3, 0.03 x 2, 0.04 x 1 lifted to what came before: Holm (1979)
+    assert holm(np.array([0.04, 0.01, 0.03, 0.02])).tolist() == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm(np.array([0.9, 0.8])).tolist() == [1.0, 1.0]
+
+
+def test_proven_is_rare_for_a_right_model(rng):
+    shares = []
+    for _ in range(200):
+        p = rng.beta(0.5, 5, 2000)
+        shares.append(local_error(CellSums.from_arrays(rng.random(2000) < p, p)).proven > 0)
+    assert np.mean(shares) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200)
+
+
+@pytest.mark.parametrize(("label", "value"), [(0, 0.0), (1, 100.0)])
+def test_a_prediction_of_zero_is_certain(label, value):
+    found = local_error(CellSums.from_arrays([label] * 10, [0.0] * 10))
+    assert found.value == value
+    assert found.evidence is None
+
+
+def test_bad_arguments_are_refused():
+    cells = CellSums.from_arrays([0, 1], [0.2, 0.3])
+    with pytest.raises(ValueError, match="`significance` must lie between 0 and 1; it is 5"):
+        local_error(cells, 5)
+    with pytest.raises(ValueError, match="relative tolerance must lie in"):
+        local_error(cells, tolerance=Relative(-1))
+    empty = CellSums(*(np.empty(0, kind) for kind in (float, int, int, float, float, float)))
+    with pytest.raises(ValueError, match="at least one row"):
+        local_error(empty)

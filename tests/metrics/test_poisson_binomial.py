@@ -1,0 +1,135 @@
+"""Tails of sums of unequal coins against convolution, SciPy's binomial, and Clopper and Pearson."""
+
+import math
+
+import numpy as np
+import pytest
+from local_oracle import poisson_binomial
+from scipy.stats import binom, binomtest
+
+from truecal.metrics import Coins, find_odds_factor
+from truecal.observations import CellSums
+
+SHAPES = {
+    "uniform": lambda rng, n: rng.random(n),
+    "beta": lambda rng, n: rng.beta(0.5, 5, n),
+    "both ends": lambda rng, n: rng.beta(0.2, 0.2, n),
+    "two scores": lambda rng, n: rng.choice([0.001, 0.999], n),
+    "certain": lambda rng, n: rng.choice([0.0, 1.0, 0.3, 0.02], n),
+    "rare": lambda rng, n: rng.beta(0.3, 30, n),
+    "near one": lambda rng, n: 1 - rng.beta(0.1, 5, n),
+    "mixed": lambda rng, n: np.where(rng.random(n) < 0.5, rng.beta(0.2, 20, n), 1 - rng.beta(0.5, 5, n)),
+    "halves": lambda rng, n: np.full(n, 0.5),
+}
+
+
+def tails_of(p, k, **options):
+    """Below, at, above for the first k of the rows positive."""
+    return [float(x[0]) for x in coins_of(p, k).tails(*everything(coins_of(p, k)), **options)]
+
+
+def coins_of(p, k):
+    y = np.zeros(len(p), bool)
+    y[np.argsort(-np.asarray(p), kind="stable")[:k]] = True  # only their number counts; none at p = 0 if it can be
+    return Coins.of(CellSums.from_arrays(y, p))
+
+
+def everything(coins):
+    return np.array([0]), np.array([len(coins.n)])
+
+
+def split(mass, k):
+    return [math.fsum(mass[:k]), mass[k], math.fsum(mass[k + 1 :])]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_tails_are_close_to_convolution(name):
+    rng = np.random.default_rng(sum(map(ord, name)))
+    for _ in range(15):
+        n = int(rng.integers(1, 400))
+        p = SHAPES[name](rng, n)
+        mass = poisson_binomial(p)
+        for k in {0, n, *rng.choice(n + 1, 3, p=mass / mass.sum()).tolist()}:
+            expected = split(mass, k)
+            assert tails_of(p, k, computed=True) == pytest.approx(expected, abs=1e-6)
+            # the third cumulant predicts errors of the matched binomial up to 5e-4, to within a fifth
+            assert tails_of(p, k) == pytest.approx(expected, abs=6e-4)
+
+
+@pytest.mark.parametrize("name", ["both ends", "mixed", "uniform"])
+def test_large_variances_need_no_convolution(name):
+    rng = np.random.default_rng(5)
+    p = SHAPES[name](rng, 4000)
+    mass = poisson_binomial(p)
+    mean, sd = float(p.sum()), math.sqrt(float(np.sum(p * (1 - p))))
+    for z in (-3, -1, 0, 1, 3):
+        k = round(mean + z * sd)
+        assert tails_of(p, k) == pytest.approx(split(mass, k), abs=0.035 / sd**2 + 5e-4)
+
+
+def test_far_tails_keep_their_size():
+    p = np.random.default_rng(1).beta(0.5, 5, 400)
+    mass = poisson_binomial(p)
+    k = round(float(p.sum() + 7 * math.sqrt(np.sum(p * (1 - p)))))
+    assert tails_of(p, k)[2] == pytest.approx(math.fsum(mass[k + 1 :]), rel=0.05)
+    assert tails_of(p, k, computed=True)[2] == pytest.approx(math.fsum(mass[k + 1 :]), rel=1e-3)
+
+
+@pytest.mark.parametrize("p", [1e-9, 0.02, 0.3, 0.5, 0.7, 0.999])
+@pytest.mark.parametrize("n", [1, 12, 13, 1000, 100_000])
+def test_equal_coins_are_a_binomial(n, p):
+    for k in {0, n, int(binom.ppf(0.3, n, p)), int(binom.isf(0.01, n, p))}:
+        expected = [binom.cdf(k - 1, n, p), binom.pmf(k, n, p), binom.sf(k, n, p)]
+        # computed rows are cut off below 1e-40
+        assert tails_of(np.full(n, p), k) == pytest.approx(expected, rel=1e-9, abs=1e-30)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_mid_p_is_centred(name):
+    """Its mean under the predictions is 1/2, by the ordering that defines it."""
+    rng = np.random.default_rng(sum(map(ord, name)) + 1)
+    for n in (1, 3, 30, 300):
+        p = SHAPES[name](rng, n)
+        mass = poisson_binomial(p)
+        likely = np.flatnonzero(mass > 1e-7)
+        coins = [coins_of(p, int(k)) for k in likely]
+        mid = np.array([float(c.mid_p(*everything(c))[0]) for c in coins])
+        assert ((mid > 0) & (mid < 1)).all()
+        assert float(mass[likely] @ mid) == pytest.approx(0.5, abs=0.02)
+
+
+def test_mid_p_by_hand():
+    # two coins of 0.5: 1/4, 1/2, 1/4. The middle outcome counts by half after both others: 1/2 + 1/4;
+    # the outer ones are beside each other: (1/4 + 1/4) / 2
+    for k, expected in ((0, 0.25), (1, 0.75), (2, 0.25)):
+        coins = coins_of(np.full(2, 0.5), k)
+        assert float(coins.mid_p(*everything(coins))[0]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "p"), [(3, 20, 0.1), (0, 50, 0.02), (50, 50, 0.9), (400, 1000, 0.5), (7, 10_000, 0.001)]
+)
+def test_the_interval_is_clopper_and_pearson_s_for_equal_coins(k, n, p):
+    found = find_odds_factor(coins_of(np.full(n, p), k), 0.05)
+    rate = binomtest(k, n).proportion_ci(0.95)
+    assert found.ratio == pytest.approx(k / n / p, abs=1e-9)
+    assert (found.ratio_low, found.ratio_high) == pytest.approx((rate.low / p, rate.high / p), rel=1e-6, abs=1e-9)
+    if 0 < k < n:
+        odds = p / (1 - p)
+        assert found.value == pytest.approx(k / (n - k) / odds, rel=1e-6)
+        assert found.low == pytest.approx(rate.low / (1 - rate.low) / odds, rel=1e-6)
+
+
+def test_the_interval_inverts_the_exact_tails():
+    p = np.random.default_rng(2).beta(0.5, 5, 60)
+    found = find_odds_factor(coins_of(p, 9), 0.1)
+    for factor, above in ((found.low, True), (found.high, False)):
+        mass = poisson_binomial(factor * p / (1 - p + factor * p))
+        tail = mass[9:] if above else mass[:10]
+        assert math.fsum(tail) == pytest.approx(0.05, rel=1e-3)
+
+
+def test_certain_predictions_have_no_odds():
+    found = find_odds_factor(coins_of(np.array([0.0, 1.0, 1.0]), 2), 0.05)
+    assert math.isnan(found.value)
+    assert (found.low, found.high, found.ratio) == (0.0, math.inf, 1.0)

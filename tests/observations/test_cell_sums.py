@@ -1,0 +1,136 @@
+"""Cells of 12 bits with sums: the same from every source, whatever the order of the rows."""
+
+import numpy as np
+import pytest
+
+from truecal import Tally
+from truecal.observations import CellSums, GridTally, _cell_sums, cell, sort_rows
+
+
+@pytest.fixture
+def rows(rng):
+    """Scores of all sizes, with ties, both ends, and numbers below the normal ones."""
+    special = [0.0, -0.0, 1.0, 0.5, 5e-324, 1e-310, 2.0**-1022, 1 - 2.0**-53, np.nextafter(0.5, 0)] * 5
+    p = np.concatenate([rng.random(3000), rng.random(3000) ** 30, 1 - rng.random(2000) ** 20, special])
+    p = np.append(p, rng.choice(p, 1000))
+    return rng.random(len(p)) < 0.4, p
+
+
+def test_cells_are_the_grid_s(rows):
+    y, p = rows
+    found = CellSums.from_arrays(y, p)
+    key, where = np.unique(cell(p, 12), return_inverse=True)
+    assert np.array_equal(found.key, key)
+    assert np.array_equal(found.n, np.bincount(where))
+    assert np.array_equal(found.pos, np.bincount(where, y))
+    q = np.where(p >= 0.5, 1 - p, p)
+    for power, sums in ((1, found.s1), (2, found.s2), (3, found.s3)):
+        # d^2 is added up from 16 bits of 41, d^3 from those: an error of 1e-11
+        assert sums == pytest.approx(np.bincount(where, q**power), rel=1e-10, abs=1e-290)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("label", [bool, np.uint8, np.int64, np.float64])
+def test_types_are_irrelevant(rows, kind, label):
+    y, p = rows
+    narrow = p.astype(kind)
+    found = CellSums.from_arrays(y.astype(label), narrow)
+    assert found == CellSums.from_arrays(y, narrow.astype(np.float64))
+
+
+def test_every_exact_source_gives_the_same_bits(rows, rng):
+    y, p = rows
+    found = CellSums.from_arrays(y, p)
+    order = rng.permutation(len(p))
+    assert CellSums.from_arrays(y[order], p[order]) == found
+    assert CellSums.of(Tally.from_arrays(y, p)) == found
+    assert CellSums.of(sort_rows(y, p)) == found
+    assert CellSums.of(sort_rows(y, p.astype(np.float32))) == CellSums.from_arrays(y, p.astype(np.float32))
+    assert CellSums.from_arrays(y, p, sample_weight=np.ones(len(p))) == found
+
+
+def test_equal_scores_have_exact_sums():
+    found = CellSums.from_arrays(np.zeros(10**5), np.full(10**5, 0.3))
+    assert found.s1.item() == pytest.approx(10**5 * 0.3, rel=1e-15)
+    assert found.s2.item() == pytest.approx(10**5 * 0.09, rel=1e-15)
+    assert found.s3.item() == pytest.approx(10**5 * 0.027, rel=1e-15)
+
+
+def test_cells_add(rows, monkeypatch):
+    y, p = rows
+    found = CellSums.from_arrays(y, p)
+    parts = [CellSums.from_arrays(y[i : i + 2500], p[i : i + 2500]) for i in range(0, len(p), 2500)]
+    merged = sum(parts)
+    for name in ("key", "n", "pos"):
+        assert np.array_equal(getattr(merged, name), getattr(found, name))
+    for name in ("s1", "s2", "s3"):
+        assert getattr(merged, name) == pytest.approx(getattr(found, name), rel=1e-9)
+    monkeypatch.setattr(_cell_sums, "AT_ONCE", 2500)
+    assert CellSums.from_arrays(y, p) == merged
+
+
+@pytest.mark.parametrize("bits", [12, 15, 26])
+def test_a_grid_s_cells_are_close(rows, bits):
+    y, p = rows
+    found, grid = CellSums.from_arrays(y, p), CellSums.of(GridTally.of(Tally.from_arrays(y, p), bits))
+    assert np.array_equal(grid.key, found.key)
+    # sums of scores near 1 lose digits of q
+    assert grid.s1 == pytest.approx(found.s1, rel=1e-9, abs=1e-11)
+    assert grid.s2 == pytest.approx(found.s2, rel=2.0**-22, abs=1e-11)
+    assert CellSums(*grid.columns) == grid
+
+
+def test_a_coarse_grid_keeps_its_cells(rows):
+    y, p = rows
+    grid = GridTally.of(Tally.from_arrays(y, p), 8)
+    assert len(CellSums.of(grid)) == len(grid)
+
+
+def test_what_follows_from_the_sums():
+    found = CellSums.from_arrays([0, 1, 1, 0, 1], [0.25, 0.25, 0.875, 1.0, 0.0])
+    assert found.p.tolist() == [0.0, 0.25, 0.875, 1.0]
+    assert found.v.tolist() == [0.0, 0.375, 0.109375, 0.0]
+    assert found.expected.tolist() == [0.0, 0.5, 0.875, 1.0]
+    assert found.surplus.tolist() == [1.0, 0.5, 0.125, -1.0]
+    assert (found.n_rows, found.positives) == (5, 3)
+    assert repr(found) == "CellSums(4 cells, 5 rows, 3 positive)"
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "message"),
+    [
+        ([0, 1], [0.2, 1.5], "`y_prob` must lie in"),
+        ([0, 1], [0.2, float("nan")], "`y_prob` must not be missing"),
+        ([0, 2], [0.2, 0.3], "`y_true` must hold 0 and 1"),
+        ([], [], "at least one row"),
+    ],
+)
+def test_bad_rows_are_refused(y, p, message):
+    with pytest.raises(ValueError, match=message):
+        CellSums.from_arrays(y, p)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"key": [0.3, 0.2]}, "`key` must increase strictly"),
+        ({"key": [0.1, 0.3]}, "`key` must be a cell of 12 bits"),
+        ({"n": [0, 1]}, "`n` must be 1 or more"),
+        ({"pos": [2, 0]}, "`pos` must lie in 0..n"),
+        ({"s1": [0.5, 0.25]}, "`s1` must be a sum of q in its cell"),
+        ({"s2": [0.25**2, 0.1]}, "`s2` must be a sum of q\\^2 in its cell"),
+        ({"s1": [0.25]}, "columns of cells must be of one length"),
+    ],
+)
+def test_bad_columns_are_refused(change, message):
+    good = {
+        "key": [0.25, 0.75],
+        "n": [1, 1],
+        "pos": [0, 1],
+        "s1": [0.25, 0.25],
+        "s2": [0.0625] * 2,
+        "s3": [0.015625] * 2,
+    }
+    assert len(CellSums(**{name: np.array(column) for name, column in good.items()})) == 2
+    with pytest.raises(ValueError, match=message):
+        CellSums(**{name: np.array(column) for name, column in (good | change).items()})
