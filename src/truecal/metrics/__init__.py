@@ -39,7 +39,6 @@ from truecal.metrics._hypotheses import ScoreTest as ScoreTest
 from truecal.metrics._hypotheses import StudentT as StudentT
 from truecal.metrics._local import LocalError as LocalError
 from truecal.metrics._local import ScoreRange as ScoreRange
-from truecal.metrics._local import holm as holm
 from truecal.metrics._local import local_error as local_error
 from truecal.metrics._metric import METRICS as METRICS
 from truecal.metrics._metric import PERCENT as PERCENT

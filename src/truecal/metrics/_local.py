@@ -31,6 +31,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal.metrics._decisions import Tolerance, as_tolerance, check_significance
+from truecal.metrics._exact import adjust_p_values
 from truecal.metrics._poisson_binomial import Coins, OddsFactor, find_odds_factor
 from truecal.observations import Bools, CellSums, Floats, Ints
 
@@ -128,7 +129,7 @@ def local_error(cells: CellSums, significance: float = 0.05, tolerance: Toleranc
     low, high = (100 * float(np.sum(rows * part)) / (GRIDS * cells.n_rows) for part in (too_low, too_high))
     evidence = 100 * float(np.sum(v * (too_low + too_high)) / np.sum(v)) if v.any() else None
     first = len(starts[0]) - 1
-    adjusted = holm(tails.p_values[:first])
+    adjusted = adjust_p_values(tails.p_values[:first], "holm")
     proven = adjusted <= significance
     return LocalError(
         value=low + high,
@@ -148,15 +149,6 @@ def costs(cells: CellSums) -> Ints:
     by_rows = cells.n / cells.n_rows ** (2 / 3)
     by_information = v / total ** (2 / 3) if total > 0 else np.zeros_like(v)
     return np.asarray(np.rint(np.maximum(by_rows, by_information) * UNIT), dtype=np.int64)
-
-
-def holm(p: Floats) -> Floats:
-    """Holm's adjusted p-values: a hypothesis is rejected at every level from its own on."""
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
 
 
 @dataclass(frozen=True, slots=True, eq=False)

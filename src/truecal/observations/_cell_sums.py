@@ -13,18 +13,16 @@ from typing import Any
 import numpy as np
 
 from truecal import _kernel
-from truecal.observations import _arrays as arrays
-from truecal.observations._arrays import AnyArray
-from truecal.observations._cells import GridTally
-from truecal.observations._grid import cell
+from truecal.observations._arrays import AnyArray, check_values, read_pair
+from truecal.observations._grid import GridTally, cell
 from truecal.observations._tally import (
     Bools,
     Floats,
     Ints,
     SortedRows,
     Tally,
+    check_rows,
     check_total,
-    refuse_where,
     whole_numbers,
 )
 
@@ -75,19 +73,19 @@ class CellSums:
         if any(column.shape != key.shape[:1] for column in columns):
             shapes = ", ".join(str(column.shape) for column in columns)
             raise ValueError(f"The columns of cells must be of one length; their shapes are {shapes}.")
-        refuse_where("key", "lie in [0, 1]", key, ~((key >= 0) & (key <= 1)))
-        refuse_where("key", "increase strictly", key, np.diff(key, prepend=-1.0) <= 0)
-        refuse_where("key", f"be a cell of {BITS} bits", key, cell(key, BITS) != key)
-        refuse_where("n", "be 1 or more", n, n < 1)
-        refuse_where("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
+        check_rows("key", "lie in [0, 1]", key, ~((key >= 0) & (key <= 1)))
+        check_rows("key", "increase strictly", key, np.diff(key, prepend=-1.0) <= 0)
+        check_rows("key", f"be a cell of {BITS} bits", key, cell(key, BITS) != key)
+        check_rows("n", "be 1 or more", n, n < 1)
+        check_rows("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = s1 / n
             spread = np.asarray(1 + n * 2.0**-50, dtype=np.float64)  # sums of n numbers, added in whatever order
-            refuse_where("s1", "be a sum of q in its cell", s1, ~_is_near(mean, key, spread))
+            check_rows("s1", "be a sum of q in its cell", s1, ~_is_near(mean, key, spread))
             for name, column, power in (("s2", s2, 2), ("s3", s3, 3)):
                 ratio = np.where(mean**power > 0, column / (n * mean**power), 1.0)
                 right = (ratio >= 1 / spread) & (ratio <= (1 + 2.0**-9) * spread)
-                refuse_where(name, f"be a sum of q^{power} in its cell", column, ~right)
+                check_rows(name, f"be a sum of q^{power} in its cell", column, ~right)
         check_total(n)
         self._hold(columns)
 
@@ -101,7 +99,7 @@ class CellSums:
         """The cells of rows, in one pass and without a sort; for the arguments see `Tally.from_arrays`."""
         if sample_weight is not None:
             return cls.of(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
-        score, label = arrays.pair(y_true, y_prob, pos_label)
+        score, label = read_pair(y_true, y_prob, pos_label)
         cells = _count(score[:AT_ONCE], label[:AT_ONCE])
         for begin in range(AT_ONCE, len(score), AT_ONCE):
             cells = cells + _count(score[begin : begin + AT_ONCE], label[begin : begin + AT_ONCE])
@@ -116,7 +114,7 @@ class CellSums:
         themselves where it has 12 bits or more. One of fewer bits keeps its coarser cells.
         """
         if isinstance(data, GridTally):
-            return _of_grid(data.coarser(min(BITS, data.bits)))
+            return _of_grid(data.coarsen(min(BITS, data.bits)))
         return unchecked_sums(_kernel.cell_sums(data.entries))
 
     @property
@@ -189,9 +187,7 @@ class CellSums:
         return len(self.key)
 
     def __repr__(self) -> str:
-        return (
-            f"CellSums({len(self):,} cell{'s' * (len(self) != 1)}, {self.n_rows:,} rows, {self.positives:,} positive)"
-        )
+        return f"CellSums({plural(len(self), 'cell')}, {plural(self.n_rows, 'row')}, {self.positives:,} positive)"
 
 
 def unchecked_sums(columns: SumColumns) -> CellSums:
@@ -203,14 +199,14 @@ def unchecked_sums(columns: SumColumns) -> CellSums:
 
 def _count(score: AnyArray, label: AnyArray) -> CellSums:
     columns, *fine = _kernel.cell_rows(score, label)
-    arrays.refuse_values(score, label, *fine)
+    check_values(score, label, *fine)
     return unchecked_sums(columns)
 
 
 def _of_grid(grid: GridTally) -> CellSums:
     upper = grid.key >= 0.5
     near = np.where(upper, 1 - grid.high, grid.low), np.where(upper, 1 - grid.low, grid.high)
-    q = np.clip(np.where(upper, (grid.n - grid.total) / grid.n, grid.total / grid.n), *near)
+    q = np.clip(np.where(upper, (grid.n - grid.score_sum) / grid.n, grid.score_sum / grid.n), *near)
     return unchecked_sums((grid.key, grid.n, grid.pos, grid.n * q, grid.n * q**2, grid.n * q**3))
 
 
