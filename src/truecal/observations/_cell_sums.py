@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from truecal import _kernel
+from truecal._text import plural
 from truecal.observations._arrays import AnyArray, check_values, read_pair
 from truecal.observations._grid import GridTally, cell
 from truecal.observations._tally import (
