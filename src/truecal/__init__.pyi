@@ -16,6 +16,7 @@ from truecal.analysis import segments as segments
 from truecal.gate import Decision as Decision
 from truecal.gate import Rule as Rule
 from truecal.gate import check as check
+from truecal.inference import Verdict as Verdict
 from truecal.inference import plan as plan
 from truecal.metrics import Binomial as Binomial
 from truecal.metrics import BoundedIsotonic as BoundedIsotonic
@@ -25,6 +26,7 @@ from truecal.metrics import Relative as Relative
 from truecal.metrics import Uniform as Uniform
 from truecal.metrics import ace as ace
 from truecal.metrics import ece as ece
+from truecal.metrics import ltce as ltce
 from truecal.metrics import mce as mce
 from truecal.metrics import rmsce as rmsce
 from truecal.metrics import tce as tce

@@ -12,7 +12,7 @@ import numpy as np
 
 from truecal import __version__, _kernel, inference
 from truecal._errors import did_you_mean, option
-from truecal.inference import Draws, Interval, RandomState, Reference, null_reference
+from truecal.inference import Draws, Interval, RandomState, Reference, judge, null_reference
 from truecal.metrics import (
     Adjustment,
     BinningLike,
@@ -31,6 +31,7 @@ from truecal.metrics import (
 )
 from truecal.observations import (
     MOST_BITS,
+    CellSums,
     GridTally,
     Sorted,
     SortedRows,
@@ -257,15 +258,17 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result
     shapes: dict[Any, Shape] = {}
     ranked = Ranked(data)
     scores = Scores.of(ranked)
-    keys = {name: (metric.binning, metric.rejection or loss) for name, metric in chosen.items()}
+    keys = {name: (metric.binning, metric.test_of_bins(loss)) for name, metric in chosen.items()}
     for key in dict.fromkeys(keys.values()):
         binned = bins[key[0]]
         table = tables[key] = BinTable.of(binned, key[1], adjust)
-        shapes[key] = Shape.of(ranked, scores, binned.partition, (table.n_too_low, table.n_too_high))
+        refuted, evenly = (table.n_too_low, table.n_too_high), not key[1].per_prediction
+        shapes[key] = Shape.of(ranked, scores, binned.partition, refuted, evenly=evenly)
     notes = dict.fromkeys(note for binned in bins.values() for note in binned.partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
     references, spans, note = _redraw(data, chosen, values, options)
     return Result(
+        verdict=judge(CellSums.of(data), loss.significance),
         n=data.n_rows,
         positives=data.positives,
         values=values,
@@ -338,7 +341,7 @@ def _evaluate_cells(cells: GridTally, metrics: Metrics, options: Options) -> Res
     judged = cells.tail(len(cells) - int(np.searchsorted(np.cumsum(cells.n[::-1]), result.n)) - 1)
     bounds = {}
     for name, metric in result.metrics.items():
-        if metric.rejection is not None:
+        if metric.rejection is not None and metric.rejection.per_prediction:
             low, high = certified_bounds(judged, metric, _partition(judged, result.tables[name]))
             # a cell that is partly rejected counts in full, or not at all, in the value
             bounds[name] = min(low, result.values[name]), max(high, result.values[name])
@@ -360,7 +363,13 @@ def _describe_grid(cells: GridTally, result: Result) -> list[str]:
     ]
     if result.region is not None:
         notes.append(f"the region is made of whole cells: its lowest score is {cells.low[0]:.6g}")
-    room = SHARE * min(_largest_bin(metric, result.tables[name]) for name, metric in result.metrics.items())
+    # windows are made of cells by definition
+    sizes = [
+        _largest_bin(metric, result.tables[name])
+        for name, metric in result.metrics.items()
+        if metric.test_of_bins(choose_test({})).per_prediction
+    ]
+    room = SHARE * min(sizes, default=math.inf)
     rows = cells.n[cells.low < cells.high]  # more bits do not split a tie
     large = rows[rows > room]
     if len(large) and cells.bits < MOST_BITS:

@@ -29,11 +29,11 @@ from truecal.inference import (
     sequential_reference,
 )
 from truecal.metrics import (
+    LTCE,
     METRICS,
-    TCE,
     Adjustment,
     Binned,
-    Binomial,
+    Coins,
     Metric,
     Rejection,
     adjust_p_values,
@@ -46,6 +46,7 @@ from truecal.metrics import (
 )
 from truecal.observations import (
     Bools,
+    CellSums,
     Floats,
     GridTally,
     Ints,
@@ -65,7 +66,7 @@ from truecal.results import DriftTable, GroupTable
 
 
 def segments(
-    data: Tallies, metric: Metric | str = TCE, *, by: str | Sequence[str] | None = None, **options: Unpack[Options]
+    data: Tallies, metric: Metric | str = LTCE, *, by: str | Sequence[str] | None = None, **options: Unpack[Options]
 ) -> GroupTable:
     """Judge every segment alone, and adjust for their number.
 
@@ -156,7 +157,7 @@ def _judge_segments(
 
 def drift(
     data: Tallies,
-    metric: Metric | str = TCE,
+    metric: Metric | str = LTCE,
     *,
     every: str | None = None,
     mature_after: Span | None = None,
@@ -185,10 +186,10 @@ def drift(
         What maturity is counted to; the end of the latest window by default, so that a table does not depend on the day
         on which it is made. Times without a zone are those of the windows.
     totals : bool
-        Whether positives that are too many or too few for the predictions raise an alarm too: by the exact binomial
-        test of the window's positives, its p-value and that of the reference taken together as twice the smaller one.
-        It finds a small error of all predictions in one direction long before TCE does. Without it, and where the
-        metric has a tolerance, the reference alone makes alarms.
+        Whether positives that are too many or too few for the predictions raise an alarm too: by the exact test of the
+        window's positives (Poisson-binomial, mid-p), its p-value and that of the reference taken together as twice the
+        smaller one. It finds a small error of all predictions in one direction long before Local TCE does. Without
+        it, and where the metric has a tolerance, the reference alone makes alarms.
     options
         `binning`, `test`, `significance` (also the level that makes an alarm), `tolerance`, `adjust` ("holm" by
         default), `intervals` (199 by default; 0 for none), `confidence`, `random_state`, `threads`, and `reference`,
@@ -231,7 +232,7 @@ def _judge_windows(
     confidence = options.get("confidence", 0.95)
     found = _measure_parts(windows.values(), metric)
     n, positives, mean = found["n"], found["positives"], found["mean"]
-    total_p = np.asarray(Binomial().p_value(positives, n, mean))
+    total_p = np.array([_test_total(part) for part in windows.values()])
     tolerant = metric.rejection is not None and metric.rejection.tolerance is not None
     tests = 2 if totals and not tolerant else 1
     count = tests * (max(1, int(mature.sum())) if adjust else 1)
@@ -272,6 +273,12 @@ def _judge_windows(
         significance=significance,
         notes=tuple(notes),
     )
+
+
+def _test_total(part: Part) -> float:
+    """The p-value of the positives against the sum of the predictions."""
+    cells = CellSums.of(part)
+    return float(Coins.of(cells).mid_p(np.array([0]), np.array([len(cells)]))[0])
 
 
 def _draw_windows(
@@ -331,19 +338,18 @@ def _measure_parts(parts: Iterable[Part], metric: Metric) -> dict[str, Any]:
 
     What is rejected is by the metric's own test, or by the exact binomial one if it has none.
     """
-    loss = metric.rejection or Rejection()
+    loss = metric.test_of_bins(Rejection())
     rows = []
     for part in parts:
         tally = part.tally
         bins = Binned(tally, metric.binning.partition(tally))
         total, value = tally.n_rows, metric.on(bins)
         lowest, highest = value, value
-        if isinstance(part, GridTally) and metric.rejection is not None:
+        if isinstance(part, GridTally) and metric.rejection is not None and metric.rejection.per_prediction:
             low, high = certified_bounds(part, metric, bins.partition)
             lowest, highest = min(low, value), max(high, value)
         mean = min(float(bins.score_sums.sum()) / total, 1.0)
-        rejected = bins.rejected(loss.test, loss.significance, loss.tolerance)
-        sides = (float(side.sum()) / total for side in rejected)
+        sides = (float(side.sum()) / total for side in loss.count(bins))
         rows.append((total, tally.positives, mean, value, lowest, highest, *sides))
     names = ("n", "positives", "mean", "value", "lowest", "highest", "too_low", "too_high")
     found = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))

@@ -58,8 +58,10 @@ def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Metric], dra
     Every set has its own seed, so the values do not depend on the number of threads.
     """
 
+    first = bin_once(tally, metrics)
+
     def some(seeds: list[int]) -> list[list[float]]:
-        drawn = [_bin_redrawn(tally, probability, metrics, seed) for seed in seeds]
+        drawn = [_bin_redrawn(first, tally, probability, metrics, seed) for seed in seeds]
         for metric in metrics.values():
             Binned.reject_together([bins[metric.binning] for bins in drawn], metric)
         return [[metric.on(bins[metric.binning]) for metric in metrics.values()] for bins in drawn]
@@ -68,11 +70,13 @@ def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Metric], dra
     return dict(zip(metrics, values.T, strict=True))
 
 
-def _bin_redrawn(tally: Tally, probability: Floats, metrics: Mapping[str, Metric], seed: int) -> dict[Binning, Binned]:
+def _bin_redrawn(
+    first: Mapping[Binning, Binned], tally: Tally, probability: Floats, metrics: Mapping[str, Metric], seed: int
+) -> dict[Binning, Binned]:
     """The bins of redrawn labels; the labels themselves are not kept."""
     pos = np.empty_like(tally.n)
     _kernel.draw_positives(probability, tally.n, seed, pos)
-    bins = bin_once(unchecked(tally.score, tally.n, pos), metrics)
+    bins = bin_once(unchecked(tally.score, tally.n, pos), metrics, first)
     return {scheme: Binned(tally, binned.partition) for scheme, binned in bins.items()}
 
 

@@ -16,7 +16,7 @@ from truecal import _kernel
 from truecal._errors import option
 from truecal.inference._logistic import recalibrate, recalibrate_pairs
 from truecal.inference._redraw import Draws, map_seeds, redraw
-from truecal.metrics import Metric, bin_once
+from truecal.metrics import Binned, Binning, Metric, bin_once
 from truecal.observations import AnyArray, Bools, Floats, Ints, Pairs, Tally, unchecked
 
 FIRST = 199  # replicates of the first batch of a sequential reference
@@ -100,7 +100,7 @@ def null_reference(
 
 def reaches(values: Floats, observed: float) -> Bools:
     """Which values are as large as the observed one; rounding may make equal ones differ a little."""
-    return np.asarray(values >= observed * (1 - 1e-12))
+    return np.asarray(~(values < observed * (1 - 1e-12)))  # what could not be computed tells nothing
 
 
 def sequential_reference(tally: Tally, metric: Metric, draws: Draws) -> Reference:
@@ -170,11 +170,17 @@ def differences(
     groups = [np.unique(score, return_inverse=True) for score in pairs.scores]
     sizes = [_gather(group, n, len(distinct)) for distinct, group in groups]
 
+    tallies = [
+        unchecked(distinct, size, _gather(group, pos, len(distinct)))
+        for (distinct, group), size in zip(groups, sizes, strict=True)
+    ]
+    bins = [bin_once(tally, metrics) for tally in tallies]
+
     def values(drawn: Ints) -> Floats:
         found = []
-        for (distinct, group), size in zip(groups, sizes, strict=True):
-            tally = unchecked(distinct, size, _gather(group, drawn, len(distinct)))
-            found.append(list(_values(tally, metrics).values()))
+        for (_, group), tally, like in zip(groups, tallies, bins, strict=True):
+            again = unchecked(tally.score, tally.n, _gather(group, drawn, len(tally)))
+            found.append(list(_values(again, metrics, like).values()))
         return np.array(found)
 
     def one(seed: int) -> Floats:
@@ -205,8 +211,10 @@ def _gather(group: AnyArray, counts: Ints, size: int) -> Ints:
     return np.bincount(group, weights=counts, minlength=size).astype(np.int64)
 
 
-def _values(tally: Tally, metrics: Mapping[str, Metric]) -> dict[str, float]:
-    bins = bin_once(tally, metrics)
+def _values(
+    tally: Tally, metrics: Mapping[str, Metric], like: Mapping[Binning, Binned] | None = None
+) -> dict[str, float]:
+    bins = bin_once(tally, metrics, like)
     return {name: metric.on(bins[metric.binning]) for name, metric in metrics.items()}
 
 

@@ -55,6 +55,7 @@ HIGHEST = 0.99  # a part's p-value, at most
 DEPENDENCE = 1.2  # what the parts' dependence costs
 SMALLEST = 4.0  # the least v of a part whose square is summed
 FIFTH = 0.2
+SIGNS: dict[Word, str] = {"off": "\N{MULTIPLICATION X}", "consistent": "\N{CHECK MARK}", "cannot tell": "?"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Verdict:
         Of "the predictions are right".
     significance : float
         The level at which the word was chosen.
-    parts : mapping
+    parts : dict
         Each test's own p-value, by name.
     n, observed, expected : int, int, float
         Rows, positives, and the positives that the predictions add up to.
@@ -105,7 +106,7 @@ class Verdict:
     word: Word
     p_value: float
     significance: float
-    parts: Mapping[str, float]
+    parts: dict[str, float]
     n: int
     observed: int
     expected: float
@@ -133,6 +134,16 @@ class Verdict:
         """Ranges of scores that are refuted the same way, whatever the number of windows, in increasing order."""
         return tuple(found for found in self.local.ranges if found.proven)
 
+    @property
+    def sign(self) -> str:
+        """The word as a sign."""
+        return SIGNS[self.word]
+
+    @property
+    def headline(self) -> str:
+        """The word with its p-value: "off (p < 0.0001)"."""
+        return f"{self.word} (p {_p_value(self.p_value)})"
+
     def sentences(self) -> tuple[str, ...]:
         """The verdict in words: the headline first, then what supports it."""
         if self.word == "off":
@@ -140,10 +151,11 @@ class Verdict:
         if self.word == "consistent":
             return (
                 "No sign of error.",
+                f"{_ratio(self.observed, self.expected, self.factor)}.",
                 f"A factor of {FACTOR:g} on all odds would have been found; one confined to a fifth of the evidence "
                 f"only if above x {self.detectable_above:.2f} or below / {self.detectable_below:.2f}.",
             )
-        return ("Cannot tell.", f"{_counted(self.observed)} where {self.expected:.4g} were predicted.", _missing(self))
+        return ("Cannot tell.", f"{_ratio(self.observed, self.expected, self.factor)}.", _missing(self))
 
     def __str__(self) -> str:
         return " ".join(self.sentences())

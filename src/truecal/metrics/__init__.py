@@ -28,6 +28,7 @@ from truecal.metrics._functions import ace as ace
 from truecal.metrics._functions import compute as compute
 from truecal.metrics._functions import compute_any as compute_any
 from truecal.metrics._functions import ece as ece
+from truecal.metrics._functions import ltce as ltce
 from truecal.metrics._functions import mce as mce
 from truecal.metrics._functions import rmsce as rmsce
 from truecal.metrics._functions import tce as tce
@@ -39,7 +40,10 @@ from truecal.metrics._hypotheses import ScoreTest as ScoreTest
 from truecal.metrics._hypotheses import StudentT as StudentT
 from truecal.metrics._local import LocalError as LocalError
 from truecal.metrics._local import ScoreRange as ScoreRange
+from truecal.metrics._local import Weight as Weight
+from truecal.metrics._local import Windows as Windows
 from truecal.metrics._local import local_error as local_error
+from truecal.metrics._metric import LTCE as LTCE
 from truecal.metrics._metric import METRICS as METRICS
 from truecal.metrics._metric import PERCENT as PERCENT
 from truecal.metrics._metric import PROBABILITY as PROBABILITY
@@ -52,6 +56,8 @@ from truecal.metrics._metric import Mean as Mean
 from truecal.metrics._metric import Metric as Metric
 from truecal.metrics._metric import Norm as Norm
 from truecal.metrics._metric import PNorm as PNorm
+from truecal.metrics._metric import Refutation as Refutation
+from truecal.metrics._metric import Refuting as Refuting
 from truecal.metrics._metric import Rejection as Rejection
 from truecal.metrics._metric import Unit as Unit
 from truecal.metrics._metric import bin_once as bin_once

@@ -88,7 +88,7 @@ class Quantile:
         return f"{self.n_bins} equal-size bins"
 
     def partition(self, data: Sorted) -> Partition:
-        _check_rows(data)
+        check_rows(data)
         starts = _kernel.quantile_starts(data.entries, self.n_bins)
         n, k = _kernel.count(data.entries, starts)
         notes: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class Quantile:
             few = data.n_rows < self.n_bins
             why = "there are fewer observations" if few else "the others' cuts fall on the same tied scores"
             notes = (f"{len(n)} of {self.n_bins} quantile bins: {why}",)
-        return Partition(starts, n, k, _edges_between(data, starts), notes)
+        return Partition(starts, n, k, edges_between(data, starts), notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +106,9 @@ class Isotonic:
     words: ClassVar[str] = "PAVA bins"
 
     def partition(self, data: Sorted) -> Partition:
-        _check_rows(data)
+        check_rows(data)
         starts, n, k = _kernel.pava_bc(data.entries, 0, data.n_rows)
-        return Partition(starts, n, k, _edges_between(data, starts))
+        return Partition(starts, n, k, edges_between(data, starts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class BoundedIsotonic:
         return n_min, n_max
 
     def partition(self, data: Sorted) -> Partition:
-        _check_rows(data)
+        check_rows(data)
         n_min, n_max = self.bounds(data.n_rows)
         starts, n, k = _kernel.pava_bc(data.entries, n_min, n_max)
         over = np.flatnonzero(n > n_max)
@@ -195,7 +195,7 @@ class BoundedIsotonic:
                     "test of their common rate may reject however right they are (a smaller n_min keeps them apart)"
                 )
             notes = (note,)
-        return Partition(starts, n, k, _edges_between(data, starts), notes, crowded)
+        return Partition(starts, n, k, edges_between(data, starts), notes, crowded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,14 +312,14 @@ def check_binning(scheme: object) -> None:
 
 
 def _cut_at(data: Sorted, edges: Floats) -> Partition:
-    _check_rows(data)
+    check_rows(data)
     starts = _kernel.locate(data.entries, edges, False)
     starts[-1] = len(data.entries[0])
     n, k = _kernel.count(data.entries, starts)
     return Partition(starts, n, k, edges)
 
 
-def _edges_between(data: Sorted, starts: Ints) -> Floats:
+def edges_between(data: Sorted, starts: Ints) -> Floats:
     """0, the midpoints between the scores on both sides of each cut, 1."""
     inner = starts[1:-1]
     left = _kernel.scores_at(data.entries, inner - 1)
@@ -328,7 +328,8 @@ def _edges_between(data: Sorted, starts: Ints) -> Floats:
     return np.concatenate([[0.0], np.where(middle > left, middle, right), [1.0]])
 
 
-def _check_rows(data: Sorted) -> None:
+def check_rows(data: Sorted) -> None:
+    """Raise unless there is an observation."""
     if not len(data.entries[0]):
         raise ValueError("Bins need at least one observation; the tally is empty.")
 

@@ -32,8 +32,8 @@ def certified_bounds(cells: GridTally, metric: Metric, partition: Partition | No
     The bounds are certain, for these bins. The exact scores, binned by themselves, may be cut elsewhere, and their
     value may then lie outside.
     """
-    rejection = metric.rejection
-    if rejection is None:
+    rejection = metric.loss
+    if not isinstance(rejection, Rejection):
         raise TypeError(f"`metric` must be test-based, its loss a `Rejection`; its loss is {metric.loss!r}.")
     if partition is None:
         partition = metric.binning.partition(cells.tally)

@@ -13,8 +13,10 @@ from truecal import _kernel
 from truecal.metrics._binning import BinningLike, BoundedIsotonic, Edges, Quantile, Uniform, as_binning
 from truecal.metrics._decisions import Test, Tolerance, as_tolerance
 from truecal.metrics._hypotheses import Binomial
-from truecal.metrics._metric import ACE, ECE, MCE, RMSCE, Binned, Gap, Metric, Rejection, check_metric, gaps
+from truecal.metrics._local import Weight, Windows
+from truecal.metrics._metric import ACE, ECE, MCE, RMSCE, Binned, Gap, Metric, Refutation, Rejection, check_metric, gaps
 from truecal.observations import (
+    CellSums,
     Multiclass,
     Sorted,
     Tally,
@@ -25,6 +27,55 @@ from truecal.observations import (
     read_pair,
     sort_rows,
 )
+
+
+def ltce(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    significance: float = 0.05,
+    tolerance: Tolerance | float | None = None,
+    weight: Weight = "rows",
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    multiclass: Multiclass = None,
+    labels: Sequence[Any] | None = None,
+) -> float:
+    """Local TCE: the percentage of predictions in windows of scores that the data refute.
+
+    Windows are chosen without a look at the labels, overlap, and are each tested as a whole against their own
+    predictions, by a decision that has exactly its level. A right model therefore scores 100 x `significance` on
+    average, 5 by default, at every size and prevalence, and 100 is the worst. The number is of one pass over the
+    rows: nothing is sorted.
+
+    It says how many predictions are refuted and not how far they are off, and it grows with the data: 2 % too low is
+    found in few windows of 10,000 rows and in many of 10,000,000. Observed over expected positives is the size of an
+    error (`truecal.evaluate(...).verdict`); with a `tolerance` the number has a limit.
+
+    Parameters
+    ----------
+    significance : float
+        The level of each window's decision.
+    tolerance : float, Absolute or Relative, optional
+        How far a probability may be off without counting; a plain number is absolute. A right model then scores at
+        most the level.
+    weight : "rows" or "information"
+        Whether rows count alike, or by p (1 - p): the share of the evidence, which sees errors in the few rows that
+        matter for rare events and is blind to predictions of 0 and 1. NaN where all predictions are 0 or 1.
+
+    For the other arguments see `tce`.
+
+    Examples
+    --------
+    >>> import numpy as np, truecal
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(0.5, 5, size=20_000)
+    >>> y = rng.random(20_000) < p
+    >>> round(truecal.ltce(y, p), 1), round(truecal.ltce(y, p / 2), 1)
+    (5.3, 86.2)
+    """
+    metric = Metric(Windows(), Refutation(significance, as_tolerance(tolerance), weight))
+    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
 
 
 def tce(
@@ -156,8 +207,11 @@ def rmsce(
 
 
 def compute(metric: Metric, y_true: Any, y_prob: Any, *, pos_label: Any = None, sample_weight: Any = None) -> float:
-    """Compute any metric on arrays. Bins with known edges are counted without sorting the rows."""
+    """Compute any metric on arrays. Windows and bins with known edges are counted without sorting the rows."""
     check_metric(metric)
+    if isinstance(metric.binning, Windows):
+        cells = CellSums.from_arrays(y_true, y_prob, sample_weight, pos_label)
+        return metric.on(Binned(*metric.binning.over(cells)))
     if sample_weight is not None:
         return _compute_with_warning(metric, Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
     scheme = metric.binning

@@ -23,21 +23,118 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from truecal import _kernel
+from truecal.metrics._binning import Partition, check_rows, edges_between
 from truecal.metrics._decisions import Tolerance, as_tolerance, check_significance
 from truecal.metrics._exact import adjust_p_values
 from truecal.metrics._poisson_binomial import Coins, OddsFactor, find_odds_factor
-from truecal.observations import Bools, CellSums, Floats, Ints
+from truecal.observations import Bools, CellSums, Floats, Ints, Sorted, Tally, unchecked
 
 GRIDS = 8
 UNIT = 2.0**30  # costs are whole numbers of 2^-30
 Direction = Literal["too low", "too high"]
+Weight = Literal["rows", "information"]
+Decided = dict[int, tuple[float, float]]  # what a window with some number of positives is refuted as
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The windows of Local TCE: of similar size and evidence, chosen without a look at the labels.
+
+    The bins are the windows of the first of the eight grids.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.metrics import Windows
+    >>> Windows().partition(Tally.from_arrays([0, 1, 0, 1, 1], [0.1, 0.2, 0.2, 0.7, 0.8])).n.tolist()
+    [1, 2, 1, 1]
+    """
+
+    words: ClassVar[str] = "windows chosen without labels"
+
+    def partition(self, data: Sorted) -> WindowPartition:
+        check_rows(data)
+        cells = CellSums.of(data)
+        places = np.concatenate([[0], np.cumsum(cells.n)])
+        if isinstance(data, Tally) and len(data) < data.n_rows:
+            places = np.searchsorted(np.cumsum(data.n), places, side="right")
+        return WindowPartition.of(data, cells, places)
+
+    def over(self, cells: CellSums) -> tuple[Tally, WindowPartition]:
+        """The windows of cells, and the cells as a tally."""
+        data = unchecked(cells.p, cells.n, cells.pos)
+        check_rows(data)
+        return data, WindowPartition.of(data, cells, np.arange(len(cells) + 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class WindowPartition(Partition):
+    """The windows of the first grid, and what the decisions of all eight need.
+
+    `places` says where each cell begins among the entries, `grids` where the windows of each grid begin among the
+    cells. `pieces` are what the windows of all grids and those of the first have in common: the numbers of both, rows
+    and information. None of these depends on labels; nor does what was `decided` for a window and its positives.
+    """
+
+    cells: CellSums
+    places: Ints
+    grids: tuple[Ints, ...]
+    pieces: tuple[Ints, Ints, Ints, Floats]
+    decided: dict[tuple[float, Tolerance | None], Decided] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: Sorted, cells: CellSums, places: Ints) -> WindowPartition:
+        """The windows of cells that begin at these places among the entries of data."""
+        grids = find_windows(cells)
+        first, starts = grids[0], places[grids[0]]
+        n, k = (np.add.reduceat(column, first[:-1]) for column in (cells.n, cells.pos))
+        pieces = _cut_pieces(cells, grids)
+        return cls(starts, n, k, edges_between(data, starts), cells=cells, places=places, grids=grids, pieces=pieces)
+
+    def relabel(self, data: Tally) -> WindowPartition:
+        """The windows of the same scores with other labels."""
+        pos = np.add.reduceat(data.pos, self.places[:-1])
+        k = np.add.reduceat(pos, self.grids[0][:-1])
+        return replace(self, k=k, cells=self.cells.with_positives(pos))
+
+    def shares(self, significance: float, tolerance: Tolerance | None, weight: Weight) -> tuple[Floats, Floats]:
+        """How much of each window is refuted as too low and as too high: the mean over its cells and the grids."""
+        window, first, rows, v = self.pieces
+        size = rows if weight == "rows" else v
+        whole = np.bincount(first, size)
+        low, high = (
+            np.bincount(first, size * side[window]) / np.where(whole > 0, whole, 1.0)
+            for side in self._decide(significance, tolerance)
+        )
+        return low, high
+
+    def weights(self, weight: Weight) -> Ints | Floats:
+        """The rows or the information of each window."""
+        return self.n if weight == "rows" else np.add.reduceat(self.cells.v, self.grids[0][:-1])
+
+    def p_values(self, tolerance: Tolerance | None) -> Floats:
+        """The exact p-value of each window."""
+        return _Tails.of(Coins.of(self.cells), self.grids[:1], tolerance).p_values
+
+    def _decide(self, significance: float, tolerance: Tolerance | None) -> Floats:
+        """The shares of all grids' windows that are refuted as too low and as too high, in two rows."""
+        known = self.decided.setdefault((significance, tolerance), {})
+        running = np.concatenate([[0], np.cumsum(self.cells.pos)])
+        k = np.concatenate([np.diff(running[grid]) for grid in self.grids])
+        keys = (np.arange(len(k)) * (self.cells.n_rows + 1) + k).tolist()
+        new = [i for i, key in enumerate(keys) if key not in known]
+        if new:
+            tails = _Tails.of(Coins.of(self.cells), self.grids, tolerance, np.array(new))
+            sides = (side.tolist() for side in tails.decide(significance))
+            known.update(zip((keys[i] for i in new), zip(*sides, strict=True), strict=True))
+        return np.array([known[key] for key in keys]).T
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +217,8 @@ def local_error(cells: CellSums, significance: float = 0.05, tolerance: Toleranc
     tolerance = as_tolerance(tolerance)
     if not len(cells):
         raise ValueError("Local TCE needs at least one row; there is none.")
-    coins = Coins.of(cells)
-    starts = [_kernel.window_starts(costs(cells), grid) for grid in range(GRIDS)]
-    tails = _Tails.of(coins, starts, tolerance)
+    starts = find_windows(cells)
+    tails = _Tails.of(Coins.of(cells), starts, tolerance)
     too_low, too_high = tails.decide(significance)
     rows = np.concatenate([np.add.reduceat(cells.n, s[:-1]) for s in starts])
     v = np.concatenate([np.add.reduceat(cells.v, s[:-1]) for s in starts])
@@ -151,6 +247,24 @@ def costs(cells: CellSums) -> Ints:
     return np.asarray(np.rint(np.maximum(by_rows, by_information) * UNIT), dtype=np.int64)
 
 
+def find_windows(cells: CellSums) -> tuple[Ints, ...]:
+    """Where the windows of each grid begin among the cells, and where the last one ends."""
+    cost = costs(cells)
+    return tuple(_kernel.window_starts(cost, grid) for grid in range(GRIDS))
+
+
+def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, Ints, Floats]:
+    """What windows of all grids and of the first have in common; windows are numbered from grid to grid."""
+    found, before = [], 0
+    for grid in grids:
+        begin = np.union1d(grids[0], grid)[:-1]
+        window, first = (np.searchsorted(starts, begin, side="right") - 1 for starts in (grid, grids[0]))
+        found.append((window + before, first, *(np.add.reduceat(column, begin) for column in (cells.n, cells.v))))
+        before += len(grid) - 1
+    window, first, rows, v = map(np.concatenate, zip(*found, strict=True))
+    return window, first, rows, v
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tails:
     """P(X = k) and P(X > k) as predicted or raised, P(X = k) and P(X < k) as predicted or lowered."""
@@ -161,8 +275,13 @@ class _Tails:
     below: Floats
 
     @classmethod
-    def of(cls, coins: Coins, starts: list[Ints], tolerance: Tolerance | None) -> _Tails:
+    def of(
+        cls, coins: Coins, starts: tuple[Ints, ...], tolerance: Tolerance | None, chosen: Ints | None = None
+    ) -> _Tails:
+        """The tails of all windows, or of those chosen."""
         begin, end = (np.concatenate([s[part] for s in starts]) for part in (slice(None, -1), slice(1, None)))
+        if chosen is not None:
+            begin, end = begin[chosen], end[chosen]
         if tolerance is None or tolerance.value == 0:
             below, at, above = coins.tails(begin, end)
             return cls(at, above, at, below)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
@@ -37,7 +37,8 @@ from truecal.metrics._decisions import (
     is_number,
 )
 from truecal.metrics._hypotheses import BayesFactor, Binomial
-from truecal.observations import Floats, Ints, Sorted
+from truecal.metrics._local import Weight, WindowPartition, Windows
+from truecal.observations import Floats, Ints, Sorted, Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,9 @@ class Unit:
             raise ValueError(f"`digits` of a unit must be a whole number, 0 or more; it is {self.digits!r}.")
 
     def format(self, value: float) -> str:
-        """A number with its symbol."""
+        """A number with its symbol; "none" for one that could not be computed."""
+        if math.isnan(value):
+            return "none"
         return f"{value:.{self.digits}f}{self.symbol}"
 
 
@@ -101,8 +104,8 @@ class Binned:
     @staticmethod
     def reject_together(bins: Sequence[Binned], metric: Metric) -> None:
         """Prepare a test-based metric of many partitions of the same data: equal bins are decided once."""
-        loss = metric.rejection
-        if loss is None:
+        loss = metric.loss
+        if not isinstance(loss, Rejection):
             return
         key = loss.test, loss.significance, loss.tolerance
         found = count_rejected(key[0], bins[0].data, [each.partition for each in bins], *key[1:])
@@ -156,6 +159,8 @@ class Rejection:
 
     unit: ClassVar[Unit] = PERCENT
     words: ClassVar[str] = "refuted predictions"
+    whose: ClassVar[str] = "predictions"
+    per_prediction: ClassVar[bool] = True  # each is decided by itself, given its bin
     test: Test = field(default_factory=Binomial)
     significance: float = 0.05
     tolerance: Tolerance | None = None
@@ -168,10 +173,7 @@ class Rejection:
     @property
     def test_words(self) -> str:
         """The test, its level and the tolerance."""
-        if self.tolerance is None:
-            return self.name_test()
-        kind = "relative" if isinstance(self.tolerance, Relative) else "absolute"
-        return f"{self.name_test()}, {kind} tolerance {self.tolerance.value:g}"
+        return f"{self.name_test()}{_describe_tolerance(self.tolerance)}"
 
     def name_test(self) -> str:
         """The test and its level."""
@@ -180,9 +182,114 @@ class Rejection:
             level = f"factor {self.test.threshold:g}"
         return f"{type(self.test).__name__} test at {level}"
 
+    def like(self, other: Refuting) -> Rejection:
+        """The test of another, or this one at its level and tolerance."""
+        if isinstance(other, Rejection):
+            return other
+        return replace(self, significance=other.significance, tolerance=other.tolerance)
+
+    def count(self, bins: Binned) -> tuple[Ints, Ints]:
+        """How many of each bin's predictions are refuted as too low and as too high."""
+        return bins.rejected(self.test, self.significance, self.tolerance)
+
+    def p_values(self, bins: Binned) -> Floats:
+        """The p-value of the mean prediction of each bin that is not empty."""
+        held = bins.partition.n > 0
+        n, k = bins.partition.n[held], bins.partition.k[held]
+        return self.test.p_value(k, n, np.clip(bins.score_sums[held] / n, 0, 1))
+
+    def accepted(self, k: Ints, n: Ints) -> tuple[Floats, Floats]:
+        """The smallest and the largest prediction that is accepted, given k positives in n."""
+        return self.test.accepted(k, n, self.significance, self.tolerance)
+
     def __call__(self, bins: Binned) -> Floats:
-        too_low, too_high = bins.rejected(self.test, self.significance, self.tolerance)
+        too_low, too_high = self.count(bins)
         return np.asarray(100 * (too_low + too_high) / np.maximum(bins.partition.n, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Refutation:
+    """The percentage of a window that the data refute: a window is tested as a whole against its own predictions.
+
+    The mean over a window's rows of the eight overlapping grids' decisions, each of them exactly of its level. Only for
+    bins that are `Windows`. By `weight="information"`, rows and windows count by p (1 - p): the share of the evidence.
+    """
+
+    unit: ClassVar[Unit] = PERCENT
+    per_prediction: ClassVar[bool] = False
+    significance: float = 0.05
+    tolerance: Tolerance | None = None
+    weight: Weight = "rows"
+
+    def __post_init__(self) -> None:
+        check_significance(self.significance)
+        object.__setattr__(self, "tolerance", as_tolerance(self.tolerance))
+        if self.weight not in ("rows", "information"):
+            raise ValueError(f'{option("weight")} must be "rows" or "information"; it is {self.weight!r}.')
+
+    @property
+    def whose(self) -> str:
+        """What the percentage is of."""
+        return "predictions" if self.weight == "rows" else "evidence"
+
+    @property
+    def words(self) -> str:
+        return f"refuted {self.whose}"
+
+    @property
+    def test_words(self) -> str:
+        """The test, its level and the tolerance."""
+        return f"{self.name_test()}{_describe_tolerance(self.tolerance)}"
+
+    def name_test(self) -> str:
+        """The test and its level."""
+        return f"Poisson-binomial test at {self.significance:g}"
+
+    def like(self, other: Refuting) -> Refutation:
+        """This test at the level and tolerance of another."""
+        return replace(self, significance=other.significance, tolerance=other.tolerance)
+
+    def count(self, bins: Binned) -> tuple[Ints, Ints]:
+        """How many of each window's predictions are refuted as too low and as too high, rounded so that their sums
+        are right to a row."""
+        n = bins.partition.n
+        low, high = (
+            np.clip(np.diff(np.floor(np.cumsum(n * share) + 0.5), prepend=0).astype(np.int64), 0, n)
+            for share in _windows(bins).shares(self.significance, self.tolerance, "rows")
+        )
+        return low, np.minimum(high, n - low)
+
+    def p_values(self, bins: Binned) -> Floats:
+        """The exact p-value of each window."""
+        return _windows(bins).p_values(self.tolerance)
+
+    def accepted(self, k: Ints, n: Ints) -> tuple[Floats, Floats]:
+        """The smallest and the largest rate that is accepted, given k positives in n."""
+        return Binomial().accepted(k, n, self.significance, self.tolerance)
+
+    def weigh(self, bins: Binned) -> Ints | Floats:
+        """What each window counts: its rows or its information."""
+        return _windows(bins).weights(self.weight)
+
+    def __call__(self, bins: Binned) -> Floats:
+        low, high = _windows(bins).shares(self.significance, self.tolerance, self.weight)
+        return np.asarray(100 * np.minimum(low + high, 1.0))
+
+
+Refuting: TypeAlias = Rejection | Refutation
+
+
+def _windows(bins: Binned) -> WindowPartition:
+    """The windows that bins are."""
+    if not isinstance(bins.partition, WindowPartition):
+        raise TypeError("`Refutation` needs bins that are windows.\n\nHint: use `Metric(Windows(), Refutation())`.")
+    return bins.partition
+
+
+def _describe_tolerance(tolerance: Tolerance | None) -> str:
+    if tolerance is None:
+        return ""
+    return f", {'relative' if isinstance(tolerance, Relative) else 'absolute'} tolerance {tolerance.value:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +392,7 @@ class Metric:
         """What is measured, in which unit, and what is good."""
         unit, test = self.unit, self.rejection
         if test is not None:
-            what = f"{self.norm_words}% of predictions that the data refute ({test.test_words})"
+            what = f"{self.norm_words}% of {test.whose} that the data refute ({test.test_words})"
         elif unit == PROBABILITY:
             what = f"{self.words}, a probability"
         else:
@@ -304,13 +411,19 @@ class Metric:
         return next((name for name, named in METRICS.items() if named == self), "value")
 
     @property
-    def rejection(self) -> Rejection | None:
+    def rejection(self) -> Refuting | None:
         """The test with its level and tolerance, where the metric is test-based."""
-        return self.loss if isinstance(self.loss, Rejection) else None
+        return self.loss if isinstance(self.loss, Refuting) else None
 
-    def with_rejection(self, rejection: Rejection) -> Metric:
-        """The metric under another test; itself where it has none."""
-        return replace(self, loss=rejection) if self.rejection is not None else self
+    def with_rejection(self, rejection: Refuting) -> Metric:
+        """The metric under another test, or under its level and tolerance; itself where it has none."""
+        return self if self.rejection is None else replace(self, loss=self.rejection.like(rejection))
+
+    def test_of_bins(self, default: Rejection) -> Refuting:
+        """The test that a table of the metric's bins is made by: its own, or another; windows have one of theirs."""
+        if isinstance(self.binning, Windows):
+            return Refutation().like(self.rejection or default)
+        return self.rejection or default
 
     def format(self, value: float) -> str:
         """A value as it is printed."""
@@ -322,9 +435,10 @@ class Metric:
     def on(self, bins: Binned) -> float:
         """The value on bins that are already there."""
         loss = self.loss(bins)
-        if type(self.loss) not in (Gap, Rejection):
+        if type(self.loss) not in (Gap, Rejection, Refutation):
             self._check_loss(bins, loss)
-        return self.norm(bins.partition.n, loss)
+        weights: Any = self.loss.weigh(bins) if isinstance(self.loss, Refutation) else bins.partition.n
+        return self.norm(weights, loss) if weights.any() else math.nan
 
     def _check_loss(self, bins: Binned, loss: object) -> None:
         """Raise unless a loss gave a number from 0 to the top of its unit for every bin that is not empty."""
@@ -340,6 +454,8 @@ class Metric:
             )
 
 
+LTCE: Metric = Metric(Windows(), Refutation())
+LTCE_INFORMATION = Metric(Windows(), Refutation(weight="information"))
 TCE: Metric = Metric(BoundedIsotonic(), Rejection())
 TCE_Q = Metric(Quantile(), Rejection())
 TCE_V = Metric(Isotonic(), Rejection())
@@ -352,13 +468,26 @@ RMSCE_Q = Metric(Quantile(), Gap(), PNorm(2))
 ECE_PAVA_BC = Metric(BoundedIsotonic(), Gap())
 
 
-def bin_once(data: Sorted, metrics: Mapping[str, Metric]) -> dict[Binning, Binned]:
-    """Cut data into bins once for every binning that the metrics use."""
-    schemes = dict.fromkeys(metric.binning for metric in metrics.values())
-    return {scheme: Binned(data, scheme.partition(data)) for scheme in schemes}
+def bin_once(
+    data: Sorted, metrics: Mapping[str, Metric], like: Mapping[Binning, Binned] | None = None
+) -> dict[Binning, Binned]:
+    """Cut data into bins once for every binning that the metrics use.
+
+    `like` are the bins of the same scores with other labels: windows, which do not depend on labels, stay.
+    """
+    found = {}
+    for scheme in dict.fromkeys(metric.binning for metric in metrics.values()):
+        known = None if like is None else like[scheme].partition
+        if isinstance(known, WindowPartition) and isinstance(data, Tally):
+            found[scheme] = Binned(data, known.relabel(data))
+        else:
+            found[scheme] = Binned(data, scheme.partition(data))
+    return found
 
 
 METRICS: dict[str, Metric] = {
+    "ltce": LTCE,
+    "ltce_information": LTCE_INFORMATION,
     "tce": TCE,
     "tce_q": TCE_Q,
     "tce_v": TCE_V,
@@ -372,7 +501,7 @@ METRICS: dict[str, Metric] = {
 }
 
 
-_TITLES = {"ece_pava_bc": "ECE (PAVA-BC)"}
+_TITLES = {"ltce": "Local TCE", "ltce_information": "Local TCE (evidence)", "ece_pava_bc": "ECE (PAVA-BC)"}
 
 
 def format_name(name: str) -> str:
@@ -404,7 +533,7 @@ def check_metric(metric: object) -> None:
 def choose(
     names: Iterable[str] | Mapping[str, Metric] | None,
     binning: BinningLike,
-    loss: Rejection,
+    loss: Refuting,
 ) -> dict[str, Metric]:
     """The metrics to compute: named ones, with another binning and test if given, or a mapping of your own metrics."""
     if isinstance(names, Mapping):

@@ -153,6 +153,10 @@ class CellSums:
         """Positives less those expected, without the cancellation near a score of 1."""
         return np.where(self.upper, self.s1 - (self.n - self.pos), self.pos - self.s1)
 
+    def with_positives(self, pos: Ints) -> CellSums:
+        """The same rows with other labels: so many positives in each cell."""
+        return unchecked_sums((self.key, self.n, pos, self.s1, self.s2, self.s3))
+
     @property
     def n_rows(self) -> int:
         """Rows in all cells."""

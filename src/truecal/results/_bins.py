@@ -9,7 +9,7 @@ import numpy as np
 
 from truecal._text import plural
 from truecal.inference import detectable_rates
-from truecal.metrics import Adjustment, Binned, Rejection, adjust_p_values, divide_rates, exact_interval
+from truecal.metrics import Adjustment, Binned, Refuting, adjust_p_values, divide_rates, exact_interval
 from truecal.observations import Floats, Ints
 from truecal.results._table import Column, Table, column, register_table
 
@@ -74,16 +74,15 @@ class BinTable(Table):
     _shown: ClassVar[tuple[str, ...]] = ("bin", "scores", "n", "k", "rate", "mean", "accepted", "refuted")
 
     @classmethod
-    def of(cls, bins: Binned, rejection: Rejection, adjust: Adjustment = None) -> BinTable:
+    def of(cls, bins: Binned, rejection: Refuting, adjust: Adjustment = None) -> BinTable:
         """The table of bins under a test; `adjust` says how p-values are adjusted for the number of bins."""
-        test, significance, tolerance = rejection.test, rejection.significance, rejection.tolerance
-        partition = bins.partition
+        partition, significance = bins.partition, rejection.significance
         held = partition.n > 0
         n, k = partition.n[held], partition.k[held]
         mean = np.clip(bins.score_sums[held] / n, 0, 1)
-        low, high = test.accepted(k, n, significance, tolerance)
-        n_too_low, n_too_high = bins.rejected(test, significance, tolerance)
-        p_value = test.p_value(k, n, mean)
+        low, high = rejection.accepted(k, n)
+        n_too_low, n_too_high = rejection.count(bins)
+        p_value = rejection.p_values(bins)
         below, above = detectable_rates(n, mean, significance=significance)
         rate_low, rate_high = exact_interval(k, n, significance)
         ratio, ratio_low, ratio_high = divide_rates(np.stack([k / n, rate_low, rate_high]), mean)

@@ -11,7 +11,7 @@ import numpy as np
 
 from truecal._text import plural
 from truecal.inference import Difference
-from truecal.metrics import TCE, Adjustment, Metric
+from truecal.metrics import LTCE, Adjustment, Metric
 from truecal.observations import Bools, Floats, Ints
 from truecal.results._table import Column, Table, column, register_table
 
@@ -62,7 +62,7 @@ class _Groups(Table):
         )
     )
     seen_above: Floats = field(metadata=column("share", "seen above", "The nearest such rate above it."))
-    metric: Metric = TCE
+    metric: Metric = LTCE
     replicates: int = 199
     adjust: Adjustment = "holm"
     significance: float = 0.05
@@ -177,8 +177,8 @@ class DriftTable(_Groups):
         metadata=column(
             "p-value",
             "total p",
-            "The p-value of the positives against the sum of the predictions, by the exact binomial test. p_adjusted "
-            "is for this and p_value together, twice the smaller, or for p_value alone.",
+            "The mid-p-value of the positives against the sum of the predictions, by the exact Poisson-binomial test. "
+            "p_adjusted is for this and p_value together, twice the smaller, or for p_value alone.",
         )
     )
     ratio: Floats = field(metadata=column("ratio", "obs / exp", "Observed over expected positives."))

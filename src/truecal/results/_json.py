@@ -301,7 +301,8 @@ for _part in (
     *(metrics.Uniform, metrics.Quantile, metrics.Isotonic, metrics.BoundedIsotonic, metrics.Edges),
     *(metrics.Binomial, metrics.MidP, metrics.ScoreTest, metrics.LikelihoodRatio, metrics.StudentT),
     *(metrics.BayesFactor, metrics.Absolute, metrics.Relative, metrics.Metric),
-    *(metrics.Gap, metrics.Rejection, metrics.Mean, metrics.PNorm, metrics.Max),
+    *(metrics.Windows, metrics.Refutation, metrics.LocalError, metrics.ScoreRange, metrics.OddsFactor),
+    *(metrics.Gap, metrics.Rejection, metrics.Mean, metrics.PNorm, metrics.Max, inference.Verdict),
     *(inference.Reference, inference.Interval, inference.Difference, inference.Plan),
 ):
     register(_part)

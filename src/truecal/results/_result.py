@@ -10,7 +10,7 @@ import numpy as np
 
 from truecal import _draw_inline
 from truecal._text import plural
-from truecal.inference import Interval, Reference
+from truecal.inference import Interval, Reference, Verdict
 from truecal.metrics import Adjustment, Metric, Rejection, Test, Tolerance, check_test
 from truecal.results._bins import BinTable
 from truecal.results._json import Stored, register
@@ -24,10 +24,14 @@ class Result(Stored):
 
     Attributes
     ----------
+    verdict : Verdict or None
+        Whether the predictions are off, consistent with the data, or cannot be told, and why; at `significance`, and
+        without a tolerance.
     n, positives : int
         Observations and positives; `prevalence` is their ratio.
     values : dict
-        Metric name to value, in the unit of its metric: TCE in percent, gap metrics as probabilities.
+        Metric name to value, in the unit of its metric: Local TCE and TCE in percent, gap metrics as probabilities.
+        NaN for one that the data have no evidence for.
     metrics : dict
         Metric name to what was computed.
     tables : dict
@@ -47,6 +51,7 @@ class Result(Stored):
         What a reader should know: bounds broken by ties, bins that coincide.
     """
 
+    verdict: Verdict | None = field(default=None, kw_only=True)
     n: int
     positives: int
     values: dict[str, float]
@@ -86,6 +91,13 @@ class Result(Stored):
         """The bins of the first metric."""
         return next(iter(self.tables.values()))
 
+    @property
+    def pictured(self) -> str:
+        """The metric whose bins diagrams show: the first that judges each prediction in its bin, as TCE does, and not
+        whole windows; the first of all if none does."""
+        tests = {name: metric.test_of_bins(self.rejection) for name, metric in self.metrics.items()}
+        return next((name for name, test in tests.items() if test.per_prediction), next(iter(self.metrics)))
+
     def __getitem__(self, name: str) -> float:
         return self.values[name]
 
@@ -101,7 +113,7 @@ class Result(Stored):
     def explain(self, name: str) -> list[str]:
         """What is known of a value, in words: its direction, certified bounds, reference and interval."""
         metric, lines = self.metrics[name], []
-        if metric.rejection is not None and self.values[name] > 0:
+        if metric.rejection is not None and metric.rejection.whose == "predictions" and self.values[name] > 0:
             too_low, too_high = self.direction(name)
             lines.append(f"{100 * too_low:.2f} % too low, {100 * too_high:.2f} % too high")
         if name in self.bounds:
@@ -133,10 +145,10 @@ class Result(Stored):
         return table.to_frame(library or self.library)
 
     def __repr__(self) -> str:
-        lines = [self._headline()]
+        lines = [*self._verdict_lines(), self._headline()]
         for name in self.values:
-            lines.append(f"  {name:<12} {self.format(name):>9}  {self.describe(name)}")
-            lines += [f"{'':>26}{more}" for more in self.explain(name)]
+            lines.append(f"  {name:<16} {self.format(name):>9}  {self.describe(name)}")
+            lines += [f"{'':>30}{more}" for more in self.explain(name)]
         notes = [f"Note: {note}." for note in self.notes]
         if self.adjust:
             notes.append(f"Note: p-values of bins are adjusted for their number ({self.adjust}).")
@@ -151,10 +163,22 @@ class Result(Stored):
         notes = "".join(f"<p>Note: {html.escape(note)}.</p>" for note in self.notes)
         names = [each.name for each in self.bins.columns if each.unit != "label"]
         return (
-            f"<div><p><b>{html.escape(self._headline())}</b></p><table>{values}</table>{_draw_inline(self)}"
+            f"<div>{self._verdict_html()}<p>{html.escape(self._headline())}</p><table>{values}</table>"
+            f"{_draw_inline(self)}"
             f"<details><summary>{len(self.bins)} bins of {html.escape(next(iter(self.tables)))}</summary>"
             f"{self.bins.html(names)}</details>{notes}</div>"
         )
+
+    def _verdict_lines(self) -> list[str]:
+        if self.verdict is None:
+            return []
+        return [f"Verdict: {self.verdict.headline}", *(f"  {text}" for text in self.verdict.sentences()[1:]), ""]
+
+    def _verdict_html(self) -> str:
+        if self.verdict is None:
+            return ""
+        head = html.escape(f"{self.verdict.sign} {self.verdict.headline}")
+        return f"<p><b>{head}</b> {html.escape(' '.join(self.verdict.sentences()[1:]))}</p>"
 
     def _headline(self) -> str:
         region = f" ({self.region})" if self.region else ""

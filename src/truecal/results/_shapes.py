@@ -120,14 +120,21 @@ class Shape:
     logit: Outline
 
     @classmethod
-    def of(cls, data: Ranked, scores: Scores, partition: Partition, rejected: tuple[Ints, Ints]) -> Shape:
-        """The shape of bins, given how many observations of each are refuted as too low and as too high."""
+    def of(
+        cls, data: Ranked, scores: Scores, partition: Partition, rejected: tuple[Ints, Ints], *, evenly: bool = False
+    ) -> Shape:
+        """The shape of bins, given how many observations of each are refuted as too low and as too high: its first
+        ones and its last ones, or `evenly` all over it."""
         outlines = []
         for logit in (False, True):
             grid = (scores.logit if logit else scores.linear).edges
             first, last = data.inner() if logit else (0, len(data))
             cuts = data.before(_places(data, grid, first, last))
-            sides = _between(cuts, data.before(partition.starts), *rejected)
+            begins = data.before(partition.starts)
+            if evenly:
+                sides = tuple(_between_evenly(cuts, begins, side) for side in rejected)
+            else:
+                sides = _between(cuts, begins, *rejected)
             outlines.append(Outline(*_outline(data, partition.starts, logit), *sides))
         return cls(*outlines)
 
@@ -199,6 +206,12 @@ def _smooth(n: Ints, flat: Bools) -> Ints:
         density = (wide[:, :-2] + 2 * wide[:, 1:-1] + wide[:, 2:]) / 4
     density[flat] = 1.0
     return np.asarray(np.rint(1000 * density / density.max(axis=1, keepdims=True)), dtype=np.int64)
+
+
+def _between_evenly(cuts: Ints, begins: Ints, rejected: Ints) -> Ints:
+    """Refuted observations between row ranks, spread over their bins."""
+    seen = np.interp(cuts, begins, np.append(0, np.cumsum(rejected)))
+    return np.asarray(np.diff(np.rint(seen)), dtype=np.int64)
 
 
 def _between(cuts: Ints, begins: Ints, too_low: Ints, too_high: Ints) -> tuple[Ints, Ints]:
