@@ -91,9 +91,8 @@ def choose_scale(results: Iterable[Result], metric: str | None, scale: Scale | N
 
 
 def get_table(result: Result, metric: str | None) -> BinTable:
-    """The bins of a metric, of the first one if none is named."""
-    if metric is None:
-        return result.bins
+    """The bins of a metric; of the one that diagrams show if none is named."""
+    metric = result.pictured if metric is None else metric
     if metric not in result.tables:
         raise ValueError(f"`metric` must be among {', '.join(result.tables)}; it is {metric!r}.")
     return result.tables[metric]
@@ -101,7 +100,7 @@ def get_table(result: Result, metric: str | None) -> BinTable:
 
 def get_shapes(result: Result, metric: str | None, logit: bool) -> tuple[Scores, Histogram, Outline]:
     """What a result carries for its pictures."""
-    name = next(iter(result.tables)) if metric is None else metric
+    name = result.pictured if metric is None else metric
     if result.scores is None or name not in result.shapes:
         raise ValueError("`result` must carry what pictures need; this one was made without. Evaluate again.")
     shape = result.shapes[name]

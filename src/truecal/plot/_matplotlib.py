@@ -59,7 +59,8 @@ def test_based(
     title: str | None = None,
     ax: Any = None,
 ) -> DiagramAxes:
-    """Draw the test-based reliability diagram of a metric's bins, the first metric's by default.
+    """Draw the test-based reliability diagram of a metric's bins: by default TCE's, or those of the first metric that
+    judges each prediction in its bin.
 
     For each bin a violin of its predictions, the observed rate as an orange-red line and the predictions that the
     test accepts as a band: what lies outside the band is refuted. Below, the bins' sizes in grey with the refuted
@@ -109,8 +110,8 @@ def errors(
     ax: Any = None,
 ) -> Any:
     """Draw where the predictions are wrong: along the score axis, the share refuted as too high (orange-red, upwards)
-    and as too low (blue, downwards), over all predictions in grey. What lies beyond a logit axis has bars of its own at
-    the margins, with its count."""
+    and as too low (blue, downwards), over all predictions in grey, by the windows or bins of a metric, the first by
+    default. What lies beyond a logit axis has bars of its own at the margins, with its count."""
     return draw(make_picture("errors", result, metric, scale=scale, title=title), ax)[0]
 
 

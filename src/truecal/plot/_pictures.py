@@ -307,6 +307,7 @@ def picture_errors(
     result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
 ) -> Picture:
     """Along the score axis, the shares refuted as too high and as too low, over all predictions."""
+    metric = next(iter(result.metrics)) if metric is None else metric
     axis = fit_axis([result], metric, scale)
     _, histogram, outline = get_shapes(result, metric, axis.logit)
     margins = find_margins(result, metric, axis)
@@ -587,7 +588,7 @@ def group_metrics(result: Result, names: Iterable[str]) -> dict[str, list[str]]:
 
 def describe(result: Result, metric: str | None = None) -> str:
     """The numbers in a diagram's title: the value, by chance, N, prevalence."""
-    name = next(iter(result.values)) if metric is None else metric
+    name = result.pictured if metric is None else metric
     value = f"{format_name(name)} {result.format(name)}"
     if name in result.references:
         value += f" (by chance {result.metrics[name].format(result.references[name].mean)})"

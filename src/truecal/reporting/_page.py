@@ -82,10 +82,21 @@ def _write_cell(value: Any, text: str) -> str:
 
 
 EXPLANATIONS = {
+    "Verdict": (
+        "One p-value for all predictions together, from tests that look for different errors. Off: the data contradict "
+        "the predictions. Consistent: they do not, and a factor of 1.5 on all odds would have been found. Cannot tell: "
+        "neither; there are too few positives."
+    ),
+    "Local TCE": (
+        "The percentage of predictions in windows of scores whose positives contradict them. Windows are chosen "
+        "without a look at the labels. A right model has 5 % on average at the usual level, 100 is worst. It says how "
+        "many predictions are refuted; how far they are off, observed over expected says."
+    ),
     "TCE, test-based calibration error": (
         "Predictions of similar size are put into a bin. A prediction is refuted if a statistical test finds "
         "that, were it right, the bin's positives would be surprisingly many or few. TCE is the percentage "
-        "of predictions refuted: 0 is best, 100 worst, and it reads the same for common and for rare events."
+        "of predictions refuted: 0 is best, 100 worst. Bins follow the labels, so a right model has some too: see "
+        "what it has by chance."
     ),
     "By chance": (
         "What the number would be were the model perfectly calibrated, found by drawing labels from the "

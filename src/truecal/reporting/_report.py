@@ -13,6 +13,7 @@ from typing import Any
 
 from truecal._atomic import write_text
 from truecal._errors import option
+from truecal.inference import Verdict
 from truecal.metrics import Quantile, Uniform, format_name
 from truecal.plot import (
     Scale,
@@ -39,6 +40,7 @@ from truecal.results import (
     Result,
 )
 
+TONES = {"off": "bad", "cannot tell": "", "consistent": "good"}
 Figures = dict[str, dict[str, Any]]  # what the script draws: by number and scale
 BIN_COLUMNS = (
     *("bin", "left", "right", "n", "k", "rate", "mean", "accepted_low", "accepted_high", "n_refuted", "refuted"),
@@ -73,7 +75,7 @@ def report(
     path
         Where to; a file that is there is replaced when the new one is complete.
     metric : str, optional
-        Whose bins are shown; those of the first metric by default.
+        Whose bins are shown: by default those of TCE, and what is refuted along the scores by the first metric.
     scale : "linear" or "logit", optional
         Of the probability axes at first; the page has a switch. Chosen as in `plot.test_based` by default.
     segments : GroupTable, optional
@@ -96,7 +98,7 @@ def report(
         get_table(result, metric)
     figures: Figures = {}
     first = next(iter(named)) if len(named) > 1 else ""  # whose the segments and windows are, where that needs saying
-    body = [f"<h1>{escape(title)}</h1>", _write_headline(named, metric, _describe_alarms(segments, drift, first))]
+    body = [f"<h1>{escape(title)}</h1>", _write_headline(named, _describe_alarms(segments, drift, first))]
     body += [_write_metrics(named, figures), _write_switch(choose_scale(named.values(), metric, scale))]
     for i, (name, result) in enumerate(named.items(), 1):
         body.append(_write_model(i, name, result, metric, figures, several=len(named) > 1))
@@ -128,31 +130,32 @@ def _add_figure(figures: Figures, number: str, size: str, words: tuple[str, str]
     return write_figure(number, size, *words)
 
 
-def _write_headline(named: dict[str, Result], metric: str | None, alarms: str) -> str:
-    """The verdict, and with several models what is said of each."""
+def _write_headline(named: dict[str, Result], alarms: str) -> str:
+    """The verdict, and with several models that of each."""
     if len(named) == 1:
         ((name, result),) = named.items()
-        text, tone = describe_verdict(name, result, metric)
-    else:
-        shares = {name: _share(result, metric) for name, result in named.items()}
-        best, worst = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
-        tone, text = "", (
-            f"Of {len(named)} models, the data refute <b>{escape(best)}</b> least ({shares[best]:.1f} % of its "
-            f"predictions) and <b>{escape(worst)}</b> most ({shares[worst]:.1f} %). Whether they differ beyond chance, "
-            "<code>truecal compare</code> tells."
-        )  # fmt: skip
-    if alarms:
-        text, tone = f"{text} {alarms}", "bad"
-    headline = f'<p class="verdict {tone}" id="verdict">{text}</p>'
-    if len(named) == 1:
-        return headline
-    words = {"good": ", no more than chance explains", "bad": ", more than chance explains", "": ""}
+        return write_verdict(name, result, alarms, 'id="verdict"')
+    words = [result.verdict.word for result in named.values() if result.verdict is not None]
+    counts = ", ".join(f"<b>{words.count(word):,}</b> {word}" for word in TONES if word in words) or "no verdict"
+    tone = "bad" if alarms else max((TONES[word] for word in words), key=("good", "", "bad").index, default="")
+    text = (
+        f"Of {len(named):,} models: {counts}. Whether two of them differ beyond chance, <code>truecal compare</code> "
+        f"tells. {alarms}"
+    )
     items = "".join(
-        f'<li><a href="#model-{i}">{escape(name)}</a>: {_share(result, metric):.1f} % refuted'
-        f"{words[describe_verdict(name, result, metric)[1]]}</li>"
+        f'<li><a href="#model-{i}">{escape(name)}</a>: {_describe_shortly(result)}</li>'
         for i, (name, result) in enumerate(named.items(), 1)
     )
-    return f'{headline}<nav aria-label="Models"><ul>{items}</ul></nav>'
+    return f'<p class="verdict {tone}" id="verdict">{text}</p><nav aria-label="Models"><ul>{items}</ul></nav>'
+
+
+def _describe_shortly(result: Result) -> str:
+    if result.verdict is None:
+        return "no verdict"
+    found = result.verdict
+    return (
+        f"{found.sign} {escape(found.headline)}, {found.observed:,} positives where {found.expected:,.4g} were expected"
+    )
 
 
 def _describe_alarms(segments: GroupTable | None, drift: DriftTable | None, model: str) -> str:
@@ -167,41 +170,46 @@ def _describe_alarms(segments: GroupTable | None, drift: DriftTable | None, mode
     return f"But predictions{whose} are off, beyond what chance explains, {where}" if parts else ""
 
 
-def describe_verdict(name: str, result: Result, metric: str | None = None) -> tuple[str, str]:
-    """What a model's result says, as HTML for someone who does not know the numbers; and "good", "bad" or ""."""
-    table = get_table(result, metric)
-    refuted, too_high = int(table.n_refuted.sum()), int(table.n_too_high.sum())
-    text = (
-        f"The data refute <b>{_share(result, metric):.1f} %</b> of the {result.n:,} predictions of "
-        f"<b>{escape(name)}</b>."
+def write_verdict(name: str, result: Result, alarms: str = "", place: str = "") -> str:
+    """The verdict on a model as HTML, for someone who does not know the numbers: the word, why, observed over expected,
+    and the ranges of scores that are proven wrong. Never green where nothing could be told, or with `alarms`."""
+    found = result.verdict
+    if found is None:
+        return f'<p class="verdict" {place}>No verdict on <b>{escape(name)}</b> was made. {alarms}</p>'
+    tone = "bad" if alarms else TONES[found.word]
+    low, high = found.interval
+    level = f"{100 * (1 - found.significance):g} %"
+    numbers = (
+        f"Observed / expected positives: {found.observed:,} / {found.expected:,.4g}"
+        + (f" = {found.ratio:.3g} ({level} interval {low:.3g} to {high:.3g})" if found.expected > 0 else "")
+        + f"; {found.headline}; Local TCE {found.local.value:.1f} %, where a right model has "
+        f"{100 * found.significance:g} % on average."
     )
-    tone = ""
-    first = next(iter(result.tables)) if metric is None else metric
-    if first in result.references:
-        found = result.references[first]
-        chance = ""
-        if result.metrics[first].rejection is not None:
-            chance = f"about {result.metrics[first].format(found.mean)} even for a perfect model, "
-        if found.p_value <= result.significance:
-            tone = "bad"
-            text += f" Chance does not explain this ({chance}p = {found.p_value:.2g}): do not take them at face value."
-        else:
-            tone = "good"
-            text += f" Chance explains this ({chance}p = {found.p_value:.2g}): no sign that they are wrong."
-    elif refuted:
-        text += " How much of this is chance was not examined (<code>reference=1000</code> does)."
-    if refuted and tone != "good":
-        side = "mostly too high" if too_high >= 0.8 * refuted else "mostly too low"
-        mixed = 0.2 * refuted < too_high < 0.8 * refuted
-        text += f" Those refuted are {'too high in places and too low in others' if mixed else side}."
-    held = table.n > 0
-    expected = float((table.n[held] * table.mean[held]).sum())
-    text += f" Expected positives: {expected:,.0f}; observed: {result.positives:,}."
-    return text, tone
+    why = escape(" ".join(found.sentences()[1:]))
+    text = f"<b>{found.sign} {escape(name)}: {found.word}.</b> {why} {alarms}"
+    ranges = _write_ranges(found, name) if found.ranges else ""
+    return f'<p class="verdict {tone}" {place}>{text}<span class="soft">{escape(numbers)}</span></p>{ranges}'
 
 
-def _share(result: Result, metric: str | None) -> float:
-    return 100 * int(get_table(result, metric).n_refuted.sum()) / result.n
+def _write_ranges(verdict: Verdict, name: str) -> str:
+    """The ranges of scores that are proven wrong, as a table."""
+    heads = ("scores from", "to", "predictions are", "rows", "observed", "expected", "ratio", "from", "to")
+    rows = [
+        (
+            *(f"{found.low:.4g}", f"{found.high:.4g}", found.direction, f"{found.rows:,}", f"{found.observed:,}"),
+            *(f"{found.expected:,.4g}", f"{found.ratio:.3g}"),
+            *(f"{found.factor.ratio_low:.3g}", f"{found.factor.ratio_high:.3g}"),
+        )
+        for found in verdict.ranges
+    ]
+    head = "".join(f'<th scope="col">{text}</th>' for text in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    what = f"Ranges of scores of {name} that are wrong, whatever the number of windows looked at"
+    level = f"{100 * (1 - verdict.significance):g} % intervals of the ratio"
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(what)}"><table class="ranges">'
+        f"<caption>{escape(what)}; {level}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
 
 
 def _write_switch(logit: bool) -> str:
@@ -264,8 +272,7 @@ def _write_value(result: Result, name: str) -> str:
 
 
 def _write_model(i: int, name: str, result: Result, metric: str | None, figures: Figures, *, several: bool) -> str:
-    text, tone = describe_verdict(name, result, metric)
-    verdict = f'<p class="verdict {tone}">{text}</p>' if several else ""  # that of a single model is at the top
+    verdict = write_verdict(name, result) if several else ""  # that of a single model is at the top
     add = partial(_add_figure, figures)
     caption = (
         "For each bin: its predictions (the shape), the observed rate (orange-red line) and the predictions that "
@@ -298,7 +305,7 @@ def _write_notes(found: Result | GroupTable | DriftTable) -> str:
 
 
 def _write_bins(i: int, name: str, result: Result, metric: str | None) -> str:
-    metric = next(iter(result.tables)) if metric is None else metric
+    metric = result.pictured if metric is None else metric
     table = result.tables[metric]
     names = BIN_COLUMNS if result.adjust else BIN_COLUMNS[:-1]
     heads = {"ratio_low": f"{100 * (1 - result.significance):g} % interval from", "ratio_high": "to"}
