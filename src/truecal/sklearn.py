@@ -76,6 +76,7 @@ class CalibrationScorer:
         return request
 
 
+ltce_scorer = CalibrationScorer(METRICS["ltce"])
 tce_scorer = CalibrationScorer(METRICS["tce"])
 ece_scorer = CalibrationScorer(METRICS["ece"])
 ace_scorer = CalibrationScorer(METRICS["ace"])

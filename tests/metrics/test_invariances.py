@@ -17,16 +17,23 @@ from truecal.metrics import (
     Mean,
     MidP,
     PNorm,
+    Refutation,
     Rejection,
     ScoreTest,
     StudentT,
+    Windows,
 )
 from truecal.observations import sort_rows
 
 BINNINGS = [Uniform(8), Quantile(6), Isotonic(), BoundedIsotonic(), BoundedIsotonic(20, 60), Edges([0, 0.05, 0.2, 1])]
 TESTS = [Binomial(), MidP(), ScoreTest(), LikelihoodRatio(), StudentT(), BayesFactor()]
 LOSSES = [Gap(), *(Rejection(test) for test in TESTS), Rejection(Binomial(), 0.01, Relative(0.1))]
-METRICS = [Metric(*parts) for parts in itertools.product(BINNINGS, LOSSES, [Mean(), PNorm(2), Max()])]
+REFUTATIONS = [Refutation(), Refutation(0.2, Relative(0.1)), Refutation(weight="information")]
+METRICS = [
+    Metric(*parts)
+    for some in ((BINNINGS, LOSSES), ([Windows()], REFUTATIONS))
+    for parts in itertools.product(*some, [Mean(), PNorm(2), Max()])
+]
 
 
 def draw(kind, rng, size=300):

@@ -6,8 +6,21 @@ import numpy as np
 import pytest
 from local_oracle import cells_of, cost_of, local_tce, windows_of
 
-from truecal import Tally, _kernel
-from truecal.metrics import Absolute, Relative, adjust_p_values, local_error
+import truecal
+from truecal import Metric, Quantile, Tally, _kernel
+from truecal.inference import Draws, intervals, null_reference
+from truecal.metrics import (
+    METRICS,
+    Absolute,
+    Binned,
+    Refutation,
+    Rejection,
+    Relative,
+    Windows,
+    adjust_p_values,
+    choose,
+    local_error,
+)
 from truecal.metrics._local import costs
 from truecal.observations import CellSums, GridTally, sort_rows
 
@@ -184,3 +197,105 @@ def test_bad_arguments_are_refused():
     empty = CellSums(*(np.empty(0, kind) for kind in (float, int, int, float, float, float)))
     with pytest.raises(ValueError, match="at least one row"):
         local_error(empty)
+
+
+@pytest.mark.parametrize("tolerance", [None, Absolute(0.01), Relative(0.2)])
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_metric_is_the_mean_over_windows_of_the_first_grid(name, tolerance):
+    for seed in range(4):
+        y, p = draw(seed, name)
+        tally, found = Tally.from_arrays(y, p), local_error(CellSums.from_arrays(y, p), 0.1, tolerance)
+        rows = Metric(Windows(), Refutation(0.1, tolerance))
+        assert rows(tally) == pytest.approx(found.value, rel=1e-12)
+        assert truecal.ltce(y, p, significance=0.1, tolerance=tolerance) == rows(tally) == rows(sort_rows(y, p))
+        by_information = truecal.ltce(y, p, significance=0.1, tolerance=tolerance, weight="information")
+        if found.evidence is None:
+            assert math.isnan(by_information)
+        else:
+            assert by_information == pytest.approx(found.evidence, rel=1e-9)
+        partition = Windows().partition(tally)
+        assert len(partition) == found.windows
+        loss = Refutation(0.1, tolerance)(Binned(tally, partition))
+        assert ((loss >= 0) & (loss <= 100)).all()
+        assert np.sum(partition.n * loss) / len(y) == pytest.approx(found.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_windows_do_not_depend_on_labels(name):
+    """Redrawn labels take over the windows; the values are those of the redrawn labels all the same."""
+    y, p = draw(1, name)
+    tally = Tally.from_arrays(y, p)
+    partition, rng = Windows().partition(tally), np.random.default_rng(0)
+    for _ in range(5):
+        again = Tally(tally.score, tally.n, rng.binomial(tally.n, tally.score))
+        fresh, kept = Windows().partition(again), partition.relabel(again)
+        assert (fresh.starts.tolist(), fresh.k.tolist()) == (kept.starts.tolist(), kept.k.tolist())
+        metric = Metric(Windows(), Refutation(0.2))
+        assert metric.on(Binned(again, kept)) == metric(again)
+
+
+def test_references_of_local_tce_are_its_level(rng):
+    """The mean over redrawn labels is the level, and the p-values of a right model are not small by themselves."""
+    p = rng.beta(0.2, 0.2, 3000)
+    tally = Tally.from_arrays(rng.random(3000) < p, p)
+    chosen = {name: METRICS[name] for name in ("ltce", "ltce_information")}
+    found = null_reference(tally, chosen, Draws(400, 0))
+    for name in chosen:
+        # the standard deviation of one value is at most 4.8 (at N = 1e3), so that of the mean of 400 is 0.24
+        assert found[name].mean == pytest.approx(5, abs=1)
+    spans = intervals(tally, chosen, Draws(50, 0))
+    assert all(spans[name].low <= metric(tally) <= spans[name].high for name, metric in chosen.items())
+
+
+def test_no_evidence_is_no_number_and_no_alarm():
+    tally = Tally.from_arrays([0, 0, 1], [0.0, 0.0, 1.0])
+    metric = METRICS["ltce_information"]
+    assert math.isnan(metric(tally))
+    assert metric.format(metric(tally)) == "none"
+    assert null_reference(tally, {"x": metric}, Draws(9, 0))["x"].p_value == 1
+    result = truecal.evaluate(tally, reference=9, intervals=9, random_state=0)
+    assert truecal.Result.from_json(result.to_json()) == result
+
+
+def test_weights_and_classes_follow_the_rows(rng):
+    p = np.round(rng.random(300), 2)
+    y, weight = rng.random(300) < p**2, rng.integers(0, 4, 300)
+    assert truecal.ltce(y, p, sample_weight=weight) == truecal.ltce(np.repeat(y, weight), np.repeat(p, weight))
+    words = np.where(y, "yes", "no")
+    assert truecal.ltce(words, p, pos_label="yes") == truecal.ltce(y, p)
+    matrix = np.stack([1 - p, p], axis=1)
+    both = truecal.ltce(1 - y, 1 - p), truecal.ltce(y, p)
+    assert truecal.ltce(y.astype(int), matrix, multiclass="classwise") == pytest.approx(np.mean(both))
+
+
+def test_refutation_is_for_windows_and_its_options_are_checked():
+    tally = Tally.from_arrays([0, 1], [0.2, 0.7])
+    with pytest.raises(TypeError, match="needs bins that are windows"):
+        Metric(Quantile(2), Refutation())(tally)
+    with pytest.raises(ValueError, match=r'`weight` must be "rows" or "information"; it is \'v\''):
+        truecal.ltce([0, 1], [0.2, 0.7], weight="v")
+    with pytest.raises(ValueError, match="`significance` must lie between 0 and 1"):
+        truecal.ltce([0, 1], [0.2, 0.7], significance=2)
+
+
+def test_named_metrics_follow_the_level_and_the_tolerance():
+    chosen = choose(["ltce", "ltce_information", "tce"], None, Rejection(significance=0.01, tolerance=Relative(0.1)))
+    assert [metric.rejection.significance for metric in chosen.values()] == [0.01] * 3
+    assert [metric.rejection.tolerance for metric in chosen.values()] == [Relative(0.1)] * 3
+    assert chosen["ltce_information"].loss.weight == "information"
+    assert chosen["ltce"].meaning == (
+        "% of predictions that the data refute (Poisson-binomial test at 0.01, relative tolerance 0.1); 0 is best, "
+        "100 worst"
+    )
+    assert list(METRICS)[:2] == ["ltce", "ltce_information"]
+
+
+def test_cells_give_the_value_of_rows(rng):
+    p = rng.beta(0.5, 5, 4000)
+    y = rng.random(4000) < 1.3 * p
+    for bits in (12, 16, 26):
+        cells = GridTally.of(Tally.from_arrays(y, p), bits)
+        assert METRICS["ltce"](cells.tally) == pytest.approx(truecal.ltce(y, p), abs=1e-4)
+        result = truecal.evaluate(cells, ["ltce", "tce"])
+        assert list(result.bounds) == ["tce"]
+        assert result.verdict.word == truecal.evaluate(y, p, ["ltce"]).verdict.word == "off"

@@ -16,7 +16,7 @@ import truecal
 from truecal import ClassResults, Decision, Metric, Result, Rule
 from truecal.gate import Finding, FindingTable
 from truecal.gate._judge import judge
-from truecal.inference import Difference, Interval, Plan, Reference
+from truecal.inference import Difference, Interval, Plan, Reference, Verdict
 from truecal.metrics import (
     METRICS,
     Absolute,
@@ -26,16 +26,21 @@ from truecal.metrics import (
     Gap,
     Isotonic,
     LikelihoodRatio,
+    LocalError,
     Max,
     Mean,
     MidP,
+    OddsFactor,
     PNorm,
+    Refutation,
     Rejection,
+    ScoreRange,
     ScoreTest,
     StudentT,
+    Windows,
 )
 from truecal.observations import Bools, Floats, Ints
-from truecal.results import BinTable, Comparison, DriftTable, GroupTable, Table, from_json, register, to_json
+from truecal.results import BinTable, Comparison, DriftTable, GroupTable, Stored, Table, from_json, register, to_json
 from truecal.results._json import PARTS, decode, encode, same
 from truecal.results._shapes import Histogram, Outline, Scores, Shape
 
@@ -80,7 +85,9 @@ binnings = st.sampled_from(
     ]
 )
 losses = st.just(Gap()) | st.builds(Rejection, tests, st.floats(0.001, 0.999), tolerances)
-metrics = st.builds(Metric, binnings, losses, st.sampled_from([Mean(), Max(), PNorm(2), PNorm(1.5)]))
+norms = st.sampled_from([Mean(), Max(), PNorm(2), PNorm(1.5)])
+refutations = st.builds(Refutation, st.floats(0.001, 0.999), tolerances, st.sampled_from(["rows", "information"]))
+metrics = st.builds(Metric, binnings, losses, norms) | st.builds(Metric, st.just(Windows()), refutations, norms)
 adjusts = st.sampled_from([None, "holm", "bh"])
 levels = st.floats(0.001, 0.999)
 
@@ -144,6 +151,16 @@ comparisons = st.dictionaries(
         notes=notes,
     )
 )
+factors = st.builds(OddsFactor, *[floats] * 6)
+ranges = st.builds(
+    ScoreRange, st.sampled_from(["too low", "too high"]), floats, floats, counts, counts, floats, factors, st.booleans()
+)
+evidence = st.none() | st.floats(allow_nan=False)
+local_errors = st.builds(LocalError, floats, evidence, *[floats] * 4, counts, st.lists(ranges, max_size=2).map(tuple))
+verdicts = st.builds(
+    Verdict, st.sampled_from(["off", "consistent", "cannot tell"]), floats, floats,
+    st.dictionaries(names, floats, max_size=2), counts, counts, floats, counts, factors, *[floats] * 3, local_errors,
+)  # fmt: skip
 plans = st.builds(Plan, *[floats] * 4, counts, counts, counts)
 rules = st.sampled_from([Rule("value", 15), Rule("p_value", 0.05, metric="mine", segment="*", min_rows=3, model="a|b")])
 finite = st.floats(allow_nan=False)
@@ -170,6 +187,7 @@ def results(draw):
         return draw(st.dictionaries(st.sampled_from(list(chosen)), strategy, max_size=2))
 
     return Result(
+        verdict=draw(st.none() | verdicts),
         n=draw(st.integers(1, 10**12)),
         positives=draw(counts),
         values={name: draw(floats) for name in chosen},
@@ -203,6 +221,8 @@ EVERYTHING = {
     FindingTable: st.lists(findings, max_size=4).map(FindingTable.of),
     Decision: decisions,
     Plan: plans,
+    Verdict: verdicts,
+    LocalError: local_errors,
 }
 
 
@@ -222,7 +242,7 @@ def test_what_is_written_reads_back_equal(kind, data):
     assert type(again) is kind
     assert same(again, value)
     assert to_json(again) == text
-    if kind is not Plan:
+    if issubclass(kind, Stored):
         assert kind.from_json(text) == value
     for entry in fields(kind):
         if isinstance(getattr(value, entry.name), np.ndarray):
@@ -270,6 +290,16 @@ def test_parts_under_several_names_are_written_once(rng):
     assert raw["tables"]["ece_pava_bc"] == raw["shapes"]["ece_pava_bc"] == {"same_as": "tce"}
     again = Result.from_json(result.to_json())
     assert again.tables["ece_pava_bc"] is again.tables["tce"]
+
+
+def test_the_verdict_is_written_first(rng):
+    p = rng.random(500)
+    result = truecal.evaluate(rng.random(500) < p**2, p)
+    raw = json.loads(result.to_json())
+    assert list(raw)[:2] == ["truecal", "verdict"]
+    assert (raw["verdict"]["word"], raw["verdict"]["observed"]) == ("off", result.positives)
+    assert raw["verdict"]["local"]["ranges"][0]["direction"] == "too high"
+    assert Result.from_json(result.to_json()).verdict == result.verdict
 
 
 def test_what_follows_from_the_rest_is_written_for_readers(rng):

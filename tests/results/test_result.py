@@ -7,7 +7,8 @@ from scipy import stats
 
 import truecal
 from truecal import BoundedIsotonic, Metric, Quantile, Relative, Result, Tally, Uniform
-from truecal.metrics import Edges, Gap, MidP
+from truecal.metrics import Edges, Gap, MidP, local_error
+from truecal.observations import CellSums
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def test_holds_every_named_metric(result, data):
 
 def test_bins_are_described(result, data):
     y, p = data
-    bins = result.bins
+    bins = result.tables["tce"]
     rows = [
         (p >= left) & ((p < right) if right < 1 else (p <= 1))
         for left, right in zip(bins.left, bins.right, strict=True)
@@ -59,7 +60,26 @@ def test_bins_are_described(result, data):
 
 
 def test_tce_is_the_share_of_rejected_rows(result):
-    assert result["tce"] == pytest.approx(100 * result.bins.n_refuted.sum() / result.n)
+    assert result["tce"] == pytest.approx(100 * result.tables["tce"].n_refuted.sum() / result.n)
+
+
+def test_windows_are_described(result, data):
+    """The first metric's bins are windows; their counts are those of Local TCE to a row, their p-values exact."""
+    bins, cells = result.bins, CellSums.from_arrays(*data)
+    assert bins is result.tables["ltce"]
+    found = local_error(cells)
+    assert len(bins) == found.windows
+    sides = 100 * bins.n_too_low.sum() / result.n, 100 * bins.n_too_high.sum() / result.n
+    assert sides == pytest.approx((found.too_low, found.too_high), abs=100 / result.n)
+    assert result.direction("ltce") == pytest.approx((found.too_low / 100, found.too_high / 100), abs=1 / result.n)
+    holm = truecal.metrics.adjust_p_values(bins.p_value, "holm")
+    assert holm.min() == pytest.approx(found.p_value)
+
+
+def test_diagrams_show_the_bins_that_judge_each_prediction(data):
+    assert truecal.evaluate(*data).pictured == "tce"
+    assert truecal.evaluate(*data, metrics=["ltce", "ace"]).pictured == "ace"
+    assert truecal.evaluate(*data, metrics=["ltce_information", "ltce"]).pictured == "ltce_information"
 
 
 def test_empty_bins_stay_and_say_nothing():
@@ -140,6 +160,10 @@ def test_a_part_of_ones_own_cannot_be_written(data):
 def test_repr_is_for_a_terminal():
     y, p = [0, 0, 1, 1, 0, 1], [0.1, 0.1, 0.1, 0.8, 0.8, 0.8]
     assert repr(truecal.evaluate(y, p, metrics=["tce", "ece"], binning=2)) == (
+        "Verdict: cannot tell (p = 0.92)\n"
+        "  3 positives came where 2.7 were predicted (x 1.11, 0.31 to 1.91).\n"
+        "  A factor of 1.5 on all odds would have been missed too often; one of 36 would have been found.\n"
+        "\n"
         "6 predictions, 50 % positive; Binomial test at 0.05\n"
         "  tce             0.00 %  refuted predictions; 2 equal-size bins\n"
         "  ece            0.18333  gap between rate and prediction; 10 equal-width bins\n"
@@ -154,6 +178,9 @@ def test_repr_is_for_a_terminal():
 def test_long_tables_are_shortened_and_lines_fit(rng):
     p = rng.random(20_000)
     text = repr(truecal.evaluate(rng.random(20_000) < p, p, metrics=["ace"], binning=None, tolerance=0.01))
+    assert max(len(line) for line in text.splitlines()) <= 100
+    text = repr(truecal.evaluate(rng.random(20_000) < p**2, p))
+    assert text.startswith("Verdict: off (p < 0.0001)\n")
     assert max(len(line) for line in text.splitlines()) <= 100
     text = repr(truecal.evaluate(rng.random(20_000) < p, p, metrics={"x": Metric(Uniform(200), Gap())}))
     assert "  ..." in text
@@ -203,7 +230,7 @@ def test_evaluating_a_tally_is_evaluating_its_rows(data):
 
 
 def test_unknown_metrics_are_refused(data):
-    with pytest.raises(ValueError, match="`metrics` must be among tce, .*; one is 'tec'"):
+    with pytest.raises(ValueError, match="`metrics` must be among ltce, .*; one is 'tec'"):
         truecal.evaluate(*data, metrics=["tec"])
     for nothing in ({}, []):
         with pytest.raises(ValueError, match="`metrics` must name at least one metric"):
@@ -238,7 +265,7 @@ def test_results_do_not_depend_on_the_library(need, data):
 def test_direction_adds_up(data):
     y, p = data
     for shift, side in ((0.5, "too_low"), (1.6, "too_high")):
-        bins = truecal.evaluate(y, np.minimum(p * shift, 1)).bins
+        bins = truecal.evaluate(y, np.minimum(p * shift, 1), ["tce"]).bins
         np.testing.assert_array_equal(bins.n_too_low + bins.n_too_high, bins.n_refuted)
         assert getattr(bins, f"n_{side}").sum() > 0.9 * bins.n_refuted.sum() > 0
         scores = np.minimum(p * shift, 1)

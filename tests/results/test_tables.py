@@ -128,7 +128,7 @@ def test_every_column_says_what_it_means(kind):
 def test_shares_are_shares_and_counts_are_counts_in_every_table(segments):
     """One word, one unit: too_low and too_high in [0, 1] for bins, segments, windows and results alike."""
     wrong = segments.parts["fr",]
-    result = truecal.evaluate(wrong, ["tce"])
+    result = truecal.evaluate(wrong, ["ltce"])
     groups = truecal.segments(segments, reference=19)
     windows = truecal.drift(as_windows(segments), reference=19, intervals=0)
     too_low, too_high = result.direction()

@@ -157,6 +157,10 @@ class Verdict:
             )
         return ("Cannot tell.", f"{_ratio(self.observed, self.expected, self.factor)}.", _missing(self))
 
+    def reasons(self) -> tuple[str, ...]:
+        """The sentences that stand beside the word without saying it again."""
+        return self.sentences()[0 if self.word == "consistent" else 1 :]
+
     def __str__(self) -> str:
         return " ".join(self.sentences())
 

@@ -185,7 +185,7 @@ def write_verdict(name: str, result: Result, alarms: str = "", place: str = "") 
         + f"; {found.headline}; Local TCE {found.local.value:.1f} %, where a right model has "
         f"{100 * found.significance:g} % on average."
     )
-    why = escape(" ".join(found.sentences()[1:]))
+    why = escape(" ".join(found.reasons()))
     text = f"<b>{found.sign} {escape(name)}: {found.word}.</b> {why} {alarms}"
     ranges = _write_ranges(found, name) if found.ranges else ""
     return f'<p class="verdict {tone}" {place}>{text}<span class="soft">{escape(numbers)}</span></p>{ranges}'

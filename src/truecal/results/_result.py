@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, field
+from textwrap import wrap
 from typing import Any, ClassVar
 
 import numpy as np
@@ -135,9 +136,10 @@ class Result(Stored):
     def describe(self, name: str) -> str:
         """What a metric measures and on which bins; its test where that is not the result's."""
         metric = self.metrics[name]
-        own = metric.rejection is not None and metric.rejection != self.rejection
-        test = f" ({metric.rejection.test_words})" if own and metric.rejection is not None else ""
-        return f"{metric.words}{test}; {metric.bins}"
+        test = metric.rejection
+        own = test is not None and test != test.like(self.rejection)
+        words = f" ({test.test_words})" if test is not None and own else ""
+        return f"{metric.words}{words}; {metric.bins}"
 
     def to_frame(self, metric: str | None = None, library: str | None = None) -> Any:
         """The bins of a metric as a dataframe, in the library the data came in unless another is named."""
@@ -146,9 +148,10 @@ class Result(Stored):
 
     def __repr__(self) -> str:
         lines = [*self._verdict_lines(), self._headline()]
+        wide = max(12, *map(len, self.values))
         for name in self.values:
-            lines.append(f"  {name:<16} {self.format(name):>9}  {self.describe(name)}")
-            lines += [f"{'':>30}{more}" for more in self.explain(name)]
+            lines.append(f"  {name:<{wide}} {self.format(name):>9}  {self.describe(name)}")
+            lines += [f"{'':>{wide + 14}}{more}" for more in self.explain(name)]
         notes = [f"Note: {note}." for note in self.notes]
         if self.adjust:
             notes.append(f"Note: p-values of bins are adjusted for their number ({self.adjust}).")
@@ -172,13 +175,14 @@ class Result(Stored):
     def _verdict_lines(self) -> list[str]:
         if self.verdict is None:
             return []
-        return [f"Verdict: {self.verdict.headline}", *(f"  {text}" for text in self.verdict.sentences()[1:]), ""]
+        texts = (wrap(text, 98, subsequent_indent="  ") for text in self.verdict.reasons())
+        return [f"Verdict: {self.verdict.headline}", *(f"  {line}" for lines in texts for line in lines), ""]
 
     def _verdict_html(self) -> str:
         if self.verdict is None:
             return ""
         head = html.escape(f"{self.verdict.sign} {self.verdict.headline}")
-        return f"<p><b>{head}</b> {html.escape(' '.join(self.verdict.sentences()[1:]))}</p>"
+        return f"<p><b>{head}</b> {html.escape(' '.join(self.verdict.reasons()))}</p>"
 
     def _headline(self) -> str:
         region = f" ({self.region})" if self.region else ""

@@ -1,0 +1,146 @@
+"""What `evaluate` says of models that are plainly wrong, plainly right, or without evidence; number, sentence and page
+must say the same."""
+
+import re
+
+import numpy as np
+import pytest
+from observed import judge_segments, judge_windows
+from sklearn.isotonic import IsotonicRegression
+
+import truecal
+from truecal import Tally
+from truecal.metrics import LTCE, TCE
+
+ROWS = 20_000
+
+
+@pytest.fixture
+def strong(rng):
+    """A strong classifier's true probabilities, 2 to 3 % positive, and labels."""
+    p = 1 / (1 + np.exp(-rng.normal(-6.3, 2.6, ROWS)))
+    return rng.random(ROWS) < p, p
+
+
+def reverse(p):
+    """The scores above 0.05 in reversed order."""
+    high, found = p > 0.05, p.copy()
+    found[high] = np.sort(p[high])[::-1][np.argsort(np.argsort(p[high]))]
+    return found
+
+
+def page(result, folder):
+    text = truecal.report({"m": result}, folder / "r.html").read_text()
+    head = re.search(r'<p class="verdict (\w*)" id="verdict">(.*?)</p>', text, flags=re.DOTALL)
+    return head.group(1), head.group(2), text
+
+
+def test_a_strong_classifier_with_its_upper_scores_reversed_is_off(strong, tmp_path):
+    y, p = strong
+    result = truecal.evaluate(y, reverse(p))
+    found = result.verdict
+    assert found.word == "off"
+    assert found.p_value < 1e-10
+    assert {part.direction for part in found.ranges} == {"too low", "too high"}
+    assert repr(result).startswith("Verdict: off (p < 0.0001)\n")
+    tone, head, text = page(result, tmp_path)
+    assert tone == "bad"
+    assert "m: off." in head
+    assert text.count('<table class="ranges">') == 1
+    assert "too low" in text
+    for old in ("chance explains", "Chance explains", "no sign that they are wrong"):
+        assert old not in text
+
+
+def test_halved_scores_are_off_with_the_size_of_the_error(strong):
+    y, p = strong
+    result = truecal.evaluate(y, np.where(p > 0.02, p / 2, p), ["ltce"])
+    assert result.verdict.word == "off"
+    low, high = result.verdict.interval
+    assert 1.3 < low < result.verdict.ratio < high  # nearly all positives lie above 0.02, so about twice as many came
+    assert result.verdict.observed == result.positives
+    (last,) = result.verdict.ranges[-1:]
+    assert last.direction == "too low"
+    assert last.factor.low > 1
+
+
+def test_the_right_model_is_not_off(strong, tmp_path):
+    y, p = strong
+    result = truecal.evaluate(y, p, significance=1e-4)
+    assert result.verdict.word == "consistent"
+    tone, head, _ = page(result, tmp_path)
+    assert tone == "good"
+    assert "m: consistent.</b> No sign of error." in head
+    assert f"{result.positives:,} / " in head
+
+
+def test_isotonic_output_is_not_refuted_by_its_ties(rng):
+    """Few levels, half of the rows at one of them, fitted on other rows of the same source."""
+    raw = rng.random(40_000)
+    y = rng.random(40_000) < np.clip(raw - 0.5, 0, 1) ** 2
+    fitted = IsotonicRegression(out_of_bounds="clip", y_min=1e-4, y_max=1 - 1e-4).fit(raw[:20_000], y[:20_000])
+    result = truecal.evaluate(y[20_000:], fitted.predict(raw[20_000:]), ["ltce"], significance=1e-3)
+    # a fit of 20,000 rows errs as much as 20,000 rows can see, and no more
+    assert result.verdict.ratio == pytest.approx(1, abs=0.2)
+    assert result["ltce"] < 25
+
+
+def test_heavy_ties_that_are_right_are_not_refuted():
+    """990 rows at 0, 10 at 1, all of them right: the level, where TCE says 100 %; and nothing could have been found."""
+    y = np.repeat([0, 1], [990, 10])
+    result = truecal.evaluate(y, y.astype(float), ["ltce", "tce"])
+    assert result["ltce"] == pytest.approx(5)  # each window's decision is on its edge, and its level is 5 %
+    assert result["tce"] == 100
+    assert result.verdict.word == "cannot tell"
+    assert result.verdict.ranges == ()
+
+
+def test_rows_without_a_positive_cannot_be_told(tmp_path):
+    result = truecal.evaluate(np.zeros(300), np.full(300, 0.001))
+    assert result.verdict.word == "cannot tell"
+    tone, head, text = page(result, tmp_path)
+    assert tone == ""  # never green
+    assert "0 / 0.3" in head
+    assert '<table class="ranges">' not in text
+
+
+def test_the_verdict_is_on_what_is_judged(strong):
+    y, p = strong
+    above = truecal.evaluate(y, p, ["ltce"], above=0.05)
+    high = p >= 0.05
+    assert above.verdict == truecal.evaluate(y[high], p[high], ["ltce"]).verdict
+    assert above.verdict.n == above.n == high.sum()
+    assert truecal.evaluate(y, p, ["ltce"], significance=0.2).verdict.significance == 0.2
+
+
+def test_the_same_data_give_the_same_verdict(strong):
+    """Nothing is drawn: rows in any order, and tallies, agree."""
+    y, p = strong
+    order = np.random.default_rng(0).permutation(ROWS)
+    found = truecal.evaluate(y, p, ["ltce"]).verdict
+    assert truecal.evaluate(y[order], p[order], ["ece"]).verdict == found
+    assert truecal.evaluate(Tally.from_arrays(y, p), ["tce"]).verdict == found
+
+
+def test_segments_and_windows_are_judged_by_local_tce(strong):
+    y, p = strong
+    parts = {("a",): Tally.from_arrays(y, p), ("b",): Tally.from_arrays(y, reverse(p))}
+    table = truecal.segments(truecal.Tallies("y", "p", parts, ("name",)), random_state=0)
+    assert table.metric == LTCE
+    assert table.alarm.tolist() == [False, True]
+    assert table.value[1] == LTCE(parts["b",])
+    assert table.lowest.tolist() == table.highest.tolist() == table.value.tolist()
+    assert judge_segments(parts, TCE, reference=19).metric == TCE
+
+
+def test_totals_of_unequal_predictions_have_their_level(rng):
+    """Binomial(n, mean) rejected no right model of predictions near 0 and 1: its variance is three times too large."""
+    windows = {}
+    for i in range(300):
+        p = rng.beta(0.2, 0.2, 400)
+        windows[i] = Tally.from_arrays(rng.random(400) < p, p)
+    found = judge_windows(windows, LTCE, reference=1, intervals=0, random_state=0)
+    # 300 right windows: the standard error of a share of 5 % is 1.26 %
+    assert np.mean(found.total_p <= 0.05) == pytest.approx(0.05, abs=4 * 0.0126)
+    assert np.mean(found.total_p <= 0.05) > 0.01
+    assert found.total_p.mean() == pytest.approx(0.5, abs=4 * 0.289 / np.sqrt(300))
