@@ -319,6 +319,18 @@ def test_nothing_slow_is_loaded(data):
     assert loaded("segments", data, "--by", "country") == ""
 
 
+def test_help_loads_no_library():
+    """Help, mistakes and completion are there at once: neither NumPy nor polars is imported for them."""
+    code = (
+        "import sys; from truecal.cli import main; main(sys.argv[1:]); "
+        "print(*(name for name in ('numpy', 'scipy', 'polars', 'narwhals', 'shtab') if name in sys.modules), file=sys.stderr)"
+    )
+    for words in (["--help"], ["--version"], ["score", "--help"], ["check", "--help"], ["scor"], ["score", "--lable"]):
+        command = [sys.executable, "-c", code, *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
+        assert done.stderr.splitlines()[-1] == "", words
+
+
 def test_a_column_of_keys_is_warned_of_at_once(data):
     done = run("segments", data, "--by", "id", "-y", "y", "-p", "p")
     # a positive alone has the p-value of its score, which would have to be 0.05 / 3,000 or less

@@ -244,7 +244,7 @@ def test_dropped_rows_are_told(need):
     frame = need("polars").DataFrame({"y": [0, 1, None], "p": [0.2, 0.9, 0.3]})
     found = truecal.read(frame, label="y", score="p", on_null="drop")
     assert (found.n_rows, found.dropped) == (2, {"`y` is null": 1})
-    assert found.notes == ("of 3 rows 1 were dropped: `y` is null in 1",)
+    assert found.notes == ("of 3 rows 1 was dropped: `y` is null in 1",)
     assert repr(found).endswith("2 rows, 1 positive, 1 dropped)")
     assert (found + found).dropped == {"`y` is null": 2}
     assert truecal.evaluate(found, metrics=["ece"]).notes[-1:] == found.notes

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from conftest import missing
+from observed import judge_windows
 
 import truecal
 from truecal import Tally
@@ -43,7 +44,7 @@ def windows(rng, count, wrong=()):
 
 
 def judge(tallies, **options):
-    return truecal.analysis.judge_windows(tallies, random_state=0, **options)
+    return judge_windows(tallies, random_state=0, **options)
 
 
 def drawn(ax, label):

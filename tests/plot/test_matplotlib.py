@@ -272,10 +272,11 @@ def test_segments_with_the_largest_excess_come_first():
     table = judge_segments(tallies, random_state=0, reference=999)
     ax = truecal.plot.segments(table)
     order = sorted(range(25), key=lambda i: -table.excess[i])[:20]
-    assert [label.get_text() for label in ax.get_yticklabels()][:2] == [r"\$a\$", table.names[order[1]]]
+    assert table.segment[order[0]] == ("$a$",)
+    assert [label.get_text() for label in ax.get_yticklabels()][:2] == [r"segment=\$a\$", table.names[order[1]]]
     assert widths(ax, "by chance") == table.by_chance[order].tolist()
     found, others = ax.lines
-    assert (found.get_xdata().tolist(), found.get_ydata().tolist()) == ([table.value[3]], [0])
+    assert (found.get_xdata().tolist(), found.get_ydata().tolist()) == ([table.value[order[0]]], [0])
     assert others.get_xdata().tolist() == table.value[order[1:]].tolist()
     assert ax.get_title(loc="left").startswith("20 of 25 segments")
     given = plt.figure().subplots()

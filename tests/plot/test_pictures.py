@@ -5,6 +5,7 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 from conftest import missing
+from observed import judge_segments, judge_windows
 
 import truecal
 from truecal import Metric, Quantile, Tally
@@ -43,10 +44,8 @@ def tallies(count, wrong):
 
 RESULTS = results()
 ONE = RESULTS["a $"]
-SEGMENTS = truecal.analysis.judge_segments(
-    {(f"s{i}",): tally for i, tally in enumerate(tallies(5, 3))}, random_state=0, replicates=199
-)
-DAYS = truecal.analysis.judge_windows(
+SEGMENTS = judge_segments({(f"s{i}",): tally for i, tally in enumerate(tallies(5, 3))}, random_state=0, reference=199)
+DAYS = judge_windows(
     {date(2026, 1, 1) + timedelta(days=i): tally for i, tally in enumerate(tallies(12, 3))},
     every="1d",
     mature_after="2d",

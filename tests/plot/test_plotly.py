@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from conftest import missing
+from observed import judge_segments
 
 import truecal
 from truecal import Metric, Quantile
@@ -47,7 +48,7 @@ def segments(count=25):
         score = rng.beta(1, 9, 1500)
         label = rng.random(1500) < (1 + (i == 3)) * score
         tallies[EVIL if i == 3 else f'no. {i}, "x"', "=1"] = truecal.Tally.from_arrays(label, score)
-    return truecal.analysis.judge_segments(tallies, random_state=0, replicates=999)
+    return judge_segments(tallies, random_state=0, reference=999, by=("name", "kind"))
 
 
 def place(axis, probabilities):
@@ -183,8 +184,8 @@ def test_the_worst_segments_are_drawn():
     np.testing.assert_allclose(chance["x"], table.by_chance[order], rtol=1e-5)
     np.testing.assert_allclose(found["x"] + others["x"], table.value[order], rtol=1e-5)
     assert (found["y"], others["y"]) == ([0], list(range(1, 20)))
-    assert found["hovertext"][0].startswith("&lt;script&gt;alert(1)&lt;/script&gt;, =1<br>n = 1,500")
-    assert figure["layout"]["yaxis"]["ticktext"][0].startswith("&lt;script&gt;")
+    assert found["hovertext"][0].startswith("name=&lt;script&gt;alert(1)&lt;/script&gt;, kind==1<br>n = 1,500")
+    assert figure["layout"]["yaxis"]["ticktext"][0].startswith("name=&lt;script&gt;")
 
 
 def test_the_interactive_diagram_is_a_plotly_figure():

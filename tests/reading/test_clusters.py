@@ -219,8 +219,8 @@ def test_segments_judged_on_a_cluster_are_those_of_numpy(cluster, columns, path)
     tallies = split(columns, slice(None), "kind", "month")
     expected = judge_segments(tallies, reference=49, adjust="holm", random_state=1, by=("kind", "month"))
     assert found.segment == expected.segment
-    for name, column in expected.columns().items():
-        np.testing.assert_array_equal(found.columns()[name], column)
+    for name, column in expected.arrays().items():
+        np.testing.assert_array_equal(found.arrays()[name], column)
 
 
 def test_a_worker_that_dies_half_way_changes_nothing(cluster, columns, path):
