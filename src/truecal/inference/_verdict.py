@@ -23,10 +23,10 @@ spread
     distribution with the same mean, variance and skewness, then Cauchy's mean over levels: it sees many small errors
     of which none stands out.
 
-Where V < 5 the three parts that rest on limits (cox, cumulative, spread) are left out. The parts' p-values, at most
-0.99, are combined by Cauchy's rule and multiplied by 1.2: the parts depend on each other, which makes the rule
-liberal, by a tenth to a fifth at 0.05 in right models of many shapes. A positive at a prediction of 0 or a negative
-at 1 is impossible: p = 0.
+The parts' p-values, at most 0.99, are combined by Cauchy's rule and multiplied by 1.2: the parts depend on each other,
+which makes the rule liberal, by a tenth to a fifth at 0.05 in right models of many shapes. Where V < 5 the three parts
+that rest on limits (cox, cumulative, spread) are left out, and with them the factor: few outcomes are possible, so that
+the rest stays below its level. A positive at a prediction of 0 or a negative at 1 is impossible: p = 0.
 
 With a tolerance the question is whether the predictions are off by more than it. Two parts answer it, with every p
 raised where positives are many and lowered where they are few: "total", and "windows", the smallest of Local TCE's
@@ -59,14 +59,14 @@ from truecal.metrics import (
     find_odds_factor,
     local_error,
 )
-from truecal.observations import Bools, CellSums, Floats, Ints
+from truecal.observations import Bools, CellSums, Floats, Ints, cell
 
 Word = Literal["off", "consistent", "cannot tell"]
 FACTOR = 1.5  # on all odds: what "consistent" rules out
 POWER = 0.8
 ASYMPTOTIC = 5.0  # the least V at which limits are trusted
 HIGHEST = 0.99  # a part's p-value, at most
-DEPENDENCE = 1.2  # what the parts' dependence costs
+DEPENDENCE = 1.2  # what the dependence of all parts costs
 SMALLEST = 4.0  # the least v of a part whose square is summed
 FIFTH = 0.2
 SIGNS: dict[Word, str] = {"off": "\N{MULTIPLICATION X}", "consistent": "\N{CHECK MARK}", "cannot tell": "?"}
@@ -239,7 +239,8 @@ def find_parts(cells: CellSums) -> dict[str, float]:
 
 def combine_parts(parts: Mapping[str, float]) -> float:
     """The verdict's p-value, of those of its parts."""
-    return min(1.0, DEPENDENCE * combine(np.array(list(parts.values())), HIGHEST))
+    cost = DEPENDENCE if "spread" in parts else 1.0
+    return min(1.0, cost * combine(np.array(list(parts.values())), HIGHEST))
 
 
 def combine(p: Floats, highest: float) -> float:
@@ -379,7 +380,10 @@ class _Shifted:
 
     @classmethod
     def of(cls, cells: CellSums) -> _Shifted:
-        return cls(cells.n.astype(np.float64), cells.q, cells.upper, float(cells.v.sum()))
+        # cells of 7 bits are near enough: q differs by less than a part in 64 within each
+        begin = np.flatnonzero(np.diff(cell(cells.key, 7), prepend=-1.0))
+        n = np.add.reduceat(cells.n, begin).astype(np.float64)
+        return cls(n, np.add.reduceat(cells.s1, begin) / n, cells.upper[begin], float(cells.v.sum()))
 
     def power(self, log_factor: float, threshold: float, signs: tuple[int, ...] = (1, -1), share: float = 1.0) -> float:
         """The probability that the total of such a share of the evidence leaves `threshold` standard deviations, for

@@ -112,7 +112,8 @@ class CellSums:
 
         Those of a `Tally` or `SortedRows` are the same as the rows' own, to the last bit. A `GridTally` knows a cell's
         mean only: it takes all its scores as equal, which changes s2 and s3 by less than 2^-24 and 2^-22 of
-        themselves where it has 12 bits or more. One of fewer bits keeps its coarser cells.
+        themselves where it has 12 bits or more; its sums of scores near 1 have lost digits of q. One of fewer bits
+        keeps its coarser cells.
         """
         if isinstance(data, GridTally):
             return _of_grid(data.coarsen(min(BITS, data.bits)))
