@@ -6,7 +6,7 @@ import truecal
 from truecal import Metric, Quantile, Tally, Uniform
 from truecal.analysis import _groups as module
 from truecal.inference import Draws
-from truecal.metrics import Gap, adjust_p_values
+from truecal.metrics import TCE, Gap, adjust_p_values
 
 
 def segments(rng, count, rows=800, wrong=()):
@@ -30,7 +30,7 @@ def test_each_row_is_the_segments_own_result(rng):
     tallies = segments(rng, 3)
     found = judge_segments(tallies, random_state=0, adjust=None)
     for i, tally in enumerate(tallies.values()):
-        result = truecal.evaluate(tally)
+        result = truecal.evaluate(tally, ["tce"])
         assert found.value[i] == pytest.approx(result["tce"])
         assert found.prevalence[i] == result.prevalence
         assert found.mean[i] == pytest.approx(np.average(tally.score, weights=tally.n))
@@ -149,7 +149,7 @@ def test_segments_with_more_labels_than_draws_are_drawn_as_before(rng):
     both = judge_segments(large | small | alone, reference=199, random_state=0)
     seeds = Draws(199, 0).seeds(6).tolist()
     for i, tally in ((0, large["s00",]), (2, large["s02",]), (5, alone["z",])):
-        drawn = module.sequential_reference(tally, module.TCE, Draws(199, seeds[i]))
+        drawn = module.sequential_reference(tally, TCE, Draws(199, seeds[i]))
         assert (both.by_chance[i], both.p_value[i]) == (drawn.mean, drawn.p_value)
     np.testing.assert_allclose(both.p_adjusted, adjust_p_values(both.p_value, "holm"))
 
