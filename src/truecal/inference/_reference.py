@@ -7,7 +7,7 @@ fitted numbers come.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -159,11 +159,17 @@ def intervals(
 
 
 def differences(
-    pairs: Pairs, metrics: Mapping[str, Metric], draws: Draws, *, confidence: float = 0.95
+    pairs: Pairs,
+    metrics: Mapping[str, Metric],
+    draws: Draws,
+    *,
+    confidence: float = 0.95,
+    region: Callable[[Tally], Tally] | None = None,
 ) -> dict[str, Difference]:
     """Two models on the same rows: each metric's difference with an interval, from labels redrawn for both at once.
 
-    Labels are redrawn from a logistic regression on both models' log-odds.
+    Labels are redrawn from a logistic regression on both models' log-odds. `region` takes of each model's tally the
+    predictions that are judged, by its scores alone.
     """
     check_confidence(confidence)
     n, pos, probability = pairs.n, pairs.pos, recalibrate_pairs(pairs)
@@ -174,12 +180,13 @@ def differences(
         unchecked(distinct, size, _gather(group, pos, len(distinct)))
         for (distinct, group), size in zip(groups, sizes, strict=True)
     ]
-    bins = [bin_once(tally, metrics) for tally in tallies]
+    choose = region or (lambda tally: tally)
+    bins = [bin_once(choose(tally), metrics) for tally in tallies]
 
     def values(drawn: Ints) -> Floats:
         found = []
         for (_, group), tally, like in zip(groups, tallies, bins, strict=True):
-            again = unchecked(tally.score, tally.n, _gather(group, drawn, len(tally)))
+            again = choose(unchecked(tally.score, tally.n, _gather(group, drawn, len(tally))))
             found.append(list(_values(again, metrics, like).values()))
         return np.array(found)
 

@@ -28,6 +28,10 @@ Where V < 5 the three parts that rest on limits (cox, cumulative, spread) are le
 liberal, by a tenth to a fifth at 0.05 in right models of many shapes. A positive at a prediction of 0 or a negative
 at 1 is impossible: p = 0.
 
+With a tolerance the question is whether the predictions are off by more than it. Two parts answer it, with every p
+raised where positives are many and lowered where they are few: "total", and "windows", the smallest of Local TCE's
+window p-values by Holm. The p-value is twice the smaller one.
+
 References
 ----------
 Cox. Two further applications of a model for binary regression. Biometrika 45, 1958.
@@ -44,7 +48,17 @@ from typing import Literal
 
 import numpy as np
 
-from truecal.metrics import Coins, LocalError, OddsFactor, ScoreRange, check_significance, find_odds_factor, local_error
+from truecal.metrics import (
+    Coins,
+    LocalError,
+    OddsFactor,
+    ScoreRange,
+    Tolerance,
+    as_tolerance,
+    check_significance,
+    find_odds_factor,
+    local_error,
+)
 from truecal.observations import Bools, CellSums, Floats, Ints
 
 Word = Literal["off", "consistent", "cannot tell"]
@@ -87,6 +101,8 @@ class Verdict:
         The same for an error that is confined to a fifth of the evidence: odds multiplied, and odds divided by it.
     local : LocalError
         Local TCE: where, and how many predictions.
+    tolerance : Tolerance, optional
+        How far predictions may be off and still count as right.
 
     Examples
     --------
@@ -116,6 +132,7 @@ class Verdict:
     detectable_above: float
     detectable_below: float
     local: LocalError
+    tolerance: Tolerance | None = None
 
     @property
     def ratio(self) -> float:
@@ -149,8 +166,9 @@ class Verdict:
         if self.word == "off":
             return (f"The model is off (p {_p_value(self.p_value)}).", *_describe_error(self))
         if self.word == "consistent":
+            beyond = "" if self.tolerance is None else " beyond the tolerance"
             return (
-                "No sign of error.",
+                f"No sign of error{beyond}.",
                 f"{_ratio(self.observed, self.expected, self.factor)}.",
                 f"A factor of {FACTOR:g} on all odds would have been found; one confined to a fifth of the evidence "
                 f"only if above x {self.detectable_above:.2f} or below / {self.detectable_below:.2f}.",
@@ -165,16 +183,21 @@ class Verdict:
         return " ".join(self.sentences())
 
 
-def judge(cells: CellSums, significance: float = 0.05) -> Verdict:
+def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> Verdict:
     """The verdict on observations in cells; see `Verdict`."""
     check_significance(significance)
     if not len(cells):
         raise ValueError("A verdict needs at least one row; there is none.")
-    coins = Coins.of(cells)
+    coins, tolerance = Coins.of(cells), as_tolerance(tolerance)
     wrong = np.where(cells.upper, cells.n - cells.pos, cells.pos)
     impossible = int(wrong[cells.s1 == 0].sum())
-    parts = find_parts(cells)
-    p_value = 0.0 if impossible else combine_parts(parts)
+    local = local_error(cells, significance, tolerance)
+    if tolerance is None:
+        parts = find_parts(cells)
+        p_value = 0.0 if impossible else combine_parts(parts)
+    else:
+        parts = {"total": _test_total(coins, tolerance), "windows": local.p_value}
+        p_value = min(1.0, 2 * min(parts.values()))
     shifted = _Shifted.of(cells)
     threshold = _normal_quantile(1 - significance / 4)
     if p_value <= significance:
@@ -196,8 +219,17 @@ def judge(cells: CellSums, significance: float = 0.05) -> Verdict:
         detectable=shifted.detectable(threshold, (1, -1)),
         detectable_above=shifted.detectable(apart, (1,), FIFTH),
         detectable_below=shifted.detectable(apart, (-1,), FIFTH),
-        local=local_error(cells, significance),
+        local=local,
+        tolerance=tolerance,
     )
+
+
+def _test_total(coins: Coins, tolerance: Tolerance) -> float:
+    """Whether the positives are more than with every p raised, or fewer than with every p lowered; two-sided."""
+    everything = np.array([0]), np.array([len(coins.n)])
+    _, at_raised, above = coins.moved(tolerance, up=True).tails(*everything)
+    below, at_lowered, _ = coins.moved(tolerance, up=False).tails(*everything)
+    return min(1.0, 2 * float(min(at_raised[0] + above[0], below[0] + at_lowered[0])))
 
 
 def find_parts(cells: CellSums) -> dict[str, float]:
