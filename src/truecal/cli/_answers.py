@@ -88,8 +88,8 @@ def _describe_verdict(verdict: Verdict) -> Iterable[str]:
     p_value = f"p = {verdict.p_value:.2g}" if verdict.p_value >= 1e-4 else "p < 0.0001"
     came = f"{plural(verdict.observed, 'positive')} came where {verdict.expected:,.4g} were predicted"
     span = f": {_format_ratio(verdict.ratio, verdict.interval)}" if verdict.expected > 0 else ""
-    beyond = "" if verdict.tolerance is None else " beyond the tolerance"
-    yield f"{came}{span}. {p_value} for an error{beyond} like this or larger in a model that is right."
+    beyond = "" if verdict.tolerance is None else " for an error beyond the tolerance"
+    yield f"{came}{span}; {p_value}{beyond}."
     if verdict.word != "off":
         yield verdict.sentences()[-1]
         return

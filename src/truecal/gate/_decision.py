@@ -113,6 +113,10 @@ class Decision(Stored):
 
     _derived: ClassVar[tuple[str, ...]] = ("status", "exit_code")
 
+    def _write(self) -> dict[str, Any]:
+        written = Stored._write(self)
+        return {name: written.pop(name) for name in self._derived} | written
+
     def __post_init__(self) -> None:
         if not len(self.findings):
             raise ValueError("`findings` must hold at least one; a gate that looked at nothing decides nothing.")

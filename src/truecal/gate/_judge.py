@@ -19,7 +19,7 @@ from truecal._errors import option
 from truecal._text import plural
 from truecal.gate._decision import Decision, Finding, FindingTable, Status
 from truecal.gate._rules import Rule
-from truecal.inference import Difference, Interval, Verdict
+from truecal.inference import FACTOR, Difference, Interval, Verdict
 from truecal.metrics import Metric, Unit, adjust_p_values
 from truecal.observations import Segment
 from truecal.results import Comparison, GroupTable, Result
@@ -103,7 +103,7 @@ class _Place:
         found = self.verdict.detectable
         if math.isinf(found):
             return "no factor on all odds would have been found"
-        return f"a factor of {found:.3g} on all odds would have been found, and none below 1.5 need be"
+        return f"only a factor of {found:.3g} or more on all odds would have been found, and {FACTOR:g} is needed"
 
     def describe_p(self) -> str:
         adjusted = f", adjusted for {plural(self.count, 'segment')}," if self.count > 1 else ""
