@@ -18,7 +18,7 @@ from truecal.gate import LIMITS, Finding, FindingTable
 from truecal.gate._judge import Subject, judge
 from truecal.gate._rules import KINDS
 from truecal.inference import Difference, Interval, Reference
-from truecal.metrics import TCE, Absolute, Gap, Relative, adjust_p_values
+from truecal.metrics import LTCE, Absolute, Gap, Relative, adjust_p_values
 from truecal.results import Comparison, GroupTable
 
 NASTY = [
@@ -39,10 +39,10 @@ NASTY = [
     "\\|",
 ]
 KIND = st.sampled_from(sorted(KINDS))
-BASE = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3], metrics=["tce", "ece"])
+BASE = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3], metrics=["ltce", "ece"])
 
 
-def make(value=10.0, n=1000, *, reference=None, interval=None, bounds=None, name="tce"):
+def make(value=10.0, n=1000, *, reference=None, interval=None, bounds=None, name="ltce"):
     """A result whose numbers are these."""
     return replace(
         BASE,
@@ -59,8 +59,8 @@ def by_chance(mean, value=10.0, p_value=0.5, replicates=999):
 
 
 def gap(low, high, replicates=999):
-    found = {"tce": Difference(0.0, 0.0, (low + high) / 2, low, high, 0.95, replicates)}
-    return {"m": Comparison.of(found, {"tce": TCE})}
+    found = {"ltce": Difference(0.0, 0.0, (low + high) / 2, low, high, 0.95, replicates)}
+    return {"m": Comparison.of(found, {"ltce": LTCE})}
 
 
 def table(value=(10.0, 20.0), p_value=(0.5, 0.5), n=1000, adjust=None, segment=(("DE", "web"), ("FR", "app")), **more):
@@ -115,7 +115,7 @@ class Told:
 
 def subject(result=None, tables=None, difference=None, **told):
     """A model as the gate sees it; tables go by the names of metrics."""
-    tables = {"tce": tables} if isinstance(tables, GroupTable) else tables or {}
+    tables = {"ltce": tables} if isinstance(tables, GroupTable) else tables or {}
     sizes = {
         key: (name, int(n))
         for found in tables.values()
@@ -324,7 +324,7 @@ def test_what_was_not_computed_is_unknown(kind):
 def test_a_metric_that_was_not_computed_is_unknown():
     found = one(Rule("value", 0.1, metric="mce"), make())
     assert found.status == "cannot tell"
-    assert "tce, ece" in found.reason
+    assert "ltce, ece" in found.reason
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -372,8 +372,8 @@ def test_a_model_known_by_its_segments_alone_does_not_escape():
 
 def test_a_limit_in_the_wrong_unit_for_a_metric_of_your_own_is_unknown():
     tally = Tally.from_arrays([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
-    result = truecal.evaluate(tally, {"mine": Metric(Uniform(5), Gap()), "tce": Metric(Uniform(5), Gap())})
-    for name in ("mine", "tce"):
+    result = truecal.evaluate(tally, {"mine": Metric(Uniform(5), Gap()), "ltce": Metric(Uniform(5), Gap())})
+    for name in ("mine", "ltce"):
         assert status(Rule("value", 15, metric=name), result) == "cannot tell"  # a probability is never above 15
         assert status(Rule("value", 0.15, metric=name), result) == "fail"  # |0 - 0.1|, ..., on average 0.2
 
@@ -448,21 +448,22 @@ def test_tied_p_values_are_taken_to_be_adjusted():
 def test_reasons_carry_numbers_units_and_limits():
     proof = "; its 99 % interval begins at {} %, and p is below 0.0001."
     told = one(Rule("value", 15), make(38.517)).reason
-    assert told == "tce is 38.52 %, above the limit of 15 %" + proof.format("38.52")
+    assert told == "ltce is 38.52 %, above the limit of 15 %" + proof.format("38.52")
     assert (
         one(Rule("value", 0.1, metric="ece"), make(0.0123, name="ece")).reason
         == "ece is 0.01230, within the limit of 0.1."
     )
     told = one(Rule("value", 15), make(15.000004)).reason
-    assert told == "tce is 15.000004 %, above the limit of 15 %" + proof.format("15.000004")
+    assert told == "ltce is 15.000004 %, above the limit of 15 %" + proof.format("15.000004")
     told = one(Rule("worse", 0), make(), differences=gap(1, 3)).reason
     assert (
-        told == "tce minus the baseline's is 2.00 %, its 95 % interval 1.00 % to 3.00 %, wholly above the limit of 0 %."
+        told
+        == "ltce minus the baseline's is 2.00 %, its 95 % interval 1.00 % to 3.00 %, wholly above the limit of 0 %."
     )
     told = one(Rule("value", 15), make(12.0, bounds=(11, 16))).reason
     assert (
         told
-        == "tce lies between 11.00 % and 16.00 %, as scores were grouped into cells, and so does the limit of 15 %."
+        == "ltce lies between 11.00 % and 16.00 %, as scores were grouped into cells, and so does the limit of 15 %."
     )
 
 
@@ -510,10 +511,10 @@ def test_the_repr_is_a_short_table_worst_first():
     verdict = decide([Rule("value", 15, min_rows=100)], results)
     assert repr(verdict).splitlines() == [
         "FAIL (3 checks: 1 failed, 1 could not be told, 1 passed)",
-        f"  fail         {'b':40}  1,000  tce is 20.00 %, above the limit of 15 %; its 99 % interval begins at "
+        f"  fail         {'b':40}  1,000  ltce is 20.00 %, above the limit of 15 %; its 99 % interval begins at "
         "20.00 %, and p is below 0.0001.",
         f"  cannot tell  {'longlonglonglonglonglonglonglonglongl...'}     10  10 rows, fewer than the 100 needed.",
-        f"  pass         {'a':40}  1,000  tce is 10.00 %, within the limit of 15 %.",
+        f"  pass         {'a':40}  1,000  ltce is 10.00 %, within the limit of 15 %.",
     ]
 
 
@@ -552,7 +553,7 @@ def test_junit_keeps_names_that_look_like_xml():
     assert names == ["</testcase>", "\\x00"]
     failure = next(ET.fromstring(found).iter("failure"))
     assert failure.get("message") == failure.text
-    assert failure.text.startswith("tce is 20.00 %, above the limit of 15 %;")
+    assert failure.text.startswith("ltce is 20.00 %, above the limit of 15 %;")
 
 
 @given(FINDINGS)
@@ -649,7 +650,7 @@ def test_a_rule_says_what_it_needs_and_means():
         "difference",
         "difference",
     ]
-    assert str(Rule("p_value", 0.05)) == "p-value of tce at least 0.05"
+    assert str(Rule("p_value", 0.05)) == "p-value of ltce at least 0.05"
     assert str(Rule("excess", 0.01, metric="ece")) == "ece at most 0.01 above chance"
     assert type(Rule("value", np.int64(15)).limit) is float
 
@@ -729,7 +730,7 @@ def test_metrics_of_your_own_can_be_named(tmp_path):
         ("[[rule]]\nverdict = true\nsignificance = 2", ["`significance`", "2"]),
         ("[[rule]]\nmax_value = 1\n[[rule]]\nmax_valeu = 1", ["rule 2", "`max_valeu`", "did you mean 'max_value'?"]),
         ("[[rule]]\nmax_value = 1\nmetric = 'tec'", ["rule 1", "`metric`", "'tec'", "did you mean 'tce'?"]),
-        ("[[rule]]\nmax_value = 1\nmetric = ['tce']", ["rule 1", "`metric`", "['tce']"]),
+        ("[[rule]]\nmax_value = 1\nmetric = ['ltce']", ["rule 1", "`metric`", "['ltce']"]),
         ("[[rule]]\nmax_value = '15'", ["rule 1", "`max_value` must be a number; it is '15'"]),
         ("[[rule]]\nmax_value = true", ["`max_value` must be a number; it is True"]),
         ("[[rule]]\nmax_value = nan", ["`max_value`", "it is nan"]),

@@ -36,11 +36,7 @@ if TYPE_CHECKING:
     from truecal.gate import Decision
 
 Record = dict[str, Any]
-WORDS = {  # a sign, the same in ASCII, a colour
-    "off": ("\N{BALLOT X}", "x", "red"),
-    "consistent": ("\N{CHECK MARK}", "+", "green"),
-    "cannot tell": ("?", "?", "yellow"),
-}
+WORDS = {"off": ("x", "red"), "consistent": ("+", "green"), "cannot tell": ("?", "yellow")}  # a sign in ASCII, a colour
 MARKS = {"pass": "green", "fail": "red", "cannot tell": "yellow"}
 WINDOW_STYLES = {BOTH: "red", CALIBRATION: "red", PREVALENCE: "yellow", INCOMPLETE: "dim", TOO_SMALL: "dim"}
 ADJUSTED = {"holm": "; Holm's for all {}", "bh": "; Benjamini and Hochberg's for all {}", None: ""}
@@ -74,8 +70,8 @@ def _verdict(model: str, result: Result, source: str, terminal: Terminal, *, man
     verdict = result.verdict
     if verdict is None:
         return terminal.paint(terminal.wrap(f"{printable(about)}: {size}"), "bold")
-    sign, plain, style = WORDS[verdict.word]
-    word = f"{sign if terminal.unicode else plain} {verdict.word.upper()}"
+    plain, style = WORDS[verdict.word]
+    word = f"{verdict.sign if terminal.unicode else plain} {verdict.word.upper()}"
     title = terminal.wrap(f"{word}  {printable(about)}: {size}")
     lines = [terminal.wrap(line, "  ", "  ") for line in _describe_verdict(verdict)]
     parts = [title.replace(word, terminal.paint(word, style), 1), "\n".join(lines)]

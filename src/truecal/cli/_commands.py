@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from truecal.reading import Limits, UnclearColumns
     from truecal.results import DriftTable
 
-METRICS = ["tce", "ece", "ace"]  # of `score`, unless others are asked for
+METRICS = ["ltce", "tce", "ece", "ace"]  # of `score`, unless others are asked for
 DRAWN = 199  # perfect models, and replicates for intervals, unless another number is given
 PICTURES = (".png", ".svg", ".pdf")
 TALLIES = (".parquet", ".pq")
@@ -140,9 +140,9 @@ def report(args: Namespace) -> int:
     results, _ = evaluate_models(args, None, models)
     tables: dict[str, Any] = {}
     if models and args.by:
-        tables["segments"] = next(iter(judge_segments(args, models, "tce").values()))
+        tables["segments"] = next(iter(judge_segments(args, models, "ltce").values()))
     if models and args.time:
-        tables["drift"] = judge_windows(args, models, "tce")
+        tables["drift"] = judge_windows(args, models, "ltce")
     for name in tables if len(results) > 1 else ():
         what = {"segments": "segments", "drift": "windows"}[name]
         note(f"the {what} on the page are those of {next(iter(results))}")
@@ -172,13 +172,13 @@ def _choose_picture(args: Namespace, kind: str | None) -> tuple[str, Any, dict[s
     if kind == "drift":
         source = open_source(args, timed=True)
         _need_one_model(kind, source.scores)
-        table = judge_windows(args, source.read(args), "tce")
+        table = judge_windows(args, source.read(args), "ltce")
         tell_notes([table])
         return kind, table, {"title": args.title}
     if kind == "segments":
         if not args.by:
             raise UsageError("--by must name the columns that make segments", "plot")
-        found = next(iter(judge_segments(args, open_source(args).read(args), "tce").values()))
+        found = next(iter(judge_segments(args, open_source(args).read(args), "ltce").values()))
         tell_notes([found])
         return kind, found, {}
     results, _ = evaluate_models(args, None)
@@ -590,7 +590,7 @@ def choose_metrics(args: Namespace, default: list[str] | None) -> list[str] | No
 
 def choose_metric(args: Namespace) -> str:
     """The one metric that is judged, the first that is asked for."""
-    return (choose_metrics(args, None) or ["tce"])[0]
+    return (choose_metrics(args, None) or ["ltce"])[0]
 
 
 def is_saved(args: Namespace) -> bool:

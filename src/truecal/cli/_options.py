@@ -86,10 +86,10 @@ def size(text: str) -> int:
 
 
 def metric_limit(text: str) -> tuple[str, float]:
-    """A metric's name, tce unless another is given, and its limit."""
+    """A metric's name, ltce unless another is given, and its limit."""
     name, given, limit = text.rpartition("=")
     try:
-        return (name if given else "tce"), float(limit)
+        return (name if given else "ltce"), float(limit)
     except ValueError:
         raise argparse.ArgumentTypeError(
             f"it must be LIMIT or METRIC=LIMIT, such as ece=0.01; it is {text!r}"
@@ -134,7 +134,10 @@ class Many(argparse.Action):
 # ---- options -------------------------------------------------------------------------------------------------------
 
 # Written out, so that help needs no NumPy; a test compares them with what they stand for.
-METRICS = ("tce", "tce_q", "tce_v", "ece", "ace", "mce", "mce_q", "rmsce", "rmsce_q", "ece_pava_bc")
+METRICS = (
+    *("ltce", "ltce_information", "tce", "tce_q", "tce_v", "ece", "ace", "mce", "mce_q", "rmsce", "rmsce_q"),
+    "ece_pava_bc",
+)
 FORMATS = ("csv", "tsv", "parquet", "ipc", "jsonl", "npz")
 EVERY = ("1h", "1d", "1w", "1mo", "1q", "1y")
 LIMITS = {
@@ -295,8 +298,8 @@ OPTIONS = (
         "--metrics", f"of {', '.join(METRICS)}, or all; default {{}}", COMPUTED,
         "score compare segments drift report plot", "NAMES", type=names, action=Many, suggests=(*METRICS, "all"),
         says={
-            "score": "tce,ece,ace", "compare": "tce; test-based ones can be compared",
-            "segments": "tce; the first is judged", "drift": "tce; the first is judged", "": "all",
+            "score": "ltce,tce,ece,ace", "compare": "tce; test-based ones can be compared",
+            "segments": "ltce; the first is judged", "drift": "ltce; the first is judged", "": "all",
         },
     ),
     Option(
@@ -482,7 +485,7 @@ COMMANDS = {
         "a release gate: exit 0 pass, 1 fail, 3 cannot tell",
         "Holds rules against a model and exits with 0 if all passed, 1 if any failed, 3 if it cannot tell. Without "
         "rules the verdict must be that the model is consistent with the data. A limit is in percent for test-based "
-        "metrics such as tce, and a probability for gap metrics such as ece and for p-values.",
+        "metrics such as ltce, and a probability for gap metrics such as ece and for p-values.",
         (
             "truecal check preds.csv",
             "truecal check preds.csv --tolerance 10%",
@@ -553,8 +556,8 @@ def spell_parameters(command: str) -> dict[str, str]:
 def overview(terminal: Terminal) -> str:
     """What there is, in a page."""
     text = (
-        "How far a classifier's predicted probabilities can be trusted: TCE, the percentage of predictions that the "
-        "data refute, and its family."
+        "Whether a classifier's predicted probabilities are right: off, consistent or cannot tell, where and by how "
+        "much, with Local TCE, the percentage of predictions in ranges that the data refute, and other metrics."
     )
     commands = terminal.terms([(name, command.about) for name, command in COMMANDS.items()])
     return f"""usage: truecal COMMAND [FILE ...] [options]

@@ -69,7 +69,8 @@ class Rule:
         A value, an excess or an upper end above its limit fails where the verdict is "off" and the whole interval of
         the metric lies above the limit. Nothing passes where the verdict cannot tell.
     limit : float, optional
-        In percent for test-based metrics such as TCE, a probability for gap metrics and p-values; none for "verdict".
+        In percent for test-based metrics such as Local TCE, a probability for gap metrics and p-values; none for
+        "verdict".
     metric : str
         The metric's name.
     model, segment : str
@@ -92,13 +93,13 @@ class Rule:
     >>> print(Rule("verdict"))
     consistent with the data
     >>> print(Rule("value", 15, model="fraud-*"))
-    tce at most 15 %
+    ltce at most 15 %
     """
 
     kind: Kind
     limit: float | None = None
     _: KW_ONLY
-    metric: str = "tce"
+    metric: str = "ltce"
     model: str = "*"
     segment: str | None = None
     min_rows: int = 0
@@ -126,7 +127,7 @@ class Rule:
         named = METRICS.get(self.metric)
         if self.needs == "difference" and named is not None and named.rejection is None:
             raise ValueError(
-                f"`metric` must be test-based in a rule of kind {self.kind!r}, such as 'tce'; it is {self.metric!r}: "
+                f"`metric` must be test-based in a rule of kind {self.kind!r}, such as 'ltce'; it is {self.metric!r}: "
                 "the interval of its difference would cover less than it says."
             )
         self._check_limit()
@@ -211,7 +212,7 @@ def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS
     ...     _ = path.write_text('[[rule]]\\nverdict = true\\nmax_value = 15\\nmodel = "fraud-*"')
     ...     rules = truecal.gate.read_rules(path)
     >>> [str(rule) for rule in rules]
-    ['consistent with the data', 'tce at most 15 %']
+    ['consistent with the data', 'ltce at most 15 %']
     """
     place, known = os.fspath(path), list(metrics)
     raw = _parse(place)
@@ -258,7 +259,7 @@ def _rules(place: str, table: Mapping[str, Any], metrics: list[str]) -> Iterable
         )
     if table.get("verdict", True) is not True:
         raise ValueError(f"{place}: `verdict` must be true, or left out; it is {_shorten(table['verdict'])}.")
-    metric = table.get("metric", "tce")
+    metric = table.get("metric", "ltce")
     if metric not in metrics:
         raise ValueError(
             f"{place}: `metric` must be one of {', '.join(metrics)}; it is {_shorten(metric)}."

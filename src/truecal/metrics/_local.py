@@ -304,7 +304,7 @@ class _Tails:
 
 def _share(limit: float, tail: Floats, at: Floats) -> Floats:
     """How much of a window is refuted on one side."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = np.clip((limit - tail) / at, 0.0, 1.0)
     return np.where(at > 0, share, (tail < limit) * 1.0)
 
