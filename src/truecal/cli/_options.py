@@ -315,7 +315,8 @@ OPTIONS = (
         "--top", "judge only the top 1000, or the top 0.01 (a share)", COMPUTED, JUDGING, "COUNT", type=count_or_share
     ),
     Option(
-        "--tolerance", "how far predictions may be off, as a probability or as a percentage of each", COMPUTED, JUDGING, "T", type=tolerance
+        "--tolerance", "how far predictions may be off, as a probability or as a percentage of each", COMPUTED,
+        JUDGING, "T", type=tolerance,
     ),
     Option(
         "--reference", "perfect models drawn, to say what chance gives; {}", COMPUTED,
