@@ -303,8 +303,8 @@ def test_mistakes_are_explained(rng):
         judge_windows({None: tallies[day(0)], day(1): tallies[day(1)]})
     with pytest.raises(ValueError, match="(?s)`time` must be one column of the tallies.*they have none.*time=...\\)"):
         truecal.drift(truecal.Tallies("y", "p", {(): tallies[day(0)]}))
-    with pytest.raises(TypeError, match="`top` must be left out where `time` makes windows"):
-        judge_windows(tallies, top=10)
+    with pytest.raises(ValueError, match="One of `above` and `top` may be given"):
+        judge_windows(tallies, above=0.5, top=10)
     with pytest.raises(TypeError, match="(?s)`drift` takes `Tallies`; this is dict.*truecal.read"):
         truecal.drift(tallies)
     with pytest.raises(ValueError, match="`confidence` must lie between"):

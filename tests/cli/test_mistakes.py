@@ -107,7 +107,9 @@ def test_wrong_values_are_told_by_the_option(data):
         (["--significance", "2"], "--significance"),
         (["--top", "many"], "--top: it must be a count or a share; it is 'many'"),
         (["--above", "2"], "--above must"),
-        (["--by", "kind", "--top", "3"], "--top must be left out where --by makes segments"),
+        (["--above", "0.5", "--top", "3"], "One of --above and --top may be given, not both"),
+        (["--tolerance", "much"], "--tolerance: it must be a number below 1, or a share such as 10%; it is 'much'"),
+        (["--tolerance", "1.5"], "--tolerance: it must be a number below 1, or a share such as 10%; it is '1.5'"),
         (["--by", "kind", "--bins"], "--intervals and --bins must be left out"),
         (["--json", "--csv"], "not allowed with"),
     ):
@@ -117,7 +119,6 @@ def test_wrong_values_are_told_by_the_option(data):
     assert "--output must end in .png, .svg, .pdf" in refused("plot", data, "-o", "a.gif")
     assert "--kind errors draws one model; 2 are given" in refused("plot", data, "-p", "p,more", "--kind", "errors")
     assert "RATE must lie between 0 and 1" in refused("plan", "2", "--shift", "1")
-    assert "There must be a rule" in refused("check", data)
     assert "--by must name" in refused("check", data, "--max-value", "9", "--segment", "*")
     assert "must lie in [0, 100]" in refused("check", data, "--max-value", "-3")
     told = refused("check", data, "-y", "y", "-p", "p", "--max-value", "9", "--on", "id")
@@ -266,7 +267,7 @@ def test_a_value_that_may_be_given_once_is_not_given_twice(folder, data):
 
 def test_a_wrong_limit_is_told_by_its_option(data):
     told = refused("check", data, "--max-value", "-3")
-    assert "--max-value: The limit of the value of 'tce' must lie in [0, 100]; it is -3.0." in told
+    assert "--max-value: The limit of the value of 'ltce' must lie in [0, 100]; it is -3.0." in told
     told = refused("check", data, "--max-value", "9", "--max-worse", "ece=0.5")
     assert "--max-worse: `metric` must be test-based" in told
     assert "--max-value: it must be LIMIT or METRIC=LIMIT" in refused("check", data, "--max-value", "much")

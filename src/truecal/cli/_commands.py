@@ -436,10 +436,12 @@ def judge_windows(args: Namespace, models: Mapping[str, Tallies], metric: str) -
 
 def _region(args: Namespace) -> dict[str, Any]:
     """Which predictions are judged, and how far they may be off."""
+    own = {"above": args.above, "top": args.top}
+    if args.tolerance is None:
+        return own
     from truecal.gate import read_tolerance
 
-    own = None if args.tolerance is None else read_tolerance(args.tolerance)
-    return {"above": args.above, "top": args.top, "tolerance": own}
+    return {**own, "tolerance": read_tolerance(args.tolerance)}
 
 
 def _draws(args: Namespace) -> dict[str, Any]:

@@ -62,7 +62,11 @@ def count_or_share(text: str) -> int | float:
 
 def tolerance(text: str) -> str:
     """How far a prediction may be off: a number, or a share of the prediction in percent."""
-    if not re.fullmatch(r"0*\.[0-9]+|0+|[0-9]{1,2}(\.[0-9]+)?%", text):
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
         raise argparse.ArgumentTypeError(f"it must be a number below 1, or a share such as 10%; it is {text!r}")
     return text
 
@@ -315,7 +319,8 @@ OPTIONS = (
         "--top", "judge only the top 1000, or the top 0.01 (a share)", COMPUTED, JUDGING, "COUNT", type=count_or_share
     ),
     Option(
-        "--tolerance", "how far predictions may be off: 0.01, or 10% of each", COMPUTED, JUDGING, "T", type=tolerance
+        "--tolerance", "how far predictions may be off, as a probability or as a percentage of each", COMPUTED,
+        JUDGING, "T", type=tolerance,
     ),
     Option(
         "--reference", "perfect models drawn, to say what chance gives; {}", COMPUTED,
