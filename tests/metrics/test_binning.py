@@ -269,3 +269,16 @@ def test_quality_of_the_papers_bins(data_dir):
         found = measure_bins(scheme.partition(tally))
         assert found.total_error == pytest.approx(total, abs=0.0015)
         assert found.within_bin_error == pytest.approx(within, abs=0.012)
+
+
+def test_one_bin_is_a_singular():
+    assert [scheme.words for scheme in (Uniform(1), Quantile(1), Edges([0, 1]))] == [
+        "1 equal-width bin",
+        "1 equal-size bin",
+        "1 bin of given edges",
+    ]
+    assert [scheme.words for scheme in (Uniform(10), Quantile(2), Edges([0, 0.5, 1]))] == [
+        "10 equal-width bins",
+        "2 equal-size bins",
+        "2 bins of given edges",
+    ]

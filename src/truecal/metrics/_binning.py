@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from truecal import _kernel
+from truecal._text import plural
 from truecal.observations import MOST_BITS, Floats, Ints, Sorted, bits_for
 
 SPARE_BITS = 3  # more bits than bins need, which makes bounds four to ten times narrower
@@ -61,7 +62,7 @@ class Uniform:
 
     @property
     def words(self) -> str:
-        return f"{self.n_bins} equal-width bins"
+        return plural(self.n_bins, "equal-width bin")
 
     @property
     def edges(self) -> Floats:
@@ -85,7 +86,7 @@ class Quantile:
 
     @property
     def words(self) -> str:
-        return f"{self.n_bins} equal-size bins"
+        return plural(self.n_bins, "equal-size bin")
 
     def partition(self, data: Sorted) -> Partition:
         _check_rows(data)
@@ -213,7 +214,7 @@ class Edges:
 
     @property
     def words(self) -> str:
-        return f"{len(self.edges) - 1} bins of given edges"
+        return f"{plural(len(self.edges) - 1, 'bin')} of given edges"
 
     def __post_init__(self) -> None:
         try:
