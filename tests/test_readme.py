@@ -26,7 +26,7 @@ def run(test):
     return result.attempted
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/method.md", "docs/gate.md", "docs/summaries.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/method.md", "docs/gate.md", "docs/tallies.md"])
 def test_examples_of_a_page_run(page):
     blocks = re.findall(r"```pycon\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     assert blocks

@@ -311,7 +311,7 @@ def test_mistakes_are_explained(rng):
         judge_windows(tallies, confidence=95)
     with pytest.raises(ValueError, match="`adjust` must be"):
         judge_windows(tallies, adjust="bonferroni")
-    with pytest.raises(TypeError, match="must begin at dates or times to be called mature"):
+    with pytest.raises(TypeError, match="must begin at dates or times to be judged mature"):
         judge_windows({"a": tallies[day(0)]}, mature_after="3d")
 
 

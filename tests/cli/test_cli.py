@@ -346,7 +346,7 @@ def test_missing_values_are_dropped_on_request_and_counted(folder):
     refused = run("score", data, "-y", "y", "-p", "p")
     assert refused.returncode == 2
     assert "`p` is null in 3" in refused.stderr
-    assert "Hint: --drop-missing leaves rows out" in refused.stderr
+    assert "Hint: --drop-missing leaves out rows whose label, score or time is missing" in refused.stderr
     done = run("score", data, "-y", "y", "-p", "p", "--drop-missing")
     assert done.returncode == 0
     assert "note: of 200 rows 3 were dropped" in done.stderr

@@ -45,7 +45,7 @@ def test_files_that_cannot_be_used_are_named(folder, data):
         (folder / name).write_bytes(content)
         told = refused("score", folder / name, "-y", "y", "-p", "p")
         assert name in told or "row" in told or "`p`" in told or "Compressed file ended" in told, told
-    assert "There must be a file 'nope.csv'; there is none." in refused("score", "nope.csv")
+    assert "The file 'nope.csv' must exist; it does not." in refused("score", "nope.csv")
     assert "'*.none' must match at least one file" in refused("score", "*.none", cwd=folder)
     (folder / "void").mkdir()
     assert "'void' must hold files of a known format" in refused("score", "void", cwd=folder)
@@ -202,7 +202,10 @@ def test_near_misses_come_with_the_remedy(folder):
     assert "--by must name the columns that make segments, since a rule is about 'kind=*'; it is missing." in told
     (folder / "days.jsonl").write_text('{"y": 1, "p": 0.5, "day": "2026-01-01"}\n')
     told = refused("drift", folder / "days.jsonl", "--time", "day")
-    assert "cast it to a date or a time first; or with --every none its values, as they are, are the windows." in told
+    assert (
+        "cast it to a date or a time first, or use it unchanged: with --every none each of its values is a window."
+        in told
+    )
 
 
 def write_data(path, columns):
@@ -229,7 +232,7 @@ def test_columns_called_like_parameters_keep_their_names(folder, name, suffix):
     null.write_text(null.read_text().replace("None", "")) if suffix == "csv" else None
     told = refused("score", null, "-y", "y", "-p", name)
     assert f"`{name}` is null in 1" in told
-    assert "Hint: --drop-missing leaves rows out" in told
+    assert "Hint: --drop-missing leaves out rows" in told
     missed = write_data(folder / f"missed_{name}.{suffix}", {"y": [0, 1, 0], name: [0.5, 0.25, 0.125]})
     told = refused("score", missed, "-y", "z", "-p", name)
     assert f"--label must be one of the columns 'y', '{name}'; it is 'z'." in told

@@ -148,7 +148,7 @@ def test_columns_that_are_not_there_or_of_another_kind(make, columns):
 def test_an_empty_frame_is_refused(make):
     pa = pytest.importorskip("pyarrow")
     frame = make(y=pa.array([], pa.int64()), p=pa.array([], pa.float64()))
-    with pytest.raises(ValueError, match="at least one row that can be used"):
+    with pytest.raises(ValueError, match="must have at least one valid row; they have none"):
         read_tally(frame, label="y", score="p")
 
 

@@ -363,7 +363,7 @@ def test_parts_of_your_own_can_be_registered():
     with pytest.raises(TypeError, match="must be a dataclass"):
         register(int)
     other = dataclass(type("Uniform", (), {}))
-    with pytest.raises(ValueError, match="The name 'Uniform' must be free to be registered"):
+    with pytest.raises(ValueError, match="The name 'Uniform' must not be registered yet; it is the name of"):
         register(other)
 
 

@@ -1,4 +1,4 @@
-"""What a number means: references by chance, intervals, differences, power."""
+"""What a number means: null references, intervals, differences, power."""
 
 from truecal.inference._power import Plan as Plan
 from truecal.inference._power import critical_counts as critical_counts
