@@ -125,6 +125,17 @@ class Terminal:
         return painted + pad if column.left else pad + painted
 
 
+def about(count: float) -> str:
+    """A count that need not be whole, with four digits or all before the point: "0.3", "65.27", "10,083".
+
+    Examples
+    --------
+    >>> about(0.3), about(65.274), about(10083.4)
+    ('0.3', '65.27', '10,083')
+    """
+    return f"{count:,.0f}" if count >= 1000 else f"{count:.4g}"
+
+
 def plural(count: int, word: str) -> str:
     """Return a count with its noun.
 

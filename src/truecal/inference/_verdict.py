@@ -48,6 +48,7 @@ from typing import Literal
 
 import numpy as np
 
+from truecal._text import about
 from truecal.metrics import (
     Coins,
     LocalError,
@@ -437,7 +438,7 @@ def _counted(positives: int) -> str:
 
 
 def _ratio(observed: int, expected: float, factor: OddsFactor) -> str:
-    text = f"{_counted(observed)} where {expected:,.4g} were predicted"
+    text = f"{_counted(observed)} where {about(expected)} were predicted"
     if not expected > 0:
         return text
     return f"{text} (x {observed / expected:.2f}, {factor.ratio_low:.2f} to {factor.ratio_high:.2f})"

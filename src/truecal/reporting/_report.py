@@ -13,6 +13,7 @@ from typing import Any
 
 from truecal._atomic import write_text
 from truecal._errors import option
+from truecal._text import about
 from truecal.inference import Verdict
 from truecal.metrics import Quantile, Uniform, format_name
 from truecal.plot import (
@@ -153,9 +154,8 @@ def _describe_shortly(result: Result) -> str:
     if result.verdict is None:
         return "no verdict"
     found = result.verdict
-    return (
-        f"{found.sign} {escape(found.headline)}, {found.observed:,} positives where {found.expected:,.4g} were expected"
-    )
+    counts = f"{found.observed:,} positives where {about(found.expected)} were expected"
+    return f"{found.sign} {escape(found.headline)}, {counts}"
 
 
 def _describe_alarms(segments: GroupTable | None, drift: DriftTable | None, model: str) -> str:
@@ -180,7 +180,7 @@ def write_verdict(name: str, result: Result, alarms: str = "", place: str = "") 
     low, high = found.interval
     level = f"{100 * (1 - found.significance):g} %"
     numbers = (
-        f"Observed / expected positives: {found.observed:,} / {found.expected:,.4g}"
+        f"Observed / expected positives: {found.observed:,} / {about(found.expected)}"
         + (f" = {found.ratio:.3g} ({level} interval {low:.3g} to {high:.3g})" if found.expected > 0 else "")
         + f"; {found.headline}; Local TCE {found.local.value:.1f} %, where a right model has "
         f"{100 * found.significance:g} % on average."
@@ -197,7 +197,7 @@ def _write_ranges(verdict: Verdict, name: str) -> str:
     rows = [
         (
             *(f"{found.low:.4g}", f"{found.high:.4g}", found.direction, f"{found.rows:,}", f"{found.observed:,}"),
-            *(f"{found.expected:,.4g}", f"{found.ratio:.3g}"),
+            *(about(found.expected), f"{found.ratio:.3g}"),
             *(f"{found.factor.ratio_low:.3g}", f"{found.factor.ratio_high:.3g}"),
         )
         for found in verdict.ranges
