@@ -54,7 +54,7 @@ def test_score_prints_values_beside_chance_with_units(data, expected):
     assert "% of predictions that the data refute (Binomial test at 0.05); 0 is best, 100 worst" in done.stdout
     assert "a probability; 0 is best, 1 worst" in done.stdout
     assert "small means worse than chance" in done.stdout
-    assert f"3,000 predictions, {100 * expected.prevalence:.3g} % positive" in done.stdout
+    assert f"3,000 predictions, {100 * expected.prevalence:.3g} % positive" in " ".join(done.stdout.split())
     assert "chance explains" not in done.stdout
     assert len(run("score", data).stdout) < len(done.stdout)  # explanations are asked for
 
@@ -127,9 +127,11 @@ def test_score_as_csv_has_a_row_for_each_metric_and_model(data, expected):
     done = run("score", data, "-y", "y", "-p", "p", "-p", "more", "--csv", "--intervals", "50")
     rows = rows_of(done.stdout)
     assert [(row["metric"], row["model"]) for row in rows] == [(m, s) for m in METRICS for s in ("p", "more")]
-    assert float(rows[0]["value"]) == expected["tce"]
-    assert float(rows[0]["by_chance"]) == expected.references["tce"].mean
-    assert [row["unit"] for row in rows[::2]] == ["percent", "probability", "probability"]
+    assert float(rows[0]["value"]) == expected["ltce"]
+    assert float(rows[0]["by_chance"]) == expected.references["ltce"].mean
+    assert [row["unit"] for row in rows[::2]] == ["percent", "percent", "probability", "probability"]
+    assert [row["verdict"] for row in rows] == ["consistent", "off"] * 4
+    assert float(rows[0]["verdict_p"]) == expected.verdict.p_value
     assert float(rows[0]["low"]) <= float(rows[0]["value"]) <= float(rows[0]["high"])
 
 
