@@ -82,8 +82,8 @@ def test_other_tools_can_read_a_file(tmp_path, need):
     assert found["low"].to_list() == [0.2500001, 0.75]
     assert found["high"].to_list() == [0.2500004, None]
     assert found["score_sum"].to_list() == [0.2500001 + 0.2500002 + 0.2500004, None]
-    told = json.loads(pl.read_parquet_metadata(place)["truecal"])
-    assert told | {"version": "", "checksum": ""} == {
+    settings = json.loads(pl.read_parquet_metadata(place)["truecal"])
+    assert settings | {"version": "", "checksum": ""} == {
         "truecal_tallies": 1,
         "version": "",
         "by": ["segment"],
@@ -224,7 +224,7 @@ def test_files_that_do_not_merge_are_named(tmp_path, need):
     b = dataclasses.replace(EXACT, score="q").save(tmp_path / "b.parquet")
     with pytest.raises(ValueError, match="b.parquet' must add to the files before it; Tallies must agree on `score`"):
         load_tallies([a, b])
-    with pytest.raises(ValueError, match="Every file must be named once.*a.parquet' is not"):
+    with pytest.raises(ValueError, match="Every file must be named once.*a.parquet' is named again"):
         load_tallies([a, tmp_path / "a*"])
     with pytest.raises(ValueError, match="The paths must name at least one file"):
         load_tallies([])
