@@ -24,6 +24,8 @@ def test_the_calibrated_model_stands_out(results):
     assert max(result["ece"] for result in results.values()) < 0.02  # as the demo says
     beyond = {name: result.references["tce"].p_value <= 0.05 for name, result in results.items()}  # the usual level
     assert beyond == {"calibrated": False, "over-confident": True, "prior-shifted": True}
+    words = {name: result.verdict.word for name, result in results.items()}
+    assert words == {"calibrated": "consistent", "over-confident": "off", "prior-shifted": "off"}
 
 
 def test_chance_is_beside_every_value(results):
@@ -35,7 +37,7 @@ def test_chance_is_beside_every_value(results):
         cells = row.replace(" %", "%").split()
         assert cells[0] == name
         expected = [x for result in results.values() for x in (result[name], result.references[name].mean)]
-        digits = 2 if name.startswith("tce") else 5  # as `Result.format` rounds
+        digits = 2 if "tce" in name else 5  # as `Result.format` rounds
         assert [float(cell.rstrip("%")) for cell in cells[1:]] == [round(x, digits) for x in expected]
 
 

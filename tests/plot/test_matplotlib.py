@@ -95,7 +95,7 @@ def widths(ax, label):
 
 @pytest.mark.parametrize("scale", ["linear", "logit"])
 def test_the_diagram_draws_the_table(result, scale):
-    table = result.bins
+    table = result.tables["tce"]
     held = np.flatnonzero(table.n > 0)
     axis = fit_axis([result], None, scale)
     axes = truecal.plot.test_based(result, scale=scale)
@@ -148,7 +148,7 @@ def test_exact_zeros_and_ones_are_at_the_margin_and_counted():
     assert texts == ["300 at 0", "40 at 1"]
     axis = fit_axis([result], None, "logit")
     marks = [(line.get_xdata()[0], line.get_ydata()[0]) for line in axes.main.lines]
-    assert marks == [(1, axis.low), (len(result.bins), axis.high)]
+    assert marks == [(1, axis.low), (len(result.tables["tce"]), axis.high)]
     assert (axis.labels[0], axis.labels[-1]) == ("0", "1")
 
 
@@ -160,7 +160,8 @@ def test_rare_bins_are_far_apart(seed):
     result = truecal.evaluate(*tails(seed=seed))
     axes = truecal.plot.test_based(result)
     assert axes.main.get_yscale() == "logit"
-    below = result.bins.mean[result.bins.mean < 0.01]
+    bins = result.tables["tce"]
+    below = bins.mean[bins.mean < 0.01]
     heights = axes.main.transAxes.inverted().transform(axes.main.transData.transform([(1, m) for m in below]))[:, 1]
     assert len(below) >= 6
     assert heights.max() - heights.min() > 0.4
@@ -232,17 +233,35 @@ def test_the_standard_diagram_draws_the_table(metric, scale):
 
 
 @pytest.mark.parametrize("scale", ["linear", "logit"])
-def test_errors_are_where_the_rejected_are(scale):
+@pytest.mark.parametrize("name", ["tce", "ltce"])
+def test_errors_are_where_the_rejected_are(scale, name):
+    """By default those of the first metric, Local TCE."""
     result = truecal.evaluate(*data())
-    ax = truecal.plot.errors(result, scale=scale)
-    outline, histogram = getattr(result.shapes["tce"], scale), getattr(result.scores, scale)
-    n, margins = np.maximum(histogram.n, 1), len(find_margins(result, None, fit_axis([result], None, scale)))
+    ax = truecal.plot.errors(result, None if name == "ltce" else name, scale=scale)
+    outline, histogram = getattr(result.shapes[name], scale), getattr(result.scores, scale)
+    n, margins = np.maximum(histogram.n, 1), len(find_margins(result, name, fit_axis([result], name, scale)))
     too_high, too_low = (heights(ax, f"refuted: prediction too {side}") for side in ("high", "low"))
     np.testing.assert_allclose(too_high[: len(n)], 100 * outline.n_too_high / n)
     np.testing.assert_allclose(too_low[: len(n)], -100 * outline.n_too_low / n)
     assert len(too_high) == len(too_low) == len(n) + margins
-    assert outline.n_too_high.sum() == result.bins.n_too_high.sum() > 0
-    assert outline.n_too_low.sum() == result.bins.n_too_low.sum()
+    assert outline.n_too_high.sum() == result.tables[name].n_too_high.sum() > 0
+    assert outline.n_too_low.sum() == result.tables[name].n_too_low.sum()
+
+
+def test_refuted_zeros_and_ones_are_where_they_are():
+    """Windows are refuted as a whole: zeros beside scores that are too high are refuted with them."""
+    p = np.repeat([0.0, 0.004, 0.5, 1.0], [50, 3000, 200, 50])
+    y = np.repeat([0, 1], [3150, 150])
+    result = truecal.evaluate(y, p, ["ltce"])
+    outline, table = result.shapes["ltce"].logit, result.bins
+    for side, name in enumerate(("n_too_low", "n_too_high")):
+        inner = getattr(outline, name).sum()
+        assert inner + outline.zeros[side] + outline.ones[side] == getattr(table, name).sum()
+    linear = result.shapes["ltce"].linear
+    assert linear.zeros.tolist() == linear.ones.tolist() == [0, 0]
+    low, high = find_margins(result, "ltce", fit_axis([result], "ltce", "logit"))
+    assert (low.n_too_low, low.n_too_high) == tuple(outline.zeros)
+    assert (high.n_too_low, high.n_too_high) == tuple(outline.ones)
 
 
 def test_errors_at_the_margins_are_drawn_and_counted():
@@ -255,7 +274,7 @@ def test_errors_at_the_margins_are_drawn_and_counted():
     low, high = find_margins(result, None, axis)
     assert (low.n, low.n_too_low, low.n_too_high) == (300 + beyond, 300 + beyond, 0)
     assert (high.n, high.n_too_low, high.n_too_high) == (40, 0, 40)
-    ax = truecal.plot.errors(result, scale="logit")
+    ax = truecal.plot.errors(result, "tce", scale="logit")
     bars = [outlines(labelled(ax, f"refuted: prediction too {side}"))[-2:] for side in ("high", "low")]
     shares = [(path[:, 0].min(), max(path[:, 1], key=abs)) for paths in zip(*bars, strict=True) for path in paths]
     assert shares == [(axis.low, 0), (axis.low, -100), (high.left, 100), (high.left, 0)]

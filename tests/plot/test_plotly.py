@@ -70,7 +70,7 @@ def rows(trace, name, points):
 @pytest.mark.parametrize("name", RESULTS)
 def test_the_traces_hold_the_table(name, scale):
     result = RESULTS[name]
-    table, axis = result.bins, fit_axis([result], None, scale)
+    table, axis = result.tables["tce"], fit_axis([result], None, scale)
     traces = by_name(make_figure("test_based", result, scale=scale))
     held = np.flatnonzero(table.n > 0)
     assert traces["size"]["y"] == table.n.tolist()
@@ -107,7 +107,7 @@ def test_the_other_figures_hold_the_result():
     np.testing.assert_allclose(dots["x"], axis.place(table.mean), rtol=1e-5)
     np.testing.assert_allclose(dots["y"], axis.place(table.rate), rtol=1e-5)
     traces = by_name(make_figure("errors", result, scale="linear"))
-    n, outline = np.maximum(result.scores.linear.n, 1), result.shapes["tce"].linear
+    n, outline = np.maximum(result.scores.linear.n, 1), result.shapes["ltce"].linear
     np.testing.assert_allclose(traces["refuted: prediction too high"]["y"], 100 * outline.n_too_high / n, rtol=1e-5)
     np.testing.assert_allclose(traces["refuted: prediction too low"]["y"], -100 * outline.n_too_low / n, rtol=1e-5)
     names = ["tce", "tce_q", "tce_v"]
@@ -141,7 +141,7 @@ def test_margins_are_counted_in_every_figure():
         assert [note["text"] for note in figure["layout"]["annotations"]] == words
         ends = [trace["x"][:3] for trace in figure["data"] if trace["name"] == "beyond" and "line" in trace]
         assert ends == [[0, low.n / 2, low.n], [0, 20, 40]]
-    figure = make_figure("errors", result, scale="logit")
+    figure = make_figure("errors", result, "tce", scale="logit")
     assert [note["text"] for note in figure["layout"]["annotations"]] == [word.replace("<br>", ", ") for word in words]
     traces = by_name(figure)
     crowd, too_high, too_low = (
@@ -161,7 +161,7 @@ def test_the_binnings_are_compared(scale):
     result = RESULTS["zeros and ones"]
     figure = make_figure("binnings", result, scale=scale)
     axis = fit_axis([result], None, scale)
-    names = ["tce", "tce_q", "tce_v", "ece"]
+    names = ["ltce", "tce", "tce_q", "tce_v", "ece"]
     assert len(figure["data"]) == 3 * len(names)
     for i, name in enumerate(names):
         table = result.tables[name]

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import time
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from truecal.metrics import Gap, Rejection
 from truecal.plot import make_figure
 from truecal.plot._axis import fit_axis
 from truecal.plot._pictures import VERMILION, describe_each_bin
-from truecal.reporting._report import describe_verdict
+from truecal.reporting._report import write_verdict
 
 try:
     import plotly.offline
@@ -83,17 +84,24 @@ def windows(count=12):
 
 
 def test_the_verdict_tells_right_from_wrong():
-    right = truecal.evaluate(*data(factor=1), metrics=["tce"], reference=50, random_state=0)
-    text, tone = describe_verdict("right", right)
-    assert tone == "good"
-    assert "no sign that they are wrong" in text
-    wrong = truecal.evaluate(y, p, metrics=["tce"], reference=50, random_state=0)
-    text, tone = describe_verdict(EVIL, wrong)
-    assert tone == "bad"
-    assert f"<b>{wrong['tce']:.1f} %</b> of the 4,000" in text
-    assert "mostly too high" in text
+    right = truecal.evaluate(*data(factor=1), metrics=["tce"], significance=0.001)
+    text = write_verdict("right", right)
+    assert text.startswith('<p class="verdict good"')
+    assert "right: consistent.</b> No sign of error." in text
+    assert 'class="verdict bad"' in write_verdict("right", right, "But predictions are off in a segment.")
+    wrong = truecal.evaluate(y, p, metrics=["tce"])
+    text = write_verdict(EVIL, wrong)
+    assert text.startswith('<p class="verdict bad"')
+    found = wrong.verdict
+    assert ": off.</b> Overall the predictions are too high: " in text
+    low, high = found.interval
+    assert (
+        f"{found.observed:,} / {found.expected:.4g} = {found.ratio:.3g} (95 % interval {low:.3g} to {high:.3g})" in text
+    )
+    assert text.count("<tr>") == 1 + len(found.ranges) > 1
     assert EVIL not in text
-    assert "was not examined" in describe_verdict("m", truecal.evaluate(y, p))[0]
+    assert "No verdict on <b>m</b>" in write_verdict("m", replace(wrong, verdict=None))
+    assert write_verdict("m", truecal.evaluate([0, 1], [0.2, 0.7])).startswith('<p class="verdict "')  # not green
 
 
 def test_the_file_is_replaced_only_when_complete(tmp_path, monkeypatch):
@@ -295,7 +303,7 @@ def texts(text, pattern):
 
 def test_a_single_models_verdict_is_said_once(tmp_path):
     result = truecal.evaluate(y, p, metrics=["tce"], reference=20, random_state=0)
-    said = describe_verdict("mine", result)[0]
+    said = write_verdict("mine", result)[len('<p class="verdict bad" ') :]
     assert truecal.report({"mine": result}, tmp_path / "a.html").read_text().count(said) == 1
     several = truecal.report({"mine": result, "other": result}, tmp_path / "b.html").read_text()
     assert several.count(said) == 1  # with its own diagrams; the top compares

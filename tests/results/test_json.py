@@ -171,9 +171,7 @@ findings = st.builds(
 decisions = st.builds(Decision, st.lists(findings, min_size=1, max_size=4).map(FindingTable.of), notes)
 histograms = st.integers(1, 3).flatmap(lambda n: st.builds(Histogram, arrays(Floats, n + 1), arrays(Ints, n)))
 outlines = st.integers(1, 3).flatmap(
-    lambda n: st.builds(
-        Outline, arrays(Floats, n), arrays(Floats, n), arrays(Ints, (n, 4)), arrays(Ints, 2), arrays(Ints, 2)
-    )
+    lambda n: st.builds(Outline, arrays(Floats, n), arrays(Floats, n), arrays(Ints, (n, 4)), *[arrays(Ints, 2)] * 4)
 )
 
 

@@ -134,16 +134,13 @@ def find_margins(result: Result, metric: str | None, axis: Axis) -> list[Margin]
     table = get_table(result, metric)
     scores, histogram, outline = get_shapes(result, metric, axis.logit)
     nonempty = np.flatnonzero(table.n > 0)
-    # the cells do not count exact zeros, which can only be too low, and exact ones, which can only be too high
-    too_low = int(table.n_too_low.sum() - outline.n_too_low.sum())
-    too_high = int(table.n_too_high.sum() - outline.n_too_high.sum())
     inner = stretch(axis.low, axis.high, True, -0.5 * MARGIN)
     margins = []
     for exact, value, place, ends, cells, bins, sides, word in (
         (scores.zeros, 0, axis.low, (axis.low, inner[0]), histogram.edges[1:] <= axis.first,
-         outline.low < axis.first, (too_low, 0), f"<{_format_decade(axis.first)}"),
+         outline.low < axis.first, outline.zeros.tolist(), f"<{_format_decade(axis.first)}"),
         (scores.ones, 1, axis.high, (inner[1], axis.high), histogram.edges[:-1] >= axis.last,
-         outline.high > axis.last, (0, too_high), f">{_format_decade(axis.last)}"),
+         outline.high > axis.last, outline.ones.tolist(), f">{_format_decade(axis.last)}"),
     ):  # fmt: skip
         beyond = int(histogram.n[cells].sum())
         if exact or beyond:

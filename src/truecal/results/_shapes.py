@@ -103,6 +103,8 @@ class Outline(Stored):
         maximum.
     n_too_low, n_too_high
         For each cell of the histogram of all predictions, how many are refuted as too low and as too high.
+    zeros, ones
+        The same two of the exact zeros and of the exact ones that no cell of a logit histogram counts.
     """
 
     low: Floats
@@ -110,6 +112,8 @@ class Outline(Stored):
     width: Ints
     n_too_low: Ints
     n_too_high: Ints
+    zeros: Ints
+    ones: Ints
 
 
 @register
@@ -130,13 +134,15 @@ class Shape:
         for logit in (False, True):
             grid = (scores.logit if logit else scores.linear).edges
             first, last = data.inner() if logit else (0, len(data))
-            cuts = data.before(_find_places(data, grid, first, last))
+            # before the first cell are exact zeros, after the last one exact ones
+            cuts = data.before(np.concatenate([[0], _find_places(data, grid, first, last), [len(data)]]))
             begins = data.before(partition.starts)
             if evenly:
-                sides = tuple(_count_evenly(cuts, begins, side) for side in rejected)
+                sides = np.stack([_count_evenly(cuts, begins, side) for side in rejected])
             else:
-                sides = _count_between(cuts, begins, *rejected)
-            outlines.append(Outline(*_trace_outlines(data, partition.starts, logit), *sides))
+                sides = np.stack(_count_between(cuts, begins, *rejected))
+            shape = _trace_outlines(data, partition.starts, logit)
+            outlines.append(Outline(*shape, sides[0, 1:-1], sides[1, 1:-1], sides[:, 0], sides[:, -1]))
         return cls(*outlines)
 
 
