@@ -1,7 +1,5 @@
 """Drift: each window's numbers against their sources, what is said of simulated streams, and how it is drawn."""
 
-import doctest
-import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 
@@ -10,7 +8,6 @@ import pytest
 from local_oracle import poisson_binomial
 from observed import judge_windows
 from scipy import stats
-from test_readme import ROOT, run
 
 import truecal
 from truecal import Metric, Quantile, Relative, Tally
@@ -426,10 +423,3 @@ def test_any_metric_can_be_watched(rng):
     assert found.value[1] == pytest.approx(metric(tallies[day(1)]))
     assert found.metric.name == "value"
     assert " 0.0" in repr(found)
-
-
-def test_the_page_on_drift_says_what_happens(need):
-    need("pandas")
-    need("narwhals")
-    blocks = re.findall(r"```pycon\n(.*?)```", (ROOT / "docs/drift.md").read_text(), flags=re.DOTALL)
-    assert run(doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "drift.md", "drift.md", 0)) > 10

@@ -224,7 +224,7 @@ def test_files_that_do_not_merge_are_named(tmp_path, need):
     b = dataclasses.replace(EXACT, score="q").save(tmp_path / "b.parquet")
     with pytest.raises(ValueError, match="b.parquet' must add to the files before it; Tallies must agree on `score`"):
         load_tallies([a, b])
-    with pytest.raises(ValueError, match="Every file must be named once.*a.parquet' is not"):
+    with pytest.raises(ValueError, match="Every file must be named once.*a.parquet' is named again"):
         load_tallies([a, tmp_path / "a*"])
     with pytest.raises(ValueError, match="The paths must name at least one file"):
         load_tallies([])

@@ -1,14 +1,10 @@
 """Tallies add, in any order, and stand for their data."""
 
 import dataclasses
-import doctest
 import pickle
-import re
-import tempfile
 from datetime import date, datetime, timedelta
 from functools import reduce
 from operator import add
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -388,13 +384,3 @@ def test_damaged_tallies_are_told_as_such(both):
     place.write_bytes(place.read_bytes()[:-7])
     with pytest.raises(ValueError, match="a.parquet' must be a file .*its end is missing"):
         truecal.read(place)
-
-
-def test_examples_of_the_page_run(need, tmp_path, monkeypatch):
-    need("polars")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    page = Path(__file__).parents[2] / "docs" / "tallies.md"
-    blocks = "\n".join(re.findall(r"```pycon\n(.*?)```", page.read_text(), flags=re.DOTALL))
-    examples = doctest.DocTestParser().get_doctest(blocks, {}, page.name, page.name, 0)
-    report = []
-    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=report.append).failed == 0, report
