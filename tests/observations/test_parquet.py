@@ -82,8 +82,8 @@ def test_other_tools_can_read_a_file(tmp_path, need):
     assert found["low"].to_list() == [0.2500001, 0.75]
     assert found["high"].to_list() == [0.2500004, None]
     assert found["score_sum"].to_list() == [0.2500001 + 0.2500002 + 0.2500004, None]
-    told = json.loads(pl.read_parquet_metadata(place)["truecal"])
-    assert told | {"version": "", "checksum": ""} == {
+    settings = json.loads(pl.read_parquet_metadata(place)["truecal"])
+    assert settings | {"version": "", "checksum": ""} == {
         "truecal_tallies": 1,
         "version": "",
         "by": ["segment"],

@@ -379,7 +379,7 @@ def test_pairs_add_like_their_rows(rng, need):
         read[0].save("never.parquet")
 
 
-def test_damaged_tallies_are_told_as_such(both):
+def test_damaged_tallies_are_reported(both):
     place = both[2]
     place.write_bytes(place.read_bytes()[:-7])
     with pytest.raises(ValueError, match="a.parquet' must be a file .*its end is missing"):
