@@ -1,7 +1,7 @@
 """The verdict: is this model right? One p-value from six tests with different eyes, and what it could have seen.
 
 Nothing is drawn at random: the same data always give the same verdict. All of it is computed from cells (`CellSums`),
-so rows, files and merged summaries agree; within a cell of 12 bits scores are taken as equal.
+so rows, files and merged tallies agree; within a cell of 12 bits scores are taken as equal.
 
 The parts, with X the Poisson-binomial number of positives and v = sum of p (1 - p), V that of all rows:
 

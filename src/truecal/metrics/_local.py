@@ -3,7 +3,7 @@
 Windows are chosen without a look at the labels, overlap, and are each tested as a whole against their own predictions
 (Poisson-binomial), by a decision that has exactly its level. A right model therefore scores the level, at every size,
 prevalence and shape of scores; the definition is on cells (`CellSums`), so it is the same from rows, files, engines and
-merged summaries.
+merged tallies.
 
 Windows. With v = sum of p (1 - p) of a cell, V of all, N rows, m = N^(2/3) and w = V^(2/3), a cell costs c = max(n / m,
 v / w), rounded to a multiple of 2^-30. A cell of cost 1 or more stands alone. In each run of lighter cells of total

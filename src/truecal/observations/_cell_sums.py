@@ -1,6 +1,6 @@
-"""Observations in cells of 12 significant bits, with the sums that Local TCE and the verdict are computed from.
+"""Rows in cells of 12 significant bits, with the sums that Local TCE and the verdict are computed from.
 
-Their definition is on these cells, so that arrays, files, database engines and merged summaries give the same value. A
+Their definition is on these cells, so that arrays, files, database engines and merged tallies give the same value. A
 cell is 1/2048 of its scores wide or less; taking the rows of a cell as equal changes the variance of a sum of labels
 by less than 2^-24 of itself.
 """
