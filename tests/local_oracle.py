@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 
@@ -60,10 +61,9 @@ def cut_run(run: list[int], cost: list[Fraction], h: int) -> list[list[int]]:
     half, phase, total = Fraction(1, 2), Fraction(h, 8), sum(cost)
     following = phase if h >= 4 else 1 + phase
     made, current = [], []
-    for position, i in enumerate(run):
+    for i, a in zip(run, accumulate(cost), strict=True):
         current.append(i)
-        a = sum(cost[: position + 1])
-        if position + 1 < len(run) and a >= following and total - a >= half:
+        if i != run[-1] and a >= following and total - a >= half:
             made.append(current)
             current = []
             j = math.floor(a - phase) + 1  # the smallest whole number with h/8 + j > a

@@ -1,9 +1,10 @@
-"""The README's examples and every docstring's run and print what they say."""
+"""The examples of the README, of every page of the docs and of every docstring run and print what they say."""
 
 import doctest
 import importlib
 import pkgutil
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,9 @@ MODULES = sorted(
     for module in pkgutil.walk_packages(truecal.__path__, "truecal.")
     if not module.name.endswith(("_kernel", "__main__"))
 )
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [str(page.relative_to(ROOT)) for page in (ROOT / "README.md", *DOCS) if "```pycon\n" in page.read_text()]
+LIBRARIES = {"pandas": ("pandas", "narwhals"), "polars": ("polars",)}  # what a page needs that imports one
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -26,11 +30,20 @@ def run(test):
     return result.attempted
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/method.md", "docs/gate.md", "docs/summaries.md"])
-def test_examples_of_a_page_run(page):
-    blocks = re.findall(r"```pycon\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
-    assert blocks
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_of_a_page_run(page, need, tmp_path, monkeypatch):
+    text = (ROOT / page).read_text()
+    for imported, libraries in LIBRARIES.items():
+        if re.search(rf"^>>> .*import .*\b{imported}\b", text, flags=re.MULTILINE):
+            for name in libraries:
+                need(name)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    blocks = re.findall(r"```pycon\n(.*?)```", text, flags=re.DOTALL)
     assert run(doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)) >= len(blocks)
+
+
+def test_pages_with_examples_are_found():
+    assert {"README.md", "docs/drift.md", "docs/gate.md", "docs/method.md", "docs/tallies.md"} <= set(PAGES)
 
 
 def test_examples_of_docstrings_run():
@@ -42,9 +55,16 @@ def test_examples_of_docstrings_run():
     assert attempted > 20
 
 
-def test_links_of_the_readme_lead_somewhere():
-    for target in re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / "README.md").read_text()):
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in DOCS)])
+def test_links_of_a_page_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / page).read_text()):
+        assert ((ROOT / page).parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", *(f"docs/{page.name}" for page in DOCS)])
+def test_files_that_a_page_names_exist(page):
+    for name in re.findall(r"`((?:[\w.]+/)+\w+\.(?:py|md|css|js))`", (ROOT / page).read_text()):
+        assert (ROOT / name).exists() or (ROOT / "src/truecal" / name).exists(), name
 
 
 def test_every_public_name_is_documented():

@@ -4,7 +4,8 @@
 // binomial of real size with the same mean and variance is right almost everywhere; its third cumulant tells where not
 // (see `tails`). There a binomial that is shifted to have the third cumulant too is close enough from a variance of
 // `enough` on, because the fourth cumulant of coins lies between -v/2 and v: at most 1.5 v / (24 v^2) x 1.4 / sqrt(2 pi)
-// = 0.035 / v are left of the error. Elsewhere the distribution is computed, each cell as coins of equal q.
+// = 0.035 / v are left of the error. Elsewhere, and where the variance is below `little` or rows are `few`, the
+// distribution is computed, each cell as coins of equal q.
 #pragma once
 
 #include "binomial.hpp"
@@ -162,7 +163,7 @@ inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k)
     return Heads::difference(low, high, k - upper);
 }
 
-// The tails of the heads of cells [begin, end), X against the number k that came. `computed` wants them without approximation.
+// The tails of the heads of cells [begin, end), X against the number k that came; `computed`: without approximation.
 inline Tails tails(const Coins &coins, Index begin, Index end, bool computed) {
     constexpr double gap_allowed = 5e-4, little = 5, enough = 70, few = 64;
     Side low, high;

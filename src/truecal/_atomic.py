@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Write files atomically: whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 @contextmanager
 def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A draft beside `path` to write to; it takes the place of `path` at the end, or vanishes where anything failed.
+    """Yield a draft beside `path` to write to. It replaces `path` at the end, or is deleted if anything fails.
 
-    Whoever reads `path` meanwhile sees the old file, whole; two writers at once leave one of their files, whole.
+    Until then readers see the old file. Of two concurrent writers, one file remains, whole.
     """
     import tempfile
 
@@ -31,7 +31,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:
-    """Refuse a place where no file can be written, and give the file that would be; a link stays a link."""
+    """Return the file that would be written, with links resolved; raise an error if it cannot be written."""
     place = Path(os.path.realpath(path))
     if not place.parent.is_dir():
         raise FileNotFoundError(f"The folder of {os.fspath(path)!r} must exist; it does not.")
@@ -43,7 +43,7 @@ def check_place(path: str | os.PathLike[str]) -> Path:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a text file, whole or not at all."""
+    """Write a text file atomically."""
     with write_atomically(path) as draft:
         draft.write_text(text, encoding="utf-8")
     return Path(path)

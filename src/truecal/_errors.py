@@ -1,8 +1,8 @@
-"""How errors speak: parameters as the caller writes them, and what may have been meant.
+"""The wording of errors: parameters as the caller spells them, and hints for misspelt words.
 
-The library writes a parameter as `significance`. The command line installs its own spelling once, with `speak`, and
-the same error then says --significance. Only what is written with `option` is a parameter: a user's column that
-happens to be called `significance` stays as it is.
+The library writes a parameter as `significance`. The command line sets its own spelling once, with `speak`, and the
+same error then says --significance. Only names written with `option` are parameters: a user's column called
+`significance` is never respelt.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SPELLING: ContextVar[Mapping[str, str] | None] = ContextVar("truecal_spelling",
 
 
 def option(name: str) -> str:
-    """A parameter, or a call such as `every=None`, as whoever called writes it.
+    """Return a parameter, or a setting such as `every=None`, as the caller spells it.
 
     Examples
     --------
@@ -26,12 +26,12 @@ def option(name: str) -> str:
 
 
 def speak(spelling: Mapping[str, str]) -> None:
-    """Let errors spell parameters in this way from now on, in this thread or task."""
+    """Set the spelling of parameters in errors, for this thread or task."""
     _SPELLING.set(spelling)
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """A hint where a word is close to a known one, else nothing.
+    """Return a hint if a word is close to a known one, else "".
 
     Examples
     --------
@@ -46,7 +46,7 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
 
 
 def check_column(role: str, name: str, columns: Sequence[str]) -> None:
-    """Refuse a column that is not there, and say which may have been meant."""
+    """Raise an error if a column does not exist, with a hint for misspelt names."""
     if name not in columns:
         known = ", ".join(map(repr, columns))
         raise ValueError(

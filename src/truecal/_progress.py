@@ -1,4 +1,4 @@
-"""A line on standard error that says how far long work has come."""
+"""A progress line on standard error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WIDTH = 30
 
 
 class Progress:
-    """Counts what is done, on a terminal, once the work takes longer than a second."""
+    """Show how much is done, on a terminal, once the work takes longer than a second."""
 
     def __init__(self, total: int | None, unit: str) -> None:
         self.total, self.unit, self.done = total, unit, 0
@@ -44,7 +44,7 @@ class Progress:
 
 
 class Clock(Progress):
-    """Says how long work has taken that cannot say how far it is."""
+    """Show the time of work whose progress is unknown."""
 
     def __init__(self, work: str) -> None:
         super().__init__(None, f"seconds of {work}")

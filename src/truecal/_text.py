@@ -1,4 +1,4 @@
-"""Text for people: counts in words, tables as wide as the terminal, colour where it is wanted."""
+"""Text for people: counts with their nouns, tables that fit the terminal, colour."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-PIPED = 100  # columns where there is no terminal
-READABLE = 100  # columns of running text, on a terminal however wide
+PIPED = 100  # columns without a terminal
+READABLE = 100  # columns of running text, however wide the terminal
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 HARD_SPACE = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. Where room is short, those of rank 0 stay, and others by their rank while there is room."""
+    """A column of a table. Columns of rank 0 are always shown, others in order of rank while they fit."""
 
     head: str
     cells: Sequence[str]
@@ -25,13 +25,13 @@ class Column:
 
     @property
     def width(self) -> int:
-        """Columns of the terminal that it takes."""
+        """The width in terminal columns."""
         return max(map(measure, (self.head, *self.cells)))
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """What is known of where text goes."""
+    """The properties of the terminal, file or pipe that text is written to."""
 
     width: int = PIPED
     colour: bool = False
@@ -39,7 +39,7 @@ class Terminal:
 
     @classmethod
     def of(cls, stream: TextIO) -> Terminal:
-        """A stream as it is; colour only on a terminal, and not where NO_COLOR or TERM=dumb says no."""
+        """Find the properties of a stream. There is colour only on a terminal, unless NO_COLOR or TERM=dumb is set."""
         import shutil
 
         tty = stream.isatty()
@@ -53,11 +53,11 @@ class Terminal:
         return cls(max(shutil.get_terminal_size(fallback).columns, 20), wanted, unicode)
 
     def paint(self, text: str, style: str) -> str:
-        """Text in a style: bold, dim, red, green or yellow."""
+        """Return text in a style: bold, dim, red, green or yellow."""
         return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if self.colour and style else text
 
     def wrap(self, text: str, indent: str = "", first: str | None = None) -> str:
-        """Running text within the width; a number keeps its unit."""
+        """Wrap running text to the width. A number stays on one line with its unit."""
         import textwrap
 
         kept = text.replace(" %", f"{HARD_SPACE}%").replace(" = ", f"{HARD_SPACE}={HARD_SPACE}")
@@ -72,7 +72,7 @@ class Terminal:
         return "\n".join(lines).replace(HARD_SPACE, " ")
 
     def terms(self, pairs: Sequence[tuple[str, str]], indent: str = "  ") -> str:
-        """Words and what they mean, the meanings below each other."""
+        """Format words and their meanings in two columns."""
         widest = max(measure(word) for word, _ in pairs)
         lines = []
         for word, meaning in pairs:
@@ -82,7 +82,7 @@ class Terminal:
         return "\n".join(lines)
 
     def table(self, columns: Sequence[Column], indent: str = "  ") -> str:
-        """Rows below a head. Columns that do not fit are left out and named; the first is cut if it must be."""
+        """Format a table. Columns that do not fit are left out and named below; the first is clipped if necessary."""
         filled = [column for column in columns if any(column.cells)]
         kept = [column for column in filled if column.rank == 0]
         for column in sorted(filled, key=lambda column: column.rank):
@@ -107,7 +107,7 @@ class Terminal:
         return "\n".join(lines)
 
     def clip(self, text: str, width: int) -> str:
-        """Text that is cut where it is too long."""
+        """Clip text that is too long, with an ellipsis."""
         if measure(text) <= width:
             return text
         mark = "\N{HORIZONTAL ELLIPSIS}" if self.unicode else "..."
@@ -137,7 +137,7 @@ def about(count: float) -> str:
 
 
 def plural(count: int, word: str) -> str:
-    """A count and what is counted.
+    """Return a count with its noun.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def plural(count: int, word: str) -> str:
 
 
 def measure(text: str) -> int:
-    """The columns of a terminal that text takes: two for a wide sign, none for an accent that joins the one before."""
+    """Return the terminal columns that text takes: two for a wide character, none for a combining accent."""
     if text.isascii():
         return len(text)
     import unicodedata
@@ -159,7 +159,7 @@ def measure(text: str) -> int:
 
 
 def printable(text: str) -> str:
-    r"""Text on one line, safe for a terminal and for XML: a zero byte as \x00, and so for all that is not printed."""
+    r"""Escape everything that is not printable: a zero byte becomes \x00. The result is safe for a terminal and XML."""
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape", "backslashreplace").decode("ascii")
         for sign in text

@@ -18,11 +18,11 @@ ROWS = 50_000
 
 
 def simulate(rows: int = ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
-    """Labels with about 1 % positives, and three models' probabilities for them.
+    """Simulate labels with about 1 % positives, and the probabilities of three models.
 
-    The calibrated model knows the probabilities that the labels were drawn from. The over-confident one stretches
-    their log-odds by half around the average; the prior-shifted one learned at twice the prevalence it meets, as
-    after a change of season or an uncorrected sampling of negatives.
+    The calibrated model predicts the probabilities that the labels were drawn from. The over-confident one stretches
+    their log-odds by half around the average. The prior-shifted one was trained at twice the prevalence, as after a
+    change of season or an uncorrected sampling of negatives.
     """
     rng = np.random.default_rng(seed)
     log_odds = rng.normal(-5.4, 1.3, rows)
@@ -36,7 +36,7 @@ def simulate(rows: int = ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
 
 
 def evaluate_models(label: Ints, models: dict[str, Floats]) -> dict[str, Result]:
-    """Every model's result on the same rows, with what chance would give."""
+    """Evaluate every model on the same rows, with null references and intervals."""
     return {
         name: evaluate(label, probability, reference=200, intervals=200, random_state=0)
         for name, probability in models.items()
@@ -44,7 +44,7 @@ def evaluate_models(label: Ints, models: dict[str, Floats]) -> dict[str, Result]
 
 
 def write_pictures(results: dict[str, Result], folder: Path) -> list[Path]:
-    """Write the report and the diagrams as PNGs, and return where they are."""
+    """Write the report and the diagrams, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     written = [report(results, folder / "report.html", title="Three models of a rare event")]
 
@@ -62,7 +62,7 @@ def write_pictures(results: dict[str, Result], folder: Path) -> list[Path]:
 
 
 def compare(results: dict[str, Result]) -> str:
-    """The metrics of several models as a table: for each model the value and what chance gives."""
+    """Return the metrics of several models as a table: for each model the value and the value by chance."""
     first = next(iter(results.values()))
     heads = "".join(f"{name:>22}" for name in results), f"{'value':>11}{'by chance':>11}" * len(results)
     lines = [f"{'':17}{head}" for head in heads]
@@ -77,7 +77,7 @@ def _sigmoid(x: Floats) -> Floats:
 
 
 def main(folder: str = "demo") -> None:
-    """Print the comparison and what is wrong with one model; write the report and the diagrams."""
+    """Print the comparison and the bins of one model; write the report and the diagrams."""
     label, models = simulate()
     results = evaluate_models(label, models)
     print(f"{len(label):,} transactions, {100 * label.mean():.2f} % fraud, three models\n")

@@ -1,4 +1,4 @@
-"""Scorers and a display for scikit-learn, which is imported only where its metadata routing asks.
+"""Scorers and a display for scikit-learn, which is imported only for its metadata routing.
 
 A scorer returns the negated error, since scikit-learn maximises.
 """
@@ -21,8 +21,8 @@ from truecal.results import Result
 class CalibrationScorer:
     """The negated value of a metric for a fitted classifier's `predict_proba`.
 
-    With two classes the second of `classes_` is the positive one unless `pos_label` names another; with more, the
-    average over each class against the rest. `weight` says what scikit-learn's metadata routing hands over as
+    With two classes the second of `classes_` is the positive one unless `pos_label` names another; with more, the value
+    is the average over each class against the rest. `weight` is what scikit-learn's metadata routing passes as
     `sample_weight`; `set_score_request` sets it.
 
     Examples
@@ -51,13 +51,13 @@ class CalibrationScorer:
         return 0.0 - compute(self.metric, y_true, score, pos_label=positive, sample_weight=sample_weight)
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> CalibrationScorer:
-        """A scorer that asks scikit-learn's metadata routing for weights.
+        """Return a scorer that requests weights from scikit-learn's metadata routing.
 
         Parameters
         ----------
         sample_weight : bool, str or None
-            True to be given `sample_weight`, False not to be given it though others are, None to make handing it over
-            an error, or the name under which the weights are handed over.
+            True to request `sample_weight`, False to ignore it, None to raise an error if it is passed, or the name
+            under which it is passed.
 
         Examples
         --------
@@ -68,7 +68,7 @@ class CalibrationScorer:
         return replace(self, weight=sample_weight)
 
     def get_metadata_routing(self) -> Any:
-        """What the scorer asks of scikit-learn's metadata routing."""
+        """Return what the scorer requests from scikit-learn's metadata routing."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
         request = MetadataRequest(owner=self)
@@ -87,7 +87,7 @@ rmsce_scorer = CalibrationScorer(METRICS["rmsce"])
 class TestBasedReliabilityDisplay:
     """A test-based reliability diagram that keeps its numbers.
 
-    Made by `from_predictions` or `from_estimator`; `plot` draws it again.
+    `from_predictions` and `from_estimator` make it; `plot` draws it again.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class TestBasedReliabilityDisplay:
     name : str or None
         The model's name.
     axes_, ax_, figure_
-        The three axes drawn last, the diagram's own among them and its figure.
+        The axes drawn last, the axes of the diagram itself, and its figure.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class TestBasedReliabilityDisplay:
     >>> display = TestBasedReliabilityDisplay.from_predictions(y, p, name="mine")  # doctest: +SKIP
     """
 
-    __test__ = False  # not a test, whatever pytest thinks of the name
+    __test__ = False  # tells pytest that this is not a test
 
     def __init__(self, result: Result, *, name: str | None = None) -> None:
         self.result_, self.name = result, name
@@ -113,7 +113,7 @@ class TestBasedReliabilityDisplay:
     def plot(
         self, ax: Any = None, *, metric: str | None = None, scale: Scale | None = None
     ) -> TestBasedReliabilityDisplay:
-        """Draw it, in the axes given or in a figure of its own."""
+        """Draw the diagram in the given axes or in a new figure."""
         self.axes_: DiagramAxes = test_based(self.result_, metric, scale=scale, title=self.name, ax=ax)
         self.ax_ = self.axes_.main
         self.figure_ = self.ax_.get_figure(root=True)
@@ -130,7 +130,7 @@ class TestBasedReliabilityDisplay:
         scale: Scale | None = None,
         **options: Any,
     ) -> TestBasedReliabilityDisplay:
-        """Evaluate predictions and draw them; the other options are those of `evaluate`."""
+        """Evaluate predictions and draw the diagram; other options are those of `evaluate`."""
         return cls(evaluate(y_true, y_prob, **options), name=name).plot(ax, scale=scale)
 
     @classmethod
@@ -146,8 +146,9 @@ class TestBasedReliabilityDisplay:
         pos_label: Any = None,
         **options: Any,
     ) -> TestBasedReliabilityDisplay:
-        """Evaluate a fitted classifier of two classes and draw it; the second of its `classes_` is the positive one
-        unless `pos_label` names the other."""
+        """Evaluate a fitted classifier of two classes and draw the diagram. The second of its `classes_` is the
+        positive
+        one unless `pos_label` names the other."""
         probabilities, classes = _predict(estimator, X, "A reliability diagram")
         if len(classes) != 2:
             raise ValueError(
@@ -167,14 +168,14 @@ class TestBasedReliabilityDisplay:
 
 
 def _predict(estimator: Any, X: Any, who: str) -> tuple[Any, list[Any]]:
-    """The probabilities of a fitted classifier, a column for each of its classes, and these."""
+    """Return the probabilities of a fitted classifier, with a column for each class, and the classes."""
     if not hasattr(estimator, "predict_proba"):
         raise TypeError(f"{who} needs probabilities; {type(estimator).__name__} has no `predict_proba`.")
     return np.asarray(estimator.predict_proba(X)), np.asarray(estimator.classes_).tolist()
 
 
 def _find_positive(classes: list[Any], pos_label: Any) -> Any:
-    """The positive one of two classes: the second, unless another is named."""
+    """Return the positive class: the second of two unless another is named."""
     positive = classes[1] if pos_label is None else pos_label
     if positive not in classes:
         raise ValueError(f"{option('pos_label')} must be one of the classes {classes!r}; it is {positive!r}.")

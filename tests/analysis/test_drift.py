@@ -1,7 +1,5 @@
 """Drift: each window's numbers against their sources, what is said of simulated streams, and how it is drawn."""
 
-import doctest
-import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 
@@ -10,7 +8,6 @@ import pytest
 from local_oracle import poisson_binomial
 from observed import judge_windows
 from scipy import stats
-from test_readme import ROOT, run
 
 import truecal
 from truecal import Metric, Quantile, Relative, Tally
@@ -303,15 +300,15 @@ def test_mistakes_are_explained(rng):
         judge_windows({None: tallies[day(0)], day(1): tallies[day(1)]})
     with pytest.raises(ValueError, match="(?s)`time` must be one column of the tallies.*they have none.*time=...\\)"):
         truecal.drift(truecal.Tallies("y", "p", {(): tallies[day(0)]}))
-    with pytest.raises(TypeError, match="`top` must be left out where `time` makes windows"):
-        judge_windows(tallies, top=10)
+    with pytest.raises(ValueError, match="One of `above` and `top` may be given"):
+        judge_windows(tallies, above=0.5, top=10)
     with pytest.raises(TypeError, match="(?s)`drift` takes `Tallies`; this is dict.*truecal.read"):
         truecal.drift(tallies)
     with pytest.raises(ValueError, match="`confidence` must lie between"):
         judge_windows(tallies, confidence=95)
     with pytest.raises(ValueError, match="`adjust` must be"):
         judge_windows(tallies, adjust="bonferroni")
-    with pytest.raises(TypeError, match="must begin at dates or times to be called mature"):
+    with pytest.raises(TypeError, match="must begin at dates or times to be judged mature"):
         judge_windows({"a": tallies[day(0)]}, mature_after="3d")
 
 
@@ -426,10 +423,3 @@ def test_any_metric_can_be_watched(rng):
     assert found.value[1] == pytest.approx(metric(tallies[day(1)]))
     assert found.metric.name == "value"
     assert " 0.0" in repr(found)
-
-
-def test_the_page_on_drift_says_what_happens(need):
-    need("pandas")
-    need("narwhals")
-    blocks = re.findall(r"```pycon\n(.*?)```", (ROOT / "docs/drift.md").read_text(), flags=re.DOTALL)
-    assert run(doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "drift.md", "drift.md", 0)) > 10

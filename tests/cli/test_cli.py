@@ -18,7 +18,7 @@ from truecal.reading import _paths as paths
 from truecal.results import Result
 
 COLUMNS = {"label": "y", "score": "p"}
-METRICS = ["tce", "ece", "ace"]
+METRICS = ["ltce", "tce", "ece", "ace"]
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +41,10 @@ def rows_of(text):
 
 
 def test_score_prints_values_beside_chance_with_units(data, expected):
-    done = run("score", data)
+    done = run("score", data, "--explain")
     assert done.returncode == 0
     assert done.stderr == "note: guessed --label y --score p (more could be a score, too)\n"
-    table = done.stdout.split("\n\n")[1]
+    table = done.stdout.split("\n\n")[2]
     lines = {line.split()[0]: line for line in table.splitlines()}
     for name in METRICS:
         reference = expected.references[name]
@@ -54,9 +54,63 @@ def test_score_prints_values_beside_chance_with_units(data, expected):
     assert "% of predictions that the data refute (Binomial test at 0.05); 0 is best, 100 worst" in done.stdout
     assert "a probability; 0 is best, 1 worst" in done.stdout
     assert "small means worse than chance" in done.stdout
-    too_low, too_high = expected.direction("tce")
-    assert f"{100 * too_low:.2f} % are too low, {100 * too_high:.2f} % too high" in done.stdout
-    assert f"3,000 predictions, {100 * expected.prevalence:.3g} % positive" in done.stdout
+    assert f"3,000 predictions, {100 * expected.prevalence:.3g} % positive" in " ".join(done.stdout.split())
+    assert "chance explains" not in done.stdout
+    assert len(run("score", data).stdout) < len(done.stdout)  # explanations are asked for
+
+
+def test_score_begins_with_the_verdict(data, folder, expected):
+    """The word with a sign, what came against what was predicted, the ranges, and what could have been found."""
+    verdict = expected.verdict
+    text = run("score", data).stdout
+    assert verdict.word == "consistent"
+    assert text.startswith(f"{verdict.sign} CONSISTENT  {data}: 3,000 predictions")
+    low, high = verdict.interval
+    came = f"{verdict.observed} positives came where {verdict.expected:.4g} were predicted: x {verdict.ratio:.2f}"
+    assert f"{came} ({low:.2f} to {high:.2f}); p = {verdict.p_value:.2g}." in " ".join(text.split())
+    assert verdict.sentences()[-1] in " ".join(text.split())
+    assert "too low" not in text
+    plain = run("score", data, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0").stdout
+    assert plain.startswith("+ CONSISTENT")
+    halved = write_csv(folder / "halved.csv", {"y": [0, 1, 0, 1] * 500, "p": [0.2] * 1000 + [0.5] * 1000})
+    text = run("score", halved).stdout
+    found = truecal.evaluate(truecal.read(halved, **COLUMNS), metrics=["ltce"]).verdict
+    assert (found.word, [(r.low, r.observed, r.rows) for r in found.ranges]) == ("off", [(0.2, 500, 1000)])
+    assert text.startswith(f"{found.sign} OFF  ")
+    low, high = found.ranges[0].factor.ratio_low, found.ranges[0].factor.ratio_high
+    head, row = text.split("\n\n")[2].splitlines()
+    assert head.split() == ["scores", "rows", "said", "came", "ratio"]
+    assert " ".join(row.split()) == f"0.2 to 0.2 1,000 20 % 50 % x 2.50 ({low:.2f} to {high:.2f}) too low"
+    few = run("score", "-", stdin="y,p\n0,0.5\n1,0.5\n").stdout
+    assert few.startswith("? CANNOT TELL  standard input: 2 predictions")
+    both = run("score", data, "-p", "p,more").stdout
+    assert [block.split()[:2] for block in both.split("\n\n") if f" {data}, " in block.splitlines()[0]] == [
+        [verdict.sign, "CONSISTENT"],
+        [found.sign, "OFF"],
+    ]
+
+
+def test_a_region_and_a_tolerance_reach_every_command_that_judges(data, folder):
+    tallies = truecal.read(data, label="y", score="p", by="country", baseline="more")
+    options = dict(above=0.1, tolerance=truecal.Relative(0.1), random_state=0)
+    words = ["--above", "0.1", "--tolerance", "10%"]
+    read = truecal.results.from_json
+    got = read(run("score", data, *words, "--reference", "0", "--json").stdout)
+    assert got == truecal.evaluate(tallies, metrics=METRICS, **options)
+    got = read(run("segments", data, "--by", "country", *words, "--json").stdout)
+    assert got == truecal.segments(tallies, **options)
+    names = ["-y", "y", "-p", "p,more", "--replicates", "50"]
+    got = read(run("compare", data, *words, *names, "--json").stdout)
+    assert got["tce"] == truecal.compare(tallies, replicates=50, **options)["tce"]
+    got = read(run("drift", data, "--time", "country", "--every", "none", *words, "--json").stdout)
+    windows = truecal.read(data, label="y", score="p", time="country", every=None)
+    assert got == truecal.drift(windows, intervals=199, **options)
+    got = truecal.Decision.from_json(run("check", data, *words, "--json").stdout)
+    assert got == truecal.check(tallies, **options)
+    assert got.findings[0].n == read(run("score", data, *words, "--json").stdout).n < 3000
+    for command, place in (("report", folder / "region.html"), ("plot", folder / "region.svg")):
+        assert run(command, data, *words, "--reference", "0", "-o", place).returncode == 0
+    assert "scores of at least 0.1" in (folder / "region.html").read_text()
 
 
 def test_score_as_json_reads_back_to_an_equal_result(data, expected):
@@ -73,9 +127,11 @@ def test_score_as_csv_has_a_row_for_each_metric_and_model(data, expected):
     done = run("score", data, "-y", "y", "-p", "p", "-p", "more", "--csv", "--intervals", "50")
     rows = rows_of(done.stdout)
     assert [(row["metric"], row["model"]) for row in rows] == [(m, s) for m in METRICS for s in ("p", "more")]
-    assert float(rows[0]["value"]) == expected["tce"]
-    assert float(rows[0]["by_chance"]) == expected.references["tce"].mean
-    assert [row["unit"] for row in rows[::2]] == ["percent", "probability", "probability"]
+    assert float(rows[0]["value"]) == expected["ltce"]
+    assert float(rows[0]["by_chance"]) == expected.references["ltce"].mean
+    assert [row["unit"] for row in rows[::2]] == ["percent", "percent", "probability", "probability"]
+    assert [row["verdict"] for row in rows] == ["consistent", "off"] * 4
+    assert float(rows[0]["verdict_p"]) == expected.verdict.p_value
     assert float(rows[0]["low"]) <= float(rows[0]["value"]) <= float(rows[0]["high"])
 
 
@@ -122,7 +178,7 @@ def test_files_come_from_standard_input_globs_folders_and_packed(data, folder, e
         done = run("score", *words, "--json", "--reference", "0", stdin=stdin)
         assert done.returncode == 0, done.stderr
         assert Result.from_json(done.stdout)["tce"] == expected["tce"]
-    assert run("score", "-", stdin=data.read_text()).stdout.startswith("standard input: 3,000 predictions")
+    assert " standard input: 3,000 predictions" in run("score", "-", stdin=data.read_text()).stdout.splitlines()[0]
 
 
 def test_options_and_files_stand_in_any_order(data):
@@ -229,16 +285,43 @@ def test_check_exits_with_the_verdict(data, folder, expected):
     decision = truecal.Decision.from_json(failed.stdout)
     assert (failed.returncode, decision.status, json.loads(failed.stdout)["exit_code"]) == (1, "fail", 1)
     more = truecal.evaluate(truecal.read(data, label="y", score="more"), metrics=METRICS)
-    assert list(decision.findings.observed) == [more["tce"], more["ece"]]
-    unknown = run("check", data, "--max-value", 100, "--min-rows", 10_000, "--csv")
-    assert (unknown.returncode, rows_of(unknown.stdout)[0]["status"]) == (2, "unknown")
+    assert list(decision.findings.observed) == [more["ltce"], more["ece"]]
+    assert list(json.loads(failed.stdout))[:3] == ["truecal", "status", "exit_code"]
+    few = run("check", data, "--max-value", 100, "--min-rows", 10_000, "--csv")
+    assert (few.returncode, rows_of(few.stdout)[0]["status"]) == (3, "cannot tell")
+
+
+def test_check_without_rules_judges_by_the_verdict(data, folder):
+    right, wrong = run("check", data, "-p", "p"), run("check", data, "-p", "more")
+    assert (right.returncode, right.stdout.split()[0]) == (0, "PASS")
+    assert (wrong.returncode, wrong.stdout.split()[0]) == (1, "FAIL")
+    assert "the predictions are too high" in " ".join(wrong.stdout.split())
+    few = write_csv(folder / "few.csv", {"y": [0] * 300, "p": [0.001] * 300})
+    told = run("check", few)
+    assert (told.returncode, told.stdout[:11]) == (3, "CANNOT TELL")
+    allowed = run("check", few, "--allow-cannot-tell", "--json")
+    rule = truecal.Rule("verdict", allow_cannot_tell=True)
+    assert (allowed.returncode, truecal.Decision.from_json(allowed.stdout).findings.rule) == (0, (rule,))
+    parts = run("check", data, "-p", "p", "--by", "kind", "--segment", "kind=*", "--significance", "0.05", "--json")
+    found = truecal.check(
+        truecal.read(data, **COLUMNS, by="kind"), [truecal.Rule("verdict", segment="kind=*", significance=0.05)]
+    )
+    assert truecal.Decision.from_json(parts.stdout) == found
+    rules = folder / "verdict.toml"
+    rules.write_text("[[rule]]\nverdict = true\n")
+    assert run("check", data, "-p", "more", "--rules", rules).stdout == wrong.stdout
+    refused = run("check", data, "--rules", rules, "--allow-cannot-tell")
+    assert refused.returncode == 2
+    assert "--allow-cannot-tell is for a rule made of options; beside --rules there is none" in refused.stderr
 
 
 def test_check_takes_rules_segments_and_a_baseline(data, folder):
     rules = folder / "gate.toml"
     rules.write_text('[[rule]]\nmax_value = 100\n[[rule]]\nsegment = "country=*"\nmax_value = 0.001\n')
     junit, markdown = folder / "junit.xml", folder / "summary.md"
-    done = run("check", data, "--rules", rules, "--by", "country", "--junit", junit, "--markdown", markdown)
+    done = run(
+        "check", data, "-p", "more", "--rules", rules, "--by", "country", "--junit", junit, "--markdown", markdown
+    )
     assert done.returncode == 1
     assert '<testsuites name="truecal" tests="4"' in junit.read_text()  # the whole and three countries
     assert markdown.read_text().startswith("## Calibration gate: fail")
@@ -265,7 +348,7 @@ def test_missing_values_are_dropped_on_request_and_counted(folder):
     refused = run("score", data, "-y", "y", "-p", "p")
     assert refused.returncode == 2
     assert "`p` is null in 3" in refused.stderr
-    assert "Hint: --drop-missing leaves rows out" in refused.stderr
+    assert "Hint: --drop-missing leaves out rows whose label, score or time is missing" in refused.stderr
     done = run("score", data, "-y", "y", "-p", "p", "--drop-missing")
     assert done.returncode == 0
     assert "note: of 200 rows 3 were dropped" in done.stderr
@@ -290,7 +373,7 @@ def test_the_overview_lists_every_command_and_exit_code():
         done = run(*words, COLUMNS="60")
         assert done.returncode == 0
         assert all(f"\n  {name} " in done.stdout for name in options.COMMANDS)
-        assert all(f"\n  {code} " in done.stdout for code in (0, 1, 2, 130, 141))
+        assert all(f"\n  {code} " in done.stdout for code in (0, 1, 2, 3, 130, 141))
         assert max(map(len, done.stdout.splitlines())) <= 60
     assert run("--version").stdout == f"truecal {truecal.__version__}\n"
 
@@ -343,5 +426,5 @@ def test_score_and_check_agree_on_as_many_draws(data):
     result = Result.from_json(run("score", data, "-y", "y", "-p", "p", "--reference", "1000", "--json").stdout)
     done = run("check", data, "-y", "y", "-p", "p", "--max-excess", "50", "--json")
     (finding,) = truecal.Decision.from_json(done.stdout).findings
-    assert finding.observed == result.references["tce"].excess
-    assert "tce minus its mean by chance (1,000 draws) is " in finding.reason
+    assert finding.observed == result.references["ltce"].excess
+    assert "ltce minus its mean by chance (1,000 draws) is " in finding.reason

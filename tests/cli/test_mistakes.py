@@ -45,7 +45,7 @@ def test_files_that_cannot_be_used_are_named(folder, data):
         (folder / name).write_bytes(content)
         told = refused("score", folder / name, "-y", "y", "-p", "p")
         assert name in told or "row" in told or "`p`" in told or "Compressed file ended" in told, told
-    assert "There must be a file 'nope.csv'; there is none." in refused("score", "nope.csv")
+    assert "The file 'nope.csv' must exist; it does not." in refused("score", "nope.csv")
     assert "'*.none' must match at least one file" in refused("score", "*.none", cwd=folder)
     (folder / "void").mkdir()
     assert "'void' must hold files of a known format" in refused("score", "void", cwd=folder)
@@ -107,7 +107,9 @@ def test_wrong_values_are_told_by_the_option(data):
         (["--significance", "2"], "--significance"),
         (["--top", "many"], "--top: it must be a count or a share; it is 'many'"),
         (["--above", "2"], "--above must"),
-        (["--by", "kind", "--top", "3"], "--top must be left out where --by makes segments"),
+        (["--above", "0.5", "--top", "3"], "One of --above and --top may be given, not both"),
+        (["--tolerance", "much"], "--tolerance: it must be a number below 1, or a share such as 10%; it is 'much'"),
+        (["--tolerance", "1.5"], "--tolerance: it must be a number below 1, or a share such as 10%; it is '1.5'"),
         (["--by", "kind", "--bins"], "--intervals and --bins must be left out"),
         (["--json", "--csv"], "not allowed with"),
     ):
@@ -117,7 +119,6 @@ def test_wrong_values_are_told_by_the_option(data):
     assert "--output must end in .png, .svg, .pdf" in refused("plot", data, "-o", "a.gif")
     assert "--kind errors draws one model; 2 are given" in refused("plot", data, "-p", "p,more", "--kind", "errors")
     assert "RATE must lie between 0 and 1" in refused("plan", "2", "--shift", "1")
-    assert "There must be a rule" in refused("check", data)
     assert "--by must name" in refused("check", data, "--max-value", "9", "--segment", "*")
     assert "must lie in [0, 100]" in refused("check", data, "--max-value", "-3")
     told = refused("check", data, "-y", "y", "-p", "p", "--max-value", "9", "--on", "id")
@@ -201,7 +202,10 @@ def test_near_misses_come_with_the_remedy(folder):
     assert "--by must name the columns that make segments, since a rule is about 'kind=*'; it is missing." in told
     (folder / "days.jsonl").write_text('{"y": 1, "p": 0.5, "day": "2026-01-01"}\n')
     told = refused("drift", folder / "days.jsonl", "--time", "day")
-    assert "cast it to a date or a time first; or with --every none its values, as they are, are the windows." in told
+    assert (
+        "cast it to a date or a time first, or use it unchanged: with --every none each of its values is a window."
+        in told
+    )
 
 
 def write_data(path, columns):
@@ -228,7 +232,7 @@ def test_columns_called_like_parameters_keep_their_names(folder, name, suffix):
     null.write_text(null.read_text().replace("None", "")) if suffix == "csv" else None
     told = refused("score", null, "-y", "y", "-p", name)
     assert f"`{name}` is null in 1" in told
-    assert "Hint: --drop-missing leaves rows out" in told
+    assert "Hint: --drop-missing leaves out rows" in told
     missed = write_data(folder / f"missed_{name}.{suffix}", {"y": [0, 1, 0], name: [0.5, 0.25, 0.125]})
     told = refused("score", missed, "-y", "z", "-p", name)
     assert f"--label must be one of the columns 'y', '{name}'; it is 'z'." in told
@@ -266,7 +270,7 @@ def test_a_value_that_may_be_given_once_is_not_given_twice(folder, data):
 
 def test_a_wrong_limit_is_told_by_its_option(data):
     told = refused("check", data, "--max-value", "-3")
-    assert "--max-value: The limit of the value of 'tce' must lie in [0, 100]; it is -3.0." in told
+    assert "--max-value: The limit of the value of 'ltce' must lie in [0, 100]; it is -3.0." in told
     told = refused("check", data, "--max-value", "9", "--max-worse", "ece=0.5")
     assert "--max-worse: `metric` must be test-based" in told
     assert "--max-value: it must be LIMIT or METRIC=LIMIT" in refused("check", data, "--max-value", "much")

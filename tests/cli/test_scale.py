@@ -159,7 +159,7 @@ def test_damaged_and_foreign_tallies_are_named(days, data, folder):
     content[200] ^= 1
     broken.write_bytes(content)
     assert "it is damaged: its checksum" in refused("score", broken)
-    assert "must be a file that `truecal tally` wrote; it is no Parquet file" in refused(
+    assert "must be a file that `truecal tally` wrote; it is not a Parquet file" in refused(
         "merge", data, "-o", folder / "x.parquet"
     )
     assert not (folder / "x.parquet").exists()

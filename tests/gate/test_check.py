@@ -2,12 +2,14 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import truecal
-from truecal import Result, Rule
+from truecal import Relative, Result, Rule
 
 
 @pytest.fixture
@@ -50,10 +52,10 @@ def test_each_rule_sees_what_the_functions_give(frame):
         Rule("value", 0.5, metric="ece"),
     ]
     verdict = check(frame, *rules, reference=200, intervals=200)
-    options = dict(metrics=["tce", "ece"], reference=200, intervals=200, random_state=0, threads=2)
+    options = dict(metrics=["ltce", "ece"], reference=200, intervals=200, confidence=0.99, random_state=0, threads=2)
     result = truecal.evaluate(read(frame), **options)
-    found = result.references["tce"]
-    observed = [result["tce"], found.excess, result.intervals["tce"].high, found.p_value, result["ece"]]
+    found = result.references["ltce"]
+    observed = [result["ltce"], found.excess, result.intervals["ltce"].high, found.p_value, result["ece"]]
     assert [finding.observed for finding in verdict.findings] == pytest.approx(observed)
     assert [finding.model for finding in verdict.findings] == ["p"] * 5
 
@@ -93,7 +95,9 @@ def test_a_baseline_column_is_compared_pair_by_pair(frame):
     better = check(frame, worse, same, baseline="old", replicates=300)
     assert [finding.status for finding in better.findings] == ["pass", "pass"]
     back = check(frame, worse, score="q", baseline="p", replicates=300)
-    difference = truecal.compare(read(frame, "q", baseline="p"), replicates=300, random_state=0)["tce"]
+    difference = truecal.compare(
+        read(frame, "q", baseline="p"), metrics=["ltce"], confidence=0.99, replicates=300, random_state=0
+    )["ltce"]
     assert back.findings[0].observed == pytest.approx(difference.difference)
     assert back.exit_code == 1
 
@@ -111,11 +115,11 @@ def test_a_grid_gives_the_gate_bounds(frame):
     """The limit lies where a coarse grid leaves it open: it could not tell, and the exact scores can."""
     coarse = truecal.reading.Limits(grid=3)
     low, high = truecal.evaluate(read(frame, "q", limits=coarse), metrics=["tce"]).bounds["tce"]
-    rule = Rule("value", (low + high) / 2)
+    rule = Rule("value", (low + high) / 2, metric="tce")
     assert low < high
-    assert check(frame, rule, score="q", limits=coarse).status == "unknown"
+    assert check(frame, rule, score="q", limits=coarse).status == "cannot tell"
     assert check(frame, rule, score="q").status in ("pass", "fail")
-    parts = check(frame, Rule("value", 100, segment="*"), by="country", limits=coarse)
+    parts = check(frame, Rule("value", 100, metric="tce", segment="*"), by="country", limits=coarse)
     assert "lies between" in parts.findings[0].reason
 
 
@@ -135,16 +139,16 @@ def test_a_baseline_file_is_matched_by_its_keys(frame, tmp_path):
 
 
 def test_the_result_of_the_last_release_is_an_independent_baseline(frame, tmp_path):
-    old = truecal.evaluate(read(frame, "old"), metrics=["tce"], intervals=300, random_state=1)
+    old = truecal.evaluate(read(frame, "old"), metrics=["ltce"], intervals=300, random_state=1)
     (tmp_path / "old.json").write_text(old.to_json())
-    verdict = check(frame, Rule("worse", 0), Rule("non_inferior", 0), baseline=tmp_path / "old.json", intervals=300)
+    verdict = check(frame, Rule("worse", 0), Rule("non_inferior", 20), baseline=tmp_path / "old.json", intervals=300)
     assert [finding.status for finding in verdict.findings] == ["pass", "pass"]
     assert (
         verdict.findings
-        == check(frame, Rule("worse", 0), Rule("non_inferior", 0), baseline=old, intervals=300).findings
+        == check(frame, Rule("worse", 0), Rule("non_inferior", 20), baseline=old, intervals=300).findings
     )
-    bare = truecal.evaluate(read(frame, "old"), metrics=["tce"])
-    with pytest.raises(ValueError, match="`baseline` must hold 'tce' with an interval"):
+    bare = truecal.evaluate(read(frame, "old"), metrics=["ltce"])
+    with pytest.raises(ValueError, match="`baseline` must hold 'ltce' with an interval"):
         check(frame, Rule("worse", 0), baseline=bare)
     (tmp_path / "bad.json").write_text("{}")
     with pytest.raises(ValueError, match="bad.json.* must hold a truecal result"):
@@ -190,7 +194,7 @@ def test_rows_that_the_baseline_lacks_count_for_min_rows_and_are_told(pl, frame)
     with pytest.raises(ValueError, match="of 6,000 rows `p` or `old` is null in 5,940"):
         read(gaps, baseline="old")
     found = check(gaps, Rule("worse", 50, min_rows=100), baseline="old", on_null="drop", replicates=50)
-    assert [(finding.n, finding.status) for finding in found.findings] == [(60, "unknown")]
+    assert [(finding.n, finding.status) for finding in found.findings] == [(60, "cannot tell")]
     told = "the baseline is compared on 60 of 6,000 rows: it has no score in the others"
     assert told in found.notes
     assert check(gaps, Rule("value", 50, min_rows=100), baseline="old", on_null="drop").findings[0].n == 6000
@@ -202,3 +206,200 @@ def test_frames_and_paths_are_refused_with_the_remedy(frame):
             truecal.check(data, [Rule("value", 15)])
     with pytest.raises(TypeError, match="(?s)`baseline` must be a `Result`.*it is DataFrame.*baseline=...\\)"):
         truecal.check(read(frame), [Rule("worse", 0)], baseline=frame)
+
+
+# evidence, end to end
+
+
+def rows(rng, n, score, truth=lambda p: p, **columns):
+    p = score(n)
+    return {"y": (rng.random(n) < truth(p)).astype(int), "p": p, **columns}
+
+
+def test_without_rules_the_verdict_decides(pl, rng):
+    """A right model, one whose odds are halved, and 60 rows: 0, 1, 3. The verdict is `inference.judge` at 0.01."""
+    p = rng.beta(0.5, 5, 20_000)
+    y = rng.random(20_000) < p
+    for score, size, expected in ((p, 20_000, 0), (p / (2 - p), 20_000, 1), (p, 60, 3)):
+        found = truecal.check(read(pl.DataFrame({"y": y[:size], "p": score[:size]})))
+        assert found.exit_code == expected
+        cells = truecal.observations.CellSums.from_arrays(y[:size], score[:size])
+        verdict = truecal.inference.judge(cells, 0.01)
+        (finding,) = found.findings
+        assert (finding.observed, finding.n, finding.rule) == (verdict.p_value, size, Rule("verdict"))
+        words = {"consistent": "pass", "off": "fail", "cannot tell": "cannot tell"}
+        assert finding.status == words[verdict.word]
+
+
+LIMIT_RULES = [
+    Rule("verdict"),
+    Rule("value", 100),
+    Rule("value", 1, metric="ece"),
+    Rule("excess", 100),
+    Rule("upper", 100),
+    Rule("p_value", 0.01),
+    Rule("worse", 100),
+    Rule("non_inferior", 100),
+]
+SEGMENT_RULES = [replace(rule, segment="*") for rule in LIMIT_RULES if rule.needs not in ("interval", "difference")]
+
+
+@pytest.mark.parametrize(
+    ("y", "p"),
+    [
+        ([0] * 300, [0.001] * 300),
+        ([1] * 300, [0.999] * 300),
+        ([1], [0.5]),
+        ([0], [0.0]),
+        ([0] * 200 + [1], [0.0] * 200 + [1.0]),
+        ([0, 1] * 15, [0.5] * 30),
+    ],
+    ids=["no positive", "no negative", "one row", "one certain row", "only certain rows", "few rows"],
+)
+@pytest.mark.filterwarnings("ignore:1 of 1 segments are too small")
+def test_limits_that_no_value_breaks_do_not_pass_without_evidence(pl, y, p):
+    frame = pl.DataFrame({"y": y, "p": p, "old": p, "kind": "a"}, schema_overrides={"p": pl.Float64, "old": pl.Float64})
+    data = read(frame, by="kind", baseline="old")
+    found = truecal.check(data, LIMIT_RULES + SEGMENT_RULES, reference=200, intervals=200, replicates=200)
+    assert {finding.status for finding in found.findings} == {"cannot tell"}
+    assert found.exit_code == 3
+
+
+def test_what_is_not_there_is_no_pass(pl, frame):
+    with pytest.raises(ValueError, match="at least one row that can be used"):
+        read(frame.with_columns(p=pl.lit(None, dtype=pl.Float64)), on_null="drop")
+    with pytest.raises(ValueError, match="at least one row"):
+        read(frame[:0])
+    for allow in (False, True):
+        rule = Rule("verdict", segment="country=it", allow_cannot_tell=allow)
+        found = check(frame, rule, by="country").findings
+        assert [(finding.status, finding.n) for finding in found] == [("cannot tell", None)]
+
+
+def test_cannot_tell_passes_where_the_rule_says_so(pl):
+    few = read(pl.DataFrame({"y": [0, 1] * 15, "p": [0.5] * 30}))
+    assert truecal.check(few).status == "cannot tell"
+    found = truecal.check(few, [Rule("verdict", allow_cannot_tell=True)])
+    assert found.status == "pass"
+    assert found.findings[0].reason.endswith("which the rule allows.")
+
+
+def test_limits_fail_only_where_the_data_show_it(pl):
+    """300 right predictions whose Local TCE is above 0 by chance, and 20,000 that are halved."""
+    rng, draws = np.random.default_rng(3), dict(reference=200, intervals=200)
+    small = pl.DataFrame(rows(rng, 300, lambda n: rng.beta(2, 2, n)))
+    data = read(small)
+    value = truecal.evaluate(data, metrics=["ltce"])["ltce"]
+    rules = [Rule("value", 0, metric="ece"), Rule("excess", -5), Rule("upper", value)]
+    found = truecal.check(data, rules, **draws)
+    assert [finding.status for finding in found.findings] == ["cannot tell"] * 3
+    halved = read(pl.DataFrame(rows(rng, 20_000, lambda n: rng.beta(0.5, 5, n) / 2, lambda p: 2 * p)))
+    limits = [Rule("value", 0.01, metric="ece"), Rule("value", 20), Rule("excess", 20), Rule("upper", 20)]
+    found = truecal.check(halved, limits, **draws)
+    assert [finding.status for finding in found.findings] == ["fail"] * 4
+    near = truecal.evaluate(halved, metrics=["ece"])["ece"]
+    (close,) = truecal.check(halved, [Rule("value", near - 1e-4, metric="ece")], **draws).findings
+    assert close.status == "cannot tell"  # off, and yet it may be within the limit
+    assert "it may be within" in close.reason
+
+
+def test_a_region_and_a_tolerance_are_keys_of_a_rule(pl, rng):
+    """Right below 0.5, and 0.15 too high above: the whole is off, the lower part is not asked for, 0.2 is allowed."""
+    data = read(pl.DataFrame(rows(rng, 20_000, rng.random, lambda p: np.where(p > 0.5, p - 0.15, p))))
+    rules = [
+        Rule("verdict"),
+        Rule("verdict", above=0.5),
+        Rule("verdict", top=0.25),
+        Rule("verdict", tolerance=0.2),
+        Rule("verdict", tolerance=0.05),
+        Rule("verdict", tolerance=Relative(0.4)),
+    ]
+    found = truecal.check(data, rules).findings
+    assert [finding.status for finding in found] == ["fail", "fail", "fail", "pass", "fail", "pass"]
+    assert [finding.n for finding in found][:3] == [20_000, truecal.evaluate(data, above=0.5).n, 5000]
+    # the options of `check` hold for rules that have none of their own
+    shared = truecal.check(data, [Rule("verdict"), Rule("verdict", tolerance=0.01)], tolerance=0.2, above=0.5).findings
+    assert [(finding.status, finding.n) for finding in shared] == [("pass", found[1].n), ("fail", found[1].n)]
+
+
+def test_a_region_holds_for_segments_and_comparisons(pl, rng):
+    p = rng.random(8000)
+    kind = np.where(p < 0.3, "low", "any")
+    y = rng.random(8000) < p
+    frame = pl.DataFrame({"y": y, "p": p, "old": np.sqrt(p), "kind": kind})
+    data = read(frame, by="kind", baseline="old")
+    rules = [
+        Rule("verdict", segment="*", above=0.5),
+        Rule("worse", 0, above=0.5),
+        Rule("value", 50, segment="*", top=0.5),
+    ]
+    found = truecal.check(data, rules, replicates=200).findings
+    above = int((p >= 0.5).sum())
+    assert [(finding.segment, finding.n, finding.status) for finding in found] == [
+        ("kind=any", above, "pass"),
+        ("kind=low", 0, "cannot tell"),
+        (None, above, "pass"),
+        ("kind=any", 4000, "pass"),
+        ("kind=low", 0, "cannot tell"),
+    ]
+    assert "1 segment of 2 has no prediction that is judged" in truecal.check(data, rules[2:]).notes
+
+
+def test_the_verdict_of_segments_is_adjusted_by_holm(pl, rng):
+    """The adjusted p-values are Holm's of `inference.judge` in each segment that has rows enough."""
+    sizes = {"a": 4000, "b": 4000, "c": 4000, "d": 50}
+    kind = np.repeat(list(sizes), list(sizes.values()))
+    p = rng.beta(1, 4, len(kind))
+    y = rng.random(len(kind)) < np.where(kind == "c", np.minimum(1, 1.6 * p), p)
+    found = check(pl.DataFrame({"y": y, "p": p, "kind": kind}), Rule("verdict", segment="*", min_rows=100), by="kind")
+    assert [finding.status for finding in found.findings] == ["pass", "pass", "fail", "cannot tell"]
+    cells = [truecal.observations.CellSums.from_arrays(y[kind == name], p[kind == name]) for name in "abc"]
+    expected = truecal.metrics.adjust_p_values(
+        np.array([truecal.inference.judge(part).p_value for part in cells]), "holm"
+    )
+    assert list(found.findings.observed)[:3] == pytest.approx(expected.tolist())
+    assert "adjusted for 3 segments" in found.findings[0].reason
+
+
+# false alarms: by the binomial law, more than the bound has a probability below 1 in 1,000 at the stated rate
+
+WORLDS = {
+    "rare": (3000, lambda rng, n: rng.beta(0.5, 25, n)),
+    "balanced": (1000, lambda rng, n: rng.beta(2, 2, n)),
+    "sharp": (3000, lambda rng, n: rng.beta(0.2, 0.2, n)),
+    "levels": (3000, lambda rng, n: np.round(rng.beta(0.5, 5, n), 2)),
+    "half at 0": (3000, lambda rng, n: np.where(rng.random(n) < 0.5, 0.0, rng.beta(1, 9, n))),
+    "few": (300, lambda rng, n: rng.beta(0.5, 5, n)),
+}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_at_most_2_percent_of_right_models_fail(world):
+    rng = np.random.default_rng(list(WORLDS).index(world))
+    n, draw = WORLDS[world]
+    runs, rate = 200, 0.02
+    bound = int(binom.ppf(0.999, runs, rate))  # 11
+    failed = 0
+    for _ in range(runs):
+        p = draw(rng, n)
+        cells = truecal.Tally.from_arrays(rng.random(n) < p, p)
+        failed += truecal.check(truecal.Tallies("y", "p", {(): cells})).status == "fail"
+    assert failed <= bound
+
+
+def test_at_most_5_percent_of_12_right_segments_have_one_that_fails():
+    rng = np.random.default_rng(12)
+    runs, rate = 40, 0.05
+    bound = int(binom.ppf(0.999, runs, rate))  # 7
+    failed = {"verdict": 0, "excess": 0}
+    for run in range(runs):
+        parts = {}
+        for i in range(12):
+            p = rng.beta(0.5, 5, 1000)
+            parts[(str(i),)] = truecal.Tally.from_arrays(rng.random(1000) < p, p)
+        data = truecal.Tallies("y", "p", parts, by=("kind",))
+        failed["verdict"] += truecal.check(data, [Rule("verdict", segment="*")]).status == "fail"
+        if run < 3:
+            failed["excess"] += truecal.check(data, [Rule("excess", 5, segment="*")]).status == "fail"
+    assert failed["verdict"] <= bound
+    assert failed["excess"] <= 2  # of 3, at a rate of 5 %: all three in 1 of 8,000

@@ -92,7 +92,7 @@ def test_sizes_are_kept_unless_ties_forbid(rows, n_min, more):
     elif largest_tie <= n_max - n_min:
         assert found.n[:-1].max(initial=0) <= n_max
     if found.n.max() > n_max:
-        assert f"more than n_max = {n_max} observations" in found.notes[0]
+        assert f"more than n_max = {n_max} rows" in found.notes[0]
 
 
 def test_no_cut_keeps_the_sizes_where_the_docstring_says_so():
@@ -103,9 +103,9 @@ def test_no_cut_keeps_the_sizes_where_the_docstring_says_so():
     assert found.n.tolist() == [28]
     assert found.crowded
     assert found.notes == (
-        "1 of 1 bins holds more than n_max = 20 observations, the largest 28: tied scores are never separated and n_min "
-        "comes first; 1 of them joins a large tie with other scores, which a test of their common rate may reject "
-        "however right they are (a smaller n_min keeps them apart)",
+        "1 of 1 bins holds more than n_max = 20 rows, the largest 28: tied scores are never separated and n_min "
+        "has priority; 1 of them joins a large tie with other scores, which a test of their common rate may refute "
+        "even if they are right (a smaller n_min keeps them apart)",
     )
 
 
@@ -144,7 +144,7 @@ def test_sizes_as_shares_and_one_alone():
 
 def test_impossible_sizes_are_refused():
     tally = Tally.from_arrays([0, 1, 1], [0.1, 0.2, 0.3])
-    with pytest.raises(ValueError, match="`n_min` must not exceed the number of observations; it is 4, there are 3"):
+    with pytest.raises(ValueError, match="`n_min` must not exceed the number of rows; it is 4, there are 3"):
         BoundedIsotonic(4, 8).partition(tally)
     with pytest.raises(ValueError, match="`n_min` must not exceed `n_max`; they are 3 and 2"):
         BoundedIsotonic(3, 2).partition(tally)
@@ -240,7 +240,7 @@ def test_schemes_are_values():
 @pytest.mark.parametrize("scheme", [Uniform(), Quantile(), Isotonic(), BoundedIsotonic(), Edges([0, 1])])
 def test_an_empty_tally_has_no_bins(scheme):
     nothing = Tally(np.array([]), np.array([], int), np.array([], int))
-    with pytest.raises(ValueError, match="Bins need at least one observation"):
+    with pytest.raises(ValueError, match="Bins need at least one row; the tally is empty"):
         scheme.partition(nothing)
 
 
@@ -269,3 +269,16 @@ def test_quality_of_the_papers_bins(data_dir):
         found = measure_bins(scheme.partition(tally))
         assert found.total_error == pytest.approx(total, abs=0.0015)
         assert found.within_bin_error == pytest.approx(within, abs=0.012)
+
+
+def test_one_bin_is_a_singular():
+    assert [scheme.words for scheme in (Uniform(1), Quantile(1), Edges([0, 1]))] == [
+        "1 equal-width bin",
+        "1 equal-size bin",
+        "1 bin of given edges",
+    ]
+    assert [scheme.words for scheme in (Uniform(10), Quantile(2), Edges([0, 0.5, 1]))] == [
+        "10 equal-width bins",
+        "2 equal-size bins",
+        "2 bins of given edges",
+    ]

@@ -159,7 +159,7 @@ def test_one_class_and_certain_scores_are_finite_or_infinite_but_never_nan(y):
 
 def test_an_empty_tally_is_refused_and_text_is_readable(found):
     nothing = Tally(np.array([]), np.array([], int), np.array([], int))
-    with pytest.raises(ValueError, match="at least one observation"):
+    with pytest.raises(ValueError, match="Scores need at least one row; the tally is empty"):
         truecal.metrics.compare_with(nothing)
     assert len(str(found).splitlines()) == 17
     assert f"{found.brier:.6g}" in str(found)

@@ -82,8 +82,8 @@ def test_a_metric_speaks_in_its_unit():
     assert cents.meaning == "gap between rate and prediction, in cents; 0 is best, 100 worst"
     assert plain.meaning == "largest PlainGap; 0 is best"
     assert METRICS["ece"].meaning == "gap between rate and prediction, a probability; 0 is best, 1 worst"
-    told = "% of predictions that the data refute (Binomial test at 0.05); 0 is best, 100 worst"
-    assert METRICS["tce"].meaning == told
+    message = "% of predictions that the data refute (Binomial test at 0.05); 0 is best, 100 worst"
+    assert METRICS["tce"].meaning == message
 
 
 def test_parts_have_words():

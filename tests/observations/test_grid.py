@@ -207,7 +207,7 @@ def test_cells_add_like_the_rows_in_them(rng):
     assert len(empty + empty) == 0
     with pytest.raises(TypeError, match="unsupported operand"):
         empty + a
-    with pytest.raises(ValueError, match="`bits` must not exceed the 9 that the cells have; it is 10"):
+    with pytest.raises(ValueError, match="`bits` must not exceed the 9 bits of the cells; it is 10"):
         GridTally.of(a, 9).coarsen(10)
 
 
@@ -326,7 +326,7 @@ def test_bounds_hold_for_scores_at_the_very_ends_and_holes_of_what_is_accepted(r
 
 
 def find_holes():
-    """Bins of up to 60 observations whose accepted probabilities have a hole below, and their mirror images."""
+    """Bins of up to 60 rows whose accepted probabilities have a hole below, and their mirror images."""
     k, n = np.array([(k, n) for n in range(2, 61) for k in range(n + 1)]).T
     cuts, _, _ = Binomial().cuts(k.copy(), n.copy(), 0.05)
     found = np.flatnonzero(cuts[:, 1] < cuts[:, 2])

@@ -82,8 +82,8 @@ def test_other_tools_can_read_a_file(tmp_path, need):
     assert found["low"].to_list() == [0.2500001, 0.75]
     assert found["high"].to_list() == [0.2500004, None]
     assert found["score_sum"].to_list() == [0.2500001 + 0.2500002 + 0.2500004, None]
-    told = json.loads(pl.read_parquet_metadata(place)["truecal"])
-    assert told | {"version": "", "checksum": ""} == {
+    settings = json.loads(pl.read_parquet_metadata(place)["truecal"])
+    assert settings | {"version": "", "checksum": ""} == {
         "truecal_tallies": 1,
         "version": "",
         "by": ["segment"],
@@ -133,8 +133,8 @@ def test_foreign_files_are_refused(tmp_path, need):
     frame.write_csv(tmp_path / "data.csv")
     (tmp_path / "empty.parquet").touch()
     for name, message in (
-        ("data.parquet", "it is a Parquet file of something else.\n\nHint: `truecal.read` makes"),
-        ("data.csv", "it is no Parquet file."),
+        ("data.parquet", "it is a Parquet file without tallies.\n\nHint: `truecal.read` turns data into tallies"),
+        ("data.csv", "it is not a Parquet file."),
         ("empty.parquet", "it is empty."),
     ):
         assert not is_tallies(tmp_path / name)
@@ -172,7 +172,7 @@ def test_newer_files_are_refused(tmp_path, need):
 def test_a_file_whose_parts_contradict_each_other_is_refused(tmp_path, need):
     need("polars")
     for old, new, message in (
-        (b'"rows": 10', b'"rows": 11', "its counts are not those it was written with"),
+        (b'"rows": 10', b'"rows": 11', "its counts differ from those it was written with"),
         (b'"bits": 13', b'"bits": 99', "it cannot be read: `bits` must be a whole number from 2 to 26"),
         (b'"day": "1d"', b'"day": "9d"', "it cannot be read: `windows` must give"),
     ):
@@ -224,7 +224,7 @@ def test_files_that_do_not_merge_are_named(tmp_path, need):
     b = dataclasses.replace(EXACT, score="q").save(tmp_path / "b.parquet")
     with pytest.raises(ValueError, match="b.parquet' must add to the files before it; Tallies must agree on `score`"):
         load_tallies([a, b])
-    with pytest.raises(ValueError, match="Every file must be named once.*a.parquet' is not"):
+    with pytest.raises(ValueError, match="Every file must be named once.*a.parquet' is named again"):
         load_tallies([a, tmp_path / "a*"])
     with pytest.raises(ValueError, match="The paths must name at least one file"):
         load_tallies([])

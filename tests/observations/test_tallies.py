@@ -1,14 +1,10 @@
 """Tallies add, in any order, and stand for their data."""
 
 import dataclasses
-import doctest
 import pickle
-import re
-import tempfile
 from datetime import date, datetime, timedelta
 from functools import reduce
 from operator import add
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -169,7 +165,7 @@ def test_times_of_pandas_are_taken(need):
         ({"bits": 40}, ValueError, "`bits` must be a whole number from 2 to 26; it is 40"),
         ({"bits": 13}, TypeError, "Every segment must be `GridTally` of 13 bits that is not empty; .* is Tally"),
         ({"pos_label": 1}, TypeError, "`pos_label` must be text or None; it is 1"),
-        ({"parts": {}}, ValueError, "one at least; it holds 0"),
+        ({"parts": {}}, ValueError, "and at least one; it holds 0"),
         ({"parts": {(None, 1): TALLY, (float("nan"), 1): TALLY}, "windows": {}}, ValueError, "each segment once"),
         ({"parts": {("at",): TALLY}}, ValueError, "must be a tuple of 2 values"),
         ({"parts": {("at", FIRST): Tally([], [], [])}}, TypeError, "a `Tally` that is not empty"),
@@ -334,7 +330,7 @@ def test_tallies_are_not_taken_for_something_else(both, options, message):
 def test_windows_are_not_shorter_than_those_of_the_tallies(both):
     with pytest.raises(ValueError, match="`every` must be that of the tallies, '1d', or a longer one: '1w', '1mo', "):
         truecal.read(both[1], label="y", score="p", time="day", every="1h")
-    with pytest.raises(ValueError, match="`every` is for columns of times; 'segment' of the tallies is none"):
+    with pytest.raises(ValueError, match="`every` is for columns of times, and 'segment' is not one in these tallies"):
         truecal.read(both[1], label="y", score="p", time="segment", every="1w")
     weeks = truecal.read(both[1], label="y", score="p", time="day", every="1w")
     with pytest.raises(ValueError, match="`every` must be that of the tallies, '1w'; it is '1mo'"):
@@ -379,22 +375,12 @@ def test_pairs_add_like_their_rows(rng, need):
     assert (read[0] + read[1]).baseline == read[2].baseline == whole
     with pytest.raises(ValueError, match="must both have a `baseline` to add"):
         read[0] + truecal.read(frame, label="y", score="p")
-    with pytest.raises(ValueError, match="`baseline` must be left out of tallies that are saved"):
+    with pytest.raises(ValueError, match="`baseline` must be None for tallies to be saved"):
         read[0].save("never.parquet")
 
 
-def test_damaged_tallies_are_told_as_such(both):
+def test_damaged_tallies_are_reported(both):
     place = both[2]
     place.write_bytes(place.read_bytes()[:-7])
     with pytest.raises(ValueError, match="a.parquet' must be a file .*its end is missing"):
         truecal.read(place)
-
-
-def test_examples_of_the_page_run(need, tmp_path, monkeypatch):
-    need("polars")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    page = Path(__file__).parents[2] / "docs" / "summaries.md"
-    blocks = "\n".join(re.findall(r"```pycon\n(.*?)```", page.read_text(), flags=re.DOTALL))
-    examples = doctest.DocTestParser().get_doctest(blocks, {}, page.name, page.name, 0)
-    report = []
-    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=report.append).failed == 0, report

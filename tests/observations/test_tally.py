@@ -136,7 +136,7 @@ def test_impossible_tallies_are_refused(score, n, pos, error):
         Tally(np.array(score), np.array(n), np.array(pos))
 
 
-def test_too_many_observations_are_refused():
+def test_too_many_rows_are_refused():
     many = Tally(np.array([0.5]), np.array([2**46]), np.array([3]))
     with pytest.raises(ValueError, match=r"at most 2\^46 rows"):
         many + many

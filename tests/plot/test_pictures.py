@@ -10,7 +10,7 @@ from observed import judge_segments, judge_windows
 import truecal
 from truecal import Metric, Quantile, Tally
 from truecal.metrics import Gap, Max, Unit
-from truecal.plot import make_figure
+from truecal.plot import describe_drift, describe_segments, make_figure
 from truecal.plot._matplotlib import draw
 from truecal.plot._pictures import PICTURES, Bars, Lines, Note, Points, Ruler, Spans, make_picture
 
@@ -65,6 +65,14 @@ CASES = {
 def test_every_picture_is_tried():
     assert {kind for kind, _, _ in CASES.values()} == set(PICTURES)
     assert all(callable(getattr(truecal.plot, kind)) for kind in PICTURES)
+
+
+def test_counts_agree_with_their_nouns():
+    one = judge_segments({("s",): tallies(1, 0)[0]}, random_state=0, reference=19)
+    window = judge_windows({date(2026, 1, 1): tallies(1, 0)[0]}, every="1d", random_state=0, intervals=0)
+    assert describe_segments(one) == "1 segment, the largest excess over chance first"
+    assert describe_segments(SEGMENTS, 2) == "2 of 5 segments, the largest excess over chance first"
+    assert describe_drift(window).startswith("TCE in 1 window of 1d, 1,500 predictions")
 
 
 def layers(panel, part):

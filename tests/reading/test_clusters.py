@@ -98,7 +98,7 @@ def workers(engine):
 
 
 def call(engine, function, path, **options):
-    """Tallies of a frame on the cluster, as they are or judged."""
+    """Tallies of a frame on the cluster, alone or judged."""
     judge = {name: options.pop(name) for name in ("metrics", "reference", "random_state") if name in options}
     tallies = truecal.read(engine.frame(path), **options)
     return tallies if function == "read" else getattr(truecal, function)(tallies, **judge)
@@ -173,10 +173,10 @@ def test_missing_values_are_dropped_and_counted(cluster, columns, path):
 
 
 def test_wrong_values_are_refused_with_their_number(cluster, path):
-    told = r"of 200,000 rows `p_wrong` is outside \[0, 1\] in 3, `y_wrong` is neither 0 nor 1 in 2\."
-    with pytest.raises(ValueError, match=told):
+    message = r"of 200,000 rows `p_wrong` is outside \[0, 1\] in 3, `y_wrong` is neither 0 nor 1 in 2\."
+    with pytest.raises(ValueError, match=message):
         cluster(call, "read", path, label="y_wrong", score="p_wrong", on_null="drop")
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         cluster(call, "read", path, label="y_wrong", score="p_wrong", by="kind")
     with pytest.raises(ValueError, match="(?s)`score` must be one of the columns.*it is 'prob'"):
         cluster(call, "evaluate", path, label="y", score="prob")

@@ -126,10 +126,10 @@ def test_one_score_where_two_are_wanted_is_named(need):
 
 def test_percentages_are_named_where_no_score_is_found():
     columns = {"age": [17, 30, 99, 20], "churned": LABEL, "risk": [12.5, 80.0, 0.5, 100.0]}
-    told = "none does.\n\nHint: 'risk' may hold percentages; divide them by 100 first, which no option does."
+    message = "none does.\n\nHint: 'risk' may hold percentages; divide them by 100 first, which no option does."
     with pytest.raises(truecal.reading.UnclearColumns) as caught:
         guess(columns)
-    assert str(caught.value).endswith(told)
+    assert str(caught.value).endswith(message)
     assert list(caught.value.near) == ["risk"]
     assert find_kinds(polars.DataFrame(columns)) == {"age": "number", "churned": "binary", "risk": "percentage"}
     assert guess({"y": LABEL, "score": columns["risk"]}) == ("y", "score")  # for evaluate to refuse
@@ -137,12 +137,12 @@ def test_percentages_are_named_where_no_score_is_found():
 
 def test_columns_of_two_values_are_named_where_no_label_is_found():
     columns = {"id": [1, 2, 3, 4], "won": ["yes", "no", None, "no"], "side": [-1, 1, 1, -1], "risk": SCORE}
-    told = (
+    message = (
         "\n\nHint: 'won' holds 'no' and 'yes', 'side' holds -1 and 1; if these are labels, give the column as `label`"
     )
     with pytest.raises(truecal.reading.UnclearColumns) as caught:
         guess(columns)
-    assert f"{told} and the positive one as `pos_label`." in str(caught.value)
+    assert f"{message} and the positive one as `pos_label`." in str(caught.value)
     assert caught.value.near == {"won": ["no", "yes"], "side": [-1, 1]}
     with pytest.raises(
         truecal.reading.UnclearColumns

@@ -90,7 +90,7 @@ def test_every_format_gives_the_same_tally(frame, rows, tmp_path, kind):
 
 def test_a_format_that_the_name_does_not_tell(frame, rows, tmp_path):
     write(frame, tmp_path / "data", "tsv")
-    with pytest.raises(ValueError, match="(?s)must be told by its name.*Hint: name its `format`"):
+    with pytest.raises(ValueError, match="(?s)must tell its format .*; it does not.*Hint: name its `format`"):
         read(tmp_path / "data")
     assert read(tmp_path / "data", format="tsv") == Tally.from_arrays(*rows)
     with pytest.raises(ValueError, match="`format` must be one of csv, tsv, parquet, ipc, jsonl, npz; it is 'xls'"):
@@ -183,7 +183,7 @@ def test_files_that_cannot_be_read_are_named(pl, frame, tmp_path):
     (tmp_path / "header.csv").write_text("y,p\n")
     with pytest.raises((ValueError, TypeError), match="must hold"):
         read(tmp_path / "header.csv")
-    with pytest.raises(FileNotFoundError, match="There must be a file .*nothing.csv"):
+    with pytest.raises(FileNotFoundError, match="The file .*nothing.csv' must exist; it does not"):
         read(tmp_path / "nothing.csv")
     with pytest.raises(FileNotFoundError, match="must match at least one file"):
         read(str(tmp_path / "no*.csv"))
@@ -195,8 +195,8 @@ def test_files_that_cannot_be_read_are_named(pl, frame, tmp_path):
         read(tmp_path / "mixed")
     write(frame, tmp_path / "mixed" / "a.csv", "csv")
     write(frame, tmp_path / "mixed" / "a.parquet", "parquet")
-    told = r"(?s)must be of one format; these are csv \('.*a\.csv'\), parquet \('.*a\.parquet'\)\..*Hint: .*mixed/\*\.parquet"
-    with pytest.raises(ValueError, match=told):
+    message = r"(?s)must be of one format; these are csv \('.*a\.csv'\), parquet \('.*a\.parquet'\)\..*Hint: .*mixed/\*\.parquet"
+    with pytest.raises(ValueError, match=message):
         read(tmp_path / "mixed")
 
 
@@ -232,8 +232,8 @@ def test_a_file_with_other_columns_is_named(pl, tmp_path, kind):
     assert f"; 'b.{kind}' has no 'p', unlike 'a.{kind}'." in both(frame.rename({"p": "q"}))
     assert f"; 'b.{kind}' has 'z' as well, unlike 'a.{kind}'." in both(frame.with_columns(z=1))
     if kind != "csv":
-        told = f"; 'b.{kind}' holds 'p' as Float32 and not as Float64, unlike 'a.{kind}'."
-        assert told in both(frame.with_columns(pl.col("p").cast(pl.Float32)))
+        message = f"; 'b.{kind}' holds 'p' as Float32 and not as Float64, unlike 'a.{kind}'."
+        assert message in both(frame.with_columns(pl.col("p").cast(pl.Float32)))
     if kind == "csv":
         assert "; 'b.csv' has them in the order 'p', 'y', unlike 'a.csv'." in both(frame.select("p", "y"))
 
@@ -241,7 +241,7 @@ def test_a_file_with_other_columns_is_named(pl, tmp_path, kind):
 def test_a_file_of_json_lines_without_the_column_is_named(pl, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"y": 0, "p": 0.5}\n')
     (tmp_path / "b.jsonl").write_text('{"y": 0, "q": 0.5}\n')
-    with pytest.raises(ValueError, match=r"Every file must have the column 'p'; '.*b\.jsonl' has none"):
+    with pytest.raises(ValueError, match=r"Every file must have the column 'p'; '.*b\.jsonl' does not"):
         read(tmp_path)
     (tmp_path / "b.jsonl").write_text('{"y": 0, "p": null}\n{"y": 0, "p": 0.5}\n')
     with pytest.raises(ValueError, match="of 3 rows `p` is null in 1"):
@@ -256,20 +256,20 @@ def test_the_broken_one_of_several_files_is_named(frame, tmp_path):
 
 
 def test_swapped_columns_are_recognised_where_the_read_is_refused(need, frame, rows, tmp_path):
-    told = "`label` and `score` seem to be swapped: 'p' holds fractions, 'y' only 0 and 1"
+    message = "`label` and `score` seem to be swapped: 'p' holds fractions, 'y' only 0 and 1"
     pandas = need("pandas")
     frame.write_csv(tmp_path / "a.csv")
     for data in (frame, frame.lazy(), pandas.DataFrame({"y": rows[0], "p": rows[1], "place": "a"}), tmp_path / "a.csv"):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             truecal.read(data, label="p", score="y")
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             truecal.read(data, label="p", score="y", by="place")
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         truecal.read(frame.with_columns(q=frame["p"]), label="p", score="y", baseline="q")
     truths = frame.with_columns(y=frame["y"] == 1)
     truths.write_csv(tmp_path / "truths.csv")
     for data in (truths, tmp_path / "truths.csv"):  # whose scores cannot be read as numbers at all
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             truecal.read(data, label="p", score="y")
     with pytest.raises(ValueError, match="of 2,000 rows `id` is neither 0 nor 1"):  # wrong, and not swapped
         truecal.read(frame, label="id", score="p")
@@ -292,8 +292,8 @@ def test_dates_as_text_come_with_the_remedy(need, library):
     }
     module = need(library)
     data = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
-    told = f"(?s)`day` must hold dates or times .* it holds String.*Hint: .*{remedy[library]}.* first; or with `every=None`"
-    with pytest.raises(TypeError, match=told):
+    message = f"(?s)`day` must hold dates or times .* it holds String.*Hint: .*{remedy[library]}.* first, or use it unchanged: with `every=None` each of its values is a window"
+    with pytest.raises(TypeError, match=message):
         truecal.read(data, label="y", score="p", time="day")
 
 

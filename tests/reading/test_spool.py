@@ -27,7 +27,7 @@ def test_a_spool_is_the_tally_of_its_batches(rng, decimals, kind):
     spool = Spool()
     edges = np.linspace(0, len(p), 40).astype(int)
     for a, b in itertools.pairwise(edges):
-        spool.add(pack_rows(p[a:b], y[a:b]))
+        spool.add_keys(pack_rows(p[a:b], y[a:b]))
     assert tally_of(spool.finish()) == Tally.from_arrays(y, p)
 
 
@@ -35,15 +35,15 @@ def test_a_spool_widens_when_doubles_come(rng):
     single, double = rng.random(1000).astype(np.float32), rng.random(1000)
     y = rng.integers(0, 2, 2000).astype(np.uint8)
     spool = Spool()
-    spool.add(pack_rows(single, y[:1000]))
-    spool.add(pack_rows(double, y[1000:]))
+    spool.add_keys(pack_rows(single, y[:1000]))
+    spool.add_keys(pack_rows(double, y[1000:]))
     assert tally_of(spool.finish()) == Tally.from_arrays(y, np.concatenate([single.astype(float), double]))
 
 
 def spooled(p, y, memory, batch=1000):
     spool = Spool(memory)
     for begin in range(0, len(p), batch):
-        spool.add(pack_rows(p[begin : begin + batch], y[begin : begin + batch]))
+        spool.add_keys(pack_rows(p[begin : begin + batch], y[begin : begin + batch]))
     return spool
 
 
@@ -78,7 +78,7 @@ def taken(p, y, batch=1000, **options):
     spool = Spool(**options)
     for begin in range(0, len(p), batch):
         part = slice(begin, begin + batch)
-        assert spool.take(p[part], y[part]) == len(p[part])
+        assert spool.add_rows(p[part], y[part]) == len(p[part])
     return spool.finish()
 
 
@@ -133,10 +133,10 @@ def test_rows_are_taken_up_to_one_that_is_wrong(rng, bad, place, decimals):
     p, y = np.round(rng.random(3000), decimals), rng.integers(0, 2, 3000)
     (p if bad == "score" else y)[place] = 2
     spool = Spool()
-    count = spool.take(p, y)
+    count = spool.add_rows(p, y)
     assert count <= place
     if count:  # the wrong row and its neighbours are left out, and others go on
-        assert spool.take(p[place + 1 :], y[place + 1 :]) == 2999 - place
+        assert spool.add_rows(p[place + 1 :], y[place + 1 :]) == 2999 - place
         kept = np.r_[:count, place + 1 : 3000]
         assert tally_of(spool.finish()) == Tally.from_arrays(y[kept], p[kept])
 

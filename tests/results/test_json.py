@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal as Number
 
@@ -361,9 +361,17 @@ def test_parts_of_your_own_can_be_registered():
     with pytest.raises(TypeError, match="must be a dataclass"):
         register(int)
     other = dataclass(type("Uniform", (), {}))
-    with pytest.raises(ValueError, match="The name 'Uniform' must be free to be registered"):
+    with pytest.raises(ValueError, match="The name 'Uniform' must not be registered yet; it is the name of"):
         register(other)
 
 
 def test_named_metrics_survive():
     assert {name: decode(json.loads(json.dumps(encode(metric)))) for name, metric in METRICS.items()} == METRICS
+
+
+def test_every_test_and_binning_can_be_saved():
+    """Whoever adds one and forgets to list it in `results/_json.py` is told here."""
+    parts = [value for value in vars(truecal.metrics).values() if isinstance(value, type) and is_dataclass(value)]
+    wanted = [part for part in parts if hasattr(part, "p_value") or hasattr(part, "partition")]
+    assert {"Binomial", "StudentT", "Uniform", "BoundedIsotonic"} <= {part.__name__ for part in wanted}
+    assert all(PARTS.get(part.__name__) is part for part in wanted)

@@ -140,7 +140,7 @@ def test_results_of_another_format_are_refused(result):
     with pytest.raises(ValueError, match="of format 99"):
         Result.from_json(json.dumps({**raw, "truecal": {"type": "Result", "format": 99}}))
     raw["test"] = {"type": "os.system"}
-    with pytest.raises(ValueError, match=r"knows no part named 'os.system'"):
+    with pytest.raises(ValueError, match=r"part of a truecal result must be registered; 'os.system' is not"):
         Result.from_json(json.dumps(raw))
 
 

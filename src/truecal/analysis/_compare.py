@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Unpack
 
 from truecal._errors import option
-from truecal.analysis._evaluate import Options, check_options, choose_test, raise_for_data, refuse_options
+from truecal.analysis._evaluate import (
+    Options,
+    check_options,
+    check_region,
+    choose_test,
+    raise_for_data,
+    refuse_options,
+)
 from truecal.inference import Draws, differences
 from truecal.metrics import Metric, choose
-from truecal.observations import Pairs, Tallies
+from truecal.observations import Pairs, Tallies, Tally
 from truecal.results import Comparison
 
 Metrics = Iterable[str] | Mapping[str, Metric]
@@ -32,8 +39,9 @@ def compare(
     for the difference of two gap metrics covers too little (86 to 95 % measured where 95 % is meant, see
     docs/inference.md), so it is not offered.
 
-    Labels are redrawn `replicates` times. Options are `binning`, `test`, `significance`, `tolerance`, `confidence`,
-    `random_state` and `threads`, as in `evaluate`.
+    Labels are redrawn `replicates` times. Options are `binning`, `test`, `significance`, `tolerance`, `above`, `top`,
+    `confidence`, `random_state` and `threads`, as in `evaluate`. With `above` or `top` each model is judged on the
+    predictions that it would act on: those of its own score.
 
     Examples
     --------
@@ -46,7 +54,8 @@ def compare(
     True
     """
     check_options(compare, options)
-    refuse_options(options, ("adjust", "above", "top", "reference", "intervals"), "two models are compared")
+    refuse_options(options, ("adjust", "reference", "intervals"), "two models are compared")
+    check_region(options.get("above"), options.get("top"))
     pairs = _find_pairs(y_true, y_prob, y_prob_other, pos_label)
     if isinstance(y_true, (Pairs, Tallies)) and y_prob is not None:
         metrics = y_prob
@@ -58,8 +67,16 @@ def compare(
             "interval of its difference would cover less than it says."
         )
     draws = Draws(replicates, options.get("random_state"), options.get("threads", 1))
-    found = differences(pairs, chosen, draws, confidence=options.get("confidence", 0.95))
+    region = _choose_region(options.get("above"), options.get("top"))
+    found = differences(pairs, chosen, draws, confidence=options.get("confidence", 0.95), region=region)
     return Comparison.of(found, chosen, models=pairs.names)
+
+
+def _choose_region(above: float | None, top: int | float | None) -> Callable[[Tally], Tally] | None:
+    """What takes of a tally the predictions that are judged; None for all."""
+    if above is not None:
+        return lambda tally: tally.above(above)
+    return None if top is None else lambda tally: tally.top(top)
 
 
 def _find_pairs(y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any) -> Pairs:

@@ -268,7 +268,7 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
     references, spans, note = _redraw(data, chosen, values, options)
     return Result(
-        verdict=judge(CellSums.of(data), loss.significance),
+        verdict=judge(CellSums.of(data), loss.significance, loss.tolerance),
         n=data.n_rows,
         positives=data.positives,
         values=values,
@@ -294,10 +294,15 @@ def choose_test(options: Options) -> Rejection:
     return Rejection(Binomial() if test is None else test, level, as_tolerance(options.get("tolerance")))
 
 
-def _choose_region(data: Sorted, above: float | None, top: int | float | None) -> tuple[Sorted, str | None]:
-    """The predictions that are judged, and which these are, in words."""
+def check_region(above: float | None, top: int | float | None) -> None:
+    """Refuse two regions at once."""
     if above is not None and top is not None:
         raise ValueError(f"One of {option('above')} and {option('top')} may be given, not both.")
+
+
+def _choose_region(data: Sorted, above: float | None, top: int | float | None) -> tuple[Sorted, str | None]:
+    """The predictions that are judged, and which these are, in words."""
+    check_region(above, top)
     if above is not None:
         return data.above(above), f"scores of at least {above:g}"
     if top is not None:
@@ -345,7 +350,8 @@ def _evaluate_cells(cells: GridTally, metrics: Metrics, options: Options) -> Res
             low, high = certified_bounds(judged, metric, _partition(judged, result.tables[name]))
             # a cell that is partly rejected counts in full, or not at all, in the value
             bounds[name] = min(low, result.values[name]), max(high, result.values[name])
-    return replace(result, bounds=bounds, notes=(*result.notes, *_describe_grid(judged, result)))
+    verdict = judge(CellSums.of(judged), result.significance, result.tolerance)
+    return replace(result, bounds=bounds, verdict=verdict, notes=(*result.notes, *_describe_grid(judged, result)))
 
 
 def _partition(cells: GridTally, table: BinTable) -> Partition:

@@ -18,7 +18,15 @@ import numpy as np
 from truecal import inference
 from truecal._errors import option
 from truecal._progress import Progress
-from truecal.analysis._evaluate import Options, check_options, choose_test, raise_for_data, refuse_options
+from truecal._text import plural
+from truecal.analysis._evaluate import (
+    Options,
+    check_options,
+    check_region,
+    choose_test,
+    raise_for_data,
+    refuse_options,
+)
 from truecal.inference import (
     FIRST,
     Draws,
@@ -79,8 +87,8 @@ def segments(
     by : name or names, optional
         The columns that make segments; by default all that `data` have, except windows of time.
     options
-        `binning`, `test`, `significance`, `tolerance`, `adjust` ("holm" by default), `above`, `reference`,
-        `random_state`, `threads`: see `truecal.analysis.Options`.
+        `binning`, `test`, `significance`, `tolerance`, `adjust` ("holm" by default), `above`, `top` (of all
+        predictions, whatever their segment), `reference`, `random_state`, `threads`: see `truecal.analysis.Options`.
 
         Labels are redrawn at most `reference` times: 199 times for every segment, and more only while fewer than 10 of
         the redrawn values reach the observed one. By default as often as it takes for one segment to have an adjusted
@@ -103,18 +111,43 @@ def segments(
     """
     check_options(segments, options)
     _check_tallies("segments", data)
-    refuse_options(options, ("top", "intervals", "confidence"), f"{option('by')} makes segments")
+    refuse_options(options, ("intervals", "confidence"), f"{option('by')} makes segments")
     names = tuple(name for name in data.by if name not in data.windows) if by is None else as_tuple(by)
     if not names:
         hint = "\n\nHint: `truecal.read(data, by=...)` reads them."
         raise ValueError(f"{option('by')} must name the columns that make segments; the tallies have none.{hint}")
-    chosen, above = _choose_metric(metric, options), options.get("above")
+    chosen = _choose_metric(metric, options)
     parts = {key: part.simplify() for key, part in data.over(names).parts.items()}
-    if above is not None:
-        parts = {key: part.above(above) for key, part in parts.items() if part.highest >= above}
-    if not parts:
-        raise ValueError(f"{option('above')} must leave a segment; all scores are below {above!r}.")
-    return _judge_segments(parts, chosen, names, options, data.notes)
+    kept = choose_parts(parts, find_threshold(data, options))
+    return _judge_segments(kept, chosen, names, options, (*data.notes, *_count_left_out(parts, kept, "segment")))
+
+
+def find_threshold(data: Tallies, options: Options) -> float | None:
+    """The lowest score that is judged, as `above` or the `top` of all predictions say; None where all are."""
+    above, top = options.get("above"), options.get("top")
+    check_region(above, top)
+    return above if top is None else float(data.whole().tally.top(top).score[0])
+
+
+def choose_parts(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any, Part]:
+    """The predictions of each segment or window from a threshold on, where it has any."""
+    if threshold is None:
+        return dict(parts)
+
+    def reach(part: Part) -> float:
+        return (part.tally if isinstance(part, GridTally) else part).highest
+
+    kept = {key: part.above(threshold) for key, part in parts.items() if reach(part) >= threshold}
+    if not kept:
+        raise ValueError(f"{option('above')} must leave some rows; all scores are below {threshold!r}.")
+    return kept
+
+
+def _count_left_out(parts: Mapping[Any, Part], kept: Mapping[Any, Part], word: str) -> tuple[str, ...]:
+    gone = len(parts) - len(kept)
+    if not gone:
+        return ()
+    return (f"{plural(gone, word)} of {len(parts):,} {'has' if gone == 1 else 'have'} no prediction that is judged",)
 
 
 def _judge_segments(
@@ -191,8 +224,9 @@ def drift(
         smaller one. It finds a small error of all predictions in one direction long before Local TCE does. Without
         it, and where the metric has a tolerance, the reference alone makes alarms.
     options
-        `binning`, `test`, `significance` (also the level that makes an alarm), `tolerance`, `adjust` ("holm" by
-        default), `intervals` (199 by default; 0 for none), `confidence`, `random_state`, `threads`, and `reference`,
+        `binning`, `test`, `significance` (also the level that makes an alarm), `tolerance`, `above`, `top` (of all
+        predictions, whatever their window), `adjust` ("holm" by default), `intervals` (199 by default; 0 for none),
+        `confidence`, `random_state`, `threads`, and `reference`,
         the most sets of labels that are drawn for a window. A p-value cannot be less than 1 / (reference + 1), which
         the adjustment multiplies by the number W of mature windows, and two tests by 2; so by default 2 W /
         significance, and 199 at least. Each window gets 199 at first, and more only while fewer than 10 of its redrawn
@@ -212,17 +246,18 @@ def drift(
     """
     check_options(drift, options)
     _check_tallies("drift", data)
-    refuse_options(options, ("above", "top"), f"{option('time')} makes windows")
     check_confidence(options.get("confidence", 0.95))
     check_significance(options.get("significance", 0.05))
-    length, windows = _find_windows(data, every)
+    length, every_window = _find_windows(data, every)
+    windows = choose_parts(every_window, find_threshold(data, options))
     after = None if mature_after is None else read_span(mature_after)
     mature, moment = np.ones(len(windows), dtype=np.bool_), None
     if after is not None:
         flags, moment = find_mature(find_ends(list(windows), length), after, now)
         mature = np.array(flags, dtype=np.bool_)
+    left_out = _count_left_out(every_window, windows, "window")
     table = _judge_windows(windows, mature, _choose_metric(metric, options), totals, options)
-    return replace(table, every=length, mature_after=after, now=moment, notes=(*data.notes, *table.notes))
+    return replace(table, every=length, mature_after=after, now=moment, notes=(*data.notes, *left_out, *table.notes))
 
 
 def _judge_windows(

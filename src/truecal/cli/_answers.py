@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truecal._text import Column, Terminal, plural, printable
-from truecal.inference import Plan
+from truecal.inference import Plan, Verdict
 from truecal.metrics import METRICS, Metric
 from truecal.results import (
     BOTH,
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from truecal.gate import Decision
 
 Record = dict[str, Any]
-MARKS = {"pass": "green", "fail": "red", "unknown": "yellow"}
+WORDS = {"off": ("x", "red"), "consistent": ("+", "green"), "cannot tell": ("?", "yellow")}  # a sign in ASCII, a colour
+MARKS = {"pass": "green", "fail": "red", "cannot tell": "yellow"}
 WINDOW_STYLES = {BOTH: "red", CALIBRATION: "red", PREVALENCE: "yellow", INCOMPLETE: "dim", TOO_SMALL: "dim"}
 ADJUSTED = {"holm": "; Holm's for all {}", "bh": "; Benjamini and Hochberg's for all {}", None: ""}
 CERTIFIED = "where the value of these bins surely lies, whatever the exact scores in their cells are"
@@ -47,15 +48,69 @@ WINDOW_P_VALUE = "how often a perfect model would look as bad, by the metric or 
 # ---- results -------------------------------------------------------------------------------------------------------
 
 
-def format_results(results: Mapping[str, Result], source: str, terminal: Terminal, *, bins: bool = False) -> str:
-    """The metrics of one or more models beside what chance would give."""
+def format_results(
+    results: Mapping[str, Result], source: str, terminal: Terminal, *, bins: bool = False, explain: bool = False
+) -> str:
+    """The verdict on one or more models, where they are off, and their metrics beside what chance would give."""
     many = len(results) > 1
-    first = next(iter(results.values()))
-    parts = [_headline(results, source, terminal), terminal.table(_metric_columns(results))]
-    parts += [_sentences(results, terminal), terminal.terms(_legend(first))]
+    parts = [_verdict(model, result, source, terminal, many=many) for model, result in results.items()]
+    parts.append(terminal.table(_metric_columns(results)))
+    if explain:
+        parts.append(terminal.terms(_legend(next(iter(results.values())))))
     if bins:
         parts += [_bins(model, result, terminal, many=many) for model, result in results.items()]
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(parts)
+
+
+def _verdict(model: str, result: Result, source: str, terminal: Terminal, *, many: bool) -> str:
+    """The word, what came against what was predicted, and the ranges of scores that are off."""
+    region = f" ({result.region})" if result.region else ""
+    about = f"{source}, {model}" if many else source
+    size = f"{plural(result.n, 'prediction')}{region}, {format_share(result.prevalence)} positive"
+    verdict = result.verdict
+    if verdict is None:
+        return terminal.paint(terminal.wrap(f"{printable(about)}: {size}"), "bold")
+    plain, style = WORDS[verdict.word]
+    word = f"{verdict.sign if terminal.unicode else plain} {verdict.word.upper()}"
+    title = terminal.wrap(f"{word}  {printable(about)}: {size}")
+    lines = [terminal.wrap(line, "  ", "  ") for line in _describe_verdict(verdict)]
+    parts = [title.replace(word, terminal.paint(word, style), 1), "\n".join(lines)]
+    if verdict.word == "off" and verdict.ranges:
+        parts.append(terminal.table(_range_columns(verdict)))
+    return "\n\n".join(parts)
+
+
+def _describe_verdict(verdict: Verdict) -> Iterable[str]:
+    p_value = f"p = {verdict.p_value:.2g}" if verdict.p_value >= 1e-4 else "p < 0.0001"
+    came = f"{plural(verdict.observed, 'positive')} came where {verdict.expected:,.4g} were predicted"
+    span = f": {_format_ratio(verdict.ratio, verdict.interval)}" if verdict.expected > 0 else ""
+    beyond = "" if verdict.tolerance is None else " for an error beyond the tolerance"
+    yield f"{came}{span}; {p_value}{beyond}."
+    if verdict.word != "off":
+        yield verdict.sentences()[-1]
+        return
+    if verdict.impossible:
+        count = verdict.impossible
+        yield f"{plural(count, 'row')} contradict{'s' * (count == 1)} a prediction of exactly 0 or 1."
+    yield "These predictions are off:" if verdict.ranges else "No range of scores is proven off by itself."
+
+
+def _range_columns(verdict: Verdict) -> list[Column]:
+    found = verdict.ranges
+    ratios = [_format_ratio(part.ratio, (part.factor.ratio_low, part.factor.ratio_high)) for part in found]
+    return [
+        Column("scores", [f"{part.low:.3g} to {part.high:.3g}" for part in found], left=True),
+        Column("rows", [f"{part.rows:,}" for part in found], 2),
+        Column("said", [format_share(part.expected / part.rows) for part in found]),
+        Column("came", [format_share(part.observed / part.rows) for part in found]),
+        Column("ratio", ratios, 1, left=True),
+        Column("", [part.direction for part in found], left=True, styles=["bold"] * len(found)),
+    ]
+
+
+def _format_ratio(ratio: float, interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f"x {ratio:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _metric_columns(results: Mapping[str, Result]) -> list[Column]:
@@ -79,7 +134,6 @@ def _metric_columns(results: Mapping[str, Result]) -> list[Column]:
     confidence = next((span.confidence for span in first.intervals.values()), 0.95)
     bounded = [record["metric"] in results[record["model"]].bounds for record in records]
     models = [printable(record["model"]) if len(results) > 1 else "" for record in records]
-    alarms = ["red" if (record["p_value"] or 1) <= first.significance else "" for record in records]
     p_values = ["" if record["p_value"] is None else f"{record['p_value']:.3g}" for record in records]
     certified = [span if known else "" for span, known in zip(spans("lowest", "highest"), bounded, strict=True)]
     return [
@@ -91,43 +145,9 @@ def _metric_columns(results: Mapping[str, Result]) -> list[Column]:
         Column("by chance", values("by_chance"), 1),
         Column("chance, 5 to 95 %", spans("chance_low", "chance_high"), 4),
         Column("excess", values("excess"), 3),
-        Column("p-value", p_values, styles=alarms),
+        Column("p-value", p_values),
         Column("bins", once(metric.bins for metric in metrics), 5, left=True),
     ]
-
-
-def _headline(results: Mapping[str, Result], source: str, terminal: Terminal) -> str:
-    sizes: dict[str, list[str]] = {}
-    for model, result in results.items():
-        region = f" ({result.region})" if result.region else ""
-        size = f"{plural(result.n, 'prediction')}{region}, {format_share(result.prevalence)} positive"
-        sizes.setdefault(size, []).append(printable(model))
-    text = "; ".join(f"{', '.join(models)}: {size}" if len(sizes) > 1 else size for size, models in sizes.items())
-    return terminal.paint(terminal.wrap(f"{printable(source)}: {text}"), "bold")
-
-
-def _sentences(results: Mapping[str, Result], terminal: Terminal) -> str:
-    """What the first metric says of each model."""
-    lines = []
-    for model, result in results.items():
-        name, metric = next(iter(result.metrics.items()))
-        who = f"{printable(model)}: " if len(results) > 1 else ""
-        what, chance, style = f"{name} is {result.format(name)}", "", ""
-        if metric.rejection is not None:
-            what = f"{result.format(name)} of the predictions are refuted"
-            too_low, too_high = (100 * share for share in result.direction(name))
-            if too_low + too_high:
-                what += f" ({too_low:.2f} % are too low, {too_high:.2f} % too high)"
-        if name in result.references:
-            found = result.references[name]
-            low, high, mean = map(metric.format, (found.low, found.high, found.mean))
-            if found.p_value <= result.significance:
-                chance, style = f", where a perfect model would have {mean}: worse than chance explains", "red"
-            else:
-                chance = f", and a perfect model would have {format_span(low, high)}: no worse than chance explains"
-        text = terminal.wrap(f"{who}{what}{chance}.", "  ", "  ")
-        lines += [terminal.paint(line, style) for line in text.splitlines()]
-    return "\n".join(lines)
 
 
 def _legend(result: Result) -> list[tuple[str, str]]:
@@ -390,12 +410,12 @@ def format_decision(decision: Decision, terminal: Terminal, most: int = 50) -> s
     for finding in decision.worst()[:most]:
         where = printable(finding.model + (f" [{finding.segment}]" if finding.segment is not None else ""))
         size = "" if finding.n is None else f" ({plural(finding.n, 'row')})"
-        text = terminal.wrap(f"{where}{size}: {printable(finding.reason)}", " " * 11).lstrip()
-        lines.append(f"  {terminal.paint(finding.status.ljust(7), MARKS[finding.status])}  {text}")
+        text = terminal.wrap(f"{where}{size}: {printable(finding.reason)}", " " * 15).lstrip()
+        lines.append(f"  {terminal.paint(finding.status.ljust(11), MARKS[finding.status])}  {text}")
     if len(decision.findings) > most:
         lines.append(f"  ... and {len(decision.findings) - most:,} more; --csv and --json have all")
-    names = dict.fromkeys(rule.metric for rule in decision.findings.rule if rule.metric in METRICS)
-    terms = _meanings({name: METRICS[name] for name in names})
+    names = dict.fromkeys(rule.metric for rule in decision.findings.rule if rule.limit is not None)
+    terms = _meanings({name: METRICS[name] for name in names if name in METRICS})
     return "\n".join([title, "", *lines, *(["", terminal.terms(terms)] if terms else [])])
 
 
@@ -475,6 +495,8 @@ def _metric_record(name: str, model: str, result: Result) -> Record:
         "too_high": too_high,
         "n": result.n,
         "positives": result.positives,
+        "verdict": result.verdict and result.verdict.word,
+        "verdict_p": result.verdict and result.verdict.p_value,
     }
 
 

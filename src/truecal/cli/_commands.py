@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from truecal.reading import Limits, UnclearColumns
     from truecal.results import DriftTable
 
-METRICS = ["tce", "ece", "ace"]  # of `score`, unless others are asked for
+METRICS = ["ltce", "tce", "ece", "ace"]  # of `score`, unless others are asked for
 DRAWN = 199  # perfect models, and replicates for intervals, unless another number is given
 PICTURES = (".png", ".svg", ".pdf")
 TALLIES = (".parquet", ".pq")
@@ -47,7 +47,7 @@ def score(args: Namespace) -> int:
     tell_notes(results.values())
     answer(
         args,
-        lambda terminal: answers.format_results(results, source, terminal, bins=args.bins),
+        lambda terminal: answers.format_results(results, source, terminal, bins=args.bins, explain=args.explain),
         lambda: answers.named_json(results),
         lambda: answers.bin_records(results) if args.bins else answers.metric_records(results),
     )
@@ -67,7 +67,7 @@ def compare(args: Namespace) -> int:
     first, second = source.scores
     tallies = source.read(args, [first], baseline=second)[first]
     tell_notes([tallies])
-    options = {"significance": args.significance, "replicates": args.replicates, **_draws(args)}
+    options = {"significance": args.significance, "replicates": args.replicates, **_region(args), **_draws(args)}
     found = analysis.compare(tallies, metrics=METRICS if asked is None else asked, **options)
     answer(
         args,
@@ -140,9 +140,9 @@ def report(args: Namespace) -> int:
     results, _ = evaluate_models(args, None, models)
     tables: dict[str, Any] = {}
     if models and args.by:
-        tables["segments"] = next(iter(judge_segments(args, models, "tce").values()))
+        tables["segments"] = next(iter(judge_segments(args, models, "ltce").values()))
     if models and args.time:
-        tables["drift"] = judge_windows(args, models, "tce")
+        tables["drift"] = judge_windows(args, models, "ltce")
     for name in tables if len(results) > 1 else ():
         what = {"segments": "segments", "drift": "windows"}[name]
         note(f"the {what} on the page are those of {next(iter(results))}")
@@ -172,13 +172,13 @@ def _choose_picture(args: Namespace, kind: str | None) -> tuple[str, Any, dict[s
     if kind == "drift":
         source = open_source(args, timed=True)
         _need_one_model(kind, source.scores)
-        table = judge_windows(args, source.read(args), "tce")
+        table = judge_windows(args, source.read(args), "ltce")
         tell_notes([table])
         return kind, table, {"title": args.title}
     if kind == "segments":
         if not args.by:
             raise UsageError("--by must name the columns that make segments", "plot")
-        found = next(iter(judge_segments(args, open_source(args).read(args), "tce").values()))
+        found = next(iter(judge_segments(args, open_source(args).read(args), "ltce").values()))
         tell_notes([found])
         return kind, found, {}
     results, _ = evaluate_models(args, None)
@@ -236,8 +236,9 @@ def check(args: Namespace) -> int:
     if args.baseline in source.scores and not args.on:
         note(f"{args.baseline} is the baseline, and is not judged")
     rows, saved = _choose_baseline(args, source)
-    options = {name: getattr(args, name) for name in ("significance", "reference", "intervals", "replicates")}
-    decision = gate.check(source.read(args, **rows), rules, baseline=saved, **options, **_draws(args))
+    options = {name: getattr(args, name) for name in ("reference", "intervals", "replicates")}
+    options |= _region(args) | _draws(args)
+    decision = gate.check(source.read(args, **rows), rules, baseline=saved, **options)
     tell_notes([decision])
     for place, text in ((args.junit, decision.to_junit), (args.markdown, decision.to_markdown)):
         if place:
@@ -269,19 +270,28 @@ def _read_rules(args: Namespace) -> list[Any]:
     from truecal import gate
 
     rules = list(gate.read_rules(args.rules)) if args.rules else []
-    for name in LIMITS:
-        for metric, limit in getattr(args, name) or []:
-            check_metric(metric)
-            try:
-                rule = gate.Rule(gate.LIMITS[name], limit, metric=metric, segment=args.segment, min_rows=args.min_rows)
-            except ValueError as error:
-                raise UsageError(f"--{name.replace('_', '-')}: {error}", "check") from error
-            rules.append(rule)
-    if not rules:
-        raise UsageError(
-            "there must be a rule; there is none.\n\nHint: give a file with --rules or a limit such as --max-excess 5"
-        )
+    names = ("segment", "min_rows", "significance")
+    choices = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    choices |= {"allow_cannot_tell": True} if args.allow_cannot_tell else {}
+    limits = [(name, *given) for name in LIMITS for given in getattr(args, name) or []]
+    if rules and choices and not limits:
+        word = f"--{next(iter(choices)).replace('_', '-')}"
+        raise UsageError(f"{word} is for a rule made of options; beside --rules there is none", "check")
+    if not rules and not limits:
+        return [_make_rule("check", "verdict", **choices)]
+    for name, metric, limit in limits:
+        check_metric(metric)
+        rules.append(_make_rule(f"--{name.replace('_', '-')}", gate.LIMITS[name], limit, metric=metric, **choices))
     return rules
+
+
+def _make_rule(word: str, *given: Any, **choices: Any) -> Any:
+    from truecal import gate
+
+    try:
+        return gate.Rule(*given, **choices)
+    except ValueError as error:
+        raise UsageError(f"{word}: {error}", "check") from error
 
 
 def tally(args: Namespace) -> int:
@@ -398,7 +408,7 @@ def evaluate_models(
     if is_saved(args):
         return {model: found for path in args.files for model, found in answers.read_results(path).items()}, name
     models = models or open_source(args).read(args)
-    options = {name: getattr(args, name) for name in ("significance", "above", "top")} | _draws(args)
+    options = {"significance": args.significance, **_region(args), **_draws(args)}
     options["reference"] = DRAWN if args.reference is None else args.reference
     options["intervals"] = DRAWN * (args.command == "report") if args.intervals is None else args.intervals
     return {model: evaluate(tallies, metrics=metrics, **options) for model, tallies in models.items()}, name
@@ -408,9 +418,8 @@ def judge_segments(args: Namespace, models: Mapping[str, Tallies], metric: str) 
     """The tables of segments by the names of their models."""
     from truecal.analysis import segments
 
-    if args.top is not None:
-        raise UsageError("--top must be left out where --by makes segments", args.command)
-    options = {name: getattr(args, name) for name in ("by", "significance", "above", "reference")} | _draws(args)
+    options = {name: getattr(args, name) for name in ("by", "significance", "reference")}
+    options |= _region(args) | _draws(args)
     options["adjust"] = None if args.adjust == "none" else args.adjust
     return {model: segments(tallies, metric, **options) for model, tallies in models.items()}
 
@@ -419,13 +428,20 @@ def judge_windows(args: Namespace, models: Mapping[str, Tallies], metric: str) -
     """The windows of the first model."""
     from truecal.analysis import drift
 
-    for name in ("above", "top"):
-        if getattr(args, name, None) is not None:
-            raise UsageError(f"--{name} must be left out where --time makes windows", args.command)
     options = {name: getattr(args, name) for name in ("mature_after", "now", "significance", "reference")}
-    options |= {"intervals": DRAWN if args.intervals is None else args.intervals, **_draws(args)}
+    options |= {"intervals": DRAWN if args.intervals is None else args.intervals, **_region(args), **_draws(args)}
     options["adjust"] = None if args.adjust == "none" else args.adjust
     return drift(next(iter(models.values())), metric, **options)
+
+
+def _region(args: Namespace) -> dict[str, Any]:
+    """Which predictions are judged, and how far they may be off."""
+    own = {"above": args.above, "top": args.top}
+    if args.tolerance is None:
+        return own
+    from truecal.gate import read_tolerance
+
+    return {**own, "tolerance": read_tolerance(args.tolerance)}
 
 
 def _draws(args: Namespace) -> dict[str, Any]:
@@ -576,7 +592,7 @@ def choose_metrics(args: Namespace, default: list[str] | None) -> list[str] | No
 
 def choose_metric(args: Namespace) -> str:
     """The one metric that is judged, the first that is asked for."""
-    return (choose_metrics(args, None) or ["tce"])[0]
+    return (choose_metrics(args, None) or ["ltce"])[0]
 
 
 def is_saved(args: Namespace) -> bool:

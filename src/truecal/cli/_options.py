@@ -60,6 +60,17 @@ def count_or_share(text: str) -> int | float:
         raise argparse.ArgumentTypeError(f"it must be a count or a share; it is {text!r}") from None
 
 
+def tolerance(text: str) -> str:
+    """How far a prediction may be off: a number, or a share of the prediction in percent."""
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"it must be a number below 1, or a share such as 10%; it is {text!r}")
+    return text
+
+
 def bits(text: str) -> int | str | None:
     """The significant bits of a grid; "auto", or None for "none"."""
     if text in ("auto", "none"):
@@ -79,10 +90,10 @@ def size(text: str) -> int:
 
 
 def metric_limit(text: str) -> tuple[str, float]:
-    """A metric's name, tce unless another is given, and its limit."""
+    """A metric's name, ltce unless another is given, and its limit."""
     name, given, limit = text.rpartition("=")
     try:
-        return (name if given else "tce"), float(limit)
+        return (name if given else "ltce"), float(limit)
     except ValueError:
         raise argparse.ArgumentTypeError(
             f"it must be LIMIT or METRIC=LIMIT, such as ece=0.01; it is {text!r}"
@@ -127,7 +138,10 @@ class Many(argparse.Action):
 # ---- options -------------------------------------------------------------------------------------------------------
 
 # Written out, so that help needs no NumPy; a test compares them with what they stand for.
-METRICS = ("tce", "tce_q", "tce_v", "ece", "ace", "mce", "mce_q", "rmsce", "rmsce_q", "ece_pava_bc")
+METRICS = (
+    *("ltce", "ltce_information", "tce", "tce_q", "tce_v", "ece", "ace", "mce", "mce_q", "rmsce", "rmsce_q"),
+    "ece_pava_bc",
+)
 FORMATS = ("csv", "tsv", "parquet", "ipc", "jsonl", "npz")
 EVERY = ("1h", "1d", "1w", "1mo", "1q", "1y")
 LIMITS = {
@@ -267,8 +281,15 @@ OPTIONS = (
         )
         for name, text in LIMITS.items()
     ),
-    Option("--segment", "the options above hold for each segment that matches", RULES, "check", "PATTERN"),
-    Option("--min-rows", "with fewer rows: could not tell", RULES, "check", "N", type=whole, default=0),
+    Option("--segment", "the rule holds for each segment that matches", RULES, "check", "PATTERN"),
+    Option("--min-rows", "with fewer rows: cannot tell", RULES, "check", "N", type=whole),
+    Option(
+        "--allow-cannot-tell", "let pass what the verdict cannot tell", RULES, "check", action="store_true",
+    ),
+    Option(
+        "--significance", "of evidence: p-values up to it show that a model is off; default 0.01", RULES, "check",
+        "LEVEL", type=number,
+    ),
     Option(
         "--baseline", "another score column, a file of the same rows, or a saved result", BASELINE, "check",
         "COLUMN|FILE",
@@ -281,21 +302,25 @@ OPTIONS = (
         "--metrics", f"of {', '.join(METRICS)}, or all; default {{}}", COMPUTED,
         "score compare segments drift report plot", "NAMES", type=names, action=Many, suggests=(*METRICS, "all"),
         says={
-            "score": "tce,ece,ace", "compare": "tce; test-based ones can be compared",
-            "segments": "tce; the first is judged", "drift": "tce; the first is judged", "": "all",
+            "score": "ltce,tce,ece,ace", "compare": "tce; test-based ones can be compared",
+            "segments": "ltce; the first is judged", "drift": "ltce; the first is judged", "": "all",
         },
     ),
     Option(
-        "--significance", "of {}; default 0.05", COMPUTED, f"{JUDGING} plan", "LEVEL", type=number, default=0.05,
-        says={"": "each test", "drift": "each test and alarm", "plan": "the test"},
+        "--significance", "of {}; default 0.05", COMPUTED, "score compare segments drift report plot plan", "LEVEL",
+        type=number, default=0.05,
+        says={
+            "": "each test and of the verdict", "compare": "each test", "drift": "each test and alarm",
+            "plan": "the test",
+        },
+    ),
+    Option("--above", "judge only predictions of at least this", COMPUTED, JUDGING, "SCORE", type=number),
+    Option(
+        "--top", "judge only the top 1000, or the top 0.01 (a share)", COMPUTED, JUDGING, "COUNT", type=count_or_share
     ),
     Option(
-        "--above", "judge only predictions of at least this", COMPUTED, "score segments report plot", "SCORE",
-        type=number,
-    ),
-    Option(
-        "--top", "judge only the top 1000, or the top 0.01 (a share)", COMPUTED, "score segments report plot", "COUNT",
-        type=count_or_share,
+        "--tolerance", "how far predictions may be off, as a probability or as a percentage of each", COMPUTED,
+        JUDGING, "T", type=tolerance,
     ),
     Option(
         "--reference", "perfect models drawn, to say what chance gives; {}", COMPUTED,
@@ -354,6 +379,7 @@ OPTIONS = (
     Option(
         "--bins", "the bins of the first metric as well; with --csv, instead", OUTPUT, "score", action="store_true"
     ),
+    Option("--explain", "what the metrics mean, as well", OUTPUT, "score", action="store_true"),
     Option("--worst", "how many are shown; 0 for all; default 20", OUTPUT, "segments", "N", type=whole, default=20),
     Option("--plot", "a picture as well; .png, .svg or .pdf", OUTPUT, "drift", "FILE"),
     Option(
@@ -399,7 +425,8 @@ class Command:
 COMMANDS = {
     "score": Command(
         "how far predictions can be trusted",
-        "Calibration metrics of one or more models, beside what chance alone would give a perfect model.",
+        "The verdict on one or more models: off, consistent, or cannot tell; where they are off and by how much; and "
+        "calibration metrics beside what chance alone would give a perfect model.",
         (
             "truecal score preds.csv",
             "truecal score preds.parquet -y label -p old,new",
@@ -460,15 +487,16 @@ COMMANDS = {
         ("truecal demo", "truecal demo my-folder"),
     ),
     "check": Command(
-        "a release gate: exit 0 pass, 1 fail, 2 could not tell",
-        "Holds rules against a model and exits with 0 if all passed, 1 if any failed, 2 if it could not be told. "
-        "A limit is in percent for test-based metrics such as tce, and a probability for gap metrics such as ece and "
-        "for p-values.",
+        "a release gate: exit 0 pass, 1 fail, 3 cannot tell",
+        "Holds rules against a model and exits with 0 if all passed, 1 if any failed, 3 if it cannot tell. Without "
+        "rules the verdict must be that the model is consistent with the data. A limit is in percent for test-based "
+        "metrics such as ltce, and a probability for gap metrics such as ece and for p-values.",
         (
-            "truecal check preds.csv --max-excess 5",
+            "truecal check preds.csv",
+            "truecal check preds.csv --tolerance 10%",
             "truecal check preds.csv --max-value ece=0.01",
             "truecal check preds.csv --rules gate.toml",
-            "truecal check preds.csv --max-value 30 \\",
+            "truecal check preds.csv \\",
             "    --by country --segment 'country=*' --min-rows 500",
             "truecal check preds.csv -p new \\",
             "    --baseline old --max-worse 0 --junit junit.xml",
@@ -509,7 +537,8 @@ COMMANDS = {
 EXIT_CODES = (
     ("0", "fine; for check: every rule passed"),
     ("1", "check: a rule failed"),
-    ("2", "check: could not tell; others: wrong usage or bad input"),
+    ("2", "wrong usage or bad input"),
+    ("3", "check: cannot tell"),
     ("130", "interrupted"),
     ("141", "nobody read the output to its end"),
 )
@@ -532,8 +561,8 @@ def spell_parameters(command: str) -> dict[str, str]:
 def overview(terminal: Terminal) -> str:
     """What there is, in a page."""
     text = (
-        "How far a classifier's predicted probabilities can be trusted: TCE, the percentage of predictions that the "
-        "data refute, and its family."
+        "Whether a classifier's predicted probabilities are right: off, consistent or cannot tell, where and by how "
+        "much, with Local TCE, the percentage of predictions in ranges that the data refute, and other metrics."
     )
     commands = terminal.terms([(name, command.about) for name, command in COMMANDS.items()])
     return f"""usage: truecal COMMAND [FILE ...] [options]

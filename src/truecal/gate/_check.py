@@ -6,28 +6,42 @@ import math
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
 from truecal._errors import option
-from truecal.analysis import Options, check_options, compare, evaluate, raise_for_data, segments
-from truecal.gate._judge import judge
+from truecal.analysis import (
+    Options,
+    check_options,
+    choose_parts,
+    compare,
+    evaluate,
+    find_threshold,
+    raise_for_data,
+    segments,
+)
+from truecal.gate._decision import Decision
+from truecal.gate._judge import Subject, count_needed, judge
 from truecal.gate._rules import Rule, read_rules
-from truecal.gate._verdict import Decision
-from truecal.inference import Difference
-from truecal.observations import Tallies
+from truecal.inference import Difference, Interval, Verdict
+from truecal.inference import judge as judge_cells
+from truecal.metrics import Tolerance, as_tolerance
+from truecal.observations import CellSums, Part, Segment, Tallies, merge
 from truecal.results import Comparison, GroupTable, Result
 
 Rules = str | os.PathLike[str] | Iterable[Rule]
 Models = Mapping[str, Tallies]
 REPLICATES = 1000  # of references, intervals and differences, unless another number is given
-SEGMENTS = ("binning", "test", "significance", "tolerance", "adjust", "above", "random_state", "threads")
-PAIRED = ("binning", "test", "significance", "tolerance", "confidence", "random_state", "threads")
+SEGMENTS = ("binning", "test", "significance", "tolerance", "adjust", "above", "top", "random_state", "threads")
+PAIRED = ("binning", "test", "significance", "tolerance", "above", "top", "random_state", "threads")
+INTERVAL = ("binning", "test", "significance", "tolerance", "random_state", "threads")
+STANDARD = (Rule("verdict"),)
 
 
 def check(
     data: Tallies | Models,
-    rules: Rules,
+    rules: Rules = STANDARD,
     *,
     baseline: Result | str | os.PathLike[str] | None = None,
     replicates: int = REPLICATES,
@@ -41,7 +55,7 @@ def check(
         What `truecal.read` or `truecal.read_models` gives. Rules about segments need tallies that were read with `by`;
         rules about the last release those that were read with `baseline`, or the next parameter.
     rules : path or rules
-        A TOML file for `read_rules`, or rules.
+        A TOML file for `read_rules`, or rules; by default one, that the verdict is "consistent".
     baseline : Result or path of its JSON, optional
         A result of the last release, on whatever rows it was then, with intervals. They are combined as those of
         independent data (Zou and Donner, Statistics in Medicine 2008). Scores of the same rows, which see smaller
@@ -49,42 +63,150 @@ def check(
     replicates : int
         How often labels are redrawn for differences between scores of the same rows.
     options
-        Those of `evaluate`; `reference` and `intervals` are 1000 by default and `random_state` is 0. For the p-values
-        of segments labels are redrawn as often as the rules' limits need.
+        Those of `evaluate`; `reference` and `intervals` are 1000 by default and `random_state` is 0. `above`, `top` and
+        `tolerance` hold for rules that have none of their own; `significance` is that of the metrics' own tests, and
+        the level of evidence is the rules'. For segments labels are redrawn as often as their number needs.
 
     Examples
     --------
     >>> import polars, truecal
-    >>> frame = polars.DataFrame({"y": [0, 1] * 500, "p": [0.1, 0.9] * 500})
-    >>> truecal.check(truecal.read(frame, label="y", score="p"), [truecal.Rule("value", 15)]).exit_code
+    >>> frame = polars.DataFrame({"y": [0, 1] * 500, "p": [0.3, 0.7] * 500})
+    >>> truecal.check(truecal.read(frame, label="y", score="p")).exit_code
     1
     """
     check_options(check, options)
     models = _open_models(data)
-    chosen = read_rules(rules) if isinstance(rules, (str, os.PathLike)) else tuple(rules)
-    options = {"random_state": 0, **options}
-    whole = [rule for rule in chosen if rule.segment is None]
-    parts = [rule for rule in chosen if rule.segment is not None]
+    chosen = _open_rules(rules)
+    if options.get("confidence") is not None:
+        raise TypeError(f"{option('confidence')} must be left out of a gate: it is 1 - `significance` of each rule.")
     for tallies in models.values():
-        check_segments(parts, set(tallies.by) - set(tallies.windows))
+        check_segments(chosen, set(tallies.by) - set(tallies.windows))
     old = None if baseline is None else _read_result(baseline)
-    results = {model: _evaluate(tallies, whole, old, options) for model, tallies in models.items()} if whole else {}
-    tables = {model: _judge_segments(tallies, parts, options) for model, tallies in models.items()} if parts else {}
-    compared = list(dict.fromkeys(rule.metric for rule in whole if rule.needs == "difference"))
-    differences: dict[str, Comparison] = {}
-    if compared and old is not None:
-        differences = {model: _compare_results(results[model], old, compared) for model in models}
-    elif compared:
-        shared: dict[str, Any] = {name: value for name, value in options.items() if name in PAIRED}
-        for model, tallies in models.items():
-            if tallies.baseline is None:
-                raise ValueError(
-                    f"{option('baseline')} must be given, since a rule compares with the last release; {model!r} has "
-                    "none."
-                )
-            differences[model] = compare(tallies, compared, replicates=replicates, **shared)
-    paired = {model: tallies.baseline.n_rows for model, tallies in models.items() if old is None and tallies.baseline}
-    return judge(chosen, results, segments=tables, differences=differences, paired=paired)
+    settings = {rule: _Setting.of(rule, options) for rule in chosen}
+    subjects, notes = {}, dict.fromkeys(note for tallies in models.values() for note in tallies.notes)
+    for setting in dict.fromkeys(settings.values()):
+        together = [rule for rule in chosen if settings[rule] == setting]
+        wanted = setting.options(options)
+        found = {
+            model: _open_subject(tallies, together, setting, old, wanted, replicates)
+            for model, tallies in models.items()
+        }
+        subjects[setting] = found
+        for subject in found.values():
+            more = () if subject.result is None else subject.result.notes
+            notes |= dict.fromkeys([*more, *(note for table in subject.tables.values() for note in table.notes)])
+    return judge(((rule, subjects[settings[rule]]) for rule in chosen), tuple(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """What rules must share to be judged on the same numbers."""
+
+    above: float | None
+    top: int | float | None
+    tolerance: Tolerance | None
+    significance: float
+    compared: bool
+
+    @classmethod
+    def of(cls, rule: Rule, options: Options) -> _Setting:
+        region = rule.above, rule.top
+        if region == (None, None):
+            region = options.get("above"), options.get("top")
+        tolerance = as_tolerance(options.get("tolerance")) if rule.tolerance is None else rule.tolerance
+        return cls(*region, tolerance, rule.significance, rule.needs == "difference")
+
+    def options(self, given: Options) -> Options:
+        """The options of `evaluate` under this setting."""
+        own: Options = {"above": self.above, "top": self.top, "tolerance": self.tolerance}
+        return {"random_state": 0, **given, **own, "confidence": 1 - self.significance}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows that are judged, all of them under None, as evidence."""
+
+    parts: Mapping[Segment | None, Part]
+    options: Options
+    cells: dict[Segment | None, CellSums] = field(default_factory=dict)
+
+    def verdict(self, segment: Segment | None, level: float) -> Verdict:
+        if segment not in self.cells:
+            self.cells[segment] = CellSums.of(self.parts[segment])
+        return judge_cells(self.cells[segment], level, self.options.get("tolerance"))
+
+    def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None:
+        wanted: Any = {name: value for name, value in self.options.items() if name in INTERVAL}
+        draws = max(self.options.get("intervals", REPLICATES), count_needed(1 - level))
+        found = evaluate(self.parts[segment], [metric], **wanted, intervals=draws, confidence=1 - level)
+        return found.intervals.get(metric)
+
+
+def _open_subject(
+    tallies: Tallies,
+    rules: Sequence[Rule],
+    setting: _Setting,
+    old: Result | None,
+    options: Options,
+    replicates: int,
+) -> Subject:
+    """What rules of one setting need of a model."""
+    threshold = find_threshold(tallies, options)
+    whole = [rule for rule in rules if rule.segment is None]
+    names = list(dict.fromkeys(rule.metric for rule in whole if rule.kind != "verdict"))
+    if setting.compared:
+        return _open_compared(tallies, names, old, options, replicates)
+    rows: dict[Segment | None, Part] = choose_parts({None: tallies.whole().simplify()}, threshold)
+    result = _evaluate(tallies, whole, names, options) if names else None
+    sectioned = [rule for rule in rules if rule.segment is not None]
+    if not sectioned:
+        return Subject(_Rows(rows, options), result)
+    by = [name for name in tallies.by if name not in tallies.windows]
+    parts = {key: part.simplify() for key, part in tallies.over(by).parts.items()}
+    kept = choose_parts(parts, threshold)
+    titles = {key: ", ".join(f"{c}={v}" for c, v in zip(by, key, strict=True)) for key in parts}
+    sizes = {key: (titles[key], kept[key].n_rows if key in kept else 0) for key in parts}
+    tables = _judge_segments(tallies, sectioned, by, len(kept), options)
+    return Subject(_Rows(rows | kept, options), result, tables, sizes)
+
+
+def _open_compared(
+    tallies: Tallies, names: Sequence[str], old: Result | None, options: Options, replicates: int
+) -> Subject:
+    """What rules about the last release need: on the same rows, or by the intervals of a result."""
+    threshold = find_threshold(tallies, options)
+    if old is not None:
+        spans = {name: old.intervals[name].confidence for name in names if name in old.intervals}
+        wanted: Options = {**options, "reference": 0, "intervals": options.get("intervals", REPLICATES)}
+        wanted["confidence"] = next(iter(spans.values()), 0.95)
+        result = evaluate(tallies, metrics=names, **wanted)
+        rows = choose_parts({None: tallies.whole().simplify()}, threshold)
+        return Subject(_Rows(rows, options), result, difference=_compare_results(result, old, names))
+    pairs = tallies.baseline
+    if pairs is None:
+        raise ValueError(
+            f"{option('baseline')} must be given, since a rule compares with the last release; {tallies.score!r} has "
+            "none."
+        )
+    shared: Any = {name: value for name, value in options.items() if name in (*PAIRED, "confidence")}
+    draws = max(replicates, count_needed(options["confidence"]))
+    found = compare(tallies, names, replicates=draws, **shared)
+    own = merge(pairs.scores[0], pairs.n, pairs.pos)
+    return Subject(_Rows(choose_parts({None: own}, threshold), options), difference=found)
+
+
+def _open_rules(rules: Rules) -> tuple[Rule, ...]:
+    if isinstance(rules, (str, os.PathLike)):
+        return read_rules(rules)
+    if isinstance(rules, Rule):
+        raise TypeError("`rules` must be a list of them; it is a single one.\n\nHint: write `[...]` around it.")
+    chosen = tuple(rules)
+    if not chosen:
+        raise ValueError("`rules` must hold at least one rule; a gate without rules would pass everything.")
+    for rule in chosen:
+        if not isinstance(rule, Rule):
+            raise TypeError(f"`rules` must hold `Rule`; one is {rule!r}.\n\nHint: `read_rules` reads a file of them.")
+    return chosen
 
 
 def _open_models(data: Tallies | Models) -> Models:
@@ -107,26 +229,24 @@ def check_segments(rules: Iterable[Rule], by: Collection[str]) -> None:
         )
 
 
-def _evaluate(tallies: Tallies, rules: Sequence[Rule], baseline: Result | None, options: Options) -> Result:
-    """What rules about all rows need."""
+def _evaluate(tallies: Tallies, rules: Sequence[Rule], names: Sequence[str], options: Options) -> Result:
+    """What limits of all rows need."""
     needs = {rule.needs for rule in rules}
     wanted: Options = {**options}
     wanted["reference"] = options.get("reference", REPLICATES) if "reference" in needs else 0
-    unpaired = "difference" in needs and baseline is not None
-    wanted["intervals"] = options.get("intervals", REPLICATES) if "interval" in needs or unpaired else 0
-    return evaluate(tallies, metrics=list(dict.fromkeys(rule.metric for rule in rules)), **wanted)
+    wanted["intervals"] = options.get("intervals", REPLICATES) if "interval" in needs else 0
+    return evaluate(tallies, metrics=names, **wanted)
 
 
-def _judge_segments(tallies: Tallies, rules: Sequence[Rule], options: Options) -> dict[str, GroupTable]:
+def _judge_segments(
+    tallies: Tallies, rules: Sequence[Rule], by: Sequence[str], count: int, options: Options
+) -> dict[str, GroupTable]:
     """A table for each metric, with as many replicates as the rules' p-values need."""
     shared: Any = {name: value for name, value in options.items() if name in SEGMENTS}
-    if options.get("top") is not None:
-        raise TypeError(f"{option('top')} must be left out where {option('by')} makes segments.")
-    by = [name for name in tallies.by if name not in tallies.windows]
-    count, tables = len(tallies.over(by)), {}
-    for metric in dict.fromkeys(rule.metric for rule in rules):
+    tables = {}
+    for metric in dict.fromkeys(rule.metric for rule in rules if rule.kind != "verdict"):
         limits = [rule.limit for rule in rules if rule.metric == metric and rule.kind == "p_value"]
-        replicates = max([199, *(math.ceil(count / limit) for limit in limits)])
+        replicates = max([199, *(math.ceil(count / limit) for limit in limits if limit)])
         tables[metric] = segments(tallies, metric, by=by, **(shared | {"reference": replicates}))
     return tables
 
@@ -159,10 +279,6 @@ def _compare_results(new: Result, old: Result, metrics: Sequence[str]) -> Compar
                 f"Hint: write it with {option('intervals=1000')}."
             )
         a, b = new.intervals[name], old.intervals[name]
-        if a.confidence != b.confidence:
-            raise ValueError(
-                f"Intervals of one confidence can be compared; these have {a.confidence} and {b.confidence}."
-            )
         first, second = new.values[name], old.values[name]
         below = math.hypot(first - a.low, b.high - second)
         above = math.hypot(a.high - first, second - b.low)

@@ -1,161 +1,161 @@
-"""The release gate: rules held against results, segments and differences from a baseline.
+"""The release gate: rules held against verdicts, results, segments and differences from a baseline.
 
-A rule that could not be judged is "unknown", never passed: nothing matches it, rows are too few, what it needs was not
+A rule fails where the data show that it is broken, and passes where they could have shown it and did not. All else is
+"cannot tell", never passed: nothing matches the rule, rows are too few, the verdict cannot tell, what it needs was not
 computed or with too few replicates, or scores grouped into cells leave the answer open.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import Protocol
+
+import numpy as np
 
 from truecal._errors import option
 from truecal._text import plural
+from truecal.gate._decision import Decision, Finding, FindingTable, Status
 from truecal.gate._rules import Rule
-from truecal.gate._verdict import Decision, Finding, FindingTable, Status
-from truecal.inference import Difference, Interval
-from truecal.metrics import METRICS, Metric, Rejection, Unit, choose
+from truecal.inference import FACTOR, Difference, Interval, Verdict
+from truecal.metrics import Metric, Unit, adjust_p_values
+from truecal.observations import Segment
 from truecal.results import Comparison, GroupTable, Result
 
-Tables = Mapping[str, GroupTable | Mapping[str, GroupTable]]
-Differences = Mapping[str, Comparison]
 MISSING = {
     "reference": "it has no reference by chance; evaluate with `reference=1000`",
     "interval": "it has no interval; evaluate with {intervals}",
-    "table": "`truecal.segments` gives one",
     "difference": "it was not compared with a baseline; `compare` gives the difference",
 }
 
 
-def judge(
-    rules: Iterable[Rule],
-    results: Mapping[str, Result],
-    *,
-    segments: Tables | None = None,
-    differences: Differences | None = None,
-    paired: Mapping[str, int] | None = None,
-) -> Decision:
-    """Hold rules against results: one finding for each rule and each model, or segment, that it matches.
+class Evidence(Protocol):
+    """What the rows of one model say, of all of them or of a segment, at a level of evidence."""
 
-    Parameters
-    ----------
-    rules : rules
-        At least one; `read_rules` reads them from a file.
-    results : mapping
-        Model name to its `Result`, with the references and intervals that the rules ask for.
-    segments : mapping, optional
-        Model name to the table of `truecal.segments`, or to a mapping of metric names to tables. A table alone is for
-        the rules of its own metric.
-    differences : mapping, optional
-        Model name to what `compare(y, new, baseline)` gives.
-    paired : mapping, optional
-        Model name to the rows that it was compared on with the baseline, where these are not all.
-    """
-    chosen = _check_rules(rules)
-    _check_mapping("results", results, Result)
-    subject = _Subject(results, segments or {}, differences or {}, paired or {})
-    _check_mapping("segments", subject.segments, (GroupTable, Mapping))
-    _check_mapping("differences", subject.differences, Comparison)
-    found = FindingTable.of(finding for rule in chosen for finding in _apply(rule, subject))
-    return Decision(found, subject.notes())
+    def verdict(self, segment: Segment | None, level: float) -> Verdict: ...
+
+    def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Subject:
-    """All that is judged."""
+class Subject:
+    """What is known of one model.
 
-    results: Mapping[str, Result]
-    segments: Tables
-    differences: Differences
-    paired: Mapping[str, int]
+    `evidence` gives verdicts and intervals; `result` has the metrics of all rows, `tables` those of segments by the
+    name of the metric, `segments` the name and the rows of every segment; `difference` compares with the baseline.
+    """
 
-    def models(self) -> list[str]:
-        """Every model that anything is known of: so that none escapes a rule because it has no result."""
-        return list(dict.fromkeys([*self.results, *self.segments, *self.differences]))
+    evidence: Evidence
+    result: Result | None = None
+    tables: Mapping[str, GroupTable] = field(default_factory=dict)
+    segments: Mapping[Segment, tuple[str, int]] = field(default_factory=dict)
+    difference: Comparison | None = None
 
-    def notes(self) -> tuple[str, ...]:
-        """What is to be known about the data, once."""
-        parts: list[Result | GroupTable] = [*self.results.values()]
-        for found in self.segments.values():
-            parts += [found] if isinstance(found, GroupTable) else found.values()
-        return tuple(dict.fromkeys(note for part in parts for note in part.notes))
 
-    def metric(self, model: str, name: str) -> Metric | None:
-        result = self.results.get(model)
-        return None if result is None else result.metrics.get(name)
-
-    def table(self, model: str, name: str) -> GroupTable | None:
-        """The model's table for a metric: what goes by its name, or a table alone that is of this metric."""
-        found = self.segments.get(model, {})
-        if not isinstance(found, GroupTable):
-            return found.get(name)
-        wanted = [self.metric(model, name)]
-        if name in METRICS:  # under the table's own test, if it has one
-            wanted += choose([name], None, found.metric.rejection or Rejection()).values()
-        return found if found.metric in wanted else None
+def judge(rules: Iterable[tuple[Rule, Mapping[str, Subject]]], notes: Sequence[str] = ()) -> Decision:
+    """Hold each rule against models: one finding for each model, or segment, that it matches."""
+    found = (finding for rule, models in rules for finding in _apply(rule, models))
+    return Decision(FindingTable.of(found), tuple(notes))
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a rule is applied, and how its numbers are written."""
+    """Where a rule is applied: the rows, how numbers are written, and the evidence.
+
+    `verdict` is at the rule's level over the number of segments judged, and `off` says whether its p-value shows that
+    the model is off, adjusted for that number.
+    """
 
     rule: Rule
     model: str
     segment: str | None
     n: int | None
     unit: Unit
-    too_small: bool = False
+    evidence: Evidence | None = None
+    verdict: Verdict | None = None
+    p_value: float = math.nan
+    count: int = 1
+    key: Segment | None = None
+
+    @property
+    def level(self) -> float:
+        return self.rule.significance / self.count
+
+    @property
+    def off(self) -> bool:
+        return self.p_value <= self.rule.significance
 
     def find(self, status: Status, reason: str, observed: float | None = None) -> Finding:
-        if status == "pass" and self.too_small:
-            status, reason = "unknown", f"{reason[:-1]}, but the segment is too small to refute anything."
+        """A finding. None passes where the verdict cannot tell, unless the rule allows it."""
+        told = self.verdict is not None and (self.off or self.verdict.word != "cannot tell")
+        if status == "pass" and not told:
+            reason = f"{reason[:-1]}, but the data are too few to tell: {self.describe_lack()}"
+            status = "pass" if self.rule.allow_cannot_tell else "cannot tell"
+            reason += ", which the rule allows." if status == "pass" else "."
         return Finding(self.rule, self.model, self.segment, self.n, observed, status, reason)
+
+    def describe_lack(self) -> str:
+        """Why the verdict cannot tell."""
+        if self.verdict is None:
+            return "there is no verdict"
+        found = self.verdict.detectable
+        if math.isinf(found):
+            return "no factor on all odds would have been found"
+        return f"only a factor of {found:.3g} or more on all odds would have been found, and {FACTOR:g} is needed"
+
+    def describe_p(self) -> str:
+        adjusted = f", adjusted for {plural(self.count, 'segment')}," if self.count > 1 else ""
+        value = f"{self.p_value:.2g}" if self.p_value >= 1e-4 else "below 0.0001"
+        return f"p{adjusted} is {value}"
 
     def write(self, value: float) -> str:
         """A value with its unit, in as many digits as it takes to see on which side of the limit it lies."""
-        limit, digits = self.rule.limit, self.unit.digits
+        limit, digits = self.top, self.unit.digits
         side = _above(value, limit) - _above(limit, value)
         while digits < 15 and side and _side(round(value, digits), limit) != side:
             digits += 1
         return f"{value:.{digits}f}{self.unit.symbol}"
 
     @property
+    def top(self) -> float:
+        """The limit as a number; rules without one do not ask."""
+        return math.nan if self.rule.limit is None else self.rule.limit
+
+    @property
     def limit(self) -> str:
-        return f"the limit of {self.rule.limit:.10g}{self.unit.symbol}"
+        return f"the limit of {self.top:.10g}{self.unit.symbol}"
 
 
-def _apply(rule: Rule, subject: _Subject) -> Iterable[Finding]:
-    models = [model for model in subject.models() if _matches(model, rule.model)]
+def _apply(rule: Rule, subjects: Mapping[str, Subject]) -> Iterator[Finding]:
+    models = [model for model in subjects if _matches(model, rule.model)]
     if not models:
-        reason = f"no model matches {rule.model!r}; the models are: {_list(subject.models())}."
-        yield Finding(rule, rule.model, rule.segment, None, None, "unknown", reason)
+        reason = f"no model matches {rule.model!r}; the models are: {_list(list(subjects))}."
+        yield Finding(rule, rule.model, rule.segment, None, None, "cannot tell", reason)
     for model in models:
         if rule.segment is None:
-            yield _judge_whole(rule, model, subject)
+            yield _judge_whole(rule, model, subjects[model])
         else:
-            yield from _judge_each(rule, model, subject)
+            yield from _judge_each(rule, model, subjects[model])
 
 
-def _judge_whole(rule: Rule, model: str, subject: _Subject) -> Finding:
-    result = subject.results.get(model)
-    rows = None if result is None else result.n
-    if rows is not None and rule.needs == "difference":
-        rows = min(rows, subject.paired.get(model, rows))
-    place = _Place(rule, model, None, rows, _unit(rule, subject.metric(model, rule.metric)))
-    if result is None:
-        return place.find("unknown", f"there is no result of {model!r}.")
-    name = rule.metric
-    if name not in result.values:
-        known = ", ".join(result.values)
-        return place.find("unknown", f"{name} was not computed; these were: {known}.")
+def _judge_whole(rule: Rule, model: str, subject: Subject) -> Finding:
+    result, name = subject.result, rule.metric
+    verdict = subject.evidence.verdict(None, rule.significance)
+    metric = None if result is None else result.metrics.get(name)
+    place = _Place(rule, model, None, verdict.n, _unit(rule, metric), subject.evidence, verdict, verdict.p_value)
     refused = _refuse(place)
     if refused:
         return refused
+    if rule.kind == "verdict":
+        return _judge_verdict(place)
     if rule.needs == "difference":
-        compared = subject.differences.get(model)
+        compared = subject.difference
         return _judge_difference(place, compared[name] if compared is not None and name in compared else None)
+    if result is None or name not in result.values:
+        known = "none" if result is None else ", ".join(result.values)
+        return place.find("cannot tell", f"{name} was not computed; these were: {known}.")
     value = result.values[name]
     low, high = result.bounds.get(name, (value, value))
     if rule.kind == "value":
@@ -163,87 +163,127 @@ def _judge_whole(rule: Rule, model: str, subject: _Subject) -> Finding:
     if rule.kind == "upper":
         span = result.intervals.get(name)
         if span is None:
-            return place.find("unknown", f"{name} cannot be judged: {_missing(rule.needs)}.")
+            return place.find("cannot tell", f"{name} cannot be judged: {_missing(rule.needs)}.")
         shifted = span.high + low - value, span.high + high - value
         what = f"the upper end of the {100 * span.confidence:g} % interval of {name}"
         return _too_few(place, span) or _judge_limit(place, span.high, shifted, what)
     reference = result.references.get(name)
     if reference is None:
-        return place.find("unknown", f"{name} cannot be judged: {_missing(rule.needs)}.")
+        return place.find("cannot tell", f"{name} cannot be judged: {_missing(rule.needs)}.")
     if rule.kind == "p_value":
         return _judge_p_value(place, reference.p_value, reference.replicates)
     shifted = reference.excess + low - value, reference.excess + high - value
     what = f"{name} minus its mean by chance ({plural(reference.replicates, 'draw')})"
-    return _judge_limit(place, reference.excess, shifted, what)
+    return _judge_limit(place, reference.excess, shifted, what, reference.mean)
 
 
-def _judge_each(rule: Rule, model: str, subject: _Subject) -> Iterable[Finding]:
-    table = subject.table(model, rule.metric)
-    nowhere = _Place(rule, model, rule.segment, None, rule.unit)
-    if table is None:
-        yield nowhere.find(
-            "unknown", f"there is no table of segments of {model!r} for {rule.metric}; {MISSING['table']}."
-        )
-        return
-    names = table.names
-    # where nothing could have been refuted, a low TCE and a high p-value say nothing; a gap is what it is
-    small = table.too_small & (rule.kind == "p_value" or table.metric.rejection is not None)
-    rows = [i for i, name in enumerate(names) if _matches(name, rule.segment or "")]
-    if not rows:
-        yield nowhere.find("unknown", f"no segment matches {rule.segment!r}; the segments are: {_list(names)}.")
-    count = 1 if table.adjust is None else len(table)  # adjusting multiplies the smallest p-value by their number
-    for i in rows:
-        place = _Place(rule, model, names[i], int(table.n[i]), _unit(rule, table.metric), bool(small[i]))
-        refused = _refuse(place)
-        if refused:
-            yield refused
-        elif rule.kind == "p_value":
-            yield _judge_p_value(place, float(table.p_adjusted[i]), table.replicates, count)
+def _judge_each(rule: Rule, model: str, subject: Subject) -> Iterator[Finding]:
+    """A finding for each segment that matches, adjusted for the number of those that are judged."""
+    table, names = subject.tables.get(rule.metric), [name for name, _ in subject.segments.values()]
+    matching = {key: part for key, part in subject.segments.items() if _matches(part[0], rule.segment or "")}
+    if not matching:
+        reason = f"no segment matches {rule.segment!r}; the segments are: {_list(names)}."
+        yield Finding(rule, model, rule.segment, None, None, "cannot tell", reason)
+    judged = [key for key, (_, rows) in matching.items() if rows >= max(1, rule.min_rows)]
+    count = max(1, len(judged))
+    verdicts = {key: subject.evidence.verdict(key, rule.significance / count) for key in judged}
+    p_values = adjust_p_values(np.array([verdicts[key].p_value for key in judged], np.float64), "holm").tolist()
+    adjusted = dict(zip(judged, p_values, strict=True))
+    unit = _unit(rule, None if table is None else table.metric)
+    for key, (name, rows) in matching.items():
+        found = verdicts.get(key), adjusted.get(key, math.nan), count, key
+        place = _Place(rule, model, name, rows, unit, subject.evidence, *found)
+        if rows:
+            yield _refuse(place) or (_judge_verdict(place) if rule.kind == "verdict" else _judge_row(place, table))
         else:
-            excess = rule.kind == "excess"
-            number = float((table.excess if excess else table.value)[i])
-            shift = number - float(table.value[i])
-            ends = float(table.lowest[i]) + shift, float(table.highest[i]) + shift
-            what = f"{rule.metric} minus its mean by chance" if excess else rule.metric
-            yield _judge_limit(place, number, ends, what)
+            yield place.find("pass", "no prediction of this segment is among those that are judged.")
+
+
+def _judge_row(place: _Place, table: GroupTable | None) -> Finding:
+    """A limit, for one segment of a table."""
+    rule = place.rule
+    if table is None or place.key not in table.segment:
+        return place.find("cannot tell", f"{rule.metric} was not computed for this segment.")
+    i = table.segment.index(place.key)
+    if rule.kind == "p_value":
+        # adjusting multiplies the smallest p-value by their number
+        count = 1 if table.adjust is None else len(table)
+        return _judge_p_value(place, float(table.p_adjusted[i]), table.replicates, count)
+    excess = rule.kind == "excess"
+    number = float((table.excess if excess else table.value)[i])
+    shift = number - float(table.value[i])
+    ends = float(table.lowest[i]) + shift, float(table.highest[i]) + shift
+    what = f"{rule.metric} minus its mean by chance" if excess else rule.metric
+    return _judge_limit(place, number, ends, what, -shift)
 
 
 def _refuse(place: _Place) -> Finding | None:
     """The answer where rows are too few, or where no value could break the limit."""
     rule = place.rule
     if place.n is not None and place.n < rule.min_rows:
-        return place.find("unknown", f"{plural(place.n, 'row')}, fewer than the {rule.min_rows:,} needed.")
-    if abs(rule.limit) > place.unit.top:
+        return place.find("cannot tell", f"{plural(place.n, 'row')}, fewer than the {rule.min_rows:,} needed.")
+    if rule.limit is not None and abs(rule.limit) > place.unit.top:
         return place.find(
-            "unknown",
+            "cannot tell",
             f"{rule.metric} is a {place.unit.name} of at most {place.unit.top:g}, so {place.limit} cannot be met or "
             "broken.",
         )
     return None
 
 
-def _judge_limit(place: _Place, observed: float, ends: tuple[float, float], what: str) -> Finding:
-    """An upper limit, for a number known to lie between two ends."""
+def _judge_verdict(place: _Place) -> Finding:
+    """Whether the verdict is "consistent"."""
+    verdict, level = place.verdict, place.rule.significance
+    if verdict is None or not math.isfinite(place.p_value):
+        return place.find("cannot tell", "there is no verdict.")
+    beyond = "" if verdict.tolerance is None else " beyond the tolerance"
+    if place.off:
+        details = " ".join(verdict.sentences()[1:3])
+        return place.find("fail", f"off{beyond}: {place.describe_p()}, at most {level:g}. {details}", place.p_value)
+    message = f"no sign of error{beyond}: {place.describe_p()}, above {level:g}."
+    return place.find("pass", message, place.p_value)
+
+
+def _judge_limit(
+    place: _Place, observed: float, ends: tuple[float, float], what: str, by_chance: float = 0.0
+) -> Finding:
+    """An upper limit, for a number known to lie between two ends.
+
+    Above it, the rule fails where the verdict is "off" and the lower end of the metric's interval is above the limit
+    too, less what the metric is `by_chance` where the number is an excess.
+    """
     if not all(map(math.isfinite, (observed, *ends))):
-        return place.find("unknown", f"{what} is no finite number.")
+        return place.find("cannot tell", f"{what} is no finite number.")
     low, high = (place.write(end) for end in ends)
-    limit = place.rule.limit
     known = f"is {place.write(observed)}" if ends[0] == ends[1] else f"lies between {low} and {high}"
-    if _above(ends[0], limit):
-        return place.find("fail", f"{what} {known}, above {place.limit}.", observed)
-    if not _above(ends[1], limit):
+    if not _above(ends[1], place.top):
         return place.find("pass", f"{what} {known}, within {place.limit}.", observed)
-    return place.find(
-        "unknown", f"{what} {known}, as scores were grouped into cells, and so does {place.limit}.", observed
-    )
+    if not _above(ends[0], place.top):
+        reason = f"{what} {known}, as scores were grouped into cells, and so does {place.limit}."
+        return place.find("cannot tell", reason, observed)
+    message = f"{what} {known}, above {place.limit}"
+    if not place.off or place.evidence is None:
+        reason = f"{message}, but nothing shows that the predictions are wrong: {place.describe_p()}."
+        return place.find("cannot tell", reason, observed)
+    span = place.evidence.interval(place.key, place.rule.metric, place.level)
+    if span is None:
+        return place.find("cannot tell", f"{message}, but there is no interval that would show it.", observed)
+    few = _too_few(place, span)
+    if few:
+        return few
+    least = span.low - by_chance + ends[0] - observed
+    shown = f"its {100 * span.confidence:.4g} % interval begins at {place.write(least)}"
+    if not _above(least, place.top):
+        return place.find("cannot tell", f"{message}, but {shown}: it may be within.", observed)
+    return place.find("fail", f"{message}; {shown}, and {place.describe_p()}.", observed)
 
 
 def _judge_difference(place: _Place, found: Difference | None) -> Finding:
     rule = place.rule
     if found is None:
-        return place.find("unknown", f"{rule.metric} cannot be judged: {MISSING['difference']}.")
+        return place.find("cannot tell", f"{rule.metric} cannot be judged: {MISSING['difference']}.")
     if not all(map(math.isfinite, (found.difference, found.low, found.high))):
-        return place.find("unknown", f"the difference of {rule.metric} is no finite number.")
+        return place.find("cannot tell", f"the difference of {rule.metric} is no finite number.")
     few = _too_few(place, found)
     if few:
         return few
@@ -251,27 +291,26 @@ def _judge_difference(place: _Place, found: Difference | None) -> Finding:
         f"{rule.metric} minus the baseline's is {place.write(found.difference)}, its {100 * found.confidence:g} % "
         f"interval {place.write(found.low)} to {place.write(found.high)}"
     )
-    if _above(found.low, rule.limit):
+    if _above(found.low, place.top):
         return place.find("fail", f"{message}, wholly above {place.limit}.", found.difference)
-    if not _above(found.high, rule.limit):
+    if not _above(found.high, place.top):
         return place.find("pass", f"{message}, wholly within {place.limit}.", found.difference)
-    status: Status = "pass" if rule.kind == "worse" else "unknown"
+    status: Status = "pass" if rule.kind == "worse" else "cannot tell"
     return place.find(status, f"{message}, on both sides of {place.limit}.", found.difference)
 
 
 def _judge_p_value(place: _Place, p_value: float, replicates: int, count: int = 1) -> Finding:
-    limit = place.rule.limit
     if not math.isfinite(p_value):
-        return place.find("unknown", f"the p-value of {place.rule.metric} is no finite number.")
+        return place.find("cannot tell", f"the p-value of {place.rule.metric} is no finite number.")
     adjusted = f", adjusted for {count:,} segments," if count > 1 else ""
     message = f"the p-value of {place.rule.metric}{adjusted} is {place.write(p_value)}"
-    if _above(limit, p_value):
+    if _above(place.top, p_value):
         return place.find("fail", f"{message}, below {place.limit}.", p_value)
     least = min(count / (replicates + 1), 1.0)
-    if not _above(limit, least):
-        needed = math.floor(count / limit + 1e-9)
+    if not _above(place.top, least):
+        needed = math.floor(count / place.top + 1e-9)
         return place.find(
-            "unknown",
+            "cannot tell",
             f"{message}, but with {plural(replicates, 'replicate')} it cannot fall below {least:.4g}, let alone "
             f"{place.limit}; at least {needed:,} are needed.",
             p_value,
@@ -281,15 +320,19 @@ def _judge_p_value(place: _Place, p_value: float, replicates: int, count: int = 
 
 def _too_few(place: _Place, span: Interval | Difference) -> Finding | None:
     """The answer where an interval's quantiles lie beyond its replicates."""
-    tail = (1 - span.confidence) / 2
-    needed = math.ceil(1 / tail - 1 - 1e-9)
+    needed = count_needed(span.confidence)
     if span.replicates >= needed:
         return None
     return place.find(
-        "unknown",
-        f"the {100 * span.confidence:g} % interval of {place.rule.metric} was made with "
+        "cannot tell",
+        f"the {100 * span.confidence:.4g} % interval of {place.rule.metric} was made with "
         f"{plural(span.replicates, 'replicate')}; at least {needed:,} are needed.",
     )
+
+
+def count_needed(confidence: float) -> int:
+    """The fewest replicates that leave both tails of an interval outside of their extremes."""
+    return math.ceil(2 / (1 - confidence) - 1 - 1e-9)
 
 
 def _above(value: float, limit: float) -> bool:
@@ -312,33 +355,8 @@ def _list(names: list[str], most: int = 5) -> str:
 
 def _unit(rule: Rule, metric: Metric | None) -> Unit:
     """The unit of a rule's numbers; the metric that was computed knows better than its name."""
-    return rule.unit if metric is None or rule.kind == "p_value" else metric.unit
+    return rule.unit if metric is None or rule.kind in ("p_value", "verdict") else metric.unit
 
 
 def _missing(need: str) -> str:
     return MISSING[need].format(intervals=option("intervals=1000"))
-
-
-def _check_rules(rules: Iterable[Rule]) -> list[Rule]:
-    if isinstance(rules, Rule):
-        raise TypeError("`rules` must be a list of them; it is a single one.\n\nHint: write `[...]` around it.")
-    chosen = list(rules)
-    if not chosen:
-        raise ValueError("`rules` must hold at least one rule; a gate without rules would pass everything.")
-    for rule in chosen:
-        if not isinstance(rule, Rule):
-            raise TypeError(f"`rules` must hold `Rule`; one is {rule!r}.\n\nHint: `read_rules` reads a file of them.")
-    return chosen
-
-
-def _check_mapping(name: str, given: object, kinds: type | tuple[type, ...]) -> None:
-    if not isinstance(given, Mapping):
-        raise TypeError(
-            f"`{name}` must be a mapping by the names of models; it is {type(given).__name__}.\n\n"
-            'Hint: write `{"model": ...}` around it.'
-        )
-    for model, value in given.items():
-        if not isinstance(model, str):
-            raise TypeError(f"`{name}` must be named by text; one name is {model!r}.")
-        if not isinstance(value, kinds):
-            raise TypeError(f"`{name}` holds a {type(value).__name__} for {model!r}, which is not what it must hold.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -11,14 +12,16 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from truecal._errors import did_you_mean, option
-from truecal.metrics import METRICS, PROBABILITY, Unit
+from truecal.metrics import METRICS, PROBABILITY, Relative, Tolerance, Unit, as_tolerance, check_significance
 from truecal.results import register
 
-Kind = Literal["value", "excess", "upper", "p_value", "worse", "non_inferior"]
-Need = Literal["value", "reference", "interval", "difference"]
+Kind = Literal["verdict", "value", "excess", "upper", "p_value", "worse", "non_inferior"]
+Need = Literal["verdict", "value", "reference", "interval", "difference"]
+LEVEL = 0.01  # of evidence, in a rule that names no other
 
 # What each kind looks at, and what it says.
 KINDS: dict[str, tuple[Need, str]] = {
+    "verdict": ("verdict", "consistent with the data"),
     "value": ("value", "{metric} at most {limit}"),
     "excess": ("reference", "{metric} at most {limit} above chance"),
     "upper": ("interval", "upper end of the interval of {metric} at most {limit}"),
@@ -35,20 +38,25 @@ LIMITS: dict[str, Kind] = {
     "max_worse": "worse",
     "non_inferior": "non_inferior",
 }
-KEYS = ("metric", "model", "segment", "min_rows", *LIMITS)
-EXAMPLE = "[[rule]]\nmax_value = 15"
+CHOICES = ("model", "segment", "min_rows", "above", "top", "tolerance", "significance", "allow_cannot_tell")
+KEYS = ("verdict", "metric", *CHOICES, *LIMITS)
+EXAMPLE = "[[rule]]\nverdict = true"
 
 
 @register
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One limit, and what it holds for.
+    """One thing that must hold, and what it must hold for.
+
+    A rule passes and fails on evidence alone. It fails where the data show that it is broken, and passes where they
+    could have shown it and did not; otherwise it cannot tell.
 
     Attributes
     ----------
     kind : str
-        What is held against the limit.
+        What is judged.
 
+        - "verdict": the verdict is "consistent"; it fails where that is "off";
         - "value": the metric is at most `limit`;
         - "excess": the metric minus what it would be by chance is at most `limit`;
         - "upper": the upper end of the metric's interval is at most `limit`;
@@ -57,29 +65,49 @@ class Rule:
           paired interval of the difference lies above it, and passes otherwise;
         - "non_inferior": that difference is shown to be at most `limit`: this passes where the whole paired interval
           lies at or below it, fails where the whole interval lies above it, and cannot tell otherwise.
-    limit : float
-        In percent for test-based metrics such as TCE, a probability for gap metrics and p-values.
+
+        A value, an excess or an upper end above its limit fails where the verdict is "off" and the whole interval of
+        the metric lies above the limit. Nothing passes where the verdict cannot tell.
+    limit : float, optional
+        In percent for test-based metrics such as Local TCE, a probability for gap metrics and p-values; none for
+        "verdict".
     metric : str
         The metric's name.
     model, segment : str
         Shell-style patterns (`*`, `?`, `[abc]`) of names. Without `segment` the rule holds for the whole data set, with
-        it for each segment that matches.
+        it for each segment that matches; p-values are then adjusted by Holm's procedure for their number.
     min_rows : int
-        With fewer rows the answer is "unknown".
+        With fewer rows it cannot tell.
+    above, top, tolerance : optional
+        As in `evaluate`: the predictions that are judged, and how far these may be off. The options of `check` hold
+        where a rule has none of its own. The top of segments is that of all rows.
+    significance : float
+        The level of evidence: p-values up to it show that a model is off, and intervals have the confidence 1 -
+        significance.
+    allow_cannot_tell : bool
+        Let pass what the verdict cannot tell. What was not computed, does not exist or has fewer rows than `min_rows`
+        does not pass even so.
 
     Examples
     --------
+    >>> print(Rule("verdict"))
+    consistent with the data
     >>> print(Rule("value", 15, model="fraud-*"))
-    tce at most 15 %
+    ltce at most 15 %
     """
 
     kind: Kind
-    limit: float
+    limit: float | None = None
     _: KW_ONLY
-    metric: str = "tce"
+    metric: str = "ltce"
     model: str = "*"
     segment: str | None = None
     min_rows: int = 0
+    above: float | None = None
+    top: int | float | None = None
+    tolerance: Tolerance | None = None
+    significance: float = LEVEL
+    allow_cannot_tell: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -90,27 +118,47 @@ class Rule:
                 raise ValueError(f"`{name}` must be text that is not empty; it is {value!r}.")
         if isinstance(self.min_rows, bool) or not isinstance(self.min_rows, int) or self.min_rows < 0:
             raise ValueError(f"`min_rows` must be a whole number of at least 0; it is {self.min_rows!r}.")
-        if self.segment is not None and self.needs not in ("value", "reference"):
+        if self.segment is not None and self.needs in ("interval", "difference"):
             raise ValueError(
                 f"`segment` must be left out of a rule of kind {self.kind!r}; it is {self.segment!r}.\n\n"
-                "Hint: segments have no intervals; value, excess and p_value are judged for them."
+                "Hint: verdict, value, excess and p_value are judged for segments."
             )
+        self._check_choices()
         named = METRICS.get(self.metric)
         if self.needs == "difference" and named is not None and named.rejection is None:
             raise ValueError(
-                f"`metric` must be test-based in a rule of kind {self.kind!r}, such as 'tce'; it is {self.metric!r}: "
+                f"`metric` must be test-based in a rule of kind {self.kind!r}, such as 'ltce'; it is {self.metric!r}: "
                 "the interval of its difference would cover less than it says."
             )
         self._check_limit()
-        object.__setattr__(self, "limit", float(self.limit))
+
+    def _check_choices(self) -> None:
+        check_significance(self.significance)
+        if not isinstance(self.allow_cannot_tell, bool):
+            raise TypeError(f"{option('allow_cannot_tell')} must be true or false; it is {self.allow_cannot_tell!r}.")
+        if self.above is not None and self.top is not None:
+            raise ValueError(f"One of {option('above')} and {option('top')} may be given, not both.")
+        for name, value in (("above", self.above), ("top", self.top)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
+                raise TypeError(f"{option(name)} must be a number; it is {value!r}.")
+        if self.above is not None and not 0 <= self.above <= 1:
+            raise ValueError(f"{option('above')} must lie in [0, 1]; it is {self.above!r}.")
+        if self.top is not None and not 0 < self.top < math.inf:
+            raise ValueError(f"{option('top')} must be above 0; it is {self.top!r}.")
+        object.__setattr__(self, "tolerance", as_tolerance(self.tolerance))
 
     def _check_limit(self) -> None:
         limit = self.limit
+        if self.kind == "verdict":
+            if limit is not None:
+                raise ValueError(f"{option('limit')} must be left out of a rule of kind 'verdict'; it is {limit!r}.")
+            return
         if isinstance(limit, bool) or not isinstance(limit, Real):
             raise TypeError(f"{option('limit')} must be a number; it is {limit!r}.")
         if self.kind == "p_value":
             if not 0 < limit < 1:
                 raise ValueError(f"{option('limit')} of a p-value must lie between 0 and 1; it is {limit!r}.")
+            object.__setattr__(self, "limit", float(limit))
             return
         top = self.unit.top
         low = 0 if self.kind in ("value", "upper") else -top
@@ -121,6 +169,7 @@ class Rule:
                 f"{option('limit')} of the {self.kind} of {self.metric!r} must lie in [{low:g}, {top:g}]; it is "
                 f"{limit!r}.{hint}"
             )
+        object.__setattr__(self, "limit", float(limit))
 
     @property
     def unit(self) -> Unit:
@@ -132,18 +181,21 @@ class Rule:
 
     @property
     def needs(self) -> Need:
-        """What must be there to judge by: "value", "reference", "interval" or "difference"."""
+        """What must be there to judge by: "verdict", "value", "reference", "interval" or "difference"."""
         return KINDS[self.kind][0]
 
     def __str__(self) -> str:
-        return KINDS[self.kind][1].format(metric=self.metric, limit=f"{self.limit:.10g}{self.unit.symbol}")
+        limit = "" if self.limit is None else f"{self.limit:.10g}{self.unit.symbol}"
+        return KINDS[self.kind][1].format(metric=self.metric, limit=limit)
 
 
 def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS) -> tuple[Rule, ...]:
     """Read the rules of a TOML file.
 
-    Each `[[rule]]` may say `metric`, `model`, `segment` and `min_rows`, as in `Rule`, and must give at least one limit:
-    `max_value`, `max_excess`, `max_upper`, `min_p_value`, `max_worse` or `non_inferior`. Each limit becomes a `Rule`.
+    Each `[[rule]]` must have `verdict = true` or at least one limit: `max_value`, `max_excess`, `max_upper`,
+    `min_p_value`, `max_worse`, `non_inferior`. Each of these becomes a `Rule`. It may have `metric`, `model`,
+    `segment`, `min_rows`, `above`, `top`, `tolerance`, `significance` and `allow_cannot_tell`, as in `Rule`. A
+    `tolerance` is a number, or a share of the prediction as text: "10%".
 
     Parameters
     ----------
@@ -157,10 +209,10 @@ def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS
     >>> import pathlib, tempfile, truecal
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "gate.toml")
-    ...     _ = path.write_text('[[rule]]\\nmax_value = 15\\nmax_excess = 5\\nmodel = "fraud-*"')
+    ...     _ = path.write_text('[[rule]]\\nverdict = true\\nmax_value = 15\\nmodel = "fraud-*"')
     ...     rules = truecal.gate.read_rules(path)
     >>> [str(rule) for rule in rules]
-    ['tce at most 15 %', 'tce at most 5 % above chance']
+    ['consistent with the data', 'ltce at most 15 %']
     """
     place, known = os.fspath(path), list(metrics)
     raw = _parse(place)
@@ -199,23 +251,48 @@ def _rules(place: str, table: Mapping[str, Any], metrics: list[str]) -> Iterable
             raise ValueError(
                 f"{place}: a rule has the keys {', '.join(KEYS)}; it has `{key}`.{did_you_mean(key, KEYS)}"
             )
-    limits = [key for key in LIMITS if key in table]
-    if not limits:
-        raise ValueError(f"{place}: a rule must have a limit, one or several of {', '.join(LIMITS)}; it has none.")
-    metric = table.get("metric", "tce")
+    kinds = [key for key in ("verdict", *LIMITS) if key in table]
+    if not kinds:
+        raise ValueError(
+            f"{place}: a rule must have `verdict = true` or a limit, one or several of {', '.join(LIMITS)}; it has "
+            "none."
+        )
+    if table.get("verdict", True) is not True:
+        raise ValueError(f"{place}: `verdict` must be true, or left out; it is {_shorten(table['verdict'])}.")
+    metric = table.get("metric", "ltce")
     if metric not in metrics:
         raise ValueError(
             f"{place}: `metric` must be one of {', '.join(metrics)}; it is {_shorten(metric)}."
             f"{did_you_mean(metric, metrics)}"
         )
-    what = {key: table[key] for key in ("metric", "model", "segment", "min_rows") if key in table}
-    for key in limits:
+    for key in kinds:
         try:
-            yield Rule(LIMITS[key], table[key], **what)
+            what = {key: table[key] for key in CHOICES if key in table}
+            if "tolerance" in what:
+                what["tolerance"] = read_tolerance(what["tolerance"])
+            yield Rule("verdict", **what) if key == "verdict" else Rule(LIMITS[key], table[key], metric=metric, **what)
         except (TypeError, ValueError) as error:
             # the limit's key is the file's word for it
             message = str(error).replace(f"{option('limit')}", f"`{key}`", 1)
             raise ValueError(f"{place}: {message}") from error
+
+
+def read_tolerance(given: object) -> Tolerance | None:
+    """A tolerance as files and command lines have it: a number, or a share of the prediction such as "10%".
+
+    Examples
+    --------
+    >>> read_tolerance(0.01), read_tolerance("10%")
+    (Absolute(value=0.01), Relative(value=0.1))
+    """
+    text = str(given).strip()
+    try:
+        return Relative(float(text[:-1]) / 100) if text.endswith("%") else as_tolerance(float(text))
+    except ValueError as error:
+        raise ValueError(
+            f"{option('tolerance')} must be a number from 0 to below 1, or a share of the prediction such as 10%; it "
+            f"is {given!r}."
+        ) from error
 
 
 def _add() -> str:

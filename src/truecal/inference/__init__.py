@@ -1,4 +1,4 @@
-"""What a number means: references by chance, intervals, differences, power."""
+"""What a number means: null references, intervals, differences, power."""
 
 from truecal.inference._power import Plan as Plan
 from truecal.inference._power import critical_counts as critical_counts
@@ -16,6 +16,7 @@ from truecal.inference._reference import intervals as intervals
 from truecal.inference._reference import null_reference as null_reference
 from truecal.inference._reference import reaches as reaches
 from truecal.inference._reference import sequential_reference as sequential_reference
+from truecal.inference._verdict import FACTOR as FACTOR
 from truecal.inference._verdict import Verdict as Verdict
 from truecal.inference._verdict import combine_parts as combine_parts
 from truecal.inference._verdict import find_parts as find_parts

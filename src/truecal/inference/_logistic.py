@@ -1,7 +1,6 @@
-"""The probabilities that labels are redrawn from: predictions after logistic recalibration.
+"""Logistic recalibration of predictions, from which labels are redrawn.
 
-P(Y = 1) = sigmoid(intercept + slope x log-odds of the score), Cox (1958), fitted to the labels. It is as close to the
-truth as two fitted numbers come.
+P(Y = 1) = sigmoid(intercept + slope x log-odds of the score), fitted to the labels (Cox, 1958).
 """
 
 from __future__ import annotations
@@ -11,16 +10,16 @@ import numpy as np
 from truecal.metrics import fit_logistic, log_odds
 from truecal.observations import Floats, Ints, Pairs, Tally
 
-RIDGE = 0.01  # draws the coefficients a little towards "the scores are right", which keeps them finite
+RIDGE = 0.01  # shrinks the coefficients slightly towards "the scores are right", which keeps them finite
 
 
 def recalibrate(tally: Tally) -> Floats:
-    """The probability of each score after logistic recalibration."""
+    """Return the probability of each score after logistic recalibration."""
     return _fit((tally.score,), tally.n, tally.pos)
 
 
 def recalibrate_pairs(pairs: Pairs) -> Floats:
-    """The probability of each pair of scores, by a logistic regression on both models' log-odds."""
+    """Return the probability of each pair of scores, by a logistic regression on both models' log-odds."""
     return _fit(pairs.scores, pairs.n, pairs.pos)
 
 

@@ -1,5 +1,4 @@
-"""Power: what a bin of n observations can show, and how many it takes to show something. Exact for the binomial
-test."""
+"""Power: the errors that n rows can detect, and the rows that a given error takes. Exact for the binomial test."""
 
 from __future__ import annotations
 
@@ -16,11 +15,11 @@ from truecal.observations import Floats, Ints
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The smallest bin that shows a shift, and the smallest data set whose bins are all at least that large.
+    """The smallest bin that detects a shift, and the smallest data set whose bins are all at least that large.
 
-    bin_size is the smallest n at which the exact binomial test of `predicted` rejects with probability `power` or
-    more when the truth is `actual`; rows the smallest N whose default n_min is that large; rows_paper the same for
-    the paper's N / 20.
+    `bin_size` is the smallest n at which the exact binomial test of `predicted` rejects with probability `power` or
+    more if the true rate is `actual`. `rows` is the smallest N whose default n_min is that large, `rows_paper` the same
+    for the paper's N / 20.
     """
 
     predicted: float
@@ -40,16 +39,16 @@ def plan(
     power: float = 0.8,
     significance: float = 0.05,
 ) -> Plan:
-    """How many observations it takes to find predictions of `rate` wrong when the truth is off by a shift.
+    """Plan how many rows it takes to detect that predictions of `rate` are wrong by a given shift.
 
     Parameters
     ----------
     rate : float
         The predicted probability, between 0 and 1.
     shift, relative : float
-        One of them: the truth is rate + shift, or rate x (1 + relative); negative for a truth below the prediction.
+        One of the two: the true rate is rate + shift, or rate x (1 + relative). Negative if it is below the prediction.
     power : float
-        The probability of a rejection that is asked for.
+        The required probability of a rejection.
 
     Examples
     --------
@@ -71,35 +70,37 @@ def plan(
             f"rate of {rate!r}."
             f"{_advise_percent(shift or relative or 0)}"
         )
-    size = _smallest(rate, actual, power, significance)
-    return Plan(rate, actual, significance, power, size, _rows(size, "auto"), _rows(size, "paper"))
+    size = _find_bin_size(rate, actual, power, significance)
+    return Plan(rate, actual, significance, power, size, _find_rows(size, "auto"), _find_rows(size, "paper"))
 
 
 def _advise_percent(value: float) -> str:
-    """A hint where a number must have been meant in percent."""
+    """Return a hint if a number seems to be a percentage."""
     return "\n\nHint: divide percentages by 100." if 1 <= abs(value) <= 100 else ""
 
 
 def detectable_rates(
     n: Ints | int, rate: Floats | float, *, power: float = 0.8, significance: float = 0.05
 ) -> tuple[Floats, Floats]:
-    """The nearest true rates below and above the predicted `rate` that bins of n show with that power; NaN where
-    none is."""
+    """Return the nearest true rates below and above the predicted `rate` that a bin of n rows detects with this power.
+
+    NaN if there is none.
+    """
     n_, p = np.broadcast_arrays(np.asarray(n, dtype=np.int64), np.asarray(rate, dtype=np.float64))
     shape = n_.shape
     n_, p = n_.ravel().copy(), p.ravel().copy()
     low, high = critical_counts(n_, p, significance)
-    # P(X <= low) and P(X >= high) reach the power; the other tail adds nothing that matters there
+    # P(X <= low) and P(X >= high) reach the power; the other tail is negligible
     below = np.where(low >= 0, _kernel.binomial_rates(np.minimum(np.maximum(low, 0) + 1, n_), n_, 1 - power), np.nan)
     above = np.where(high <= n_, _kernel.binomial_rates(np.clip(high, 1, n_), n_, power), np.nan)
     return below.reshape(shape), above.reshape(shape)
 
 
 def critical_counts(n: Ints, p: Floats, significance: float) -> tuple[Ints, Ints]:
-    """The largest rejected count below the likeliest one and the smallest above: -1 and n + 1 where there is none."""
+    """Return the largest rejected count below the likeliest one, or -1, and the smallest above it, or n + 1."""
     centre = np.minimum(np.floor((n + 1) * p).astype(np.int64), n)  # the likeliest count, never rejected
 
-    def rejected(k: Ints) -> np.ndarray:
+    def is_rejected(k: Ints) -> np.ndarray:
         inside = (k >= 0) & (k <= n)
         value = _kernel.binomial_p_values(np.clip(k, 0, n), n, p)
         return np.asarray(~inside | (value <= significance))
@@ -112,7 +113,7 @@ def critical_counts(n: Ints, p: Floats, significance: float) -> tuple[Ints, Ints
             if not open_.any():
                 return far
             middle = np.where(open_, (near + far) // 2, far)
-            hit = rejected(middle)
+            hit = is_rejected(middle)
             far = np.where(open_ & hit, middle, far)
             near = np.where(open_ & ~hit, middle, near)
 
@@ -120,7 +121,7 @@ def critical_counts(n: Ints, p: Floats, significance: float) -> tuple[Ints, Ints
 
 
 def exact_power(n: Ints, p: Floats, actual: Floats, significance: float) -> Floats:
-    """The probability that a bin of n whose true rate is `actual` rejects p."""
+    """Return the probability that a bin of n rows with true rate `actual` rejects p."""
     from scipy.special import betainc, betaincc
 
     low, high = critical_counts(n, p, significance)
@@ -130,8 +131,8 @@ def exact_power(n: Ints, p: Floats, actual: Floats, significance: float) -> Floa
     return np.asarray(below + above)
 
 
-def _smallest(rate: float, actual: float, power: float, significance: float) -> int:
-    """The first n that has the power, looking from well below the normal approximation on."""
+def _find_bin_size(rate: float, actual: float, power: float, significance: float) -> int:
+    """Return the first n that has the power, searching upwards from well below the normal approximation."""
     from scipy.special import ndtri
 
     spread = -ndtri(significance / 2) * math.sqrt(rate * (1 - rate)) + ndtri(power) * math.sqrt(actual * (1 - actual))
@@ -148,7 +149,8 @@ def _smallest(rate: float, actual: float, power: float, significance: float) -> 
         begin += step
 
 
-def _rows(size: int, sizes: str) -> int:
+def _find_rows(size: int, sizes: str) -> int:
+    """Return the smallest number of rows whose bins all hold at least `size` rows."""
     scheme = BoundedIsotonic(sizes="paper" if sizes == "paper" else "auto")
     low, high = 1, max(2, 40 * size, int(2 * size**1.5))
     while low < high:

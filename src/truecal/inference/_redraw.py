@@ -1,4 +1,4 @@
-"""Metrics on redrawn labels: many times, on several threads, with the same numbers whatever their count."""
+"""Compute metrics on redrawn labels, on several threads; the numbers do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from truecal.observations import Floats, Ints, Tally, unchecked
 
 MOST_TOGETHER = 64
 ROWS_AT_ONCE = 200_000
-# in words: to import `np.random` takes a while, and few need it
+# a string, since importing `np.random` is slow and rarely needed
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """How labels are redrawn: how often, from which seed or generator, and on how many threads.
+    """How labels are redrawn: how often, with which seed or generator, and on how many threads.
 
     `random_state` None takes fresh entropy, an int repeats the same numbers, a generator is advanced. The numbers do
-    not depend on the threads.
+    not depend on the number of threads.
     """
 
     replicates: int = 1000
@@ -45,7 +45,7 @@ class Draws:
             )
 
     def seeds(self, count: int | None = None) -> Ints:
-        """Seeds, one for each replicate or `count` of them."""
+        """Draw seeds, one for each replicate, or `count` of them."""
         size = self.replicates if count is None else count
         if isinstance(self.random_state, np.random.RandomState):
             return self.random_state.randint(0, 2**63 - 1, size=size, dtype=np.int64)
@@ -53,27 +53,26 @@ class Draws:
 
 
 def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Metric], draws: Draws) -> dict[str, Floats]:
-    """Each metric's values on sets of labels drawn from `probability`, which has one entry for each score.
+    """Compute each metric on sets of labels drawn from `probability`, which has one entry for each score.
 
-    Every set has its own seed, so the values do not depend on the number of threads.
+    Every set has its own seed.
     """
-
     first = bin_once(tally, metrics)
 
-    def some(seeds: list[int]) -> list[list[float]]:
+    def compute(seeds: list[int]) -> list[list[float]]:
         drawn = [_bin_redrawn(first, tally, probability, metrics, seed) for seed in seeds]
         for metric in metrics.values():
             Binned.reject_together([bins[metric.binning] for bins in drawn], metric)
         return [[metric.on(bins[metric.binning]) for metric in metrics.values()] for bins in drawn]
 
-    values = np.array(map_seeds(some, draws, together=max(1, ROWS_AT_ONCE // len(tally))))
+    values = np.array(map_seeds(compute, draws, together=max(1, ROWS_AT_ONCE // len(tally))))
     return dict(zip(metrics, values.T, strict=True))
 
 
 def _bin_redrawn(
     first: Mapping[Binning, Binned], tally: Tally, probability: Floats, metrics: Mapping[str, Metric], seed: int
 ) -> dict[Binning, Binned]:
-    """The bins of redrawn labels; the labels themselves are not kept."""
+    """Redraw labels and return their bins, without the labels."""
     pos = np.empty_like(tally.n)
     _kernel.draw_positives(probability, tally.n, seed, pos)
     bins = bin_once(unchecked(tally.score, tally.n, pos), metrics, first)
@@ -81,11 +80,12 @@ def _bin_redrawn(
 
 
 def map_seeds(function: Callable[[list[int]], list[Any]], draws: Draws, together: int = 1) -> list[Any]:
-    """Apply a function to the seeds, at most `together` at a time; results are in order. An interrupt stops it."""
+    """Apply a function to the seeds, at most `together` at a time, and return the results in order. It can be
+    interrupted."""
     replicates, threads = draws.replicates, draws.threads
     seeds = draws.seeds().tolist()
     results: list[Any] = [None] * replicates
-    # a chunk for each thread at least
+    # at least one chunk for each thread
     step = min(together, MOST_TOGETHER, -(-replicates // threads))
     with Progress(replicates, "replicates") as progress, ThreadPoolExecutor(threads) as pool:
         stop = False
@@ -101,7 +101,7 @@ def map_seeds(function: Callable[[list[int]], list[Any]], draws: Draws, together
         futures = [pool.submit(work, first) for first in range(threads)]
         try:
             pending = set(futures)
-            while pending:  # in short waits, since one without end cannot be interrupted everywhere
+            while pending:  # short waits, since an endless one cannot be interrupted on every platform
                 done, pending = wait(pending, 0.2, FIRST_EXCEPTION)
                 for future in done:
                     future.result()

@@ -1,13 +1,12 @@
-"""What a number means: what it would be by chance, how sure it is, whether two models differ.
+"""Null references, intervals and differences of metrics, from redrawn labels.
 
-All three redraw labels on the tally, without sorting again. The null reference draws them from the predictions
-themselves; intervals from the predictions after logistic recalibration, which is as close to the truth as two
-fitted numbers come.
+Labels are redrawn on the tally, without sorting again. The null reference draws them from the predictions themselves,
+intervals from the predictions after logistic recalibration, and differences from a logistic regression on both models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,10 +25,11 @@ GROWTH = 4  # factor from the replicates of one batch to those of the next
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a metric would be were the model perfect, and how the observed value compares.
+    """The values that a metric has for a perfect model, and how the observed value compares with them.
 
-    mean, low, median, high are the mean and the 5, 50 and 95 % quantiles over redrawn labels; excess is the value
-    minus the mean; p_value is (1 + number of redrawn values at or above the observed one) / (replicates + 1).
+    `mean`, `low`, `median` and `high` are the mean and the 5, 50 and 95 % quantiles over redrawn labels. `excess` is
+    the value minus the mean. `p_value` is (1 + number of redrawn values at or above the observed one) / (replicates +
+    1).
     """
 
     mean: float
@@ -43,7 +43,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where the expected value of a metric lies: its mean over data sets of this size from the same source."""
+    """An interval for the expected value of a metric, its mean over data sets of this size from the same source."""
 
     low: float
     high: float
@@ -70,9 +70,9 @@ def null_reference(
     draws: Draws,
     observed: Mapping[str, float] | None = None,
 ) -> dict[str, Reference]:
-    """The null reference of every metric: what it would be were the predictions right.
+    """Return the null reference of every metric: its values if the predictions were right.
 
-    `observed` values are the tally's own unless given.
+    `observed` values are those of the tally unless given.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def null_reference(
     >>> found["tce"].p_value > 0.05
     True
     """
-    observed = _values(tally, metrics) if observed is None else observed
+    observed = _compute_values(tally, metrics) if observed is None else observed
     drawn = redraw(tally, tally.score, metrics, draws)
     replicates, references = draws.replicates, {}
     for name, values in drawn.items():
@@ -104,13 +104,13 @@ def reaches(values: Floats, observed: float) -> Bools:
 
 
 def sequential_reference(tally: Tally, metric: Metric, draws: Draws) -> Reference:
-    """A null reference that stops early: labels are redrawn in growing batches, up to `draws.replicates` times, while
-    few of the redrawn values reach the observed one.
+    """Return a null reference that stops early.
 
-    The p-value stays valid, since the sizes of the batches are fixed beforehand (Besag and Clifford, 1991).
+    Labels are redrawn in growing batches, up to `draws.replicates` times, while few of the redrawn values reach the
+    observed one. The p-value is valid, since the batch sizes are fixed in advance (Besag and Clifford, 1991).
     """
     metrics, most = {"": metric}, draws.replicates
-    observed = _values(tally, metrics)
+    observed = _compute_values(tally, metrics)
     state = draws.random_state
     seeds = state if isinstance(state, np.random.RandomState) else np.random.default_rng(state)
 
@@ -118,18 +118,18 @@ def sequential_reference(tally: Tally, metric: Metric, draws: Draws) -> Referenc
         return null_reference(tally, metrics, Draws(count, seeds, draws.threads), observed)[""]
 
     found = draw(min(most, FIRST))
-    while found.replicates < most and _reached(found) < ENOUGH:
+    while found.replicates < most and _count_reached(found) < ENOUGH:
         total = min(most, GROWTH * (found.replicates + 1) - 1)
         more = draw(total - found.replicates)
         mean = (found.replicates * found.mean + more.replicates * more.mean) / total
-        p_value = (1 + _reached(found) + _reached(more)) / (total + 1)
+        p_value = (1 + _count_reached(found) + _count_reached(more)) / (total + 1)
         excess = found.excess + found.mean - mean
         found = Reference(mean, found.low, found.median, found.high, p_value, excess, total)
     return found
 
 
-def _reached(found: Reference) -> int:
-    """How many redrawn values were as large as the observed one."""
+def _count_reached(found: Reference) -> int:
+    """Return how many redrawn values reached the observed one."""
     return round(found.p_value * (found.replicates + 1)) - 1
 
 
@@ -141,59 +141,66 @@ def intervals(
     confidence: float = 0.95,
     observed: Mapping[str, float] | None = None,
 ) -> dict[str, Interval]:
-    """An interval for the expectation of every metric; `observed` values are the tally's own unless given.
+    """Return an interval for the expectation of every metric. `observed` values are those of the tally unless given.
 
-    Labels are redrawn from the logistically recalibrated predictions; the spread of the redrawn values on both
-    sides of their mean, half by its quantiles and half by its standard deviation, is laid around the observed
-    value. The percentile interval of an ordinary bootstrap is not offered: resampled rows are noisier than the
-    data, so it lies off centre and covers as little as 40 %.
+    Labels are redrawn from the logistically recalibrated predictions. The spread of the redrawn values on both sides of
+    their mean, averaged between their quantiles and their standard deviation, is laid around the observed value. The
+    percentile interval of an ordinary bootstrap is not offered: resampled rows are noisier than the data, so it lies
+    off centre and covers as little as 40 %.
     """
     check_confidence(confidence)
-    observed = _values(tally, metrics) if observed is None else observed
+    observed = _compute_values(tally, metrics) if observed is None else observed
     found = {}
     for name, values in redraw(tally, recalibrate(tally), metrics, draws).items():
-        below, above = _spread(values, confidence)
+        below, above = _measure_spread(values, confidence)
         low, high = max(observed[name] - below, 0.0), min(observed[name] + above, metrics[name].unit.top)
         found[name] = Interval(low, high, confidence, draws.replicates)
     return found
 
 
 def differences(
-    pairs: Pairs, metrics: Mapping[str, Metric], draws: Draws, *, confidence: float = 0.95
+    pairs: Pairs,
+    metrics: Mapping[str, Metric],
+    draws: Draws,
+    *,
+    confidence: float = 0.95,
+    region: Callable[[Tally], Tally] | None = None,
 ) -> dict[str, Difference]:
-    """Two models on the same rows: each metric's difference with an interval, from labels redrawn for both at once.
+    """Return the difference of two models on the same rows in every metric, with an interval.
 
-    Labels are redrawn from a logistic regression on both models' log-odds.
+    Labels are redrawn from a logistic regression on both models' log-odds. `region` takes of each model's tally the
+    predictions that are judged, by its scores alone.
     """
     check_confidence(confidence)
     n, pos, probability = pairs.n, pairs.pos, recalibrate_pairs(pairs)
     groups = [np.unique(score, return_inverse=True) for score in pairs.scores]
-    sizes = [_gather(group, n, len(distinct)) for distinct, group in groups]
+    sizes = [_sum_counts(group, n, len(distinct)) for distinct, group in groups]
 
     tallies = [
-        unchecked(distinct, size, _gather(group, pos, len(distinct)))
+        unchecked(distinct, size, _sum_counts(group, pos, len(distinct)))
         for (distinct, group), size in zip(groups, sizes, strict=True)
     ]
-    bins = [bin_once(tally, metrics) for tally in tallies]
+    choose = region or (lambda tally: tally)
+    bins = [bin_once(choose(tally), metrics) for tally in tallies]
 
-    def values(drawn: Ints) -> Floats:
+    def compute(drawn: Ints) -> Floats:
         found = []
         for (_, group), tally, like in zip(groups, tallies, bins, strict=True):
-            again = unchecked(tally.score, tally.n, _gather(group, drawn, len(tally)))
-            found.append(list(_values(again, metrics, like).values()))
+            again = choose(unchecked(tally.score, tally.n, _sum_counts(group, drawn, len(tally))))
+            found.append(list(_compute_values(again, metrics, like).values()))
         return np.array(found)
 
-    def one(seed: int) -> Floats:
+    def redraw_difference(seed: int) -> Floats:
         drawn = np.empty_like(n)
         _kernel.draw_positives(probability, n, seed, drawn)
-        first, second = values(drawn)
+        first, second = compute(drawn)
         return np.asarray(first - second)
 
-    first, second = values(pos)
-    redrawn = np.array(map_seeds(lambda seeds: [one(seed) for seed in seeds], draws))
+    first, second = compute(pos)
+    redrawn = np.array(map_seeds(lambda seeds: [redraw_difference(seed) for seed in seeds], draws))
     compared = {}
     for i, name in enumerate(metrics):
-        below, above = _spread(redrawn[:, i], confidence)
+        below, above = _measure_spread(redrawn[:, i], confidence)
         gap = float(first[i] - second[i])
         ends = gap - below, gap + above
         compared[name] = Difference(float(first[i]), float(second[i]), gap, *ends, confidence, draws.replicates)
@@ -201,25 +208,25 @@ def differences(
 
 
 def check_confidence(confidence: float) -> None:
-    """Raise unless a confidence lies between 0 and 1."""
+    """Raise an error unless a confidence lies between 0 and 1."""
     if not 0 < confidence < 1:
         raise ValueError(f"{option('confidence')} must lie between 0 and 1; it is {confidence!r}.")
 
 
-def _gather(group: AnyArray, counts: Ints, size: int) -> Ints:
-    """Counts of pairs as counts of one model's scores."""
+def _sum_counts(group: AnyArray, counts: Ints, size: int) -> Ints:
+    """Sum the counts of pairs for each score of one model."""
     return np.bincount(group, weights=counts, minlength=size).astype(np.int64)
 
 
-def _values(
+def _compute_values(
     tally: Tally, metrics: Mapping[str, Metric], like: Mapping[Binning, Binned] | None = None
 ) -> dict[str, float]:
     bins = bin_once(tally, metrics, like)
     return {name: metric.on(bins[metric.binning]) for name, metric in metrics.items()}
 
 
-def _spread(values: Floats, confidence: float) -> tuple[float, float]:
-    """How far values lie below and above their mean: the mean of what quantiles and a normal distribution say."""
+def _measure_spread(values: Floats, confidence: float) -> tuple[float, float]:
+    """Measure how far values lie below and above their mean, averaged between quantiles and a normal distribution."""
     from scipy.special import ndtri
 
     tail = (1 - confidence) / 2

@@ -1,7 +1,7 @@
 """The verdict: is this model right? One p-value from six tests with different eyes, and what it could have seen.
 
 Nothing is drawn at random: the same data always give the same verdict. All of it is computed from cells (`CellSums`),
-so rows, files and merged summaries agree; within a cell of 12 bits scores are taken as equal.
+so rows, files and merged tallies agree; within a cell of 12 bits scores are taken as equal.
 
 The parts, with X the Poisson-binomial number of positives and v = sum of p (1 - p), V that of all rows:
 
@@ -23,10 +23,14 @@ spread
     distribution with the same mean, variance and skewness, then Cauchy's mean over levels: it sees many small errors
     of which none stands out.
 
-Where V < 5 the three parts that rest on limits (cox, cumulative, spread) are left out. The parts' p-values, at most
-0.99, are combined by Cauchy's rule and multiplied by 1.2: the parts depend on each other, which makes the rule
-liberal, by a tenth to a fifth at 0.05 in right models of many shapes. A positive at a prediction of 0 or a negative
-at 1 is impossible: p = 0.
+The parts' p-values, at most 0.99, are combined by Cauchy's rule and multiplied by 1.2: the parts depend on each other,
+which makes the rule liberal, by a tenth to a fifth at 0.05 in right models of many shapes. Where V < 5 the three parts
+that rest on limits (cox, cumulative, spread) are left out, and with them the factor: few outcomes are possible, so that
+the rest stays below its level. A positive at a prediction of 0 or a negative at 1 is impossible: p = 0.
+
+With a tolerance the question is whether the predictions are off by more than it. Two parts answer it, with every p
+raised where positives are many and lowered where they are few: "total", and "windows", the smallest of Local TCE's
+window p-values by Holm. The p-value is twice the smaller one.
 
 References
 ----------
@@ -45,15 +49,25 @@ from typing import Literal
 import numpy as np
 
 from truecal._text import about
-from truecal.metrics import Coins, LocalError, OddsFactor, ScoreRange, check_significance, find_odds_factor, local_error
-from truecal.observations import Bools, CellSums, Floats, Ints
+from truecal.metrics import (
+    Coins,
+    LocalError,
+    OddsFactor,
+    ScoreRange,
+    Tolerance,
+    as_tolerance,
+    check_significance,
+    find_odds_factor,
+    local_error,
+)
+from truecal.observations import Bools, CellSums, Floats, Ints, cell
 
 Word = Literal["off", "consistent", "cannot tell"]
 FACTOR = 1.5  # on all odds: what "consistent" rules out
 POWER = 0.8
 ASYMPTOTIC = 5.0  # the least V at which limits are trusted
 HIGHEST = 0.99  # a part's p-value, at most
-DEPENDENCE = 1.2  # what the parts' dependence costs
+DEPENDENCE = 1.2  # what the dependence of all parts costs
 SMALLEST = 4.0  # the least v of a part whose square is summed
 FIFTH = 0.2
 SIGNS: dict[Word, str] = {"off": "\N{MULTIPLICATION X}", "consistent": "\N{CHECK MARK}", "cannot tell": "?"}
@@ -88,6 +102,8 @@ class Verdict:
         The same for an error that is confined to a fifth of the evidence: odds multiplied, and odds divided by it.
     local : LocalError
         Local TCE: where, and how many predictions.
+    tolerance : Tolerance, optional
+        How far predictions may be off and still count as right.
 
     Examples
     --------
@@ -117,6 +133,7 @@ class Verdict:
     detectable_above: float
     detectable_below: float
     local: LocalError
+    tolerance: Tolerance | None = None
 
     @property
     def ratio(self) -> float:
@@ -150,8 +167,9 @@ class Verdict:
         if self.word == "off":
             return (f"The model is off (p {_p_value(self.p_value)}).", *_describe_error(self))
         if self.word == "consistent":
+            beyond = "" if self.tolerance is None else " beyond the tolerance"
             return (
-                "No sign of error.",
+                f"No sign of error{beyond}.",
                 f"{_ratio(self.observed, self.expected, self.factor)}.",
                 f"A factor of {FACTOR:g} on all odds would have been found; one confined to a fifth of the evidence "
                 f"only if above x {self.detectable_above:.2f} or below / {self.detectable_below:.2f}.",
@@ -166,16 +184,21 @@ class Verdict:
         return " ".join(self.sentences())
 
 
-def judge(cells: CellSums, significance: float = 0.05) -> Verdict:
+def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> Verdict:
     """The verdict on observations in cells; see `Verdict`."""
     check_significance(significance)
     if not len(cells):
         raise ValueError("A verdict needs at least one row; there is none.")
-    coins = Coins.of(cells)
+    coins, tolerance = Coins.of(cells), as_tolerance(tolerance)
     wrong = np.where(cells.upper, cells.n - cells.pos, cells.pos)
     impossible = int(wrong[cells.s1 == 0].sum())
-    parts = find_parts(cells)
-    p_value = 0.0 if impossible else combine_parts(parts)
+    local = local_error(cells, significance, tolerance)
+    if tolerance is None:
+        parts = find_parts(cells)
+        p_value = 0.0 if impossible else combine_parts(parts)
+    else:
+        parts = {"total": _test_total(coins, tolerance), "windows": local.p_value}
+        p_value = min(1.0, 2 * min(parts.values()))
     shifted = _Shifted.of(cells)
     threshold = _normal_quantile(1 - significance / 4)
     if p_value <= significance:
@@ -197,8 +220,17 @@ def judge(cells: CellSums, significance: float = 0.05) -> Verdict:
         detectable=shifted.detectable(threshold, (1, -1)),
         detectable_above=shifted.detectable(apart, (1,), FIFTH),
         detectable_below=shifted.detectable(apart, (-1,), FIFTH),
-        local=local_error(cells, significance),
+        local=local,
+        tolerance=tolerance,
     )
+
+
+def _test_total(coins: Coins, tolerance: Tolerance) -> float:
+    """Whether the positives are more than with every p raised, or fewer than with every p lowered; two-sided."""
+    everything = np.array([0]), np.array([len(coins.n)])
+    _, at_raised, above = coins.moved(tolerance, up=True).tails(*everything)
+    below, at_lowered, _ = coins.moved(tolerance, up=False).tails(*everything)
+    return min(1.0, 2 * float(min(at_raised[0] + above[0], below[0] + at_lowered[0])))
 
 
 def find_parts(cells: CellSums) -> dict[str, float]:
@@ -208,7 +240,8 @@ def find_parts(cells: CellSums) -> dict[str, float]:
 
 def combine_parts(parts: Mapping[str, float]) -> float:
     """The verdict's p-value, of those of its parts."""
-    return min(1.0, DEPENDENCE * combine(np.array(list(parts.values())), HIGHEST))
+    cost = DEPENDENCE if "spread" in parts else 1.0
+    return min(1.0, cost * combine(np.array(list(parts.values())), HIGHEST))
 
 
 def combine(p: Floats, highest: float) -> float:
@@ -348,7 +381,10 @@ class _Shifted:
 
     @classmethod
     def of(cls, cells: CellSums) -> _Shifted:
-        return cls(cells.n.astype(np.float64), cells.q, cells.upper, float(cells.v.sum()))
+        # cells of 7 bits are near enough: q differs by less than a part in 64 within each
+        begin = np.flatnonzero(np.diff(cell(cells.key, 7), prepend=-1.0))
+        n = np.add.reduceat(cells.n, begin).astype(np.float64)
+        return cls(n, np.add.reduceat(cells.s1, begin) / n, cells.upper[begin], float(cells.v.sum()))
 
     def power(self, log_factor: float, threshold: float, signs: tuple[int, ...] = (1, -1), share: float = 1.0) -> float:
         """The probability that the total of such a share of the evidence leaves `threshold` standard deviations, for

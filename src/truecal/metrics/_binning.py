@@ -1,7 +1,7 @@
-"""Binnings: from sorted observations to bins.
+"""Binnings, which cut sorted rows into bins.
 
-A bin is a run of neighbouring scores; equal scores are never separated. Every binning gives a `Partition`:
-`starts`, B + 1 positions in the entries, and the edges of the bins as intervals [left, right), the last one closed.
+A bin is a run of neighbouring scores; equal scores are never separated. Every binning returns a `Partition`: `starts`,
+B + 1 positions in the entries, and the edges of the bins as intervals [left, right), the last one closed.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from truecal import _kernel
+from truecal._text import plural
 from truecal.observations import MOST_BITS, Floats, Ints, Sorted, bits_for
 
-SPARE_BITS = 3  # of a grid, beyond what bins need: four to ten times narrower bounds
+SPARE_BITS = 3  # more bits than bins need, which makes bounds four to ten times narrower
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
-    """Bins of sorted observations: entries `starts[b]` to `starts[b + 1]`, observations `n`, positives `k`, `edges`.
+    """Bins of sorted rows: entries `starts[b]` to `starts[b + 1]`, rows `n`, positives `k`, `edges`.
 
-    `notes` say what a reader should know; `crowded` that a bin had to join a large tie with other scores.
+    `notes` are for the reader of a result; `crowded` says that a bin joins a large tie with other scores.
     """
 
     starts: Ints
@@ -38,14 +39,14 @@ class Partition:
 
 
 class Binning(Protocol):
-    """Anything that cuts sorted observations into bins. It may have `words`, such as "10 equal-width bins"."""
+    """Anything that cuts sorted rows into bins. It may have `words`, such as "10 equal-width bins"."""
 
     def partition(self, data: Sorted) -> Partition: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
-    """`n_bins` bins of equal width; a score on an edge i / n_bins goes right. Empty bins are kept.
+    """`n_bins` bins of equal width. A score on an edge i / n_bins belongs to the bin on its right. Empty bins are kept.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class Uniform:
 
     @property
     def words(self) -> str:
-        return f"{self.n_bins} equal-width bins"
+        return plural(self.n_bins, "equal-width bin")
 
     @property
     def edges(self) -> Floats:
@@ -73,7 +74,7 @@ class Uniform:
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """`n_bins` bins of nearly equal size; ties can make them fewer.
+    """`n_bins` bins of nearly equal size, or fewer if there are ties.
 
     Cut b falls after the first distinct score at which the running count reaches floor(b N / n_bins).
     """
@@ -85,7 +86,7 @@ class Quantile:
 
     @property
     def words(self) -> str:
-        return f"{self.n_bins} equal-size bins"
+        return plural(self.n_bins, "equal-size bin")
 
     def partition(self, data: Sorted) -> Partition:
         check_rows(data)
@@ -94,7 +95,7 @@ class Quantile:
         notes: tuple[str, ...] = ()
         if len(n) < self.n_bins:
             few = data.n_rows < self.n_bins
-            why = "there are fewer observations" if few else "the others' cuts fall on the same tied scores"
+            why = "there are fewer rows" if few else "other cuts fall on the same tied scores"
             notes = (f"{len(n)} of {self.n_bins} quantile bins: {why}",)
         return Partition(starts, n, k, edges_between(data, starts), notes)
 
@@ -113,24 +114,23 @@ class Isotonic:
 
 @dataclass(frozen=True, slots=True)
 class BoundedIsotonic:
-    """PAVA-BC: isotonic regression whose blocks hold `n_min` to `n_max` observations.
+    """PAVA-BC: isotonic regression whose blocks hold `n_min` to `n_max` rows.
 
     Parameters
     ----------
     n_min, n_max : int or float, optional
-        Bounds as counts (int) or as fractions of all observations (float up to 1). What is left out comes from
-        `sizes`; n_max alone also lowers n_min to at most a quarter of it, and n_min alone raises n_max to four
-        times it.
+        Bounds as counts (int) or as shares of all rows (float up to 1). The default comes from `sizes`. If only n_max
+        is given, n_min is at most a quarter of it; if only n_min is given, n_max is at least four times it.
     sizes : "auto" or "paper"
-        "paper": N / 20 and N / 5. "auto", the default: the same up to N = 8000, then N^(2/3) and four times that.
-        A test sharpens as N grows: on bins of a fixed share of N it finds any model wrong in the end; narrower bins
-        keep the number comparable.
+        "paper": N / 20 and N / 5. "auto", the default: the same up to N = 8000, then N^(2/3) and four times that. A
+        test gets sharper as N grows: on bins of a fixed share of N it refutes any model in the end. Narrower bins keep
+        values comparable.
 
     Notes
     -----
     If n_max >= 2 n_min and no score is tied more than n_max - 2 n_min + 2 times, every bin holds n_min to n_max
-    observations. With larger ties no binning may be able to (9 single scores, one tied 10 times, 9 single ones: no
-    cut gives bins of 10 to 20); then n_min comes first, and the partition's notes say which bound was broken.
+    rows. With larger ties that can be impossible (9 single scores, one tied 10 times, 9 single ones: no cut gives bins
+    of 10 to 20). Then n_min has priority, and the notes of the partition say which bound was broken.
 
     References
     ----------
@@ -149,19 +149,19 @@ class BoundedIsotonic:
             raise ValueError(f'`sizes` must be "auto" or "paper"; it is {self.sizes!r}.')
 
     def bounds(self, total: int) -> tuple[int, int]:
-        """The sizes in observations, for `total` of them."""
+        """Return n_min and n_max as numbers of rows, for `total` rows."""
         share = total / 20
         if self.sizes == "auto":
             share = min(share, total ** (2 / 3))
-        n_min = max(1, math.floor(share)) if self.n_min is None else _in_rows(self.n_min, total)
-        n_max = max(2, math.floor(4 * share)) if self.n_max is None else _in_rows(self.n_max, total)
+        n_min = max(1, math.floor(share)) if self.n_min is None else _to_rows(self.n_min, total)
+        n_max = max(2, math.floor(4 * share)) if self.n_max is None else _to_rows(self.n_max, total)
         if self.n_max is None and self.n_min is not None:
             n_max = max(n_max, 4 * n_min)
         if self.n_min is None and self.n_max is not None:
             n_min = min(n_min, max(1, n_max // 4))
         if n_min > total:
             raise ValueError(
-                f"`n_min` must not exceed the number of observations; it is {n_min}, there are {total}.\n\n"
+                f"`n_min` must not exceed the number of rows; it is {n_min}, there are {total}.\n\n"
                 "Hint: lower `n_min` or leave it out."
             )
         if n_min > n_max:
@@ -187,12 +187,12 @@ class BoundedIsotonic:
             crowded = mixed > 0
             note = (
                 f"{len(over)} of {len(n)} bins {'holds' if len(over) == 1 else 'hold'} more than n_max = {n_max} "
-                f"observations, the largest {int(n.max())}: tied scores are never separated and n_min comes first"
+                f"rows, the largest {int(n.max())}: tied scores are never separated and n_min has priority"
             )
             if crowded:
                 note += (
                     f"; {mixed} of them {'joins' if mixed == 1 else 'join'} a large tie with other scores, which a "
-                    "test of their common rate may reject however right they are (a smaller n_min keeps them apart)"
+                    "test of their common rate may refute even if they are right (a smaller n_min keeps them apart)"
                 )
             notes = (note,)
         return Partition(starts, n, k, edges_between(data, starts), notes, crowded)
@@ -200,7 +200,7 @@ class BoundedIsotonic:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """The user's own bins: increasing edges from 0 to 1; a score on an edge goes right.
+    """Bins with given edges, increasing from 0 to 1; a score on an edge belongs to the bin on its right.
 
     Examples
     --------
@@ -214,7 +214,7 @@ class Edges:
 
     @property
     def words(self) -> str:
-        return f"{len(self.edges) - 1} bins of given edges"
+        return f"{plural(len(self.edges) - 1, 'bin')} of given edges"
 
     def __post_init__(self) -> None:
         try:
@@ -226,7 +226,7 @@ class Edges:
         if edges[0] != 0 or edges[-1] != 1:
             raise ValueError(
                 f"`edges` must go from 0 to 1; they go from {edges[0].item()!r} to {edges[-1].item()!r}.\n\n"
-                "Hint: add 0 in front and 1 at the end; bins that stay empty count for nothing."
+                "Hint: add 0 in front and 1 at the end; empty bins count for nothing."
             )
         edges.flags.writeable = False
         object.__setattr__(self, "edges", edges)
@@ -252,11 +252,10 @@ NAMED: dict[str, type[Uniform] | type[Quantile] | type[Isotonic] | type[BoundedI
 
 @dataclass(frozen=True, slots=True)
 class BinQuality:
-    """How good bins are (the paper's definition of optimal bins): small errors, no violations.
+    """How good bins are, by the paper's definition of optimal bins: small errors, no violations.
 
-    total_error is the mean over observations of rate (1 - rate) of their bin, within_bin_error its plain mean over
-    the bins; violations counts neighbouring bins whose rates do not increase, largest_violation is the deepest
-    fall between two of them.
+    `total_error` is the mean over rows of rate (1 - rate) of their bin, `within_bin_error` the plain mean over bins.
+    `violations` counts neighbouring bins whose rates do not increase, `largest_violation` is the largest decrease.
     """
 
     total_error: float
@@ -266,7 +265,7 @@ class BinQuality:
 
 
 def measure_bins(partition: Partition) -> BinQuality:
-    """Measure the quality of bins; empty ones are left out.
+    """Measure the quality of bins, without empty ones.
 
     Examples
     --------
@@ -275,8 +274,8 @@ def measure_bins(partition: Partition) -> BinQuality:
     >>> measure_bins(Quantile(2).partition(Tally.from_arrays([0, 1, 1, 1], [0.1, 0.2, 0.7, 0.8])))
     BinQuality(total_error=0.125, within_bin_error=0.125, violations=0, largest_violation=0.0)
     """
-    held = partition.n > 0
-    n, k = partition.n[held], partition.k[held]
+    nonempty = partition.n > 0
+    n, k = partition.n[nonempty], partition.k[nonempty]
     rate = k / n
     variance = rate * (1 - rate)
     fall = rate[:-1] - rate[1:]
@@ -289,7 +288,7 @@ def measure_bins(partition: Partition) -> BinQuality:
 
 
 def as_binning(given: BinningLike, default: Binning, numbered: type[Uniform] | type[Quantile]) -> Binning:
-    """A binning, one by name, or a number of bins of some kind."""
+    """Return a binning, given itself, by name or by a number of bins."""
     if given is None:
         return default
     if isinstance(given, str):
@@ -304,7 +303,7 @@ def as_binning(given: BinningLike, default: Binning, numbered: type[Uniform] | t
 
 
 def check_binning(scheme: object) -> None:
-    """Raise unless something is a binning; classes are none, nor are NumPy arrays, though they have a `partition`."""
+    """Raise an error unless `scheme` is a binning. Classes are not, nor are NumPy arrays, which have a `partition`."""
     if isinstance(scheme, (type, str, np.ndarray)) or not hasattr(scheme, "partition"):
         name = scheme.__name__ if isinstance(scheme, type) else "Quantile"
         hint = "\n\nHint: wrap edges of your own in `Edges(...)`." if isinstance(scheme, np.ndarray) else ""
@@ -331,7 +330,7 @@ def edges_between(data: Sorted, starts: Ints) -> Floats:
 def check_rows(data: Sorted) -> None:
     """Raise unless there is an observation."""
     if not len(data.entries[0]):
-        raise ValueError("Bins need at least one observation; the tally is empty.")
+        raise ValueError("Bins need at least one row; the tally is empty.")
 
 
 def _check_bins(n_bins: int) -> None:
@@ -347,16 +346,16 @@ def _check_size(name: str, size: int | float | None) -> None:
     if isinstance(size, (float, np.floating)) and 0 <= size <= 1:
         return
     raise ValueError(
-        f"`{name}` must be a count (a whole number) or a share of the observations (a float in [0, 1]); it is {size!r}."
+        f"`{name}` must be a count (a whole number) or a share of the rows (a float in [0, 1]); it is {size!r}."
     )
 
 
-def _in_rows(size: int | float, total: int) -> int:
+def _to_rows(size: int | float, total: int) -> int:
     if isinstance(size, (float, np.floating)):
         return math.floor(size * total + 1e-9)  # 0.29 of 100 is 29
     return int(size)
 
 
 def choose_bits(n_rows: int) -> int:
-    """The bits of a grid for so many rows, where nobody said how many: some more than PAVA-BC's bins need."""
+    """Choose the default bits of a grid for `n_rows` rows: a few more than PAVA-BC's bins need."""
     return min(max(bits_for(n_rows, BoundedIsotonic().bounds(n_rows)[1]) + SPARE_BITS, 13), MOST_BITS)

@@ -1,8 +1,8 @@
-"""Certain bounds for test-based metrics of observations in cells.
+"""Certified bounds for test-based metrics of rows in cells.
 
-The probabilities that a test accepts are an interval, but for a narrow hole near either end. A cell whose scores all
-lie inside is accepted, one whose scores all lie outside is rejected, and one that straddles an end is undecided: only
-its smallest and its largest score are known. What rounding alone decides is undecided too.
+The probabilities that a test accepts form an interval, except for a narrow hole near either end. A cell whose scores
+all lie inside is accepted, one whose scores all lie outside is rejected. A cell that contains an end is undecided,
+since only its smallest and its largest score are known; so is a cell that only rounding decides.
 """
 
 from __future__ import annotations
@@ -10,27 +10,26 @@ from __future__ import annotations
 import numpy as np
 
 from truecal.metrics._binning import Partition
-from truecal.metrics._decisions import decisive_cuts, is_inside
+from truecal.metrics._decisions import find_safe_cuts, is_inside
 from truecal.metrics._metric import Metric, Rejection
 from truecal.observations import Floats, GridTally, Ints
 
 
 def certified_bounds(cells: GridTally, metric: Metric, partition: Partition | None = None) -> tuple[float, float]:
-    """The lowest and the highest value of a test-based metric that any scores within the cells could have.
+    """Return the lowest and the highest value of a test-based metric that scores within the cells can have.
 
     Parameters
     ----------
     cells : GridTally
-        The observations.
+        The rows.
     metric : Metric
-        Its loss is a `Rejection`; its norm must grow with each bin's loss, as `Mean`, `PNorm` and `Max` do.
+        Its loss is a `Rejection`, and its norm grows with each bin's loss, as `Mean`, `PNorm` and `Max` do.
     partition : Partition, optional
         Bins of `cells.tally`; the metric's own by default.
 
     Notes
     -----
-    The bounds are certain, for these bins. The exact scores, binned by themselves, may be cut elsewhere, and their
-    value may then lie outside.
+    The bounds hold for these bins. The exact scores may be binned differently, and their value may then lie outside.
     """
     rejection = metric.loss
     if not isinstance(rejection, Rejection):
@@ -45,26 +44,28 @@ def certified_bounds(cells: GridTally, metric: Metric, partition: Partition | No
 
 
 def bound_rejected(cells: GridTally, rejection: Rejection, partition: Partition) -> tuple[Ints, Ints]:
-    """The fewest and the most observations of each bin that the test can reject."""
-    held = np.flatnonzero(partition.n > 0)
-    begin, end = partition.starts[held], partition.starts[held + 1]
-    sure, perhaps = decisive_cuts(
-        rejection.test, partition.k[held], partition.n[held], rejection.significance, rejection.tolerance
+    """Return the fewest and the most rows of each bin that the test can reject."""
+    nonempty = np.flatnonzero(partition.n > 0)
+    begin, end = partition.starts[nonempty], partition.starts[nonempty + 1]
+    sure, perhaps = find_safe_cuts(
+        rejection.test, partition.k[nonempty], partition.n[nonempty], rejection.significance, rejection.tolerance
     )
-    bin_of = np.repeat(np.arange(len(held)), end - begin)
+    bin_of = np.repeat(np.arange(len(nonempty)), end - begin)
     low, high, n = cells.low, cells.high, cells.n
     accepted = (low >= sure[bin_of, 2]) & (high <= sure[bin_of, 3])
     rejected = (high < perhaps[bin_of, 0]) | (low > perhaps[bin_of, 5])
     fewest, most = np.where(rejected, n, 0), np.where(accepted, 0, n)
     near = np.flatnonzero(~(accepted | rejected))
-    fewest[near], most[near] = _near_ends(sure[bin_of[near]], perhaps[bin_of[near]], low[near], high[near], n[near])
+    fewest[near], most[near] = _bound_near_ends(
+        sure[bin_of[near]], perhaps[bin_of[near]], low[near], high[near], n[near]
+    )
     counts = np.zeros((2, len(partition)), np.int64)
-    counts[:, held] = np.add.reduceat(fewest, begin), np.add.reduceat(most, begin)
+    counts[:, nonempty] = np.add.reduceat(fewest, begin), np.add.reduceat(most, begin)
     return counts[0], counts[1]
 
 
-def _near_ends(sure: Floats, perhaps: Floats, low: Floats, high: Floats, n: Ints) -> tuple[Ints, Ints]:
-    """The fewest and the most rejected in cells that are not plainly inside or outside; each has cuts of its own."""
+def _bound_near_ends(sure: Floats, perhaps: Floats, low: Floats, high: Floats, n: Ints) -> tuple[Ints, Ints]:
+    """Return the fewest and the most rejected rows of cells near an end; each cell has its own cuts."""
     _, hole, last, upper_last, upper_hole, _ = perhaps.T
     in_hole = ((low >= hole) & (high < last)) | ((low > upper_last) & (high <= upper_hole))
     rejected_ends = np.add(~is_inside(perhaps, low), ~is_inside(perhaps, high), dtype=np.int64)

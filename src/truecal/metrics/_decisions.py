@@ -1,7 +1,7 @@
-"""From a test of one bin to decisions: which predictions are rejected, given k positives in n observations.
+"""Decide which predictions of a bin are rejected, given k positives in n rows.
 
-A test rejects p where its p-value is at most the significance. The accepted p form an interval, with at most a narrow
-hole near either end for the exact binomial test, so predictions are decided by their place among six cuts:
+A test rejects p if its p-value is at most the significance. The accepted p form an interval; for the exact binomial
+test it may have a narrow hole near either end. So a prediction is decided by its place among six cuts:
 
     rejected | accepted | hole | accepted ... accepted | hole | accepted | rejected
            cut 0     cut 1  cut 2                 cut 3   cut 4      cut 5
@@ -25,7 +25,7 @@ from truecal.observations import Bools, Floats, Ints, Sorted
 
 @dataclass(frozen=True, slots=True)
 class Absolute:
-    """A probability may be off by this much: the hypothesis becomes "P(Y = 1) lies within p - t .. p + t"."""
+    """An absolute tolerance t: the hypothesis becomes "P(Y = 1) lies within p - t .. p + t"."""
 
     value: float
 
@@ -36,7 +36,7 @@ class Absolute:
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """A probability may be off by this share of itself: "P(Y = 1) lies within p (1 - t) .. p (1 + t)"."""
+    """A relative tolerance t: the hypothesis becomes "P(Y = 1) lies within p (1 - t) .. p (1 + t)"."""
 
     value: float
 
@@ -54,10 +54,10 @@ class Test(Protocol):
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats: ...
 
     def cuts(self, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
-        """The six cuts of each bin, shape (bins, 6); how far rounding may move each; bins where that is unknown."""
+        """Return the six cuts of each bin (bins, 6), how far rounding may move each, and bins where that is unknown."""
 
     def safe_cuts(self, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
-        """Cuts within which p is certainly accepted, and outside which it is certainly rejected."""
+        """Return cuts within which p is certainly accepted, and cuts outside which it is certainly rejected."""
 
     def rejects(
         self,
@@ -74,7 +74,7 @@ class Test(Protocol):
 
 
 class Decisions:
-    """What every test offers on top of its p-values and cuts."""
+    """What every test derives from its p-values and cuts."""
 
     __slots__ = ()
 
@@ -86,13 +86,13 @@ class Decisions:
         significance: float = 0.05,
         tolerance: Tolerance | float | None = None,
     ) -> Bools:
-        """Whether each p is rejected; k, n and p broadcast."""
+        """Return whether each p is rejected; k, n and p broadcast."""
         k_, n_, p_ = np.broadcast_arrays(*check_counts(k, n), check_probabilities(p))
         shape = p_.shape
         k_, n_, p_ = (np.ascontiguousarray(part).ravel() for part in (k_, n_, p_))
         pairs, bin_of = np.unique(np.stack([k_, n_], axis=1), axis=0, return_inverse=True)
         bin_of = bin_of.ravel()
-        sure, perhaps = decisive_cuts(self, pairs[:, 0].copy(), pairs[:, 1].copy(), significance, tolerance)
+        sure, perhaps = find_safe_cuts(self, pairs[:, 0].copy(), pairs[:, 1].copy(), significance, tolerance)
         accepted, doubtful = is_inside(sure[bin_of], p_), is_inside(perhaps[bin_of], p_)
         for i in np.flatnonzero(accepted != doubtful):
             accepted[i] = not binomtest_rejects(int(k_[i]), int(n_[i]), float(p_[i]), significance)
@@ -101,7 +101,7 @@ class Decisions:
     def accepted(
         self: Any, k: ArrayLike, n: ArrayLike, significance: float = 0.05, tolerance: Tolerance | float | None = None
     ) -> tuple[Floats, Floats]:
-        """The smallest and the largest probability that is not rejected."""
+        """Return the smallest and the largest probability that is not rejected."""
         k_, n_ = np.broadcast_arrays(*check_counts(k, n))
         check_significance(significance)
         flat = np.ascontiguousarray(k_).ravel(), np.ascontiguousarray(n_).ravel()
@@ -110,7 +110,7 @@ class Decisions:
 
 
 class Continuous(Decisions):
-    """A test whose p-value falls without a jump on both sides of k / n, so that the accepted p are an interval."""
+    """A test whose p-value falls continuously on both sides of k / n, so that the accepted p form an interval."""
 
     __slots__ = ()
 
@@ -118,7 +118,7 @@ class Continuous(Decisions):
         def keep(p: Floats) -> Bools:
             return np.asarray(self.p_value(k, n, p) > self.level(significance))
 
-        low, high = _accepted_floats(keep, k / n)
+        low, high = _bisect_accepted(keep, k / n)
         cuts = np.stack([low, low, low, high, high, high], axis=1)
         return cuts, np.zeros_like(cuts), np.zeros(len(k), dtype=bool)
 
@@ -133,8 +133,7 @@ class Continuous(Decisions):
 def count_rejected(
     test: Test, data: Sorted, partitions: Sequence[Partition], significance: float, tolerance: Tolerance | None
 ) -> list[tuple[Ints, Ints]]:
-    """How many observations of each bin the test rejects, as too low and as too high, for each partition of the
-    data."""
+    """Count the rows of each bin that the test rejects, as too low and as too high, for each partition of the data."""
     check_significance(significance)
     sizes = np.concatenate([partition.n for partition in partitions])
     bins = np.flatnonzero(sizes > 0)
@@ -142,19 +141,19 @@ def count_rejected(
     end = np.concatenate([partition.starts[1:] for partition in partitions])[bins]
     k, n = np.concatenate([partition.k for partition in partitions])[bins], sizes[bins]
     cuts, reach, fragile = (
-        _cuts_once(test, k, n, significance) if len(partitions) > 1 else test.cuts(k, n, significance)
+        _find_cuts_once(test, k, n, significance) if len(partitions) > 1 else test.cuts(k, n, significance)
     )
-    places, close = _place(data, widen(cuts, tolerance), reach, begin, end)
-    low, high = _rejected_rows(data, places, begin, end)
+    places, close = _locate_cuts(data, widen(cuts, tolerance), reach, begin, end)
+    low, high = _count_outside(data, places, begin, end)
     if tolerance is None:
         for b in np.flatnonzero(close | fragile):
             one = slice(b, b + 1)
             inside, outside = (
-                _place(data, cuts, np.zeros_like(cuts), begin[one], end[one])[0]
+                _locate_cuts(data, cuts, np.zeros_like(cuts), begin[one], end[one])[0]
                 for cuts in test.safe_cuts(k[one], n[one], significance)
             )
-            (low[b],), (high[b],) = _rejected_rows(data, inside, begin[one], end[one])
-            for entry in _between(inside[0], outside[0]):
+            (low[b],), (high[b],) = _count_outside(data, inside, begin[one], end[one])
+            for entry in _list_undecided(inside[0], outside[0]):
                 p = float(_kernel.scores_at(data.entries, np.array([entry]))[0])
                 if not binomtest_rejects(int(k[b]), int(n[b]), p, significance):
                     rows = _kernel.rows_before(data.entries, np.array([entry, entry + 1]))
@@ -166,8 +165,8 @@ def count_rejected(
     return [(low, high) for low, high in np.split(rejected, ends[:-1], axis=1)]
 
 
-def _cuts_once(test: Test, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
-    """The cuts of many bins; bins of equal k and n are computed once."""
+def _find_cuts_once(test: Test, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
+    """Find the cuts of many bins; bins of equal k and n are computed once."""
     pairs, same = np.unique(np.stack([k, n], axis=1), axis=0, return_inverse=True)
     cuts, reach, fragile = test.cuts(pairs[:, 0].copy(), pairs[:, 1].copy(), significance)
     same = same.ravel()
@@ -175,14 +174,14 @@ def _cuts_once(test: Test, k: Ints, n: Ints, significance: float) -> tuple[Float
 
 
 def binomtest_rejects(k: int, n: int, p: float, significance: float) -> bool:
-    """SciPy's own decision, where rounding decides; its slow import is paid only then."""
+    """Return SciPy's decision, for cases that rounding decides. SciPy is imported only then."""
     from scipy.stats import binomtest
 
     return bool(binomtest(k, n, p).pvalue <= significance)
 
 
 def widen(cuts: Floats, tolerance: Tolerance | None) -> Floats:
-    """Move the cuts outwards by a tolerance: p is accepted if any probability within the tolerance of p is."""
+    """Move cuts outwards by a tolerance: p is accepted if any probability within the tolerance of p is."""
     if tolerance is None or tolerance.value == 0:
         return cuts
     t = tolerance.value
@@ -210,34 +209,35 @@ def widen(cuts: Floats, tolerance: Tolerance | None) -> Floats:
 
 
 def as_tolerance(tolerance: Tolerance | float | None) -> Tolerance | None:
-    """A plain number is an absolute tolerance."""
+    """Return a tolerance; a plain number is an absolute one."""
     if tolerance is None or isinstance(tolerance, (Absolute, Relative)):
         return tolerance
     return Absolute(tolerance)
 
 
 def is_number(value: object) -> bool:
-    """Whether something is a plain number."""
+    """Whether a value is a plain number."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def check_test(test: object) -> None:
-    """Raise unless something is a test; the class of a test is none."""
+    """Raise an error unless `test` is a test; a class is not."""
     if isinstance(test, type) or not (hasattr(test, "p_value") and hasattr(test, "cuts")):
         name = test.__name__ if isinstance(test, type) else "Binomial"
         raise TypeError(f"`test` must be a test such as `{name}()`; it is {test!r}.")
 
 
 def check_significance(significance: float) -> None:
-    """Raise unless a significance lies between 0 and 1."""
+    """Raise an error unless a significance lies between 0 and 1."""
     if not is_number(significance) or not 0 < significance < 1:
         raise ValueError(f"{option('significance')} must lie between 0 and 1; it is {significance!r}.")
 
 
-def decisive_cuts(
+def find_safe_cuts(
     test: Test, k: Ints, n: Ints, significance: float, tolerance: Tolerance | float | None
 ) -> tuple[Floats, Floats]:
-    """Cuts within which p is certainly accepted, and outside which it is certainly rejected, under a tolerance."""
+    """Return cuts within which p is certainly accepted, and cuts outside which it is certainly rejected, under a
+    tolerance."""
     check_significance(significance)
     tolerance = as_tolerance(tolerance)
     if tolerance is None or tolerance.value == 0:
@@ -247,22 +247,22 @@ def decisive_cuts(
 
 
 def is_inside(cuts: Floats, p: Floats) -> Bools:
-    """Whether each p is among what its cuts accept."""
+    """Return whether each p is accepted by its cuts."""
     first, hole, last, upper_last, upper_hole, upper_first = cuts.T
     below = (p >= last) | ((p >= first) & (p < hole))
     above = (p <= upper_last) | ((p <= upper_first) & (p > upper_hole))
     return np.asarray(below & above)
 
 
-def _place(data: Sorted, cuts: Floats, reach: Floats, begin: Ints, end: Ints) -> tuple[Ints, Bools]:
-    """Where the cuts fall among each bin's entries, and whether a score lies within reach of one."""
+def _locate_cuts(data: Sorted, cuts: Floats, reach: Floats, begin: Ints, end: Ints) -> tuple[Ints, Bools]:
+    """Return the positions of the cuts among each bin's entries, and whether a score lies within reach of one."""
     flat = np.ascontiguousarray(cuts).ravel(), np.ascontiguousarray(reach).ravel()
     places, close = _kernel.place(data.entries, *flat, begin, end)
     return places.reshape(-1, 6), close
 
 
-def _rejected_rows(data: Sorted, places: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Observations outside the accepted places of each bin, below and above."""
+def _count_outside(data: Sorted, places: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Count the rows of each bin below and above the accepted ones."""
     positions = np.concatenate([begin[:, None], places, end[:, None]], axis=1).ravel()
     order = np.argsort(positions, kind="stable")  # the kernel sweeps once over the entries
     before = np.empty_like(positions)
@@ -271,8 +271,8 @@ def _rejected_rows(data: Sorted, places: Ints, begin: Ints, end: Ints) -> tuple[
     return outside[:, 0] + outside[:, 1], outside[:, 2] + outside[:, 3]
 
 
-def _between(inside: Ints, outside: Ints) -> list[int]:
-    """Entries accepted by the outer places of a bin and not by the inner ones."""
+def _list_undecided(inside: Ints, outside: Ints) -> list[int]:
+    """Return the entries that the outer places of a bin accept and the inner ones do not."""
 
     def holds(places: Ints, entry: int) -> bool:
         return any(places[i] <= entry < places[i + 1] for i in (0, 2, 4))
@@ -286,8 +286,8 @@ def _between(inside: Ints, outside: Ints) -> list[int]:
     ]
 
 
-def _accepted_floats(keep: Callable[[Floats], Bools], rate: Floats) -> tuple[Floats, Floats]:
-    """The smallest and the largest float that is kept, by bisection on the bit patterns: exact in 62 steps."""
+def _bisect_accepted(keep: Callable[[Floats], Bools], rate: Floats) -> tuple[Floats, Floats]:
+    """Return the smallest and the largest float that is kept, by bisection of bit patterns: exact in 62 steps."""
 
     def bits(p: Floats) -> Ints:
         return np.asarray(p, dtype=np.float64).view(np.int64).copy()
@@ -310,7 +310,7 @@ def _accepted_floats(keep: Callable[[Floats], Bools], rate: Floats) -> tuple[Flo
 
 
 def check_counts(k: ArrayLike, n: ArrayLike) -> tuple[Ints, Ints]:
-    """Counts of bins as integer arrays."""
+    """Return the counts of bins as integer arrays; raise an error unless they are counts."""
     k_, n_ = np.asarray(k), np.asarray(n)
     for name, values in (("k", k_), ("n", n_)):
         if values.dtype.kind not in "iu":
@@ -321,7 +321,7 @@ def check_counts(k: ArrayLike, n: ArrayLike) -> tuple[Ints, Ints]:
 
 
 def check_probabilities(p: ArrayLike) -> Floats:
-    """Probabilities as a float array."""
+    """Return probabilities as a float array; raise an error unless they lie in [0, 1]."""
     p_ = np.asarray(p, dtype=np.float64)
     if not ((p_ >= 0) & (p_ <= 1)).all():
         raise ValueError("`p` must lie in [0, 1].")

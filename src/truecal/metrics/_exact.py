@@ -1,4 +1,4 @@
-"""Exact intervals and tests of counts, and p-values adjusted for their number."""
+"""Exact intervals and tests of counts, and adjusted p-values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Adjustment = Literal["holm", "bh"] | None
 
 
 def exact_interval(k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
-    """The Clopper-Pearson interval of level 1 - significance, given k positives in n observations."""
+    """Return the Clopper-Pearson interval of level 1 - significance, given k positives in n rows."""
     tail = significance / 2
     low = np.where(k > 0, _kernel.binomial_rates(np.maximum(k, 1), n, tail), 0.0)
     high = np.where(k < n, _kernel.binomial_rates(np.minimum(k + 1, n), n, 1 - tail), 1.0)
@@ -23,9 +23,9 @@ def exact_interval(k: Ints, n: Ints, significance: float) -> tuple[Floats, Float
 
 
 def divide_rates(rates: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
-    """A rate and the two ends of its interval, each over the mean prediction.
+    """Divide a rate and the two ends of its interval by the mean prediction.
 
-    Where the mean prediction is 0 the ratio is 1 if nothing was observed, and infinite otherwise.
+    If the mean prediction is 0, the ratio is 1 if there are no positives, and infinite otherwise.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         found = rates / mean
@@ -35,7 +35,7 @@ def divide_rates(rates: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def adjust_p_values(p_value: Floats, method: Adjustment) -> Floats:
-    """Adjust p-values for their number: Holm's step-down method, or that of Benjamini and Hochberg (step-up).
+    """Adjust p-values for their number, by Holm's step-down or Benjamini and Hochberg's step-up method.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def adjust_p_values(p_value: Floats, method: Adjustment) -> Floats:
 
 
 def fisher_p_value(k: int, n: int, other_k: int, other_n: int) -> float:
-    """The two-sided p-value of Fisher's exact test of k in n against other counts: twice the smaller tail."""
+    """Return the two-sided p-value of Fisher's exact test of k in n against other counts: twice the smaller tail."""
     total, marked = n + other_n, k + other_k
     if k * total >= n * marked:
         return min(1.0, 2 * _upper_tail(k, total, marked, n))
@@ -67,14 +67,14 @@ def fisher_p_value(k: int, n: int, other_k: int, other_n: int) -> float:
 
 
 def _upper_tail(k: int, total: int, marked: int, size: int) -> float:
-    """P(X >= k) for k of at least the mean, where X of `size` drawn from `total` are among the `marked`."""
+    """Return P(X >= k) for k at or above the mean, where X counts `marked` among `size` drawn of `total`."""
 
     def choose(a: int, b: int) -> float:
         return math.lgamma(a + 1) - math.lgamma(b + 1) - math.lgamma(a - b + 1)
 
     at_k = choose(marked, k) + choose(total - marked, size - k) - choose(total, size)
     spread = math.sqrt(size * (marked / total) * (1 - marked / total))
-    last = min(size, marked, k + 50 + math.ceil(12 * spread))  # what lies beyond is nothing beside the first term
+    last = min(size, marked, k + 50 + math.ceil(12 * spread))  # later terms are negligible
     j = np.arange(k, last, dtype=np.float64)
     steps = (marked - j) * (size - j) / ((j + 1) * (total - marked - size + j + 1))
     return math.exp(at_k) * (1 + float(np.cumprod(steps).sum()))

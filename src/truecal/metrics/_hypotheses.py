@@ -1,4 +1,4 @@
-"""Hypothesis tests of one bin: are k positives in n observations compatible with the probability p?"""
+"""Hypothesis tests of one bin: are k positives in n rows compatible with the probability p?"""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from truecal import _kernel
 from truecal.metrics._decisions import Continuous, Decisions, check_counts, check_probabilities
 from truecal.observations import Bools, Floats, Ints
 
-# SciPy's binomtest counts outcomes up to this much likelier than the observed one as equally likely.
+# SciPy's binomtest treats outcomes up to this much likelier than the observed one as equally likely.
 LOG_FACTOR = math.log1p(1e-7)
-# Relative error granted to any computed tail probability, SciPy's and ours; measured below 2e-11 up to n = 1e9.
+# The assumed relative error of a tail probability, SciPy's or ours; measured below 2e-11 up to n = 1e9.
 DOUBT = 1e-9
 
 
@@ -22,9 +22,9 @@ DOUBT = 1e-9
 class Binomial(Decisions):
     """The exact binomial test, two-sided by smaller likelihood: the paper's, and the default.
 
-    Its decisions are those of `scipy.stats.binomtest(k, n, p).pvalue <= significance`, to the last p: the accepted
-    set is found once per bin in closed form and by Newton's method, and a p so close to one of its ends that
-    rounding decides is handed to SciPy.
+    Its decisions equal `scipy.stats.binomtest(k, n, p).pvalue <= significance` for every p. The accepted set is found
+    once per bin, in closed form and by Newton's method. If p is so close to one of its ends that rounding decides,
+    SciPy is called.
     """
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
@@ -39,13 +39,13 @@ class Binomial(Decisions):
     def safe_cuts(self, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
         sure = _kernel.binomial_accepted(k, n, significance * (1 + DOUBT), LOG_FACTOR - DOUBT, False)
         perhaps = _kernel.binomial_accepted(k, n, significance * (1 - DOUBT), LOG_FACTOR + DOUBT, True)
-        return _nudged(sure[0].reshape(-1, 6), k, n, 1), _nudged(perhaps[0].reshape(-1, 6), k, n, -1)
+        return _nudge_cuts(sure[0].reshape(-1, 6), k, n, 1), _nudge_cuts(perhaps[0].reshape(-1, 6), k, n, -1)
 
 
-def _nudged(cuts: Floats, k: Ints, n: Ints, inward: int) -> Floats:
-    """Cuts moved by two floats, inwards or outwards: near 1 the step between floats is coarser than the doubt.
+def _nudge_cuts(cuts: Floats, k: Ints, n: Ints, inward: int) -> Floats:
+    """Move cuts by two floats, inwards or outwards: near 1 the step between floats is coarser than the doubt.
 
-    An end that is 0 for want of positives, or 1 for want of negatives, is exact.
+    An end at 0 without positives, or at 1 without negatives, is exact.
     """
     bits = np.ascontiguousarray(cuts).view(np.int64) + 2 * inward * np.array([1, -1, 1, -1, 1, -1])
     moved: Floats = np.maximum(bits, 0).view(np.float64)
@@ -107,8 +107,8 @@ class LikelihoodRatio(Continuous):
 class StudentT(Continuous):
     """The one-sample t-test of the labels against p, as `scipy.stats.ttest_1samp`.
 
-    Labels that are all alike have no variance: every p other than their rate is rejected. A single label has no
-    degrees of freedom: nothing is rejected.
+    If all labels are equal, there is no variance, and every p other than their rate is rejected. A single label has no
+    degrees of freedom, and nothing is rejected.
     """
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
@@ -129,8 +129,8 @@ class StudentT(Continuous):
 class BayesFactor(Continuous):
     """The Bayes factor of "the probability is drawn from Beta(a, b)" against "it is p".
 
-    Rejects where the factor reaches `threshold`; by default 1 / significance, which keeps the error rate under the
-    null at or below the significance whatever the prior (Markov's inequality). The p-value is 1 / factor, at most 1.
+    Rejects p if the factor reaches `threshold`. The default, 1 / significance, keeps the error rate under the null at
+    or below the significance for any prior (Markov's inequality). The p-value is 1 / factor, at most 1.
     """
 
     a: float = 1.0

@@ -5,7 +5,8 @@ X is the sum of independent Bernoulli(p), one for each row of some neighbouring 
 - the binomial of real size with the same mean and variance, p~ = S2 / S1 and n~ = S1^2 / S2 with S1 = sum of p and S2
   = sum of p^2 (1 - p where the mean exceeds half of the rows), by the incomplete beta function. With the third
   cumulants k3 = sum of p (1 - p)(1 - 2 p) of X and k3~ of the binomial, |k3 - k3~| / (15 v^1.5) predicts the error of
-  its distribution function; it is used where that is below 5e-4 and the variance v is at least 1;
+  its distribution function; it is used where that is below 5e-4, the variance v at least 5, and more than 64 rows are
+  there (five rows of 0.5 have a size n~ below 5 and would leave no mass at k = 5);
 - else, from v = 70 on, the binomial that is shifted by a real number to have the third cumulant too, whose error is at
   most 0.035 / v;
 - else they are computed from the cells, taking the n rows of a cell as n coins of its mean. The sum's variance is then

@@ -1,6 +1,6 @@
 """Scores and global tests of calibration from the literature: Brier, log loss, Cox, Hosmer-Lemeshow, ...
 
-Tied scores stay together: cumulative statistics are read between distinct scores only.
+Tied scores stay together: cumulative statistics are evaluated between distinct scores only.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ CLIP = 1e-12
 class Comparators:
     """Scores and global tests of calibration.
 
-    brier = miscalibration - discrimination + uncertainty (CORP, Dimitriadis, Gneiting, Jordan 2021); log_loss is
-    in nats, infinite where a label contradicts a score of 0 or 1; intercept and slope are Cox's, the intercept at
-    slope 1; ecce_mad and ecce_r are the largest and the range of cumulative differences (Arrieta-Ibarra et al.
-    2022); rmsce_debiased is on ten quantile bins (Kumar et al. 2019). `..._p` are p-values of "the predictions are
-    right".
+    `brier` is miscalibration - discrimination + uncertainty (CORP; Dimitriadis, Gneiting, Jordan 2021). `log_loss` is
+    in nats, and infinite if a score of 0 or 1 is wrong. `intercept` and `slope` are Cox's, the intercept at slope 1.
+    `ecce_mad` and `ecce_r` are the maximum and the range of cumulative differences (Arrieta-Ibarra et al. 2022).
+    `rmsce_debiased` uses ten quantile bins (Kumar et al. 2019). Names ending in `_p` are p-values of "the predictions
+    are right".
     """
 
     brier: float
@@ -51,7 +51,7 @@ class Comparators:
 
 
 def compare_with(tally: Tally) -> Comparators:
-    """Compute all comparators of one tally.
+    """Compute all scores and global tests of a tally.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def compare_with(tally: Tally) -> Comparators:
     (0.0625, 0.0625)
     """
     if not len(tally):
-        raise ValueError("Comparators need at least one observation; the tally is empty.")
+        raise ValueError("Scores need at least one row; the tally is empty.")
     brier, miscalibration, discrimination, uncertainty = _brier(tally)
     z, z_p = _spiegelhalter(tally)
     hl, hl_p = _hosmer_lemeshow(tally)
@@ -89,8 +89,8 @@ def compare_with(tally: Tally) -> Comparators:
 
 
 def _brier(tally: Tally) -> tuple[float, float, float, float]:
-    """The Brier score and its parts: what isotonic recalibration gains, what it gains over the prevalence, the
-    rest."""
+    """Return the Brier score, miscalibration (what isotonic recalibration gains), discrimination (its gain over the
+    prevalence) and uncertainty."""
 
     def score(p: Floats | float) -> float:
         return float(np.sum(tally.pos * (1 - p) ** 2 + (tally.n - tally.pos) * p**2) / tally.n_rows)
@@ -119,7 +119,8 @@ def _spiegelhalter(tally: Tally) -> tuple[float, float]:
 
 
 def _hosmer_lemeshow(tally: Tally) -> tuple[float, float]:
-    """On ten quantile bins against chi-squared with as many degrees of freedom: nothing was fitted to these labels."""
+    """Test ten quantile bins against chi-squared. As nothing was fitted to these labels, each bin has a degree of
+    freedom."""
     from scipy.special import chdtrc
 
     part = Quantile(10).partition(tally)
@@ -133,8 +134,8 @@ def _hosmer_lemeshow(tally: Tally) -> tuple[float, float]:
 
 
 def _cox(tally: Tally) -> tuple[float, float, float]:
-    """Intercept at slope 1, slope, and the likelihood-ratio p-value of "intercept 0 and slope 1" (two degrees of
-    freedom)."""
+    """Return the intercept at slope 1, the slope, and the likelihood-ratio p-value of "intercept 0 and slope 1" (two
+    degrees of freedom)."""
     x = log_odds(tally.score)
     both = np.stack([np.ones_like(x), x], axis=1)
     right = np.array([0.0, 1.0])
@@ -173,14 +174,14 @@ def _brownian_range(x: float) -> float:
     """P(the range of B(t) on [0, 1] reaches x), Feller 1951."""
     from scipy.special import erfc
 
-    if x < 0.5:  # the series needs more terms than it has digits there, and the answer is 1 to 15 digits
+    if x < 0.5:  # the series converges too slowly there, and the answer is 1 to 15 digits
         return 1.0
     k = np.arange(1, 200)
     return min(1.0, max(0.0, 4 * float(np.sum((-1.0) ** (k - 1) * k * erfc(k * x / math.sqrt(2))))))
 
 
 def _debiased(tally: Tally) -> float:
-    """The root of the mean squared gap minus its variance; 0 where that is negative."""
+    """Return the root of the mean squared gap minus its variance; 0 if that is negative."""
     part: Partition = Quantile(10).partition(tally)
     gap = part.k / part.n - Binned(tally, part).score_sums / part.n
     rate = part.k / part.n
@@ -189,7 +190,7 @@ def _debiased(tally: Tally) -> float:
 
 
 def log_odds(score: Floats) -> Floats:
-    """Log-odds, with scores of 0 and 1 moved in by 1e-12."""
+    """Return log-odds, with scores of 0 and 1 moved inwards by 1e-12."""
     p = np.clip(score, CLIP, 1 - CLIP)
     return np.log(p) - np.log1p(-p)
 
@@ -203,10 +204,10 @@ def fit_logistic(
     free: tuple[bool, ...] | None = None,
     ridge: float = 0.0,
 ) -> Floats:
-    """Coefficients of weighted maximum likelihood, by Newton's method with step halving.
+    """Fit a logistic regression by weighted maximum likelihood, with Newton's method and step halving.
 
-    `free` says which coefficients may leave `start`; `ridge` draws them towards it, which keeps them finite where
-    labels are separable.
+    `free` says which coefficients may leave `start`; `ridge` shrinks them towards it, which keeps them finite if labels
+    are separable.
     """
     beta = start.astype(np.float64)
     chosen = np.ones(len(beta), bool) if free is None else np.array(free)
@@ -221,7 +222,7 @@ def fit_logistic(
         gradient = columns.T @ (pos - n * p) - ridge * (beta - start)
         hessian = (columns * (n * p * (1 - p))[:, None]).T @ columns + ridge * np.eye(len(beta))
         step = np.zeros_like(beta)
-        # the smallest step of least squares where the labels leave a direction open
+        # least squares gives the smallest step if the labels do not determine a direction
         step[chosen] = np.linalg.lstsq(hessian[np.ix_(chosen, chosen)], gradient[chosen], rcond=None)[0]
         size = 1.0
         while loss(beta + size * step) > current + 1e-12 * abs(current) and size > 1e-6:

@@ -1,7 +1,7 @@
-"""Loose columns (lists, arrays, dataframe columns, tensors) to checked NumPy arrays; several classes to one against
-the rest.
+"""Convert loose columns (lists, arrays, dataframe columns, tensors) to checked NumPy arrays, and several classes to one
+against the rest.
 
-Everything here looks at values through NumPy's array protocol; no dataframe or tensor library is imported.
+Values are read through NumPy's array protocol; no dataframe or tensor library is imported.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ MISSING_HINT = "drop or fill these rows first; truecal never guesses a missing v
 
 
 def read_scores(y_prob: Any) -> AnyArray:
-    """Scores as a contiguous float32 or float64 array; their range is checked later, with the labels."""
-    array = _column(y_prob, "y_prob")
+    """Read scores into a contiguous float32 or float64 array. Their range is checked later, with the labels."""
+    array = _read_column(y_prob, "y_prob")
     if array.dtype == object:
-        array = _numbers_of_objects(array, "y_prob")
+        array = _objects_to_floats(array, "y_prob")
     if array.dtype.kind not in "biuf":
         raise TypeError(
             f"`y_prob` must hold numbers in [0, 1]; it holds {array.dtype}, the first is {_show(array, 0)}."
@@ -36,20 +36,20 @@ def read_scores(y_prob: Any) -> AnyArray:
 
 
 def read_labels(y_true: Any, pos_label: Any = None) -> AnyArray:
-    """Labels as a contiguous array of a type the kernel reads; 0/1 is checked later, with the scores."""
-    array = _column(y_true, "y_true")
+    """Read labels into a contiguous array that the kernel accepts. Their values are checked later, with the scores."""
+    array = _read_column(y_true, "y_true")
     if array.dtype == object:
         _check_missing(array, "y_true")
         array = np.array(array.tolist()) if array.size else array.astype(np.float64)
         if array.ndim != 1 or array.dtype == object:
             raise TypeError("`y_true` must hold one plain label for each row: a number, a truth value or a string.")
     if pos_label is not None:
-        return _matches(array, pos_label)
+        return _match_label(array, pos_label)
     if array.dtype.kind not in "biuf":
-        classes = _classes(array)
+        classes = _list_classes(array)
         raise ValueError(
             f"`y_true` must hold 0 and 1; it holds {array.dtype.name} values such as {classes}.\n\n"
-            f"Hint: name the positive class: {_choices(array)}."
+            f"Hint: name the positive class: {_suggest_labels(array)}."
         )
     if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
         array = array.astype(np.float64)
@@ -57,10 +57,10 @@ def read_labels(y_true: Any, pos_label: Any = None) -> AnyArray:
 
 
 def read_weights(sample_weight: Any, size: int) -> NDArray[np.int64]:
-    """Frequencies: whole numbers >= 0, since an exact test counts trials."""
-    array = _column(sample_weight, "sample_weight")
+    """Read frequencies: whole numbers >= 0, since an exact test counts trials."""
+    array = _read_column(sample_weight, "sample_weight")
     if array.dtype == object:
-        array = _numbers_of_objects(array, "sample_weight")
+        array = _objects_to_floats(array, "sample_weight")
     check_lengths(sample_weight=len(array), y_prob=size)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"`sample_weight` must hold whole numbers; it holds {array.dtype}.")
@@ -78,7 +78,7 @@ def read_weights(sample_weight: Any, size: int) -> NDArray[np.int64]:
 
 
 def read_pair(y_true: Any, y_prob: Any, pos_label: Any = None) -> tuple[AnyArray, AnyArray]:
-    """Scores and labels of the same rows, ready for the kernel, which checks their values."""
+    """Read scores and labels of the same rows for the kernel, which checks their values."""
     score, label = read_scores(y_prob), read_labels(y_true, pos_label)
     check_lengths(y_true=len(label), y_prob=len(score))
     if not len(score):
@@ -87,7 +87,7 @@ def read_pair(y_true: Any, y_prob: Any, pos_label: Any = None) -> tuple[AnyArray
 
 
 def check_values(score: AnyArray, label: AnyArray, scores_ok: bool, labels_ok: bool) -> None:
-    """Say what is wrong with values that the kernel refused, if it did."""
+    """Raise an error if the kernel refused some scores or labels."""
     if not labels_ok:
         raise_for_labels(label, score)
     if not scores_ok:
@@ -95,19 +95,19 @@ def check_values(score: AnyArray, label: AnyArray, scores_ok: bool, labels_ok: b
 
 
 def as_tuple(names: str | Iterable[str] | None) -> tuple[str, ...]:
-    """One name, several or none, as a tuple."""
+    """Return one name, several names or None as a tuple."""
     return () if names is None else (names,) if isinstance(names, str) else tuple(names)
 
 
 def check_lengths(**lengths: int) -> None:
-    """Refuse columns of different lengths."""
+    """Raise an error if the columns differ in length."""
     if len(set(lengths.values())) > 1:
         sizes = ", ".join(f"`{name}` has {size}" for name, size in lengths.items())
         raise ValueError(f"Inputs must have one value for each row; {sizes}.")
 
 
 def raise_for_scores(score: AnyArray) -> NoReturn:
-    """Say what is wrong with scores that the kernel refused."""
+    """Raise the error that explains why the kernel refused some scores."""
     nan = np.isnan(score)
     if nan.any():
         first = int(np.argmax(nan))
@@ -132,7 +132,7 @@ def raise_for_scores(score: AnyArray) -> NoReturn:
 
 
 def raise_for_labels(label: AnyArray, score: AnyArray) -> NoReturn:
-    """Say what is wrong with labels that the kernel refused."""
+    """Raise the error that explains why the kernel refused some labels."""
     if label.dtype.kind == "f" and np.isnan(label).any():
         nan = np.isnan(label)
         raise ValueError(
@@ -145,7 +145,7 @@ def raise_for_labels(label: AnyArray, score: AnyArray) -> NoReturn:
     if label.dtype.kind == "f" and values[0] >= 0 and values[-1] <= 1 and np.isin(score, (0, 1)).all():
         hint = "the arguments look swapped; the labels come first: `(y_true, y_prob)`"
     elif len(values) <= 2:
-        hint = f"name the positive class: {_choices(values)}"
+        hint = f"name the positive class: {_suggest_labels(values)}"
     elif len(values) <= 100 and label.dtype.kind in "iu":
         hint = "for several classes pass probabilities of shape (rows, classes)"
     else:
@@ -157,7 +157,7 @@ def raise_for_labels(label: AnyArray, score: AnyArray) -> NoReturn:
 
 
 def as_matrix(y_prob: Any) -> AnyArray | None:
-    """Probabilities of several classes, or None for a single column."""
+    """Return the probabilities of several classes as a matrix, or None for a single column."""
     shape = getattr(y_prob, "shape", None)
     if shape is not None and len(shape) != 2:
         return None
@@ -168,7 +168,7 @@ def as_matrix(y_prob: Any) -> AnyArray | None:
 
 
 def check_class_options(multiclass: Multiclass, labels: Sequence[Any] | None) -> None:
-    """Refuse options for several classes where there is one column."""
+    """Raise an error if options for several classes are given for a single column."""
     for name, value in (("multiclass", multiclass), ("labels", labels)):
         if value is not None:
             raise ValueError(f"`{name}` needs `y_prob` of shape (rows, classes); it has a single column.")
@@ -177,7 +177,7 @@ def check_class_options(multiclass: Multiclass, labels: Sequence[Any] | None) ->
 def one_vs_rest(
     y_true: Any, probabilities: AnyArray, multiclass: Multiclass, labels: Sequence[Any] | None, pos_label: Any
 ) -> dict[Any, tuple[AnyArray, AnyArray]]:
-    """Labels and scores of each class against the rest, or of the most probable class."""
+    """Return the labels and scores of each class against the rest, or of the most probable class."""
     if multiclass not in (None, "classwise", "top-label"):
         raise ValueError(f'`multiclass` must be "classwise" or "top-label"; it is {multiclass!r}.')
     if pos_label is not None:
@@ -188,7 +188,7 @@ def one_vs_rest(
     if classes == 2 and multiclass is None:
         raise ValueError(
             "`y_prob` must be one column for two classes; its shape is "
-            f'{probabilities.shape}.\n\nHint: pass `y_prob[:, 1]`, or say `multiclass="classwise"`.'
+            f'{probabilities.shape}.\n\nHint: pass `y_prob[:, 1]`, or set `multiclass="classwise"`.'
         )
     names = list(range(classes)) if labels is None else list(labels)
     if len(names) != classes or len(set(names)) != classes:
@@ -223,7 +223,7 @@ def one_vs_rest(
     return {name: (column == index, probabilities[:, index]) for index, name in enumerate(names)}
 
 
-def _column(values: Any, name: str) -> AnyArray:
+def _read_column(values: Any, name: str) -> AnyArray:
     array = to_numpy(values, name)
     if array.ndim == 0:
         raise TypeError(f"`{name}` must be a column of values; it is {type(values).__name__}.")
@@ -238,7 +238,7 @@ def _column(values: Any, name: str) -> AnyArray:
 
 
 def to_numpy(values: Any, name: str) -> AnyArray:
-    """The values as a NumPy array of any type and shape, refusing masks and devices that NumPy cannot read."""
+    """Convert values to a NumPy array of any type and shape. Masked values and GPU tensors are errors."""
     if isinstance(values, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(values)
         if mask.any():
@@ -258,7 +258,7 @@ def to_numpy(values: Any, name: str) -> AnyArray:
         raise TypeError(f"`{name}` cannot be read as an array: {error}{hint}") from error
 
 
-def _numbers_of_objects(array: AnyArray, name: str) -> AnyArray:
+def _objects_to_floats(array: AnyArray, name: str) -> AnyArray:
     _check_missing(array, name)
     for position, value in enumerate(array):
         if isinstance(value, (str, bytes)) or np.ndim(value) != 0 or not hasattr(value, "__float__"):
@@ -286,26 +286,28 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
-def _matches(array: AnyArray, pos_label: Any) -> AnyArray:
+def _match_label(array: AnyArray, pos_label: Any) -> AnyArray:
     if array.dtype.kind == "f" and np.isnan(array).any():
         raise_for_labels(array, np.zeros(1))
     values = np.unique(array)
     if len(values) > 2:
         raise ValueError(
-            f"`y_true` must hold two classes; it holds {len(values)}: {_classes(array)}.\n\n"
+            f"`y_true` must hold two classes; it holds {len(values)}: {_list_classes(array)}.\n\n"
             "Hint: for several classes pass probabilities of shape (rows, classes)."
         )
     found = np.asarray(array == pos_label)
     if found.ndim == 0 or (len(values) == 2 and not found.any()):
-        raise ValueError(f"{option('pos_label')} must be one of the labels {_classes(array)}; it is {pos_label!r}.")
+        raise ValueError(
+            f"{option('pos_label')} must be one of the labels {_list_classes(array)}; it is {pos_label!r}."
+        )
     return found
 
 
-def _choices(array: AnyArray) -> str:
+def _suggest_labels(array: AnyArray) -> str:
     return " or ".join(f"`pos_label={value.item()!r}`" for value in np.unique(array)[:2])
 
 
-def _classes(array: AnyArray) -> str:
+def _list_classes(array: AnyArray) -> str:
     values = [value.item() for value in np.unique(array)[:4]]
     return ", ".join(repr(value) for value in values[:3]) + (", ..." if len(values) > 3 else "")
 

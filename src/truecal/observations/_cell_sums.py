@@ -1,6 +1,6 @@
-"""Observations in cells of 12 significant bits, with the sums that Local TCE and the verdict are computed from.
+"""Rows in cells of 12 significant bits, with the sums that Local TCE and the verdict are computed from.
 
-Their definition is on these cells, so that arrays, files, database engines and merged summaries give the same value. A
+Their definition is on these cells, so that arrays, files, database engines and merged tallies give the same value. A
 cell is 1/2048 of its scores wide or less; taking the rows of a cell as equal changes the variance of a sum of labels
 by less than 2^-24 of itself.
 """
@@ -112,7 +112,8 @@ class CellSums:
 
         Those of a `Tally` or `SortedRows` are the same as the rows' own, to the last bit. A `GridTally` knows a cell's
         mean only: it takes all its scores as equal, which changes s2 and s3 by less than 2^-24 and 2^-22 of
-        themselves where it has 12 bits or more. One of fewer bits keeps its coarser cells.
+        themselves where it has 12 bits or more; its sums of scores near 1 have lost digits of q. One of fewer bits
+        keeps its coarser cells.
         """
         if isinstance(data, GridTally):
             return _of_grid(data.coarsen(min(BITS, data.bits)))

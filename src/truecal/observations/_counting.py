@@ -1,4 +1,4 @@
-"""Rows counted as they come, as long as many of them share their scores: there is nothing to sort then."""
+"""Count rows in a hash table while many of them share their scores. Such rows need no sort."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ import numpy as np
 from truecal import _kernel
 from truecal.observations._arrays import AnyArray
 
-SIZES = (12, 14, 16, 18)  # of the table, in bits; half of its slots are used, and the last is still near the processor
+SIZES = (
+    12,
+    14,
+    16,
+    18,
+)  # of the table, in bits; at most half of the slots are used, and the largest table fits into the cache
 MOST = 1 << (SIZES[-1] - 1)
-RARE = 128  # rows for each that repeats another: with fewer repeats the next table would soon be full as well
-TIED = 4  # rows a key, on average, from which on counts are smaller and faster than rows
-SURE = 32  # and from which on it pays to have tried
+RARE = 128  # rows per repeat: with fewer repeats a larger table would soon be full as well
+TIED = 4  # rows per key, on average, above which counts are smaller and faster than rows
+SURE = 32  # rows per key above which counting pays for itself
 
 
 class TieCounter:
-    """How often each score came with each label, for rows of which many are the same.
+    """Count how often each score occurs with each label, for data with many equal rows.
 
     Parameters
     ----------
     expected : int, optional
-        How many rows there will be, where that is known: it tells earlier that too many are different.
+        The number of rows to come, if known. Counting then stops earlier where too many rows differ.
     """
 
     def __init__(self, expected: int | None = None) -> None:
@@ -31,8 +36,10 @@ class TieCounter:
         self.rows = 0
 
     def add(self, score: AnyArray, label: AnyArray) -> int:
-        """Count rows from the first on. How many were counted: where that is not all, either one is not a score and a
-        label, or too many are different."""
+        """Count rows in order and return how many were counted.
+
+        Counting stops at a row that is not a score with a label, or where too many rows differ.
+        """
         done = 0
         while True:
             counted, self._taken = _kernel.count_rows(score[done:], label[done:], self._slots, self._taken)
@@ -42,7 +49,7 @@ class TieCounter:
                 return done
 
     def _grow(self) -> bool:
-        """Make room where there is none left, if that is worth it."""
+        """Move to a larger table if this one is full and enough rows repeat."""
         full = 2 * self._taken == len(self._slots) // 2
         if not full or self._taken >= self._most or (self.rows - self._taken) * RARE < self.rows:
             return False
@@ -53,11 +60,11 @@ class TieCounter:
 
     @property
     def tied(self) -> bool:
-        """Whether counts are what to keep."""
+        """Whether counts take less room than rows."""
         return self.rows >= TIED * self._taken
 
     def count(self) -> tuple[AnyArray, AnyArray]:
-        """The different rows as keys, in order, and how often each came."""
+        """Return the distinct rows as sorted keys, and how often each occurs."""
         slots = self._slots.reshape(-1, 2)
         slots = slots[slots[:, 1] > 0]
         slots = slots[np.argsort(slots[:, 0])]

@@ -1,13 +1,13 @@
-"""A relative grid on [0, 1], in arithmetic that every engine does alike.
+"""A relative grid on [0, 1], computed with the same arithmetic on every engine.
 
-Scores are cut off after m significant bits, counted from the nearer end of [0, 1]: 1e-6 and 1 - 1e-6 are resolved as
-well as 0.3. Casting floats to bits is not to be had everywhere; multiplying, subtracting and comparing are, and IEEE
-754 fixes their results, so cells are the same to the last bit on NumPy, pandas, polars, pyarrow, DuckDB, Dask, Ibis
+Scores are truncated to m significant bits, counted from the nearer end of [0, 1], so that 1e-6 and 1 - 1e-6 are
+resolved as well as 0.3. Not every engine can cast floats to bits. All of them multiply, subtract and compare, and IEEE
+754 fixes the results, so the cells are the same to the last bit on NumPy, pandas, polars, pyarrow, DuckDB, Dask, Ibis
 and Spark.
 
-Veltkamp's splitting, V(x) = c - (c - x) with c = x (2^(53 - m) + 1), rounds to the nearest number r of m bits; where
-that went up, V(r (1 - 2^-m)) is the next one below r, as long as 2 m < 53. Cutting off nests, which rounding does not:
-a coarse grid's cells are unions of a finer one's.
+Veltkamp's splitting, V(x) = c - (c - x) with c = x (2^(53 - m) + 1), rounds to the nearest number r of m bits. If it
+rounded up, V(r (1 - 2^-m)) is the next number below r, as long as 2 m < 53. Truncation nests, unlike rounding: the
+cells of a coarse grid are unions of the cells of a finer one.
 
 References
 ----------
@@ -31,8 +31,8 @@ from truecal.observations._tally import Floats, Ints, Sorted, Tally, check_rows,
 
 Columns = tuple[Floats, Ints, Ints, Floats, Floats, Floats]
 FEWEST_BITS, MOST_BITS = 2, 26
-# A product below 2^-1022 loses bits, and with them the next number below r. Lifted by this, every score's product
-# keeps them, and none overflows; a power of two itself costs no bits.
+# A product below 2^-1022 loses bits, and then the next number below r is wrong. Scores are multiplied by this power of
+# two first, which is exact and cannot overflow.
 LIFT = 2.0**200
 
 
@@ -42,9 +42,9 @@ def cell(
     where: Callable[[Any, Any, Any], Any] = np.where,
     hold: Callable[[Any], Any] = lambda value: value,
 ) -> Any:
-    """The cell of each score: what is left of it after `bits` significant bits, from 0.5 up of 1 - score.
+    """Return the cell of each score: the score truncated to `bits` bits, counted from the nearer end of [0, 1].
 
-    Below 0.5 a cell is named by the smallest score it can hold, from 0.5 up by the largest; 0, 0.5 and 1 are cells of
+    Below 0.5 a cell is named by the smallest score it can hold, from 0.5 up by the largest. 0, 0.5 and 1 have cells of
     their own. A score and its cell differ by less than 2^(1 - bits) min(x, 1 - x). Missing scores stay missing.
 
     Parameters
@@ -57,8 +57,9 @@ def cell(
         `where(condition, a, b)`, a and b expressions or numbers; for narwhals
         `lambda condition, a, b: nw.when(condition).then(a).otherwise(b)`.
     hold : callable
-        Gets each value that is used more than once and gives back what stands for it. Adding it to the frame as a
-        column makes dataframes three to eight times as fast: many compute an expression as often as it occurs.
+        Called with each value that is used more than once; returns an expression for it. Adding the value to the frame
+        as a column makes dataframes three to eight times as fast: many engines compute an expression each time it
+        occurs.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def cell(
     """
     check_bits(bits)
     upper = x >= 0.5
-    # -0.0 becomes 0.0 by a choice: polars leaves out an addition of 0
+    # where() turns -0.0 into 0.0: polars would drop an addition of 0
     near = hold(where(upper, 1.0 - x, where(x == 0.0, 0.0, x)) * LIFT)
     nearest = hold(_round(near, bits, hold))
     below = _round(hold(nearest * (1.0 - 2.0**-bits)), bits, hold)
@@ -77,10 +78,10 @@ def cell(
 
 
 def bits_for(n_rows: int, largest_bin: int) -> int:
-    """How many bits a grid needs so that a cell holds at most about a fifteenth of the largest bin's rows.
+    """Return how many bits a grid needs so that a cell holds at most about a fifteenth of the largest bin's rows.
 
-    The worst case is that all scores lie between two powers of two, where they share 2^(bits - 1) cells. Evenly spread,
-    they need log2(30 N / n_max) bits: that many, rounded up and kept within 2 and 26.
+    In the worst case all scores lie between two powers of two, where they share 2^(bits - 1) cells. Spread evenly, they
+    need log2(30 N / n_max) bits. The result is rounded up and limited to 2..26.
 
     Examples
     --------
@@ -94,28 +95,28 @@ def bits_for(n_rows: int, largest_bin: int) -> int:
 
 
 def check_bits(bits: int) -> None:
-    """Refuse a grid that the arithmetic cannot make."""
+    """Raise an error unless the number of bits is supported."""
     whole = isinstance(bits, (int, np.integer)) and not isinstance(bits, bool)
     if not whole or not FEWEST_BITS <= bits <= MOST_BITS:
         raise ValueError(f"{option('bits')} must be a whole number from {FEWEST_BITS} to {MOST_BITS}; it is {bits!r}.")
 
 
 def _round(x: Any, bits: int, hold: Callable[[Any], Any]) -> Any:
-    """V(x): the nearest number of so many bits, either one in a tie."""
+    """Return V(x), the nearest number of `bits` significant bits; either neighbour in a tie."""
     c = hold(x * (2.0 ** (53 - bits) + 1.0))
     return c - (c - x)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GridTally:
-    """Cells of a relative grid in increasing order, with what is known of the scores in each. Cells add.
+    """Cells of a relative grid in increasing order, with counts and bounds of the scores in each. Grid tallies add.
 
     Parameters
     ----------
     bits : int
         The grid's significant bits, 2 to 26.
     key : array of float64
-        The cells, as `truecal.observations._grid.cell` names them; strictly increasing.
+        The cells, as `truecal.observations.cell` names them; strictly increasing.
     n, pos : arrays of int64
         Rows (at least 1) and positives (0 to n) in each cell.
     score_sum, low, high : arrays of float64
@@ -161,7 +162,7 @@ class GridTally:
         check_rows("n", "be 1 or more", n, n < 1)
         check_rows("n", "be 2 or more where `low` is below `high`", n, (n < 2) & (low < high))
         check_rows("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
-        slack = n * 2.0**-52  # of a sum of n numbers, in whatever order they were added
+        slack = n * 2.0**-52  # relative error of a sum of n numbers, in any order
         between = (score_sum >= n * low * (1 - slack)) & (score_sum <= n * high * (1 + slack))
         check_rows("score_sum", "lie between n `low` and n `high`", score_sum, ~between)
         check_total(n)
@@ -175,7 +176,7 @@ class GridTally:
 
     @classmethod
     def of(cls, data: Sorted, bits: int) -> GridTally:
-        """The cells of scores that are known exactly."""
+        """Group exact scores into cells."""
         check_bits(bits)
         entries = data.entries
         starts, score_sum = _kernel.cells(entries, bits)
@@ -185,7 +186,7 @@ class GridTally:
 
     @classmethod
     def merge(cls, bits: int, columns: Columns) -> GridTally:
-        """Merge cells in any order, where the same one may come more than once; checked."""
+        """Merge cells in any order and check them. The same cell may occur more than once."""
         return cls(bits, *_merge(bits, columns).columns)
 
     @property
@@ -195,33 +196,32 @@ class GridTally:
 
     @property
     def tally(self) -> Tally:
-        """The cells as single scores, each at its mean: what every binning, metric and picture runs on.
+        """The cells as a tally with one score per cell, its mean. Every binning, metric and picture uses it.
 
-        Bins of it are unions of cells, and their rows, positives and mean scores are those of the rows
-        themselves, up to the rounding of sums. Only which scores a test rejects is uncertain;
-        see `certified_bounds`.
+        Its bins are unions of cells. Their rows, positives and mean scores are exact, up to the rounding of sums. Only
+        which scores a test rejects is uncertain; see `certified_bounds`.
         """
         return unchecked(np.clip(self.score_sum / self.n, self.low, self.high), self.n, self.pos)
 
     def simplify(self) -> Tally | GridTally:
-        """The tally itself, where every cell turns out to hold a single score."""
+        """Return an exact `Tally` if every cell holds a single score, else the cells themselves."""
         return unchecked(self.low, self.n, self.pos) if np.array_equal(self.low, self.high) else self
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.n.sum())
 
     @property
     def positives(self) -> int:
-        """How many rows are positive."""
+        """The number of positive rows."""
         return int(self.pos.sum())
 
     def coarsen(self, bits: int) -> GridTally:
-        """The same rows in cells of fewer bits."""
+        """Return the same rows in cells of fewer bits."""
         check_bits(bits)
         if bits > self.bits:
-            raise ValueError(f"{option('bits')} must not exceed the {self.bits} that the cells have; it is {bits!r}.")
+            raise ValueError(f"{option('bits')} must not exceed the {self.bits} bits of the cells; it is {bits!r}.")
         return self if bits == self.bits else _merge_sorted(bits, (cell(self.key, bits), *self.columns[1:]))
 
     @property
@@ -230,11 +230,11 @@ class GridTally:
         return float(self.high[-1])
 
     def above(self, threshold: float) -> GridTally:
-        """The cells whose mean score is at least the threshold."""
+        """Return the cells whose mean score is at least the threshold."""
         return self.tail(len(self) - len(self.tally.above(threshold)))
 
     def tail(self, start: int) -> GridTally:
-        """The cells from `start` on."""
+        """Return the cells from position `start` to the end."""
         return _unchecked(self.bits, tuple(column[start:] for column in self.columns))  # type: ignore[arg-type]
 
     def __add__(self, other: object) -> GridTally:
@@ -276,14 +276,14 @@ def _unchecked(bits: int, columns: Columns) -> GridTally:
 
 
 def _merge(bits: int, columns: Columns) -> GridTally:
-    """Cells from columns in any order, where the same key may come more than once."""
+    """Merge columns in any order into cells. The same key may occur more than once."""
     order = np.argsort(columns[0], kind="stable")
     key, n, pos, score_sum, low, high = columns
     return _merge_sorted(bits, (key[order], n[order], pos[order], score_sum[order], low[order], high[order]))
 
 
 def _merge_sorted(bits: int, columns: Columns) -> GridTally:
-    """Cells from columns in increasing order of the key, where the same key may come more than once."""
+    """Merge columns sorted by key into cells. The same key may occur more than once."""
     key, n, pos, score_sum, low, high = columns
     first = np.flatnonzero(np.diff(key, prepend=-1.0))
     if len(first) == len(key):

@@ -1,10 +1,10 @@
-"""Tallies as Parquet files: one line for each segment and score, or cell; written whole, and read only if whole.
+"""Tallies in Parquet files: one line for each segment and score (or cell). A damaged file is never read.
 
-Settings are JSON in the file's metadata, under "truecal". The checksum in it is of the entire file, as it is with zeros
-in the checksum's place: a file is known to be what was written before Parquet is decoded at all.
+Settings are JSON in the file's metadata, under "truecal". They hold a checksum of the entire file, computed with zeros
+in the checksum's place. It is checked before any Parquet is decoded.
 
 Columns are `by0`, `by1`, ... in the order of the setting `by`, then `score`, `n`, `pos`; or for cells `n`, `pos`,
-`low`, `high`, `score_sum`, where a null `high` is `low`, and a null `score_sum` is n (low + high) / 2.
+`low`, `high`, `score_sum`. A null `high` equals `low`; a null `score_sum` equals n (low + high) / 2.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ MAGIC = b"PAR1"  # at both ends of a Parquet file
 OPENING = b'{"truecal_tallies": '
 CLOSING = b'"checksum": "'
 BLANK = b"0" * 64
-MENDING = ".\n\nHint: restore a copy, or read the data again."
+REMEDY = ".\n\nHint: restore a copy, or read the data again."
 
 
 def write_tallies(tallies: Tallies, path: PathLike) -> Path:
-    """`Tallies.save`."""
+    """Write tallies to a Parquet file; see `Tallies.save`."""
     if tallies.baseline is not None:
         raise ValueError(
-            f"{option('baseline')} must be left out of tallies that are saved: a file of them has no pairs of scores."
+            f"{option('baseline')} must be None for tallies to be saved: a file of tallies has no pairs of scores."
             f"\n\nHint: read the data without {option('baseline')}, or save the results."
         )
     for key in tallies.parts:
@@ -57,7 +57,7 @@ def write_tallies(tallies: Tallies, path: PathLike) -> Path:
     place = Path(path)
     if place.suffix.lower() not in SUFFIXES:
         raise ValueError(
-            f"{option('path')} must end in .parquet, so that folders of tallies are found; it is {str(place)!r}."
+            f"{option('path')} must end in .parquet or .pq, so that folders of tallies are found; it is {str(place)!r}."
         )
     data = _encode(tallies)
     with write_atomically(place) as draft:
@@ -66,30 +66,30 @@ def write_tallies(tallies: Tallies, path: PathLike) -> Path:
 
 
 def read_tallies(path: PathLike) -> Tallies:
-    """`Tallies.load`."""
+    """Read tallies from a Parquet file; see `Tallies.load`."""
     data = Path(path).read_bytes()
-    pl = _polars()
+    pl = _import_polars()
     with name_file(path):
-        settings = _settings(data)
-        _check(data, settings)
+        settings = _parse_settings(data)
+        _check_digest(data, settings)
         try:
             tallies = _decode(pl, data, settings)
         except Exception as error:
             raise ValueError(f"it cannot be read: {error}") from error
         found = {"rows": tallies.n_rows, "positives": tallies.positives}
         if any(settings[name] != count for name, count in found.items()):
-            raise ValueError("its counts are not those it was written with" + MENDING)
+            raise ValueError("its counts differ from those it was written with" + REMEDY)
         return tallies
 
 
 def read_settings(path: PathLike) -> dict[str, Any]:
-    """What a file of `Tallies.save` says of itself, such as its columns, without reading its lines."""
+    """Read the settings of a file that `Tallies.save` wrote, such as its columns, without decoding its lines."""
     with name_file(path):
-        return _settings(Path(path).read_bytes())
+        return _parse_settings(Path(path).read_bytes())
 
 
 def is_tallies_file(path: PathLike) -> bool:
-    """Whether a file is one of `Tallies.save`, by its last bytes."""
+    """Whether `Tallies.save` wrote a file, judged by its last bytes."""
     with open(path, "rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 8, 0))
@@ -103,7 +103,7 @@ def is_tallies_file(path: PathLike) -> bool:
 
 @contextmanager
 def name_file(path: PathLike, rule: str = "") -> Iterator[None]:
-    """Errors with the name of the file."""
+    """Add the name of the file to errors."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -113,21 +113,21 @@ def name_file(path: PathLike, rule: str = "") -> Iterator[None]:
         raise kind(f"{os.fspath(path)!r} {rule}; {message}{'' if 'Hint:' in message else '.'}") from error
 
 
-def _settings(data: bytes) -> dict[str, Any]:
-    """The settings in a file's metadata, if it holds tallies of a known version."""
+def _parse_settings(data: bytes) -> dict[str, Any]:
+    """Return the settings in a file's metadata; raise an error unless it holds tallies of a known version."""
     if data[:4] != MAGIC:
-        raise ValueError(f"it is {'no Parquet file' if data else 'empty'}")
+        raise ValueError(f"it is {'not a Parquet file' if data else 'empty'}")
     if data[-4:] != MAGIC or len(data) < 12:
-        raise ValueError("it is damaged: its end is missing" + MENDING)
+        raise ValueError("it is damaged: its end is missing" + REMEDY)
     start = data.rfind(OPENING)
     if start < 0:
-        hint = f"\n\nHint: {option('truecal.read')} makes tallies of data."
-        raise ValueError(f"it is a Parquet file of something else.{hint}")
+        hint = f"\n\nHint: {option('truecal.read')} turns data into tallies."
+        raise ValueError(f"it is a Parquet file without tallies.{hint}")
     try:
         settings, _ = json.JSONDecoder().raw_decode(data[start:].decode("latin-1"))
         schema, own = settings["truecal_tallies"], settings["version"]
     except (ValueError, KeyError) as error:
-        raise ValueError("it is damaged: its settings cannot be read" + MENDING) from error
+        raise ValueError("it is damaged: its settings cannot be read" + REMEDY) from error
     if isinstance(schema, int) and schema > SCHEMA:
         raise ValueError(
             f"it is of version {schema}, written by truecal {own}; truecal {__version__} reads up to {SCHEMA}."
@@ -137,7 +137,7 @@ def _settings(data: bytes) -> dict[str, Any]:
 
 
 def _digest(data: bytes) -> tuple[int, bytes]:
-    """Where a file's checksum stands, and what it should be."""
+    """Return the position of a file's checksum, and the checksum that its content has."""
     start = data.rfind(CLOSING, max(data.rfind(OPENING), 0)) + len(CLOSING)
     view = memoryview(data)
     digest = blake2b(view[:start], digest_size=len(BLANK) // 2)
@@ -146,21 +146,21 @@ def _digest(data: bytes) -> tuple[int, bytes]:
     return start, digest.hexdigest().encode()
 
 
-def _check(data: bytes, settings: Mapping[str, Any]) -> None:
+def _check_digest(data: bytes, settings: Mapping[str, Any]) -> None:
     start, digest = _digest(data)
     if data[start : start + len(BLANK)] != digest or str(settings.get("checksum")).encode() != digest:
-        raise ValueError("it is damaged: its checksum is not that of its content" + MENDING)
+        raise ValueError("it is damaged: its checksum does not match its content" + REMEDY)
 
 
 def _encode(tallies: Tallies) -> bytes:
-    """Tallies as the bytes of their file."""
-    pl = _polars()
+    """Return the bytes of the file for tallies."""
+    pl = _import_polars()
     parts = [part if isinstance(part, GridTally) else part.tally for part in tallies.parts.values()]
     place = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     columns = {}
     for i, name in enumerate(tallies.by):
         values = [key[i] for key in tallies.parts]
-        columns[f"by{i}"] = pl.Series(name, values, dtype=_dtype(pl, values)).gather(place)
+        columns[f"by{i}"] = pl.Series(name, values, dtype=_choose_dtype(pl, values)).gather(place)
     numbers = [part.columns if isinstance(part, GridTally) else part.entries for part in parts]
     joined = [np.concatenate(column) for column in zip(*numbers, strict=True)]
     settings = {
@@ -184,7 +184,7 @@ def _encode(tallies: Tallies) -> bytes:
         lines = pl.DataFrame({"n": n, "pos": pos, "low": low, "high": high, "score_sum": score_sum})
         columns |= lines.with_columns(
             high=pl.when(pl.lit(pl.Series(high != low))).then("high"),
-            score_sum=pl.when(pl.lit(pl.Series(score_sum != _middle(n, low, high)))).then("score_sum"),
+            score_sum=pl.when(pl.lit(pl.Series(score_sum != _default_sum(n, low, high)))).then("score_sum"),
         ).to_dict()
     buffer = BytesIO()
     metadata = {"truecal": json.dumps(settings)}
@@ -195,7 +195,7 @@ def _encode(tallies: Tallies) -> bytes:
 
 
 def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
-    """The tallies in a file's bytes."""
+    """Return the tallies in a file's bytes."""
     frame = pl.read_parquet(BytesIO(data))
     by, bits = tuple(settings["by"]), settings["bits"]
     names = [f"by{i}" for i in range(len(by))]
@@ -211,7 +211,7 @@ def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
     else:
         low = frame["low"].to_numpy()
         high = frame["high"].fill_null(frame["low"]).to_numpy()
-        score_sum = frame["score_sum"].fill_null(pl.Series(_middle(n, low, high))).to_numpy()
+        score_sum = frame["score_sum"].fill_null(pl.Series(_default_sum(n, low, high))).to_numpy()
         columns = [cell(low, bits), n, pos, score_sum, low, high]
     parts: dict[Segment, Part] = {}
     for key, (first, last) in zip(keys, pairwise([*starts.tolist(), len(frame)]), strict=True):
@@ -229,13 +229,13 @@ def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
     )
 
 
-def _middle(n: Ints, low: Floats, high: Floats) -> Floats:
-    """The sum of one score or two exactly, and a guess for more; it is what a missing sum stands for."""
+def _default_sum(n: Ints, low: Floats, high: Floats) -> Floats:
+    """Return the sum that a null stands for: exact for one or two scores, a guess for more."""
     return n * (low + high) / 2
 
 
-def _dtype(pl: Any, values: Sequence[Any]) -> Any:
-    """The type of a column in a file."""
+def _choose_dtype(pl: Any, values: Sequence[Any]) -> Any:
+    """Return the polars type of a column of segment values."""
     kinds = {
         str: pl.String,
         int: pl.Int64,
@@ -247,7 +247,7 @@ def _dtype(pl: Any, values: Sequence[Any]) -> Any:
     return kinds[next((type(value) for value in values if value is not None), bool)]
 
 
-def _polars() -> Any:
+def _import_polars() -> Any:
     try:
         import polars
     except ImportError as error:

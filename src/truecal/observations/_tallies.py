@@ -1,4 +1,4 @@
-"""Tallies by segment and time window, for one model on one label: they add, over days, shards and machines."""
+"""Tallies by segment and time window, for one model and one label. They add over days, shards and machines."""
 
 from __future__ import annotations
 
@@ -22,35 +22,36 @@ from truecal.observations._time import LONGER, WINDOWS, window_start
 
 Segment = tuple[Any, ...]
 Part = Tally | GridTally | SortedRows
-SHARED = ("label", "score", "pos_label", "by", "windows")  # what tallies that add have in common
+SHARED = ("label", "score", "pos_label", "by", "windows")  # settings that tallies must share to add
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Tallies:
-    """The tally of each segment and time window, for one model on one label. `a + b` and `sum` merge; `+` does not
-    depend on the order. `truecal.read` makes them.
+    """The tally of each segment and time window, for one model and one label.
+
+    `truecal.read` makes them. `a + b` and `sum` merge them, in any order.
 
     Parameters
     ----------
     label, score : str
         The columns that labels and predicted probabilities were read from.
     parts : mapping
-        A `Tally` or `GridTally` for each segment, by its values in the columns `by`: any that sort, or None; a file
-        keeps text, whole numbers, floats, truth values, dates and times without a zone. Kept sorted. A single part
-        without `by` may be `SortedRows`.
+        A `Tally` or `GridTally` for each segment. A segment is the tuple of its values in the columns `by`: any values
+        that sort, or None. A file keeps text, whole numbers, floats, truth values, dates and times without a zone.
+        Parts are kept sorted. A single part without `by` may be `SortedRows`.
     by : names
-        The columns that make segments; without any, the one segment is `()`.
+        The columns that make segments. Without any, the only segment is `()`.
     windows : mapping
-        Those of `by` that are windows of time, and how long these are: "1h", "1d", "1w", "1mo", "1q", "1y"; None for
-        values that are windows as they are.
+        The columns of `by` that are windows of time, with the length of a window: "1h", "1d", "1w", "1mo", "1q", "1y",
+        or None if each value of the column is a window.
     bits : int, optional
-        The grid's significant bits where parts are `GridTally`; None where they are exact.
+        The significant bits of the grid if parts are `GridTally`; None if they are exact.
     pos_label : str, optional
-        The positive label as text, where one was named.
+        The positive label as text, if one was named.
     dropped : mapping
-        How many rows were left out, by the reason: {"`p` is null": 3}.
+        The number of rows left out, by reason: {"`p` is null": 3}.
     baseline : Pairs, optional
-        The scores of this model and of the last release on the same rows.
+        The scores of this model and of the baseline on the same rows.
 
     Examples
     --------
@@ -89,13 +90,13 @@ class Tallies:
                 raise TypeError(f"`dropped` must map reasons to counts of rows; it maps {reason!r} to {count!r}.")
         parts = {_check_key(key, by): part for key, part in self.parts.items()}
         if not parts or len(parts) < len(self.parts):
-            raise ValueError(f"`parts` must hold each segment once, and one at least; it holds {len(self.parts)}.")
+            raise ValueError(f"`parts` must hold each segment once, and at least one; it holds {len(self.parts)}.")
         for key, part in parts.items():
             _check_part(key, part, self.bits)
         self._hold(by=by, windows=windows, dropped=dropped, parts=_sort_parts(by, parts, parts))
 
     def _check_names(self, by: tuple[str, ...], windows: Mapping[str, str | None]) -> None:
-        """Refuse columns that are not named by text, or named twice, and windows of an unknown length."""
+        """Raise an error if a column's name is not text or is given twice, or if a window's length is unknown."""
         for role, name in (("label", self.label), ("score", self.score), *(("by", name) for name in by)):
             if not isinstance(name, str):
                 raise TypeError(f"{option(role)} must be text; it is {name!r}.")
@@ -115,7 +116,7 @@ class Tallies:
             object.__setattr__(self, name, value)
 
     def _with(self, parts: dict[Segment, Part], **changed: Any) -> Tallies:
-        """The same with other parts, which are known to be right."""
+        """Return a copy with other parts, which are not checked."""
         other = object.__new__(Tallies)
         other._hold(**{part.name: getattr(self, part.name) for part in fields(self)} | {"parts": parts} | changed)
         return other
@@ -131,7 +132,7 @@ class Tallies:
                     f"Tallies must agree on {option(name)} to add; these have {first!r} and {second!r}.{hint}"
                 )
         if (self.baseline is None) != (other.baseline is None):
-            raise ValueError(f"Tallies must both have a {option('baseline')} to add, or neither; one has none.")
+            raise ValueError(f"Tallies must both have a {option('baseline')} to add, or neither; only one has it.")
         bits = coarsest([self.bits, other.bits])
         first, second = self.coarsen(bits), other.coarsen(bits)
         parts = dict(first.parts)
@@ -150,14 +151,14 @@ class Tallies:
     __hash__ = None  # type: ignore[assignment]
 
     def coarsen(self, bits: int | None) -> Tallies:
-        """The same rows in cells of so many bits; None leaves them as they are."""
+        """Return the same rows in cells of `bits` bits; None changes nothing."""
         if bits is None or bits == self.bits:
             return self
         return self._with({key: as_grid(part, bits) for key, part in self.parts.items()}, bits=bits)
 
     def over(self, by: str | Sequence[str] = (), windows: Mapping[str, str | None] | None = None) -> Tallies:
-        """The same rows by fewer columns, or by the same in another order; and in longer `windows` of time,
-        such as `{"day": "1mo"}`."""
+        """Return the same rows by fewer columns, or by the same columns in another order, and in longer `windows` of
+        time, such as `{"day": "1mo"}`."""
         by = as_tuple(by)
         if by and not self.by:
             raise ValueError(f"{option('by')} must be left out, since the tallies have no segments; it is {by[0]!r}.")
@@ -169,40 +170,40 @@ class Tallies:
         wanted = own | dict(windows or {})
         for name, every in wanted.items():
             if every != own.get(name) and every not in LONGER.get(own.get(name) or "", ()):
-                raise ValueError(_explain_window(name, every, own))
+                raise ValueError(_explain_length(name, every, own))
         if by == self.by and wanted == own:
             return self
         places = [(self.by.index(name), wanted[name] if wanted.get(name) != own.get(name) else None) for name in by]
         groups: dict[Segment, list[Part]] = {}
         for key, part in self.parts.items():
-            values = (_lengthen(key[place], every) for place, every in places)
+            values = (_widen_window(key[place], every) for place, every in places)
             groups.setdefault(tuple(values), []).append(part)
         parts = {key: _merge_parts(found) for key, found in groups.items()}
         return self._with(_sort_parts(by, parts, parts), by=by, windows=wanted)
 
     def whole(self) -> Part:
-        """All segments together: `GridTally` where there are `bits`, else exact."""
+        """Return all segments together: a `GridTally` if there are `bits`, else exact."""
         return self.over(()).parts[()]
 
     @property
     def tally(self) -> Tally:
-        """All segments together as a tally; cells as single scores, each at its mean."""
+        """All segments together as a tally, with one score per cell, its mean."""
         whole = self.whole()
         return whole.tally
 
     @property
     def n_rows(self) -> int:
-        """How many rows are in the tallies, without those that were dropped."""
+        """The number of rows, without those that were dropped."""
         return sum(part.n_rows for part in self.parts.values())
 
     @property
     def positives(self) -> int:
-        """How many rows are positive."""
+        """The number of positive rows."""
         return sum(part.positives for part in self.parts.values())
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of any result should know: the rows that were left out, and why."""
+        """Notes for any result: the rows that were left out, and why."""
         notes = []
         missing = sum(self.dropped.values())
         if missing:
@@ -217,7 +218,7 @@ class Tallies:
         return tuple(notes)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the tallies to a Parquet file, whole or not at all; the name must end in .parquet or .pq.
+        """Write the tallies to a Parquet file, atomically. The name must end in .parquet or .pq.
 
         Examples
         --------
@@ -234,7 +235,7 @@ class Tallies:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Tallies:
-        """Read a file of `save`; one that is damaged, of something else, or of a later version is refused."""
+        """Read a file that `save` wrote. A damaged file, or one of a later version, is an error."""
         from truecal.observations._parquet import read_tallies
 
         return read_tallies(path)
@@ -253,21 +254,21 @@ class Tallies:
         )
 
 
-def _explain_window(name: str, every: str | None, windows: Mapping[str, str | None]) -> str:
+def _explain_length(name: str, every: str | None, windows: Mapping[str, str | None]) -> str:
     own = windows.get(name)
     if own is None:
-        return f"{option('every')} is for columns of times; {name!r} of the tallies is none. It is {every!r}."
+        return f"{option('every')} is for columns of times, and {name!r} is not one in these tallies; it is {every!r}."
     longer = ", ".join(map(repr, LONGER[own]))
     longer = longer and f", or a longer one: {longer}"
     return f"{option('every')} must be that of the tallies, {own!r}{longer}; it is {every!r}."
 
 
-def _lengthen(value: Any, every: str | None) -> Any:
+def _widen_window(value: Any, every: str | None) -> Any:
     return value if every is None or value is None else window_start(value, every)
 
 
 def plain_value(value: Any) -> Any:
-    """A segment's value as one of Python's own types that a file gives back unchanged; NotImplemented for others."""
+    """Convert a segment's value to a Python type that a file returns unchanged; NotImplemented if there is none."""
     if value is None or (isinstance(value, (float, np.floating, datetime)) and value != value):  # noqa: PLR0124
         return None
     if isinstance(value, (bool, np.bool_)):
@@ -286,7 +287,7 @@ def plain_value(value: Any) -> Any:
 
 
 def _check_key(key: Segment, by: tuple[str, ...]) -> Segment:
-    """A segment's values, as Python's own types where there is one."""
+    """Check a segment, and convert its values to Python's own types where possible."""
     if not isinstance(key, tuple) or len(key) != len(by):
         raise ValueError(
             f"A segment must be a tuple of {len(by)} values, one for each of {option('by')}; one is {key!r}."
@@ -303,7 +304,7 @@ def _check_part(key: Segment, part: Any, bits: int | None) -> None:
 
 
 def _sort_parts(by: tuple[str, ...], parts: dict[Segment, Part], keys: Collection[Segment]) -> dict[Segment, Part]:
-    """The parts sorted, each column of one type in all keys: whole numbers beside floats become floats."""
+    """Sort parts by segment. A column must have one type in all keys; whole numbers among floats become floats."""
     kinds = [{type(key[i]) for key in keys} for i in range(len(by))]
     for i, name in enumerate(by):
         found = kinds[i] - {NoneType}
@@ -327,24 +328,24 @@ def _as_float(value: float | None, name: str) -> float | None:
 
 
 def bits_of(part: Part) -> int | None:
-    """The bits of a part in cells; None where it is exact."""
+    """Return the bits of a part in cells; None if it is exact."""
     return part.bits if isinstance(part, GridTally) else None
 
 
 def coarsest(bits: Sequence[int | None]) -> int | None:
-    """The fewest bits; None where nothing is in cells."""
+    """Return the fewest bits; None if no part is in cells."""
     return min((few for few in bits if few is not None), default=None)
 
 
 def as_grid(part: Part, bits: int | None) -> Part:
-    """A part in cells of so many bits; None leaves it as it is."""
+    """Return a part in cells of `bits` bits; None changes nothing."""
     if bits is None:
         return part
     return part.coarsen(bits) if isinstance(part, GridTally) else GridTally.of(part, bits)
 
 
 def _merge_parts(parts: Sequence[Part]) -> Part:
-    """Parts of one kind, added at once."""
+    """Add parts of one type."""
     if len(parts) == 1:
         return parts[0]
     first = parts[0]

@@ -1,8 +1,7 @@
-"""Observations sorted by score: the one structure that every binning, test and metric reads.
+"""Rows sorted by score: the one structure that every binning, test and metric reads.
 
-A `Tally` groups equal scores, so it has no row order and two of them add. `SortedRows` are the same rows just after the
-sort, before the grouping; a single number such as `tce(...)` is computed on them at half the memory. `Pairs` are rows
-with the scores of two models.
+A `Tally` groups equal scores. It has no row order, and tallies add. `SortedRows` are sorted but not grouped; a single
+number such as `tce(...)` is computed on them in half the memory. `Pairs` are rows with the scores of two models.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class Tally:
         """Group rows by score.
 
         `y_true` holds 0 and 1 (bool, integers, floats), or any two values with `pos_label`; `y_prob` float64,
-        float32 or float16 in [0, 1]; `sample_weight` whole numbers that say how often each row was seen.
+        float32 or float16 in [0, 1]; `sample_weight` whole numbers, how often each row was seen.
         """
         if sample_weight is None:
             return sort_rows(y_true, y_prob, pos_label).tally
@@ -99,16 +98,16 @@ class Tally:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
 
     def above(self, threshold: float) -> Tally:
-        """The rows whose score is at least the threshold: the region that raises alerts."""
+        """Return the rows whose score is at least the threshold."""
         return self.tail(_first_above(self, threshold))
 
     def top(self, count: int | float) -> Tally:
-        """The rows with the highest scores, a number (int) or a share (float) of them, and ties of the last."""
+        """Return the rows with the highest scores, by number (int) or share (float), with all ties of the last."""
         wanted = _count_wanted(self.n_rows, count)
         return self.tail(len(self) - int(np.searchsorted(np.cumsum(self.n[::-1]), wanted)) - 1)
 
     def tail(self, start: int) -> Tally:
-        """The entries from `start` on."""
+        """Return the entries from position `start` to the end."""
         return unchecked(self.score[start:], self.n[start:], self.pos[start:])
 
     def __eq__(self, other: object) -> bool:
@@ -132,16 +131,16 @@ class Tally:
 
     @property
     def entries(self) -> tuple[Floats, Ints, Ints]:
-        """The columns, as the kernel takes them."""
+        """The columns that the kernel reads."""
         return self.score, self.n, self.pos
 
     @property
     def tally(self) -> Tally:
-        """Itself, as every form that observations have can be had as a tally."""
+        """The tally itself; every kind of tally has this property."""
         return self
 
     def simplify(self) -> Tally:
-        """Itself; cells may be simpler than they look."""
+        """Return itself; only a `GridTally` can become simpler."""
         return self
 
     @property
@@ -151,12 +150,12 @@ class Tally:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.n.sum())
 
     @property
     def positives(self) -> int:
-        """How many rows are positive."""
+        """The number of positive rows."""
         return int(self.pos.sum())
 
 
@@ -168,26 +167,26 @@ class SortedRows:
 
     @property
     def entries(self) -> tuple[AnyArray]:
-        """The column, as the kernel takes it."""
+        """The column that the kernel reads."""
         return (self.key,)
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.key)
 
     @property
     def positives(self) -> int:
-        """How many rows are positive."""
+        """The number of positive rows."""
         return int(_kernel.count(self.entries, np.array([0, len(self.key)]))[1][0])
 
     @property
     def tally(self) -> Tally:
-        """The rows grouped by score, in memory."""
+        """The rows grouped by score."""
         return group_keys(self.key)
 
     def simplify(self) -> SortedRows:
-        """Itself; cells may be simpler than they look."""
+        """Return itself; only a `GridTally` can become simpler."""
         return self
 
     @property
@@ -209,11 +208,11 @@ class SortedRows:
         return f"SortedRows({plural(self.n_rows, 'row')}, {self.positives:,} positive)"
 
     def above(self, threshold: float) -> SortedRows:
-        """The rows whose score is at least the threshold."""
+        """Return the rows whose score is at least the threshold."""
         return SortedRows(self.key[_first_above(self, threshold) :])
 
     def top(self, count: int | float) -> SortedRows:
-        """The rows with the highest scores, and ties of the last."""
+        """Return the rows with the highest scores, with all ties of the last."""
         last = self.n_rows - math.ceil(_count_wanted(self.n_rows, count))
         score = _kernel.scores_at(self.entries, np.array([last]))
         return SortedRows(self.key[int(_kernel.locate(self.entries, score, False)[0]) :])
@@ -223,8 +222,8 @@ class SortedRows:
 class Pairs:
     """Distinct pairs of scores in increasing order, with the rows and the positives at each.
 
-    Like a `Tally` they have no row order, so that what is drawn for them with a seed depends on the data alone. `names`
-    are those of the two models.
+    Like a `Tally` they have no row order, so labels redrawn with a seed depend on the data alone. `names` are the names
+    of the two models.
     """
 
     scores: tuple[Floats, Floats]
@@ -234,7 +233,7 @@ class Pairs:
 
     @classmethod
     def merge(cls, first: Floats, second: Floats, n: Ints, pos: Ints) -> Pairs:
-        """Merge pairs in any order, where the same one may come more than once."""
+        """Merge pairs in any order. The same pair may occur more than once."""
         order = np.lexsort((second, first))
         first, second, n, pos = first[order] + 0.0, second[order] + 0.0, n[order], pos[order]
         new = (np.diff(first, prepend=-1.0) != 0) | (np.diff(second, prepend=-1.0) != 0)
@@ -272,26 +271,28 @@ class Pairs:
         return len(self.n)
 
     def __repr__(self) -> str:
-        return f"Pairs({len(self):,} pairs of scores, {plural(self.n_rows, 'row')}, {self.positives:,} positive)"
+        return (
+            f"Pairs({plural(len(self), 'pair')} of scores, {plural(self.n_rows, 'row')}, {self.positives:,} positive)"
+        )
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.n.sum())
 
     @property
     def positives(self) -> int:
-        """How many rows are positive."""
+        """The number of positive rows."""
         return int(self.pos.sum())
 
 
 Sorted = Tally | SortedRows
 MOST = 2**46
-FEW = 1 << 18  # rows that are sorted sooner than anything is known about them
+FEW = 1 << 18  # rows up to which sorting is faster than looking for ties
 
 
 def sort_rows(y_true: Any, y_prob: Any, pos_label: Any = None) -> Sorted:
-    """Sort rows by score: grouped where many share theirs, else row by row."""
+    """Sort rows by score; group them if many share a score."""
     score, label = arrays.read_pair(y_true, y_prob, pos_label)
     if len(score) > FEW:
         ties = TieCounter(len(score))
@@ -303,7 +304,7 @@ def sort_rows(y_true: Any, y_prob: Any, pos_label: Any = None) -> Sorted:
 
 
 def _first_above(data: Sorted, threshold: float) -> int:
-    """The first entry whose score is at least the threshold."""
+    """Return the position of the first score that is at least the threshold."""
     if not 0 <= threshold <= 1:
         raise ValueError(f"{option('above')} must lie in [0, 1]; it is {threshold!r}.")
     first = int(_kernel.locate(data.entries, np.array([float(threshold)]), False)[0])
@@ -313,8 +314,8 @@ def _first_above(data: Sorted, threshold: float) -> int:
 
 
 def _count_wanted(total: int, count: int | float) -> float:
-    """How many of all rows are asked for, by a number or a share."""
-    # 0.07 of 100 is 7, whatever binary fractions say
+    """Convert a number or a share of rows to a number of rows."""
+    # rounded, so that 0.07 of 100 is 7
     wanted = round(count * total, 6) if isinstance(count, (float, np.floating)) else count
     if isinstance(count, bool) or not 0 < wanted <= total:
         raise ValueError(
@@ -324,29 +325,29 @@ def _count_wanted(total: int, count: int | float) -> float:
 
 
 def pack_keys(score: AnyArray, label: AnyArray) -> tuple[AnyArray, bool, bool]:
-    """Rows as keys, in 32 bits where the scores allow it; whether all scores and all labels are what they must be."""
+    """Pack rows into keys, of 32 bits if possible. Also return whether all scores and all labels are valid."""
     narrow = score.dtype == np.float32 or _kernel.fits_float(score)
     key = np.empty(len(score), dtype=np.int32 if narrow else np.int64)
     return key, *_kernel.pack(score, label, key)
 
 
 def _pack(score: AnyArray, label: AnyArray) -> AnyArray:
-    key, *fine = pack_keys(score, label)
-    arrays.check_values(score, label, *fine)
+    key, *valid = pack_keys(score, label)
+    arrays.check_values(score, label, *valid)
     return key
 
 
 def sort_keys(key: AnyArray) -> None:
-    """Sort in place. Wide keys are sorted as the floats of the same bits, which processors compare faster.
+    """Sort keys in place. Keys of 64 bits are sorted as floats of the same bits, which is faster.
 
-    That order is the same as long as tiny numbers are not taken for zero, a mode some libraries switch on.
+    The order is the same unless the processor flushes tiny numbers to zero, a mode that some libraries switch on.
     """
     tiny = 5e-324
     (key.view(np.float64) if key.dtype == np.int64 and tiny * 1.0 > 0 else key).sort()
 
 
 def group_keys(key: AnyArray, weight: Ints | None = None) -> Tally:
-    """A tally of sorted keys, each seen once or as often as its weight says."""
+    """Group sorted keys into a tally. Each key counts once, or `weight` times."""
     groups = _kernel.count_groups(key)
     score, n, pos = np.empty(groups), np.empty(groups, np.int64), np.empty(groups, np.int64)
     _kernel.collapse(key, weight, score, n, pos)
@@ -354,14 +355,14 @@ def group_keys(key: AnyArray, weight: Ints | None = None) -> Tally:
 
 
 def unchecked(score: Floats, n: Ints, pos: Ints) -> Tally:
-    """A tally of columns that are known to be right; they are not copied."""
+    """Make a tally of columns without checking or copying them."""
     tally = object.__new__(Tally)
     tally._hold(score, n, pos)
     return tally
 
 
 def merge(score: Floats, n: Ints, pos: Ints) -> Tally:
-    """Merge counts in any order into a tally, where the same score may come more than once."""
+    """Merge counts in any order into a tally. The same score may occur more than once."""
     order = np.argsort(score, kind="stable")
     score, n, pos = score[order], n[order], pos[order]
     first = np.flatnonzero(np.diff(score, prepend=-1.0))
@@ -371,14 +372,14 @@ def merge(score: Floats, n: Ints, pos: Ints) -> Tally:
 
 
 def check_total(n: Ints) -> None:
-    """Refuse more rows than sums stay exact for."""
+    """Raise an error if there are too many rows for exact sums."""
     total = float(n.sum(dtype=np.float64))
     if total > MOST:
         raise ValueError(f"A tally holds at most 2^46 rows, so that sums stay exact; these are {total:.4g}.")
 
 
 def whole_numbers(values: Any, name: str) -> Ints:
-    """A column of counts, as a copy."""
+    """Copy a column of counts; raise an error unless it holds integers."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"`{name}` must hold integers; it holds {array.dtype}.")
@@ -386,7 +387,7 @@ def whole_numbers(values: Any, name: str) -> Ints:
 
 
 def check_rows(name: str, rule: str, values: AnyArray, bad: AnyArray) -> None:
-    """Name the first value that breaks a rule, if one does."""
+    """Raise an error that names the first value that breaks a rule, if any does."""
     if bad.any():
         first = int(np.argmax(bad))
         raise ValueError(

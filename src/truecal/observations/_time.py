@@ -1,4 +1,4 @@
-"""Windows of time: where they end, and whether their labels can be complete by then."""
+"""Windows of time: where they begin and end, and whether their labels are complete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from truecal._errors import option
 
 WINDOWS = ("1h", "1d", "1w", "1mo", "1q", "1y")
-# which windows each kind adds up to; weeks add up to nothing else
+# the windows that each kind of window adds up to; weeks add up to none
 LONGER = {"1h": WINDOWS[1:], "1d": WINDOWS[2:], "1w": (), "1mo": ("1q", "1y"), "1q": ("1y",), "1y": ()}
 Span = timedelta | str
 Moment = date | datetime | str
@@ -21,7 +21,7 @@ _MONTHS = {"1mo": 1, "1q": 3, "1y": 12}
 
 
 def read_span(span: Span, name: str = "mature_after") -> timedelta:
-    """A span of time, given as such or as text: "12h", "30d", "6w".
+    """Read a span of time, given as a timedelta or as text: "12h", "30d", "6w".
 
     Examples
     --------
@@ -38,7 +38,7 @@ def read_span(span: Span, name: str = "mature_after") -> timedelta:
 
 
 def read_moment(moment: Moment, name: str = "now") -> datetime:
-    """A date or a time, given as such or as ISO text; a date is its midnight."""
+    """Read a date or time, given as such or as ISO text. A date becomes its midnight."""
     found: Moment = moment
     with suppress(ValueError):
         found = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
@@ -50,7 +50,7 @@ def read_moment(moment: Moment, name: str = "now") -> datetime:
 
 
 def end_of(start: date, every: str) -> datetime:
-    """Where the window that begins at `start` ends.
+    """Return the end of the window that begins at `start`.
 
     Examples
     --------
@@ -69,23 +69,26 @@ def end_of(start: date, every: str) -> datetime:
 
 
 def find_ends(starts: Sequence[Any], every: str | None) -> list[datetime]:
-    """Where windows end: by their length, or where the next one begins; the last is then as long as the one before."""
+    """Return the ends of windows, by their length or by the start of the next one.
+
+    Without a length the last window is as long as the one before it.
+    """
     for start in starts:
         if not isinstance(start, date):
             raise TypeError(
-                f"Windows must begin at dates or times to be called mature; one begins at {start!r}.\n\n"
-                f"Hint: leave {option('mature_after')} out, or cut a column of times into windows."
+                f"Windows must begin at dates or times to be judged mature; one begins at {start!r}.\n\n"
+                f"Hint: leave {option('mature_after')} out, or read a column of times."
             )
     if every is not None:
         return [end_of(start, every) for start in starts]
     begins = [read_moment(start) for start in starts]
     if len(begins) < 2:
-        raise ValueError(f"{option('every')} must say how long windows are where there is only one.")
+        raise ValueError(f"{option('every')} must give the length of windows if there is only one; it is None.")
     return [*begins[1:], begins[-1] + (begins[-1] - begins[-2])]
 
 
 def find_mature(ends: Sequence[datetime], after: timedelta, now: Moment | None) -> tuple[list[bool], datetime]:
-    """Which windows ended at least that long before now, and now: the latest end by default."""
+    """Return which windows ended at least `after` before `now`, and `now` itself: the latest end by default."""
     zone = ends[0].tzinfo
     moment = max(ends) if now is None else read_moment(now)
     if moment.tzinfo is None:
@@ -96,7 +99,7 @@ def find_mature(ends: Sequence[datetime], after: timedelta, now: Moment | None) 
 
 
 def window_start(moment: date, every: str) -> date:
-    """The beginning of the window that a day or time is in: a time where windows are hours, else a day.
+    """Return the start of the window that holds a day or time: a time if windows are hours, else a day.
 
     Examples
     --------

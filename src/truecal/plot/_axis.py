@@ -1,10 +1,10 @@
-"""The probability axis of a picture: where it begins and ends, its ticks, and what is shown at its margins.
+"""The probability axis of a picture: its ends, its ticks, and what is shown at its margins.
 
-A logit axis holds the middle 90 % of the predictions and every number of the bins. What little lies beyond, nearer to
-0 or 1, could take most of the picture: where that saves a decade of odds or more, it is shown at the margin and
-counted, as exact zeros and ones are.
+A logit axis shows the middle 90 % of the predictions and all numbers of the bins. The few predictions nearer to 0 or 1
+could take most of the picture. If leaving them out saves a decade of odds or more, they are counted at the margin, as
+exact zeros and ones are.
 
-Both renderers draw from this one axis.
+Both renderers use this axis.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from truecal.observations import Floats, Ints
 from truecal.results import DECADE, BinTable, Histogram, Outline, Result, Scores, from_decades, log_odds, space_evenly
 
 Scale = Literal["linear", "logit"]
-TAIL = 0.05  # of the predictions, at either end, may lie beyond a logit axis
-LARGE = 0.01  # of the predictions: the mean of a bin so large is always on the axis
-MARGIN = 0.06  # of the axis, from the last prediction in its place to those at the margin
+TAIL = 0.05  # the share of predictions, at either end, that may lie beyond a logit axis
+LARGE = 0.01  # the share of predictions from which on the mean of a bin is always on the axis
+MARGIN = 0.06  # the share of the axis between the last prediction in its place and those at the margin
 _DECADES = [10.0**-i for i in range(1, 10)]
 _TICKS = [0.5, *_DECADES[:1], *(1 - p for p in _DECADES[:1]), *_DECADES[1:], *(1 - p for p in _DECADES[1:])]
 _MORE = [0.2, 0.8, 0.05, 0.02, 0.3, 0.7, 0.95, 0.98, 0.4, 0.6, 0.005, 0.002, 0.995, 0.998]
@@ -32,7 +32,8 @@ _MORE = [0.2, 0.8, 0.05, 0.02, 0.3, 0.7, 0.95, 0.98, 0.4, 0.6, 0.005, 0.002, 0.9
 class Axis:
     """A probability axis from `low` to `high`.
 
-    On the logit scale predictions are in their place from `first` to `last`; those beyond are at `low` and `high`.
+    On the logit scale predictions from `first` to `last` are in their place; those beyond are drawn at `low` and
+    `high`.
     """
 
     logit: bool
@@ -44,7 +45,7 @@ class Axis:
     labels: tuple[str, ...]
 
     def place(self, p: Floats | float) -> Floats:
-        """Where probabilities are drawn: inside the axis."""
+        """Return where probabilities are drawn: inside the axis."""
         return np.clip(np.asarray(p, dtype=np.float64), self.low, self.high)
 
     @property
@@ -54,9 +55,9 @@ class Axis:
 
 
 class Margin(NamedTuple):
-    """What is shown at one end of a logit axis: how many predictions, in words, and the refuted among them.
+    """The predictions beyond one end of a logit axis: how many, in words, and how many are refuted.
 
-    `bins` are those with such predictions; the bar for them goes from `left` to `right`.
+    `bins` are the bins with such predictions; their bar extends from `left` to `right`.
     """
 
     place: float
@@ -70,7 +71,7 @@ class Margin(NamedTuple):
 
 
 def stretch(low: float, high: float, logit: bool, pad: float) -> tuple[float, float]:
-    """Two ends moved apart by a share of their distance on the scale."""
+    """Move two ends apart by a share of their distance on the scale."""
     ends = np.array([low, high])
     if logit:
         ends = np.log(ends) - np.log1p(-ends)
@@ -81,7 +82,7 @@ def stretch(low: float, high: float, logit: bool, pad: float) -> tuple[float, fl
 
 
 def choose_scale(results: Iterable[Result], metric: str | None, scale: Scale | None) -> bool:
-    """Whether the axis is a logit one: as asked for, else where half of the bins lie below 0.05 or above 0.95."""
+    """Whether the axis is a logit axis: by `scale`, or if half of the bins lie below 0.05 or above 0.95."""
     if scale not in (None, "linear", "logit"):
         raise ValueError(f'{option("scale")} must be "linear", "logit" or None; it is {scale!r}.')
     if scale is not None:
@@ -102,7 +103,7 @@ def get_shapes(result: Result, metric: str | None, logit: bool) -> tuple[Scores,
     """What a result carries for its pictures."""
     name = result.pictured if metric is None else metric
     if result.scores is None or name not in result.shapes:
-        raise ValueError("`result` must carry what pictures need; this one was made without. Evaluate again.")
+        raise ValueError("`result` must hold the data for pictures; this one was made without. Evaluate again.")
     shape = result.shapes[name]
     if logit:
         return result.scores, result.scores.logit, shape.logit
@@ -110,9 +111,9 @@ def get_shapes(result: Result, metric: str | None, logit: bool) -> tuple[Scores,
 
 
 def trace_violins(outline: Outline, axis: Axis) -> tuple[Ints, Floats, Floats]:
-    """The bins that have a violin, and for each its heights on the axis and its widths there, 1 at the widest.
+    """Return the bins that have a violin, with its heights on the axis and its widths, 1 at the widest.
 
-    Where a violin reaches beyond the axis it ends with the width it has there.
+    A violin that extends beyond the axis is cut there.
     """
     bins = np.flatnonzero(~np.isnan(outline.low))
     points = outline.width.shape[1]
@@ -127,37 +128,37 @@ def trace_violins(outline: Outline, axis: Axis) -> tuple[Ints, Floats, Floats]:
 
 
 def find_margins(result: Result, metric: str | None, axis: Axis) -> list[Margin]:
-    """What is shown at the margins of an axis, the lower one first; nothing on a linear axis."""
+    """Find the predictions at the margins of an axis, the lower margin first; a linear axis has none."""
     if not axis.logit:
         return []
     table = get_table(result, metric)
     scores, histogram, outline = get_shapes(result, metric, axis.logit)
-    held = np.flatnonzero(table.n > 0)
+    nonempty = np.flatnonzero(table.n > 0)
     inner = stretch(axis.low, axis.high, True, -0.5 * MARGIN)
     margins = []
     for exact, value, place, ends, cells, bins, sides, word in (
         (scores.zeros, 0, axis.low, (axis.low, inner[0]), histogram.edges[1:] <= axis.first,
-         outline.low < axis.first, outline.zeros.tolist(), f"<{_decade(axis.first)}"),
+         outline.low < axis.first, outline.zeros.tolist(), f"<{_format_decade(axis.first)}"),
         (scores.ones, 1, axis.high, (inner[1], axis.high), histogram.edges[:-1] >= axis.last,
-         outline.high > axis.last, outline.ones.tolist(), f">{_decade(axis.last)}"),
+         outline.high > axis.last, outline.ones.tolist(), f">{_format_decade(axis.last)}"),
     ):  # fmt: skip
         beyond = int(histogram.n[cells].sum())
         if exact or beyond:
             words = [f"{exact:,} at {value}"] * (exact > 0) + [f"{beyond:,} {word}"] * (beyond > 0)
             refuted = sides[0] + int(outline.n_too_low[cells].sum()), sides[1] + int(outline.n_too_high[cells].sum())
-            owners = np.union1d(np.flatnonzero(bins), held[[-value]] if exact else [])
+            owners = np.union1d(np.flatnonzero(bins), nonempty[[-value]] if exact else [])
             margins.append(Margin(place, *ends, exact + beyond, tuple(words), *refuted, owners.astype(np.int64)))
     return margins
 
 
 def describe_margins(result: Result, name: str, axis: Axis) -> str:
-    """The predictions at the margins of an axis in words, for its title."""
+    """Describe the predictions at the margins of an axis, for its title."""
     words = [word for margin in find_margins(result, name, axis) for word in margin.words]
     return f" (at the margins: {', '.join(words)})" if words else ""
 
 
 def fit_axis(results: Iterable[Result], metric: str | None, scale: Scale | None, wide: bool = True) -> Axis:
-    """The axis that holds all predictions and rates; with `wide` also what the tests accept."""
+    """Return the axis that holds all predictions and rates; with `wide` also what the tests accept."""
     results = list(results)
     logit = choose_scale(results, metric, scale)
     seen: list[Floats] = []
@@ -169,39 +170,40 @@ def fit_axis(results: Iterable[Result], metric: str | None, scale: Scale | None,
         seen += [table.accepted_low, table.accepted_high] if wide else [table.rate_low, table.rate_high]
         seen += [table.rate, table.mean[table.n >= LARGE * result.n]]
         whole.append(histogram.edges[[0, -1]])
-        seen.append(_bulk(histogram) if logit else np.concatenate([histogram.edges, outline.low, outline.high]))
+        seen.append(_trim_tails(histogram) if logit else np.concatenate([histogram.edges, outline.low, outline.high]))
     values = np.concatenate(seen)
     values = values[np.isfinite(values)]
-    return _logit_axis(values, np.concatenate(whole)) if logit else _linear_axis(values)
+    return _make_logit_axis(values, np.concatenate(whole)) if logit else _make_linear_axis(values)
 
 
-def _bulk(histogram: Histogram) -> Floats:
-    """The ends of a logit histogram without its tails, of scores below 0.001 and above 0.999 alone."""
+def _trim_tails(histogram: Histogram) -> Floats:
+    """Return the ends of a logit histogram without its tails, which are scores below 0.001 and above 0.999."""
     edges, before = histogram.edges, np.append(0, np.cumsum(histogram.n))
     low = edges[(before <= TAIL * before[-1]) & (edges < 0.001)]
     high = edges[(before >= (1 - TAIL) * before[-1]) & (edges > 0.999)]
     return np.array([low.max(initial=edges[0]), high.min(initial=edges[-1])])
 
 
-def _linear_axis(values: Floats) -> Axis:
+def _make_linear_axis(values: Floats) -> Axis:
     low, high = float(values.min()), float(values.max())
     if low < 0.5 * (high - low) or low < 0.05:
         low = 0.0
     if 1 - high < 0.1 * (1 - low):
         high = 1.0
-    step = _step((high - low) / 5)
+    step = _round_up((high - low) / 5)
     ticks = np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step + 0.0
     digits = max(0, -int(np.floor(np.log10(step) + 1e-9)))
     return Axis(False, low, high, low, high, tuple(ticks.tolist()), tuple(f"{tick:.{digits}f}" for tick in ticks))
 
 
-def _step(least: float) -> float:
+def _round_up(least: float) -> float:
+    """Return the smallest 1, 2 or 5 times a power of ten that is at least `least`."""
     size = 10.0 ** np.floor(np.log10(least))
     return float(next(size * factor for factor in (1, 2, 5, 10) if size * factor >= least * (1 - 1e-9)))
 
 
-def _logit_axis(values: Floats, whole: Floats) -> Axis:
-    """The axis of these numbers, where the predictions have these extremes: cut at odds that histograms count from."""
+def _make_logit_axis(values: Floats, whole: Floats) -> Axis:
+    """Make the axis of these values; `whole` has the extremes of predictions. Cuts are at edges of the histograms."""
     inner = log_odds(values[(values > 0) & (values < 1)]) / DECADE
     extremes = log_odds(np.array([whole.min(), whole.max()])) / DECADE
     ends = np.array([inner.min(), inner.max()])
@@ -224,19 +226,19 @@ def _logit_axis(values: Floats, whole: Floats) -> Axis:
     kept.sort()
     labels = [format_probability(tick) for tick in kept]
     if start < low:
-        kept, labels = [start, *kept], [f"<{_decade(low)}" if beyond[0] else "0", *labels]
+        kept, labels = [start, *kept], [f"<{_format_decade(low)}" if beyond[0] else "0", *labels]
     if end > high:
-        kept, labels = [*kept, end], [*labels, f">{_decade(high)}" if beyond[1] else "1"]
+        kept, labels = [*kept, end], [*labels, f">{_format_decade(high)}" if beyond[1] else "1"]
     return Axis(True, start, end, low, high, tuple(kept), tuple(labels))
 
 
 def format_probability(p: float) -> str:
-    """A probability as a tick says it, near 0 and near 1 alike."""
+    """Format a probability for a tick; 1-1e-5 near 1."""
     if 1 - 0.99e-4 < p < 1:
         return f"1-{format_probability(1 - p)}"
     return f"{p:.{3 if p < 0.99 else 4}g}".replace("e-0", "e-")
 
 
-def _decade(p: float) -> str:
-    """A probability whose odds are a power of ten, as if it were that power itself."""
+def _format_decade(p: float) -> str:
+    """Format a probability whose odds are a power of ten as that power."""
     return format_probability(float(f"{p:.2g}") if p < 0.5 else 1 - float(f"{1 - p:.2g}"))

@@ -1,7 +1,7 @@
-"""Pictures by matplotlib: the public functions, and how each mark is drawn.
+"""Draw pictures with matplotlib: the public functions, and how each mark is drawn.
 
-A picture of several panels turns the axes it is given into an empty frame and draws inside it. The user's rcParams are
-never changed.
+A picture of several panels draws inside the given axes, whose own frame is hidden. The user's rcParams are never
+changed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from truecal.results import DriftTable, GroupTable, Result
 
 
 class DiagramAxes(NamedTuple):
-    """The axes of a diagram: the diagram itself, the bins' sizes below it, all predictions at its right."""
+    """The axes of a diagram: the diagram itself, the sizes of bins below it, all predictions to its right."""
 
     main: Any
     sizes: Any
@@ -62,19 +62,19 @@ def test_based(
     """Draw the test-based reliability diagram of a metric's bins: by default TCE's, or those of the first metric that
     judges each prediction in its bin.
 
-    For each bin a violin of its predictions, the observed rate as an orange-red line and the predictions that the
-    test accepts as a band: what lies outside the band is refuted. Below, the bins' sizes in grey with the refuted
-    predictions in orange-red; at the right all predictions.
+    Each bin has a violin of its predictions, its observed rate as an orange-red line, and a band of the predictions
+    that the test accepts: predictions outside the band are refuted. Below are the sizes of bins in grey, with the
+    refuted predictions in orange-red; to the right all predictions.
 
     Parameters
     ----------
     scale : "linear" or "logit", optional
-        Of the probabilities; by default logit where half of the bins lie below 0.05 or above 0.95. Exact zeros and
-        ones are shown at the margins of a logit axis and counted.
+        The scale of probabilities; by default logit if half of the bins lie below 0.05 or above 0.95. Exact zeros and
+        ones are counted at the margins of a logit axis.
     title : str, optional
         A line above the numbers.
     ax : matplotlib axes, optional
-        Where to draw; a figure of its own by default.
+        Where to draw; by default a new figure.
 
     Examples
     --------
@@ -124,15 +124,15 @@ def models(
 
 
 def metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None, *, ax: Any = None) -> list[Any]:
-    """Draw the metrics of several models: values as dots, intervals as lines, and as grey bars what chance alone would
-    give. Refuted shares, gaps and largest gaps have a panel each."""
+    """Draw the metrics of several models: values as dots, intervals as lines, and the value expected by chance as grey
+    bars. Refuted shares, gaps and largest gaps have a panel each."""
     return draw(make_picture("metrics", results, metrics), ax)
 
 
 def segments(table: GroupTable, *, worst: int = 20, ax: Any = None) -> Any:
     """Draw the segments that exceed chance most, the largest excess first.
 
-    Dots are values, grey bars what chance alone would give. Orange-red dots are alarms.
+    Dots are values, grey bars the values expected by chance. Orange-red dots are alarms.
     """
     return draw(make_picture("segments", table, worst=worst), ax)[0]
 
@@ -145,28 +145,28 @@ def binnings(
     title: str | None = None,
     ax: Any = None,
 ) -> list[Any]:
-    """Draw the binnings of a result under each other: edges dotted, sizes grey, rates orange-red, along the score axis.
+    """Draw the binnings of a result one below the other: edges dotted, sizes grey, rates orange-red.
 
-    `metrics` name whose bins; by default each binning of the result once.
+    `metrics` names the metrics whose bins are drawn; by default each binning of the result once.
     """
     return draw(make_picture("binnings", result, metrics, scale=scale, title=title), ax)
 
 
 def drift(table: DriftTable, *, title: str | None = None, ax: Any = None) -> DriftAxes:
-    """Draw the metric of each window with its interval and what chance gives, and below it prevalence and mean
+    """Draw the metric of each window with its interval and the values expected by chance; below, prevalence and mean
     prediction.
 
     Orange-red triangles are alarms: predictions further off than chance explains. Crosses are windows too small to
-    tell. Blue diamonds are windows whose prevalence differs from that of the others together. Hatched windows have
-    labels that are not complete.
+    tell. Blue diamonds are windows whose prevalence differs from that of the others together. The labels of
+    hatched windows are not complete.
     """
     return DriftAxes(*draw(make_picture("drift", table, title=title), ax))
 
 
 def save(path: str | os.PathLike[str], kind: str, *data: Any, dpi: float = 150, **options: Any) -> Path:
-    """Draw a picture into a file, whole or not at all; its ending says in which format. No window is opened.
+    """Draw a picture into a file, atomically; the suffix tells the format. No window is opened.
 
-    `kind` is the name of a function that draws, such as "test_based"; the rest is what that function takes.
+    `kind` is the name of a function of this module, such as "test_based"; other arguments are passed on to it.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def save(path: str | os.PathLike[str], kind: str, *data: Any, dpi: float = 150, 
 
 
 def inline_diagram(result: Result) -> str:
-    """The test-based diagram as an HTML image, for notebooks; nothing where it cannot be drawn."""
+    """Return the test-based diagram as an HTML image for notebooks; "" if it cannot be drawn."""
     if result.scores is None:
         return ""
     try:
@@ -204,7 +204,7 @@ def draw(picture: Picture, ax: Any = None) -> list[Any]:
         ax = _load("matplotlib.pyplot").subplots(figsize=picture.size, layout="constrained")[1]
     if len(picture.panels) > 1:
         ax.set_axis_off()
-    # before the layout is known: the share of the figure, without what labels take
+    # an estimate, since the layout is not known yet: the share of the figure, without the labels
     inches = ax.get_figure(root=True).get_size_inches()[0] * ax.get_position().width / 0.775 - 0.9
     axes = []
     for i, panel in enumerate(picture.panels):
@@ -222,14 +222,14 @@ def draw(picture: Picture, ax: Any = None) -> list[Any]:
 
 
 def _draw_detached(picture: Picture, size: tuple[float, float] | None = None) -> Any:
-    """Draw a picture into a figure that no window knows, and return the figure."""
+    """Draw a picture into a figure without a window, and return the figure."""
     figure = _load("matplotlib.figure").Figure(figsize=size or picture.size, layout="constrained")
     draw(picture, figure.subplots())
     return figure
 
 
 def _load(module: str) -> Any:
-    """A module of matplotlib, or an error that says how to get it."""
+    """Import a module of matplotlib, or raise an error that says how to install it."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -237,15 +237,15 @@ def _load(module: str) -> Any:
 
 
 def _is_mate(panel: Panel, other: Panel, name: str) -> bool:
-    """Whether a panel has the labels of another's axis: the one in the same column or row."""
+    """Whether `other` has the tick labels of a panel's axis: it is in the same column or row."""
     i = "xy".index(name)
     ruler: Ruler = getattr(other, name)
     return ruler.named and (panel.place[i], panel.place[i + 2]) == (other.place[i], other.place[i + 2])
 
 
 def _draw_panel(part: Any, panel: Panel, inches: float, title: str) -> None:
-    _rule(part, "x", panel.x, inches)
-    _rule(part, "y", panel.y, inches)
+    _set_axis(part, "x", panel.x, inches)
+    _set_axis(part, "y", panel.y, inches)
     shown = [_draw_mark(part, mark, panel.x, i) for i, mark in enumerate(panel.marks)]
     if panel.behind:
         ruler, marks = panel.behind
@@ -254,7 +254,7 @@ def _draw_panel(part: Any, panel: Panel, inches: float, title: str) -> None:
         back.patch.set_visible(False)
         back.yaxis.tick_right()
         back.yaxis.set_label_position("right")
-        _rule(back, "y", ruler, inches)
+        _set_axis(back, "y", ruler, inches)
         shown += [_draw_mark(back, mark, panel.x, i) for i, mark in enumerate(marks)]
     else:
         part.spines[["top", "right"]].set_visible(False)
@@ -271,19 +271,19 @@ def _draw_panel(part: Any, panel: Panel, inches: float, title: str) -> None:
     if inches <= 5:
         words = words.replace("   ", "\n", 1)
     if words:
-        part.set_title(_plain(words), loc="left", fontsize="medium", pad=6 + 16 * lines)
+        part.set_title(_escape(words), loc="left", fontsize="medium", pad=6 + 16 * lines)
 
 
-def _rule(part: Any, name: str, ruler: Ruler, inches: float) -> None:
-    """Scale, limits, ticks and title of an axis."""
+def _set_axis(part: Any, name: str, ruler: Ruler, inches: float) -> None:
+    """Set scale, limits, ticks and title of an axis."""
     ticker, line = _load("matplotlib.ticker"), getattr(part, f"{name}axis")
     if ruler.kind == "logit":
         part.set(**{f"{name}scale": "logit"})
-    part.set(**{f"{name}lim": _place(ruler, np.array(ruler.limits))})
+    part.set(**{f"{name}lim": _to_positions(ruler, np.array(ruler.limits))})
     if ruler.ticks is not None:
         ticks, labels, turned = ruler.fit(inches)
-        line.set_major_locator(ticker.FixedLocator(_place(ruler, np.array(ticks))))
-        line.set_major_formatter(ticker.FixedFormatter([_plain(label) for label in labels]))
+        line.set_major_locator(ticker.FixedLocator(_to_positions(ruler, np.array(ticks))))
+        line.set_major_formatter(ticker.FixedFormatter([_escape(label) for label in labels]))
         line.set_minor_locator(ticker.NullLocator())
         part.tick_params(axis=name, labelrotation=90 * turned, labelsize="small" if ruler.room else None)
     elif ruler.kind == "date":
@@ -306,56 +306,56 @@ def _draw_mark(part: Any, mark: Mark, x: Ruler, order: int) -> Any:
         across, up = mark.align
         shift = {"left": 4, "right": -4}[across], {"bottom": 3, "center": 0, "top": -3}[up]
         at: dict[str, Any] = {"textcoords": "offset points", "ha": across, "va": up, "fontsize": "small"}
-        return part.annotate(_plain(mark.text), (mark.x, mark.y), shift, zorder=9, **at)
-    style: dict[str, Any] = {"label": _plain(mark.label), "zorder": 2 + 0.01 * order}
+        return part.annotate(_escape(mark.text), (mark.x, mark.y), shift, zorder=9, **at)
+    style: dict[str, Any] = {"label": _escape(mark.label), "zorder": 2 + 0.01 * order}
     if isinstance(mark, Points):
         style |= {"color": mark.colour, "marker": mark.marker, "markersize": mark.size, "linestyle": "none"}
         style |= {"markeredgewidth": 1.8} if mark.marker == "x" else {}
-        return part.plot(_place(x, mark.x), mark.y, **style)[0]
+        return part.plot(_to_positions(x, mark.x), mark.y, **style)[0]
     if isinstance(mark, Spans):
         fill = {"facecolor": mark.colour, "edgecolor": DARK, "alpha": 0.25, "hatch": "///", "linewidth": 0}
         style["zorder"] = 1
-        for i, ends in enumerate(zip(_place(x, mark.left), _place(x, mark.right), strict=True)):
+        for i, ends in enumerate(zip(_to_positions(x, mark.left), _to_positions(x, mark.right), strict=True)):
             span = part.axvspan(*ends, **fill, **style | ({"label": "_"} if i else {}))
         return next(patch for patch in part.patches if patch.get_label() == style["label"]) if mark.label else span
     collections = _load("matplotlib.collections")
     if isinstance(mark, Lines):
-        rows = [np.stack([_place(x, a), b], 1) for a, b in zip(mark.x, mark.y, strict=True)]
+        rows = [np.stack([_to_positions(x, a), b], 1) for a, b in zip(mark.x, mark.y, strict=True)]
         look = {"colors": mark.colour, "alpha": mark.alpha, "linewidths": mark.width, "linestyles": mark.dash}
         return part.add_collection(collections.LineCollection(rows, **look, **style), autolim=False)
     if isinstance(mark, Bars):
         rows = list(_outline_bars(mark))
         edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.5}
-        edge = edge if mark.edge else {"linewidth": 0, "antialiased": False}  # no seams
+        edge = edge if mark.edge else {"linewidth": 0, "antialiased": False}  # without seams between bars
     else:
-        rows = [np.stack([_place(x, a), b], 1) for a, b in zip(mark.x, mark.y, strict=True)]
+        rows = [np.stack([_to_positions(x, a), b], 1) for a, b in zip(mark.x, mark.y, strict=True)]
         edge = {"edgecolor": mark.colour if mark.width else "none", "linewidth": mark.width}
     shapes = collections.PolyCollection(rows, facecolor=mark.colour, alpha=mark.alpha, **edge, **style)
     return part.add_collection(shapes, autolim=False)
 
 
 def _outline_bars(mark: Bars) -> Floats:
-    """The corners of bars, of shape (bars, 4, 2)."""
+    """Return the corners of bars, of shape (bars, 4, 2)."""
     nothing = np.zeros(len(mark.height))
     along = np.stack([mark.left, mark.right, mark.right, mark.left], 1)
     up = np.stack([nothing, nothing, mark.height, mark.height], 1)
     return np.stack([up, along] if mark.flat else [along, up], 2)
 
 
-def _place(ruler: Ruler, values: Floats) -> Floats:
-    """Positions on an axis; dates in matplotlib's days, which begin where the user says."""
+def _to_positions(ruler: Ruler, values: Floats) -> Floats:
+    """Convert values to positions on an axis; dates to matplotlib's days, whose epoch is a setting."""
     if ruler.kind != "date":
         return values
     return np.asarray(values + _load("matplotlib.dates").date2num(np.datetime64("1970-01-01")))
 
 
-def _plain(text: str) -> str:
-    """Text with dollar signs that stay dollar signs."""
+def _escape(text: str) -> str:
+    """Escape dollar signs, which would begin a formula."""
     return text.replace("$", r"\$")
 
 
 def _format_count(n: float, _: int = 0) -> str:
-    """A number of predictions on a tick."""
+    """Format a number of predictions for a tick."""
     if n >= 1e6:
         return f"{n / 1e6:g}M"
     return f"{n / 1e3:g}k" if n >= 1e4 else f"{n:,.0f}"

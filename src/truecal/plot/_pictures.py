@@ -1,7 +1,7 @@
-"""Each picture once: panels with axes and marks, read from results and tables. Nothing is computed and nothing drawn.
+"""Describe each picture once, as panels with axes and marks, from results and tables. Nothing is computed or drawn.
 
 `_matplotlib` and `_plotly` draw any of these pictures. Positions on a logit axis are probabilities, on an axis of dates
-days since 1970; texts are plain, with a line break for a new line.
+days since 1970. Texts are plain, with line breaks.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from truecal._errors import did_you_mean, option
+from truecal._text import plural
 from truecal.metrics import Mean, PNorm, format_name
 from truecal.observations import Bools, Floats, Ints
 from truecal.plot._axis import (
@@ -37,16 +38,16 @@ from truecal.results import (
     Result,
 )
 
-# Okabe and Ito's colours, which the colour-blind can tell apart; texts call vermilion orange-red, as people see it
+# Okabe and Ito's colours, which the colour-blind can tell apart; texts call vermilion orange-red
 VERMILION, BLUE, SKY = "#d55e00", "#0072b2", "#56b4e9"
 COLOURS = [BLUE, VERMILION, "#009e73", "#cc79a7", "#e69f00", SKY, "#000000"]
 GREY, DARK = "#9aa0a6", "#4a5058"
 MARKERS = "osD^vP"
-MAIN = (0.0, 0.36, 0.82, 0.64)  # where the main panel of a diagram is
-MANY = 60  # bins: beyond, they have no gaps and edges
-MANY_WINDOWS = 80  # beyond, dots are small
-FEW_WINDOWS = 8  # up to here each is labelled
-Rows: TypeAlias = Sequence[Floats] | Floats  # of the positions of several shapes, one a row
+MAIN = (0.0, 0.36, 0.82, 0.64)  # the place of the main panel of a diagram
+MANY = 60  # bins above which they have no gaps and edges
+MANY_WINDOWS = 80  # windows above which dots are small
+FEW_WINDOWS = 8  # windows up to which each is labelled
+Rows: TypeAlias = Sequence[Floats] | Floats  # the positions of several shapes, one per row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +64,7 @@ class Areas:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bars:
-    """Bars from 0 to `height` between `left` and `right`; `flat` ones lie on their side. `texts` show on hovering."""
+    """Bars from 0 to `height` between `left` and `right`, horizontal if `flat`. `texts` are shown on hovering."""
 
     left: Floats
     right: Floats
@@ -78,7 +79,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines:
-    """Lines that are not joined, with a text each or none."""
+    """Separate lines, each with a text or none."""
 
     x: Rows
     y: Rows
@@ -105,7 +106,7 @@ class Points:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """Hatched stretches of the x axis, over the height of the panel."""
+    """Hatched ranges of the x axis, over the height of the panel."""
 
     left: Floats
     right: Floats
@@ -115,7 +116,7 @@ class Spans:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text at a place, which is its corner or end on the side of `align`."""
+    """A text at (x, y), aligned there by `align`."""
 
     text: str
     x: float
@@ -130,8 +131,8 @@ Mark = Areas | Bars | Lines | Points | Spans | Note  # a label that begins with 
 class Ruler:
     """An axis of a panel.
 
-    Without `ticks` the renderer finds its own, about `most` of them. With `room`, the inches that a label takes, only
-    those ticks are shown for which there is room. An axis that is not `named` has the labels of its neighbour.
+    Without `ticks` the renderer chooses about `most` ticks. With `room`, the inches that a label takes, only ticks that
+    fit are shown. An axis that is not `named` shares the tick labels of its neighbour.
     """
 
     limits: tuple[float, float]
@@ -147,13 +148,13 @@ class Ruler:
 
     @classmethod
     def of(cls, axis: Axis, title: str = "", **options: Any) -> Ruler:
-        """The ruler of a probability axis."""
+        """Make the ruler of a probability axis."""
         title += ", logit scale" * (axis.logit and bool(title))
         kind: Any = "logit" if axis.logit else "linear"
         return cls(axis.limits, title, axis.ticks, axis.labels, kind, **options)
 
     def fit(self, inches: float) -> tuple[list[float], list[str], bool]:
-        """The ticks and labels for which there is room, the last one among them; and whether labels are turned."""
+        """Return the ticks and labels that fit, always with the last, and whether labels are rotated."""
         ticks, labels = self.ticks or (), self.labels
         if not self.room:
             return list(ticks), list(labels), False
@@ -168,8 +169,8 @@ class Ruler:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Marks on two axes. `place` is left, bottom, width and height as shares of the picture; `behind` has marks on a
-    vertical axis of its own, at the right, or nowhere if it has no title."""
+    """Marks on two axes. `place` is left, bottom, width and height as shares of the picture. `behind` has marks on a
+    second vertical axis, which is shown at the right if it has a title."""
 
     x: Ruler
     y: Ruler
@@ -182,7 +183,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Panels, a title above them, and the size in inches; hovering shows the marks at one x or the closest."""
+    """Panels, a title above them, and the size in inches. Hovering shows the marks at one x, or the closest mark."""
 
     panels: tuple[Panel, ...]
     size: tuple[float, float]
@@ -198,14 +199,14 @@ def picture_test_based(
     title: str | None = None,
     axis: Axis | None = None,
 ) -> Picture:
-    """Bands, violins and rates of the bins; below their sizes, at the right all predictions."""
+    """Show bands, violins and rates of bins; below, their sizes; to the right, all predictions."""
     table = get_table(result, metric)
     axis = fit_axis([result], metric, scale) if axis is None else axis
     heading = _join(title, describe(result, metric))
-    many, held = len(table) > MANY, np.flatnonzero(table.n > 0)
+    many, nonempty = len(table) > MANY, np.flatnonzero(table.n > 0)
     half = np.float64(0.5 if many else 0.45)
-    left, right = held + (1 - half), held + (1 + half)
-    low, high, rate = (axis.place(c[held]) for c in (table.accepted_low, table.accepted_high, table.rate))
+    left, right = nonempty + (1 - half), nonempty + (1 + half)
+    low, high, rate = (axis.place(c[nonempty]) for c in (table.accepted_low, table.accepted_high, table.rate))
     inner, heights, width = trace_violins(get_shapes(result, metric, axis.logit)[2], axis)
     middle, reach = inner[:, None] + 1, (0.5 if many else 0.36) * width
     x = np.concatenate([middle - reach, (middle + reach)[:, ::-1]], 1)
@@ -213,7 +214,7 @@ def picture_test_based(
     marks: list[Mark] = [
         Areas(_stack(left, right, right, left), _stack(low, low, high, high), BLUE, "accepted by the test", 0.25),
         Areas(x, np.concatenate([heights, heights[:, ::-1]], 1), DARK, "predictions", 0.75, 0.3 if many else 1.2),
-        Lines(*_flat(left, right, rate), VERMILION, "observed rate", 1, 1.5 if many else 2.5, texts=texts),
+        Lines(*_level_lines(left, right, rate), VERMILION, "observed rate", 1, 1.5 if many else 2.5, texts=texts),
     ]
     for margin in find_margins(result, metric, axis):
         place = np.full(len(margin.bins), margin.place)
@@ -224,35 +225,35 @@ def picture_test_based(
     names = tuple(format_probability(p) for p in edges)
     below = Ruler(span, "bins, by their edges", tuple(columns + 0.5), names, room=0.2)
     main = Panel(numbers, Ruler.of(axis, "probability"), tuple(marks), MAIN, legend="above")
-    sizes = _stack_sizes(result, metric, (columns[1:] - half, columns[1:] + half), below)
-    return Picture((main, sizes, _stand_beside(result, metric, axis, main.y)), (8, 6), heading, "x")
+    sizes = _make_sizes_panel(result, metric, (columns[1:] - half, columns[1:] + half), below)
+    return Picture((main, sizes, _make_histogram_panel(result, metric, axis, main.y)), (8, 6), heading, "x")
 
 
 def picture_reliability(
     result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
 ) -> Picture:
-    """Observed rates with exact intervals against mean predictions; sizes and all predictions as in `test_based`."""
+    """Show observed rates with exact intervals against mean predictions; sizes and predictions as in `test_based`."""
     metric = ("ece" if "ece" in result.tables else None) if metric is None else metric
     table = get_table(result, metric)
     axis = fit_axis([result], metric, scale, wide=False)
-    held = np.flatnonzero(table.n > 0)
-    small = len(held) > MANY
-    x, y, low, high = (axis.place(c[held]) for c in (table.mean, table.rate, table.rate_low, table.rate_high))
+    nonempty = np.flatnonzero(table.n > 0)
+    small = len(nonempty) > MANY
+    x, y, low, high = (axis.place(c[nonempty]) for c in (table.mean, table.rate, table.rate_low, table.rate_high))
     ends, texts = np.array([axis.limits]), describe_each_bin(table)
     marks: tuple[Mark, ...] = (
         Lines(ends, ends, GREY, "perfect", 1, 1, "--"),
-        Lines(*_upright(x, low, high), DARK, "exact interval", *((0.35, 0.8) if small else ())),
-        Points(x, y, VERMILION, "observed rate", size=3 if small else 6, texts=[texts[i] for i in held]),
+        Lines(*_vertical_lines(x, low, high), DARK, "exact interval", *((0.35, 0.8) if small else ())),
+        Points(x, y, VERMILION, "observed rate", size=3 if small else 6, texts=[texts[i] for i in nonempty]),
     )
     below = Ruler.of(axis, "mean prediction")
     main = Panel(replace(below, title="", named=False), Ruler.of(axis, "observed rate"), marks, MAIN, legend="above")
-    sizes = _stack_sizes(result, metric, (axis.place(table.left), axis.place(table.right)), below)
-    panels = main, sizes, _stand_beside(result, metric, axis, main.y)
+    sizes = _make_sizes_panel(result, metric, (axis.place(table.left), axis.place(table.right)), below)
+    panels = main, sizes, _make_histogram_panel(result, metric, axis, main.y)
     return Picture(panels, (8, 6), _join(title, describe(result, metric)))
 
 
-def _stack_sizes(result: Result, metric: str | None, ends: tuple[Floats, Floats], x: Ruler) -> Panel:
-    """The sizes of bins, and before them what is refuted."""
+def _make_sizes_panel(result: Result, metric: str | None, ends: tuple[Floats, Floats], x: Ruler) -> Panel:
+    """Show the sizes of bins, with the refuted predictions in front."""
     table = get_table(result, metric)
     edge = len(table) <= MANY
     marks = (
@@ -263,8 +264,8 @@ def _stack_sizes(result: Result, metric: str | None, ends: tuple[Floats, Floats]
     return Panel(x, y, marks, (0, 0, 0.82, 0.27), legend="beside")
 
 
-def _stand_beside(result: Result, metric: str | None, axis: Axis, y: Ruler) -> Panel:
-    """All predictions, and how many are beyond the axis."""
+def _make_histogram_panel(result: Result, metric: str | None, axis: Axis, y: Ruler) -> Panel:
+    """Show all predictions, and count those beyond the axis."""
     histogram, margins = get_shapes(result, metric, axis.logit)[1], find_margins(result, metric, axis)
     edges = np.clip(histogram.edges, axis.first, axis.last)
     most = 1.05 * max(1, int(histogram.n.max()), *(margin.n for margin in margins))
@@ -280,7 +281,7 @@ def _stand_beside(result: Result, metric: str | None, axis: Axis, y: Ruler) -> P
 
 
 def picture_models(results: Mapping[str, Result], metric: str | None = None, *, scale: Scale | None = None) -> Picture:
-    """The test-based diagrams of several models side by side, on one probability axis."""
+    """Show the test-based diagrams of several models side by side, on one probability axis."""
     named = check_models(results)
     axis = fit_axis(named.values(), metric, scale)
     columns = min(len(named), 3)
@@ -289,7 +290,7 @@ def picture_models(results: Mapping[str, Result], metric: str | None = None, *, 
     for i, (name, result) in enumerate(named.items()):
         one = picture_test_based(result, metric, title=name, axis=axis)
         row, column = divmod(i, columns)
-        # of each cell 0.13 at the left, 0.16 below and 0.16 above are left free for labels, titles and legends
+        # in each cell 0.13 at the left and 0.16 below and above are for labels, titles and legends
         corner, shape = ((column + 0.13) / columns, 1 - (row + 0.84) / lines), (0.84 / columns, 0.68 / lines)
         for j, panel in enumerate(one.panels):
             left, bottom, width, height = panel.place
@@ -348,32 +349,32 @@ def picture_binnings(
     scale: Scale | None = None,
     title: str | None = None,
 ) -> Picture:
-    """The binnings of a result under each other: edges, sizes and rates along the score axis."""
+    """Show the binnings of a result one below the other: edges, sizes and rates along the score axis."""
     names = list_binnings(result) if metrics is None else list(metrics)
     axis = fit_axis([result], None, scale)
     panels = []
     for i, name in enumerate(names):
         table, last = get_table(result, name), i == len(names) - 1
         left, right, rate = axis.place(table.left), axis.place(table.right), axis.place(table.rate)
-        held = np.flatnonzero(table.n > 0)
+        nonempty = np.flatnonzero(table.n > 0)
         edges = np.append(left, right[-1])
         marks: tuple[Mark, ...] = (
-            Lines(*_upright(edges, *np.tile(axis.limits, (len(edges), 1)).T), DARK, "edges", 1, 0.8, ":"),
-            Lines(*_flat(left[held], right[held], rate[held]), VERMILION, "observed rate", width=2),
+            Lines(*_vertical_lines(edges, *np.tile(axis.limits, (len(edges), 1)).T), DARK, "edges", 1, 0.8, ":"),
+            Lines(*_level_lines(left[nonempty], right[nonempty], rate[nonempty]), VERMILION, "observed rate", width=2),
         )
         sizes = Bars(left, right, table.n, GREY, "size", alpha=0.5, texts=describe_each_bin(table))
         behind = Ruler((0, 1.1 * table.n.max()), "predictions", kind="count", most=2, colour=DARK), (sizes,)
         label = Ruler.of(axis, "prediction").title + describe_margins(result, name, axis) if last else ""
         x, y = replace(Ruler.of(axis), title=label, named=last), Ruler.of(axis)
         y = replace(y, title="rate", ticks=axis.ticks[::2], labels=axis.labels[::2], colour=VERMILION)
-        heading = f"{result.metrics[name].bins} ({len(held):,} not empty)"
+        heading = f"{result.metrics[name].bins} ({len(nonempty):,} not empty)"
         place = 0.0, 1 - (i + 0.95) / len(names), 1.0, 0.73 / len(names)
         panels.append(Panel(x, y, marks, place, heading, "above" if i == 0 else "", behind))
     return Picture(tuple(panels), (8, 0.8 + 1.65 * len(names)), title or "")
 
 
 def picture_metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None) -> Picture:
-    """The metrics of several models, a panel for each kind: values, intervals, and what chance alone would give."""
+    """Show the metrics of several models, with a panel for each unit: values, intervals, and values by chance."""
     named = check_models(results)
     first = next(iter(named.values()))
     names = list(first.values) if metrics is None else list(metrics)
@@ -384,18 +385,18 @@ def picture_metrics(results: Mapping[str, Result], metrics: Iterable[str] | None
                 f"{option('metrics')} must be in every result; {unknown[0]!r} is not in that of {model!r}."
             )
     groups = group_metrics(first, names)
-    rows = 0.22 * (len(named) + 1)  # inches of a metric
+    rows = 0.22 * (len(named) + 1)  # inches per metric
     inches = [rows * len(group) + 0.6 for group in groups.values()]
     panels: list[Panel] = []
     top = 1.0
     for (kind, group), high in zip(groups.items(), inches, strict=True):
         place = (0.0, top - (high - 0.6) / sum(inches), 1.0, (high - 0.6) / sum(inches))
         top -= high / sum(inches)
-        panels.append(replace(_metrics_panel(named, group, kind), place=place, legend="" if panels else "above"))
+        panels.append(replace(_make_metrics_panel(named, group, kind), place=place, legend="" if panels else "above"))
     return Picture(tuple(panels), (8, 0.6 + sum(inches)))
 
 
-def _metrics_panel(named: Mapping[str, Result], names: list[str], kind: str) -> Panel:
+def _make_metrics_panel(named: Mapping[str, Result], names: list[str], kind: str) -> Panel:
     step = 1 / (len(named) + 1)
     marks: list[Mark] = []
     reach: list[Floats] = []
@@ -409,12 +410,12 @@ def _metrics_panel(named: Mapping[str, Result], names: list[str], kind: str) -> 
         spans = [result.intervals[name] for name in names if name in result.intervals]
         ends = np.array([[span.low, span.high] for span in spans]).reshape(-1, 2)
         at = y[[name in result.intervals for name in names]]
-        marks.append(Lines(*_flat(ends[:, 0], ends[:, 1], at), colour, "_interval"))
+        marks.append(Lines(*_level_lines(ends[:, 0], ends[:, 1], at), colour, "_interval"))
         texts = [f"{model}\n" + "\n".join(_describe_value(result, name)) for name in names]
         values = np.array([result.values[name] for name in names])
         marks.append(Points(values, y, colour, model, marker, texts=texts))
         reach += [means, ends, values]
-    x = Ruler(_from_zero(*reach), kind, grid=True)
+    x = Ruler(_fit_from_zero(*reach), kind, grid=True)
     ticks = tuple(map(float, range(len(names))))
     return Panel(x, Ruler((len(names) - 0.5, -0.5), "", ticks, tuple(map(format_name, names))), tuple(marks))
 
@@ -429,7 +430,7 @@ def _describe_value(result: Result, name: str) -> list[str]:
 
 
 def picture_segments(table: GroupTable, *, worst: int = 20) -> Picture:
-    """The segments that exceed chance most, the largest excess first: values, and what chance alone would give."""
+    """Show the segments that exceed chance most, the largest excess first: values, and values by chance."""
     shown = np.argsort(-table.excess, kind="stable")[:worst]
     rows, names = np.arange(0.0, len(shown)), [table.names[i] for i in shown]
     texts = [
@@ -449,13 +450,13 @@ def picture_segments(table: GroupTable, *, worst: int = 20) -> Picture:
             marks.append(Points(values, rows[at], colour, label, texts=[texts[i] for i in at]))
     clipped = tuple(name if len(name) <= 36 else f"{name[:35]}\N{HORIZONTAL ELLIPSIS}" for name in names)
     y = Ruler((len(shown) - 0.4, -0.6), "", tuple(rows), clipped)
-    x = Ruler(_from_zero(table.by_chance[shown], table.value[shown]), table.metric.axis, grid=True)
+    x = Ruler(_fit_from_zero(table.by_chance[shown], table.value[shown]), table.metric.axis, grid=True)
     panel = Panel(x, y, tuple(marks), legend="above")
     return Picture((panel,), (8, 1.3 + 0.26 * len(shown)), describe_segments(table, worst))
 
 
 def picture_drift(table: DriftTable, *, title: str | None = None) -> Picture:
-    """The metric of each window with its interval and what chance gives; below, prevalence and mean prediction."""
+    """Show the metric of each window with its interval and values by chance; below, prevalence and mean prediction."""
     x, half, dated = _place_windows(table)
     texts, many = describe_each_window(table), len(table) > MANY_WINDOWS
     size, thin, pale = (3, 0.7, 0.3) if many else (6, 1.2, 1.0)
@@ -487,22 +488,22 @@ def picture_drift(table: DriftTable, *, title: str | None = None) -> Picture:
             spans = np.flatnonzero(chosen & ~np.isnan(low))
             alpha = 1.0 if colour == VERMILION else pale
             ends = np.minimum(low, value)[spans], np.maximum(high, value)[spans]
-            marks.append(Lines(*_upright(x[spans], *ends), colour, "_interval", alpha, thin))
+            marks.append(Lines(*_vertical_lines(x[spans], *ends), colour, "_interval", alpha, thin))
             grown = size + 2 * (marker != "o")
             marks.append(Points(x[rows], value[rows], colour, label, marker, grown, [texts[i] for i in rows]))
     wide = np.flatnonzero(table.highest > table.lowest)
     if len(wide):
         ends = table.lowest[wide], table.highest[wide]
-        upper.append(Lines(*_upright(x[wide], *ends), BLUE, "certified bounds", 0.5, 4 * thin))
+        upper.append(Lines(*_vertical_lines(x[wide], *ends), BLUE, "certified bounds", 0.5, 4 * thin))
     open_ended = _find_runs(x, half, ~table.mature)
     if open_ended:
         starts, stops = (np.array(part) for part in zip(*open_ended, strict=True))
         for marks in (upper, lower):
             label = INCOMPLETE if marks is upper else ""
             marks.append(Spans(x[starts] - half, x[stops - 1] + half, GREY, label))
-    ruler = _rule_windows(table, x, half, dated)
-    values = _from_zero(table.chance_high, table.value, table.high, table.highest)
-    rates = _from_zero(100 * table.mean, *_percent(table))
+    ruler = _make_window_ruler(table, x, half, dated)
+    values = _fit_from_zero(table.chance_high, table.value, table.high, table.highest)
+    rates = _fit_from_zero(100 * table.mean, *_percent(table))
     above, below = Ruler(values, table.metric.axis, grid=True), Ruler(rates, "% positive", grid=True)
     panels = (
         Panel(replace(ruler, named=False), above, tuple(upper), (0, 0.46, 1, 0.54), legend="above"),
@@ -516,7 +517,7 @@ def _percent(table: DriftTable) -> tuple[Floats, Floats, Floats]:
 
 
 def _place_windows(table: DriftTable) -> tuple[Floats, float, bool]:
-    """Where windows are drawn, half of a window's width, and whether these are days."""
+    """Return the positions of windows, half of a window's width, and whether positions are days."""
     if not all(isinstance(window, date) for window in table.window):
         return np.arange(0.0, len(table)), 0.5, False
     x = np.array([np.datetime64(w.replace(tzinfo=None) if hasattr(w, "tzinfo") else w, "us") for w in table.window])
@@ -526,8 +527,8 @@ def _place_windows(table: DriftTable) -> tuple[Floats, float, bool]:
     return days, lengths.get(table.every or "", gap) / 2, True
 
 
-def _rule_windows(table: DriftTable, x: Floats, half: float, dated: bool) -> Ruler:
-    """Few windows, and those that are no dates, are labelled with their names."""
+def _make_window_ruler(table: DriftTable, x: Floats, half: float, dated: bool) -> Ruler:
+    """Make the ruler of windows; windows that are few, or not dates, are labelled by name."""
     span = float(x[0] - 1.5 * half), float(x[-1] + 1.5 * half)
     if dated and len(table) > FEW_WINDOWS:
         return Ruler(span, kind="date")
@@ -535,7 +536,7 @@ def _rule_windows(table: DriftTable, x: Floats, half: float, dated: bool) -> Rul
 
 
 def _find_runs(x: Floats, half: float, chosen: Bools | None = None) -> list[tuple[int, int]]:
-    """Where windows follow each other without a gap, among the chosen ones; the end is exclusive."""
+    """Return the runs of chosen windows without a gap, as start and exclusive end."""
     rows = np.arange(len(x)) if chosen is None else np.flatnonzero(chosen)
     if not len(rows):
         return []
@@ -545,30 +546,30 @@ def _find_runs(x: Floats, half: float, chosen: Bools | None = None) -> list[tupl
 
 
 def _find_edges(x: Floats, half: float) -> Floats:
-    """Both ends of each window, which meet half way to the next."""
+    """Return both ends of each window; neighbours meet half way."""
     middle = (x[1:] + x[:-1]) / 2
     return np.stack([np.append(x[0] - half, middle), np.append(middle, x[-1] + half)], 1).ravel()
 
 
-def _from_zero(*columns: Floats) -> tuple[float, float]:
-    """Limits that hold all of these numbers, and 0 with room for a marker there."""
+def _fit_from_zero(*columns: Floats) -> tuple[float, float]:
+    """Return limits that hold these numbers and 0, with room for a marker."""
     values = np.concatenate([np.ravel(column) for column in columns])
     top = float(values[np.isfinite(values)].max(initial=0)) or 1.0
     return -0.02 * top, 1.06 * top
 
 
 def check_models(results: Mapping[str, Result]) -> dict[str, Result]:
-    """Results by the names of their models."""
+    """Return results by the names of their models; raise an error unless they are results."""
     if not isinstance(results, Mapping) or not results:
         raise TypeError('`results` must be results by name, such as {"my model": result}.')
     for name, result in results.items():
         if not isinstance(result, Result):
-            raise TypeError(f"`results` must hold results; that of {name!r} is {type(result).__name__}.")
+            raise TypeError(f"`results` must hold results; {name!r} is {type(result).__name__}.")
     return {str(name): result for name, result in results.items()}
 
 
 def list_binnings(result: Result) -> list[str]:
-    """For each binning of a result, the first metric that uses it."""
+    """Return the first metric of each binning of a result."""
     first: dict[str, str] = {}
     for name, metric in result.metrics.items():
         first.setdefault(metric.bins, name)
@@ -576,7 +577,7 @@ def list_binnings(result: Result) -> list[str]:
 
 
 def group_metrics(result: Result, names: Iterable[str]) -> dict[str, list[str]]:
-    """Metrics by what their values are; different kinds need different axes."""
+    """Group metrics by the unit of their values; each unit needs its own axis."""
     groups: dict[str, list[str]] = {}
     for name in names:
         metric = result.metrics[name]
@@ -596,19 +597,19 @@ def describe(result: Result, metric: str | None = None) -> str:
 
 
 def describe_segments(table: GroupTable, worst: int = 20) -> str:
-    """How many segments are shown, in which order."""
-    part = f"{worst:,} of {len(table):,} segments" if worst < len(table) else f"{len(table):,} segments"
-    return f"{part}, the largest excess over chance first"
+    """Describe how many segments are shown, and in which order."""
+    shown = f"{worst:,} of " if worst < len(table) else ""
+    return f"{shown}{plural(len(table), 'segment')}, the largest excess over chance first"
 
 
 def describe_drift(table: DriftTable) -> str:
-    """The metric and how many windows there are; below, how many of them say what."""
+    """Describe the metric and the number of windows; below, the verdicts."""
     windows, _, found = table.summary().partition(": ")
     return f"{format_name(table.metric.name)} in {windows}\n{found}"
 
 
 def describe_each_bin(table: BinTable) -> list[str]:
-    """What is said of each bin on hovering it."""
+    """Describe each bin, for hovering."""
     texts = []
     for i in range(len(table)):
         close = "]" if i == len(table) - 1 else ")"
@@ -624,17 +625,17 @@ def describe_each_bin(table: BinTable) -> list[str]:
 
 
 def describe_each_window(table: DriftTable) -> list[str]:
-    """What is said of each window on hovering it."""
-    said, level = zip(table.names, table.verdict, strict=True), f"{100 * table.confidence:g} %"
+    """Describe each window, for hovering."""
+    level = f"{100 * table.confidence:g} %"
     texts = []
-    for i, (name, word) in enumerate(said):
+    for i, (name, verdict) in enumerate(zip(table.names, table.verdict, strict=True)):
         value, chance, low, high = (
             table.metric.format(column[i]) for column in (table.value, table.by_chance, table.low, table.high)
         )
         span = "" if np.isnan(table.low[i]) else f" ({level}: {low} to {high})"
         adjusted = "" if np.isnan(table.p_adjusted[i]) else f", adjusted {table.p_adjusted[i]:.3g}"
         texts.append(
-            f"{name}: {word}\n{value}{span}, by chance {chance}"
+            f"{name}: {verdict}\n{value}{span}, by chance {chance}"
             f"\np {table.p_value[i]:.3g}, of the total {table.total_p[i]:.3g}{adjusted}"
             f"\nn = {table.n[i]:,}, positives {table.positives[i]:,}"
             f"\npositive {100 * table.prevalence[i]:.4g} % ({level}: {100 * table.prevalence_low[i]:.4g} to "
@@ -648,13 +649,13 @@ def _describe_cells(edges: Floats) -> list[str]:
     return [f"predictions {start:.3g} to {end:.3g}" for start, end in pairwise(edges.tolist())]
 
 
-def _flat(left: Floats, right: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """The positions of level lines."""
+def _level_lines(left: Floats, right: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return the positions of horizontal lines."""
     return _stack(left, right), _stack(y, y)
 
 
-def _upright(x: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """The positions of vertical lines."""
+def _vertical_lines(x: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return the positions of vertical lines."""
     return _stack(x, x), _stack(low, high)
 
 
@@ -679,7 +680,7 @@ PICTURES: dict[str, Callable[..., Picture]] = {
 
 
 def make_picture(kind: str, *data: Any, **options: Any) -> Picture:
-    """The picture of a kind, with the options of the function of that name."""
+    """Make the picture of a kind, with the options of the function of that name."""
     if kind not in PICTURES:
         known = ", ".join(PICTURES)
         raise ValueError(f"{option('kind')} must be one of {known}; it is {kind!r}.{did_you_mean(kind, PICTURES)}")

@@ -1,4 +1,4 @@
-"""Pictures by plotly: the plain data that it draws, traces and a layout.
+"""Draw pictures with plotly: traces and a layout, as plain data.
 
 On the logit scale positions are log-odds and the ticks are labelled with probabilities.
 """
@@ -37,14 +37,14 @@ SYMBOLS = {
     "P": "cross",
 }
 DASHES = {"-": "solid", "--": "dash", ":": "dot"}
-INCHES = 7.5  # of a picture, which may be shown on a phone or on a screen
-PIXELS = 100  # of an inch
+INCHES = 7.5  # assumed width of a picture
+PIXELS = 100  # per inch
 
 
 def interactive(kind: str, *data: Any, **options: Any) -> Any:
-    """A picture as a plotly figure: hovering shows the numbers.
+    """Return a picture as a plotly figure; hovering shows the numbers.
 
-    `kind` is the name of a function that draws, such as "test_based"; the rest is what that function takes.
+    `kind` is the name of a function of `truecal.plot`, such as "test_based"; other arguments are passed on to it.
 
     Examples
     --------
@@ -55,24 +55,24 @@ def interactive(kind: str, *data: Any, **options: Any) -> Any:
     objects = _load("plotly.graph_objects")
     picture = make_picture(kind, *data, **options)
     figure = objects.Figure(render(picture))
-    lines = _write(picture.title)
+    lines = _escape(picture.title)
     title = {"text": lines, "font": {"size": 14}, "yref": "container", "y": 0.98, "yanchor": "top"}
     top = 50 + 20 * (lines.count("<br>") + bool(lines))
     return figure.update_layout(template="plotly_white", title=title, margin={"t": top})
 
 
 def make_figure(kind: str, *data: Any, **options: Any) -> Figure:
-    """A picture as plain data that plotly's script draws; plotly itself is not needed."""
+    """Return a picture as plain data that plotly's script draws, without importing plotly."""
     return render(make_picture(kind, *data, **options))
 
 
 def load_bundle() -> tuple[str, str]:
-    """Plotly's script, which draws figures in a page, and its version."""
+    """Return plotly's script, which draws figures in a page, and its version."""
     return _load("plotly.offline").get_plotlyjs(), _load("plotly").__version__
 
 
 def render(picture: Picture) -> Figure:
-    """The traces and the layout of a picture."""
+    """Return the traces and the layout of a picture."""
     legend = {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "traceorder": "normal"}
     layout: Figure = {
         "barmode": "overlay",
@@ -94,50 +94,50 @@ def render(picture: Picture) -> Figure:
             y = f"y{number}" if number > 1 else "y"
             front = {"overlaying": f"y{base}"} if j else {}
             away = {"side": "right"} if panel.behind and j == 0 else {}
-            layout[f"yaxis{y[1:]}"] = {**_rule(ruler, panel.place[1::2]), "anchor": x, **front, **away}
+            layout[f"yaxis{y[1:]}"] = {**_make_axis(ruler, panel.place[1::2]), "anchor": x, **front, **away}
             for mark in marks:
-                _add(traces, layout, mark, (panel.x, ruler), (x, y))
-        layout[f"xaxis{base}"] = {**_rule(panel.x, panel.place[::2]), "anchor": f"y{base}"}
-        _match(layout, base)
+                _add_mark(traces, layout, mark, (panel.x, ruler), (x, y))
+        layout[f"xaxis{base}"] = {**_make_axis(panel.x, panel.place[::2]), "anchor": f"y{base}"}
+        _link_axes(layout, base)
         if panel.title:
             left, bottom, width, height = panel.place
             title = panel.title.replace("   ", "\n") if width < 0.5 else panel.title
             corner = {"x": left, "xref": "paper", "xanchor": "left", "y": bottom + height, "yref": "paper"}
-            text = {"text": _write(title), "align": "left", "yanchor": "bottom", "showarrow": False}
+            text = {"text": _escape(title), "align": "left", "yanchor": "bottom", "showarrow": False}
             layout["annotations"].append({**corner, **text})
     _name_once(traces)
     return {"data": traces, "layout": layout}
 
 
 def _load(module: str) -> Any:
-    """A module of plotly, or an error that says how to get it."""
+    """Import a module of plotly, or raise an error that says how to install it."""
     try:
         return import_module(module)
     except ImportError as error:
         raise ImportError("Interactive figures and reports need plotly: pip install 'truecal[report]'") from error
 
 
-def _rule(ruler: Ruler, place: tuple[float, ...]) -> Figure:
-    """An axis between its ends on the page."""
+def _make_axis(ruler: Ruler, place: tuple[float, ...]) -> Figure:
+    """Return the layout of an axis; `place` is its start and length on the page."""
     start, length = place
-    axis: Figure = {"domain": [start, start + length], "range": _place(ruler, np.array(ruler.limits))}
+    axis: Figure = {"domain": [start, start + length], "range": _to_positions(ruler, np.array(ruler.limits))}
     axis |= {
         "zeroline": False,
         "showgrid": ruler.grid,
         "nticks": ruler.most + 1,
-        "title": {"text": _write(ruler.title)},
+        "title": {"text": _escape(ruler.title)},
     }
     if ruler.kind == "date":
         axis |= {"type": "date", "nticks": 0}
     if ruler.ticks is not None:
         ticks, labels, turned = ruler.fit(INCHES * length)
-        axis |= {"tickvals": _place(ruler, np.array(ticks)), "ticktext": [_write(label) for label in labels]}
+        axis |= {"tickvals": _to_positions(ruler, np.array(ticks)), "ticktext": [_escape(label) for label in labels]}
         axis |= {"tickangle": -90} if turned else {}
     return axis if ruler.named else axis | {"showticklabels": False}
 
 
-def _match(layout: Figure, base: str) -> None:
-    """Let a panel zoom with those of the same column or row."""
+def _link_axes(layout: Figure, base: str) -> None:
+    """Link the axes of a panel with those of the same column or row, so that they zoom together."""
     for name in "xy":
         mine = layout[f"{name}axis{base}"]
         for key, other in layout.items():
@@ -147,39 +147,41 @@ def _match(layout: Figure, base: str) -> None:
                 break
 
 
-def _add(traces: list[Figure], layout: Figure, mark: Mark, rulers: tuple[Ruler, Ruler], names: tuple[str, str]) -> None:
+def _add_mark(
+    traces: list[Figure], layout: Figure, mark: Mark, rulers: tuple[Ruler, Ruler], names: tuple[str, str]
+) -> None:
     """Add a mark to the traces, or to the shapes and notes of the layout."""
     if isinstance(mark, Note):
-        layout["annotations"].append(_note(mark, rulers, names))
+        layout["annotations"].append(_make_annotation(mark, rulers, names))
     elif isinstance(mark, Spans):
         x, y = names
-        for left, right in zip(_place(rulers[0], mark.left), _place(rulers[0], mark.right), strict=True):
+        for left, right in zip(_to_positions(rulers[0], mark.left), _to_positions(rulers[0], mark.right), strict=True):
             box = {"type": "rect", "xref": x, "yref": f"{y} domain", "y0": 0, "y1": 1, "line": {"width": 0}}
             fill = {"fillcolor": mark.colour, "opacity": 0.25, "layer": "below", "x0": left, "x1": right}
             layout["shapes"].append({**box, **fill})
             if mark.label:
-                text = {"text": _write(mark.label), "showarrow": False, "textangle": -90, "font": {"size": 11}}
+                text = {"text": _escape(mark.label), "showarrow": False, "textangle": -90, "font": {"size": 11}}
                 corner = {"x": right, "xref": x, "xanchor": "right", "y": 0.98, "yref": f"{y} domain", "yanchor": "top"}
                 layout["annotations"].append({**text, **corner})
     else:
-        trace = _trace(mark, rulers) | {"xaxis": names[0], "yaxis": names[1]}
-        trace |= {"name": _write(mark.label.lstrip("_")), "showlegend": mark.label[:1] not in ("", "_")}
+        trace = _make_trace(mark, rulers) | {"xaxis": names[0], "yaxis": names[1]}
+        trace |= {"name": _escape(mark.label.lstrip("_")), "showlegend": mark.label[:1] not in ("", "_")}
         trace |= {"meta": "ink"} if mark.colour == DARK else {}
-        texts = [_write(text) for text in getattr(mark, "texts", ())]
+        texts = [_escape(text) for text in getattr(mark, "texts", ())]
         if isinstance(mark, Lines):
-            texts = [text for text in texts for _ in range(4)]  # at each end, in the middle, and in the gap
+            texts = [text for text in texts for _ in range(4)]  # for each end, the middle and the gap
         traces.append(trace | ({"hovertext": texts, "hoverinfo": "text"} if texts else {"hoverinfo": "skip"}))
 
 
-def _trace(mark: Areas | Bars | Lines | Points, rulers: tuple[Ruler, Ruler]) -> Figure:
+def _make_trace(mark: Areas | Bars | Lines | Points, rulers: tuple[Ruler, Ruler]) -> Figure:
     across, up = rulers
     if isinstance(mark, Points):
         look = {"color": mark.colour, "symbol": SYMBOLS[mark.marker], "size": round(4 / 3 * mark.size, 1)}
-        where = {"x": _place(across, mark.x), "y": _place(up, mark.y)}
+        where = {"x": _to_positions(across, mark.x), "y": _to_positions(up, mark.y)}
         return {"type": "scatter", "mode": "markers", **where, "marker": look}
     if isinstance(mark, Bars):
         along = up if mark.flat else across
-        left, right = _shift(along, mark.left), _shift(along, mark.right)
+        left, right = _to_axis_units(along, mark.left), _to_axis_units(along, mark.right)
         bars: Figure = {
             "x": round_off((left + right) / 2),
             "width": round_off(right - left),
@@ -190,15 +192,15 @@ def _trace(mark: Areas | Bars | Lines | Points, rulers: tuple[Ruler, Ruler]) -> 
         return {"type": "bar", **bars, "marker": {"color": mark.colour, "opacity": mark.alpha, "line": {"width": 0}}}
     rows = []
     for x, y in zip(mark.x, mark.y, strict=True):
-        row = np.stack([_shift(across, x), _shift(up, y)])
+        row = np.stack([_to_axis_units(across, x), _to_axis_units(up, y)])
         if isinstance(mark, Areas):
             row = np.concatenate([row, row[:, :1]], 1)
-        elif mark.texts:  # a text in the middle too
+        elif mark.texts:  # a point in the middle for its text
             row = np.insert(row, 1, row.mean(axis=1), axis=1)
         rows.append(np.concatenate([row, np.full((2, 1), np.nan)], 1))
     x, y = np.concatenate(rows, 1) if rows else np.zeros((2, 0))
     line = {"color": mark.colour, "width": mark.width}
-    where = {"x": _name_days(x) if across.kind == "date" else round_off(x), "y": round_off(y)}
+    where = {"x": _format_days(x) if across.kind == "date" else round_off(x), "y": round_off(y)}
     trace: Figure = {"type": "scatter", "mode": "lines", **where, "line": line, "opacity": mark.alpha}
     if isinstance(mark, Areas):
         return trace | {"fill": "toself", "fillcolor": mark.colour}
@@ -206,17 +208,17 @@ def _trace(mark: Areas | Bars | Lines | Points, rulers: tuple[Ruler, Ruler]) -> 
     return trace
 
 
-def _note(mark: Note, rulers: tuple[Ruler, Ruler], names: tuple[str, str]) -> Figure:
-    (x,), (y,) = _place(rulers[0], np.array([mark.x])), _place(rulers[1], np.array([mark.y]))
+def _make_annotation(mark: Note, rulers: tuple[Ruler, Ruler], names: tuple[str, str]) -> Figure:
+    (x,), (y,) = _to_positions(rulers[0], np.array([mark.x])), _to_positions(rulers[1], np.array([mark.y]))
     across, up = mark.align
     anchor = {"xanchor": across, "yanchor": {"center": "middle"}.get(up, up), "align": across}
     shift = {"yshift": {"bottom": 4, "center": 0, "top": -4}[up]}
-    text = {"text": _write(mark.text), "showarrow": False, "font": {"size": 11}}
+    text = {"text": _escape(mark.text), "showarrow": False, "font": {"size": 11}}
     return {"x": x, "xref": names[0], "y": y, "yref": names[1], **anchor, **shift, **text}
 
 
 def _name_once(traces: list[Figure]) -> None:
-    """Name each thing once in the legend."""
+    """Show each name once in the legend."""
     seen = set()
     for trace in traces:
         if trace["showlegend"]:
@@ -224,19 +226,19 @@ def _name_once(traces: list[Figure]) -> None:
             seen.add(trace["name"])
 
 
-def _shift(ruler: Ruler, values: Any) -> Floats:
-    """Numbers in the units of an axis: log-odds on the logit scale."""
+def _to_axis_units(ruler: Ruler, values: Any) -> Floats:
+    """Convert numbers to the units of an axis: log-odds on the logit scale."""
     values = np.asarray(values, dtype=np.float64)
     return np.asarray(np.log(values) - np.log1p(-values)) if ruler.kind == "logit" else values
 
 
-def _place(ruler: Ruler, values: Floats) -> list[Any]:
-    """Positions on an axis as plotly reads them."""
-    return _name_days(values) if ruler.kind == "date" else round_off(_shift(ruler, values))
+def _to_positions(ruler: Ruler, values: Floats) -> list[Any]:
+    """Convert values to positions on an axis as plotly reads them."""
+    return _format_days(values) if ruler.kind == "date" else round_off(_to_axis_units(ruler, values))
 
 
-def _name_days(days: Floats) -> list[str | None]:
-    """Days since 1970 as dates, with the time unless it is midnight."""
+def _format_days(days: Floats) -> list[str | None]:
+    """Format days since 1970 as dates, with the time unless it is midnight."""
     names = []
     for day in np.asarray(days).tolist():
         moment = None if np.isnan(day) else np.datetime64(round(86_400 * day), "s")
@@ -245,9 +247,10 @@ def _name_days(days: Floats) -> list[str | None]:
 
 
 def round_off(values: Any) -> list[float | None]:
-    """Numbers with six digits, enough for a screen; None for NaN."""
+    """Round numbers to six digits, enough for a screen; NaN becomes None."""
     return [None if np.isnan(value) else float(f"{value:.6g}") for value in np.asarray(values).tolist()]
 
 
-def _write(text: str) -> str:
+def _escape(text: str) -> str:
+    """Escape text for HTML, with <br> for line breaks."""
     return html.escape(text).replace("\n", "<br>")

@@ -1,4 +1,4 @@
-"""What is read: the columns, how much may be held; and which columns are meant, where nobody says.
+"""Which columns are read, within which limits, and how columns are guessed if none are named.
 
 Columns are guessed by their names, then by the values of the first rows.
 """
@@ -20,9 +20,9 @@ from truecal.reading._paths import is_path, open_files
 OnNull = Literal["raise", "drop"]
 Kind = Literal["binary", "fraction", "percentage", "number", "text"]
 Role = Literal["label", "score", "time"]
-ROWS = 10_000  # rows that are looked at
-LEAST_MEMORY = 100_000  # bytes: with less, rows go to disk in so many pieces that it takes forever
-# Names of one word or more that a column may go by, and the words that make a name likely.
+ROWS = 10_000  # the first rows, by which columns are guessed
+LEAST_MEMORY = 100_000  # bytes; with less, rows go to disk in too many pieces
+# Names that columns usually have.
 NAMES: dict[Role, set[str]] = {
     "label": {
         "y",
@@ -65,6 +65,7 @@ LOOKS: dict[Role, str] = {
     "score": "scores: probabilities between 0 and 1",
     "time": "dates or times",
 }
+# Words that make a name likely.
 WORDS: dict[Role, set[str]] = {
     "label": {"label", "target", "truth", "outcome", "actual"},
     "score": {"p", "prob", "proba", "probability", "score", "pred", "prediction", "predicted", "phat", "forecast"},
@@ -73,16 +74,15 @@ WORDS: dict[Role, set[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much is read into this process, and into how much memory.
+    """How much data is read into this process, and how much memory that may take.
 
     grid
-        "auto": scores are grouped into the cells of a grid where an engine outside this process holds more than `limit`
-        rows, and are exact everywhere else. A number of significant bits (2 to 26) makes a grid in any case, None
-        never.
+        "auto" groups scores into the cells of a grid if an engine outside this process holds more than `limit` rows;
+        otherwise they stay exact. A number of significant bits (2 to 26) always makes a grid, None never.
     limit
-        Rows whose distinct scores an engine may send here; a line of them takes up to 350 bytes on the way.
+        The number of rows up to which an engine sends its distinct scores here, each in up to 350 bytes.
     memory
-        Bytes that rows read into this process may take before they are sorted on disk; 100,000 at least.
+        Bytes that rows in this process may take before they are sorted on disk; at least 100,000.
     """
 
     grid: int | Literal["auto"] | None = "auto"
@@ -102,15 +102,15 @@ DEFAULT: Limits = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What is read of data; see `truecal.read`.
+    """The columns to read and how; see `truecal.read`.
 
     label, scores, by
         The columns of labels, of each model's scores, and of segments and windows.
     windows
-        Those of `by` that are times cut into windows, and how long these are; None for values that are windows as they
-        are.
+        The columns of `by` that are windows of time, with the length of a window, or None if each value of the column
+        is a window.
     baseline, on
-        The last release's scores of the same rows: a column, or data with columns of the models' names, whose rows are
+        The baseline's scores of the same rows: a column, or data with columns of the models' names, whose rows are
         matched by the columns `on`.
     """
 
@@ -136,14 +136,14 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """The columns of labels and of scores, and which other columns could have been meant.
+    """The columns of labels and scores, and the other columns that could be scores.
 
     label, scores
         The columns, given or guessed.
     guessed
-        The roles that were guessed: "label", "score", both or none.
+        The roles that were guessed: "label", "score", both or neither.
     others
-        Columns whose names or values would do as a score, too.
+        Other columns that could be scores.
     """
 
     label: str
@@ -153,10 +153,10 @@ class Guess:
 
 
 class UnclearColumns(ValueError):
-    """A column could not be guessed: `role` says which, `candidates` what it could be.
+    """A column could not be guessed: `role` says which one, `candidates` which columns it could be.
 
-    `near` has the columns that would do after a change, each with what it holds: the two values of labels that are not
-    0 and 1, or nothing for scores that seem to be percentages.
+    `near` has the columns that would fit after a change: for labels, columns with two values other than 0 and 1, and
+    these values; for scores, columns that seem to hold percentages, with nothing.
     """
 
     def __init__(
@@ -169,13 +169,13 @@ class UnclearColumns(ValueError):
     ) -> None:
         self.role, self.candidates, self.wanted = role, tuple(candidates), wanted
         self.near = dict(near or {}) if len(candidates) < wanted else {}
-        many = ("a column", "one column", "two columns")[min(wanted, 2) if candidates else 0]
+        count = ("a column", "one column", "two columns")[min(wanted, 2) if candidates else 0]
         if 0 < len(candidates) < wanted:
-            problem = f"{many} must look like {LOOKS[role]}; only {', '.join(map(repr, candidates))} does."
+            problem = f"{count} must look like {LOOKS[role]}; only {', '.join(map(repr, candidates))} does."
         elif candidates:
-            problem = f"{many} must be meant, and these could be: {', '.join(map(repr, candidates))}."
+            problem = f"{count} must be meant, and these could be: {', '.join(map(repr, candidates))}."
         else:
-            problem = f"{many} must look like {LOOKS[role]}; of {', '.join(map(repr, columns))} none does."
+            problem = f"{count} must look like {LOOKS[role]}; of {', '.join(map(repr, columns))} none does."
         super().__init__(f"{option(role)} cannot be guessed: {problem}{self._hint()}")
 
     def _hint(self) -> str:
@@ -197,10 +197,10 @@ def guess_columns(
     models: int = 1,
     format: str | None = None,
 ) -> Guess:
-    """Guess which columns of a dataframe or of files are the labels and the scores; what is given stays.
+    """Guess which columns of a dataframe or of files are the labels and the scores, unless they are given.
 
-    Names come first, such as y, label or target and p, prob or score; then the values of the first rows: zeros and
-    ones, and fractions between them. Where several columns would do equally well nothing is guessed.
+    Names are tried first, such as y, label or target, and p, prob or score; then the values of the first rows: zeros
+    and ones, and fractions between them. If several columns fit equally well, nothing is guessed.
 
     Parameters
     ----------
@@ -209,14 +209,14 @@ def guess_columns(
     label, score : optional
         Columns that are known.
     models : int
-        How many columns of scores are looked for.
+        The number of score columns to find.
     format : optional
-        Of files, where their names do not tell.
+        The format of files, if their names do not tell it.
 
     Raises
     ------
     UnclearColumns
-        Where no column or more than that would do; a `ValueError`.
+        If no column fits, or too many do; a `ValueError`.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def guess_columns(
 
 
 def guess_time(data: Any, *, format: str | None = None) -> str:
-    """The one column of a dataframe or of files that holds dates or times; `UnclearColumns` where there is not one.
+    """Return the only column of a dataframe or of files that holds dates or times; else raise `UnclearColumns`.
 
     Examples
     --------
@@ -284,7 +284,7 @@ def guess_time(data: Any, *, format: str | None = None) -> str:
 
 
 def check_swapped(kinds: Mapping[str, Kind], label: str, scores: Iterable[str]) -> None:
-    """Refuse labels and scores that are each other's columns, by what `find_kinds` found in them."""
+    """Raise an error if labels and scores seem to be swapped, by the kinds that `find_kinds` returned."""
     for score in scores:
         if kinds.get(label) == "fraction" and kinds.get(score) == "binary":
             raise ValueError(
@@ -295,12 +295,12 @@ def check_swapped(kinds: Mapping[str, Kind], label: str, scores: Iterable[str]) 
 
 
 def find_kinds(data: Any, format: str | None = None) -> dict[str, Kind]:
-    """What the first rows of each column hold; columns that can be neither label nor score are left out."""
+    """Return what the first rows of each column hold. Columns that can be neither label nor score are left out."""
     return _find_kinds(_read_head(data, format))
 
 
 def _read_head(data: Any, format: str | None) -> Any:
-    """The first rows, in this process."""
+    """Load the first rows into this process."""
     if is_path(data):
         source = open_files(data, format=format)
         with source.explain_errors():
@@ -308,7 +308,7 @@ def _read_head(data: Any, format: str | None) -> Any:
     frame = open_frame(data).head(ROWS)
     frame = frame.collect() if is_lazy(frame) else frame
     if not len(frame):
-        raise ValueError("The data must hold at least one row; they hold none.")
+        raise ValueError("The data must have at least one row; they have none.")
     return frame
 
 
@@ -333,11 +333,11 @@ def _find_kind(column: Any) -> Kind | None:
         return "number"
     if values.max() <= 1:
         return "fraction"
-    return "percentage" if (values % 1 > 0).any() else "number"  # whole ones may as well be ages or counts
+    return "percentage" if (values % 1 > 0).any() else "number"  # whole numbers may be ages or counts
 
 
 def _find_two_valued(frame: Any, names: Iterable[str]) -> dict[str, Sequence[Any]]:
-    """The columns that hold two values, whatever these are, and the values in order."""
+    """Return the columns that hold exactly two distinct values, with these values in order."""
     found = {name: frame[name].drop_nulls().unique() for name in names}
     return {name: sorted(values.to_list()) for name, values in found.items() if len(values) == 2}
 
@@ -345,7 +345,7 @@ def _find_two_valued(frame: Any, names: Iterable[str]) -> dict[str, Sequence[Any
 def _choose(
     role: Role, tiers: list[list[str]], kinds: dict[str, Kind], wanted: int, near: Mapping[str, Sequence[Any]]
 ) -> tuple[str, ...]:
-    """As many candidates as wanted, from the first tiers that have that many; not if they have more."""
+    """Return `wanted` candidates from the first tiers; raise an error if these have fewer or more."""
     found: list[str] = []
     for tier in tiers:
         found = list(dict.fromkeys([*found, *tier]))
@@ -357,15 +357,15 @@ def _choose(
 
 
 def _pick_named(role: Role, names: Iterable[str], kinds: dict[str, Kind], allowed: tuple[Kind, ...]) -> list[str]:
-    return [name for name in names if kinds[name] in allowed and _snake_case(name) in NAMES[role]]
+    return [name for name in names if kinds[name] in allowed and _to_snake_case(name) in NAMES[role]]
 
 
 def _sounds_like(role: Role, name: str) -> bool:
-    return _snake_case(name) in NAMES[role] or not WORDS[role].isdisjoint(_snake_case(name).split("_"))
+    return _to_snake_case(name) in NAMES[role] or not WORDS[role].isdisjoint(_to_snake_case(name).split("_"))
 
 
-def _snake_case(name: str) -> str:
-    """A name in lower case with underscores between its words: YProb and "y prob" are y_prob."""
+def _to_snake_case(name: str) -> str:
+    """Convert a name to lower case with underscores: YProb and "y prob" become y_prob."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
     return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
 

@@ -1,4 +1,4 @@
-"""The engines that hold frames. polars is asked itself; narwhals speaks its language for all others."""
+"""The dataframe engines. polars is called directly, every other engine through narwhals, which has the same methods."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def open_frame(frame: Any) -> Any:
-    """A frame of polars, or a narwhals frame of any other engine's."""
+    """Return a polars frame unchanged, and the frame of any other engine wrapped by narwhals."""
     if type(frame).__module__.partition(".")[0] == "narwhals":
         frame = frame.to_native()
     if _is_polars(frame):
@@ -28,7 +28,7 @@ def open_frame(frame: Any) -> Any:
 
 
 def language(frame: Any) -> Any:
-    """The module whose `col`, `when`, `len`, ... an opened frame or series understands."""
+    """Return the module, polars or narwhals, whose `col`, `when`, `len`, ... apply to an opened frame or series."""
     if _is_polars(frame):
         import polars
 
@@ -39,22 +39,22 @@ def language(frame: Any) -> Any:
 
 
 def engine_of(frame: Any) -> str:
-    """The name of the engine behind an opened frame or series."""
+    """Return the name of the engine of an opened frame or series."""
     return "polars" if _is_polars(frame) else str(frame.implementation.name).lower()
 
 
 def native(frame: Any) -> Any:
-    """The engine's own frame or series."""
+    """Return the engine's own frame or series, without narwhals."""
     return frame if _is_polars(frame) else frame.to_native()
 
 
 def is_lazy(frame: Any) -> bool:
-    """Whether an opened frame is a question that is still to be answered."""
+    """Whether an opened frame is a lazy query."""
     return isinstance(frame, language(frame).LazyFrame)
 
 
 def to_local(frame: Any) -> Any:
-    """A small frame in this process; relations of DuckDB, which are here, stay as they are."""
+    """Load a small frame into this process. A DuckDB relation, which is in it already, is returned unchanged."""
     engine = engine_of(frame)
     if not is_lazy(frame) or engine == "duckdb":
         return frame
@@ -62,17 +62,17 @@ def to_local(frame: Any) -> Any:
 
 
 def count_distinct(frame: Any) -> Any:
-    """The different rows of a frame, each with how often it comes, as `n`; small, and in this process."""
+    """Return the distinct rows of a frame with their counts, as `n`, in this process."""
     pl, schema = language(frame), frame.collect_schema()
-    if engine_of(frame) == "dask":  # which gives rows to other groups where pandas holds -0.0 in columns of Arrow's
+    if engine_of(frame) == "dask":  # which otherwise groups rows wrongly where pandas holds -0.0 in Arrow columns
         frame = frame.with_columns(*(pl.col(name) + 0.0 for name, kind in schema.items() if kind.is_float()))
     return to_local(frame.group_by(*schema).agg(pl.len().alias("n")))
 
 
 def collect(frame: Any, lists: tuple[str, ...] = ("by",)) -> dict[str, Any]:
-    """A small frame's columns, from wherever it is: arrays, or lists for names that begin as said."""
+    """Load the columns of a small frame: as arrays, or as lists if the name begins with one of `lists`."""
     local = to_local(frame)
-    if is_lazy(local):  # DuckDB: straight to NumPy, which needs no pyarrow and half the memory
+    if is_lazy(local):  # DuckDB: directly to NumPy, which needs no pyarrow and half the memory
         columns = native(local).fetchnumpy()
         return {name: c.tolist() if name.startswith(lists) else c for name, c in columns.items()}
     return {name: local[name].to_list() if name.startswith(lists) else local[name].to_numpy() for name in local.columns}

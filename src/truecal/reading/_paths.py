@@ -1,7 +1,7 @@
-"""Files to frames: CSV, TSV, Parquet, Arrow IPC, JSON lines and NumPy archives, scanned lazily by polars.
+"""Open files as lazy polars frames: CSV, TSV, Parquet, Arrow IPC, JSON lines and NumPy archives.
 
-Nothing is read here but headers; `_read` streams what it needs. Text may be compressed (.gz, .zst), a path may be a
-glob or a folder, and "-" is standard input.
+Only headers are read here; `_read` reads the rows. Text may be compressed (.gz, .zst), a path may be a glob or a
+folder, and "-" is standard input.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ FORMATS = {
     "npz": (".npz",),
 }
 TEXT = ("csv", "tsv", "jsonl")
-COMPRESSED = (".gz", ".zst")  # of text; the other formats compress inside
-MISSING = ["NA", "N/A", "null", "NULL", "None"]  # beside nothing at all
-SAMPLE = 10_000  # rows that the types of text columns are taken from
-FOREIGN = ("node_modules", "site-packages")  # folders of programs, which may hold tables of their own
+COMPRESSED = (".gz", ".zst")  # text files only; the other formats have their own compression
+MISSING = ["NA", "N/A", "null", "NULL", "None"]  # besides an empty field
+SAMPLE = 10_000  # rows from which the types of text columns are inferred
+FOREIGN = ("node_modules", "site-packages")  # folders of installed programs, which are skipped
 
 
 class Unreadable(ValueError):
-    """Files are not of their format."""
+    """A file cannot be read in its format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """A lazy polars frame of files, and about how many rows they hold where that is cheap to know."""
+    """A lazy polars frame of files, and their approximate number of rows, if that is cheap to find."""
 
     frame: Any
     rows: int | None
@@ -58,7 +58,7 @@ class Files:
 
     @contextmanager
     def explain_errors(self) -> Iterator[None]:
-        """Turn what polars says of a broken file into an error that names the file."""
+        """Turn the errors of polars for a broken file into an error that names the file."""
         import polars as pl
 
         kinds: tuple[type[Exception], ...] = (
@@ -79,7 +79,7 @@ class Files:
             ) from error
 
     def check_dates(self, names: Iterable[str]) -> None:
-        """Refuse dates of a text file that are not written as YYYY-MM-DD: 03/04/2026 is in March or in April."""
+        """Raise an error if dates in a text file are not written as YYYY-MM-DD: 03/04/2026 is ambiguous."""
         import polars as pl
 
         columns = self.frame.collect_schema()
@@ -94,26 +94,26 @@ class Files:
                 )
 
     def check_present(self, names: Iterable[str]) -> None:
-        """Name the file that lacks a column, if one of several does: JSON lines are read on without."""
-        for place, columns in self._columns_of_each():
+        """Raise an error that names the file without a column, if any: JSON lines are read with nulls instead."""
+        for place, columns in self._list_columns():
             for name in names:
                 if name not in columns:
-                    raise ValueError(f"Every file must have the column {name!r}; {str(place)!r} has none.")
+                    raise ValueError(f"Every file must have the column {name!r}; {str(place)!r} does not.")
 
     def _check_alike(self) -> None:
-        """Name the file that has other columns than the first, if there is one."""
+        """Raise an error that names the file whose columns differ from those of the first, if any."""
         first: dict[str, Any] = {}
-        for place, columns in self._columns_of_each():
+        for place, columns in self._list_columns():
             first = first or columns
-            unlike = _compare(first, columns, typed=self.kind not in TEXT)
-            if unlike:
+            difference = _compare(first, columns, typed=self.kind not in TEXT)
+            if difference:
                 raise ValueError(
-                    f"Files read together must have the same columns; {str(place)!r} {unlike}, unlike "
+                    f"Files read together must have the same columns; {str(place)!r} {difference}, unlike "
                     f"{str(self.places[0])!r}."
                 )
 
-    def _columns_of_each(self) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """Each of several files with its columns."""
+    def _list_columns(self) -> Iterator[tuple[Path, dict[str, Any]]]:
+        """Yield each of several files with its columns."""
         import polars as pl
 
         for place in self.places if len(self.places) > 1 else ():
@@ -122,10 +122,10 @@ class Files:
             yield place, columns
 
     def _check_numbers(self, pl: Any) -> None:
-        """Name the text in a column of numbers, if that is what is wrong."""
+        """Raise an error that names the first text in a column of numbers, if any."""
         if self.kind not in ("csv", "tsv") or not self.numbers:
             return
-        # to tell what is wrong, letters of any alphabet will do
+        # the encoding does not matter here
         types = dict.fromkeys(self.numbers, pl.String)
         words = _open(pl, self.places, self.kind, schema_overrides=types, encoding="utf8-lossy")
         present = [name for name in self.numbers if name in words.collect_schema()]
@@ -143,16 +143,16 @@ class Files:
 
 
 def scan(source: PathLike | Sequence[PathLike], *, format: str | None = None) -> Any:
-    """A file, several, a folder or a glob, as a lazy polars frame.
+    """Open one or more files, a folder or a glob as a lazy polars frame.
 
     Parameters
     ----------
     source : path or paths
-        Paths may hold wildcards; a folder stands for the files in it and below (`key=value` folders become columns),
-        except in hidden folders, whose names begin with a dot or an underscore, and in virtual environments; "-" is
-        standard input, which is CSV unless `format` says otherwise.
+        Paths may have wildcards. A folder stands for all files in it and below (`key=value` folders become columns),
+        except in hidden folders, whose names begin with a dot or an underscore, and in virtual environments. "-" is
+        standard input, which is CSV unless `format` is given.
     format : optional
-        One of csv, tsv, parquet, ipc, jsonl, npz; by default told from the names.
+        One of csv, tsv, parquet, ipc, jsonl, npz; by default found from the names.
     """
     return open_files(source, format=format).frame
 
@@ -164,10 +164,10 @@ def open_files(
     numbers: Sequence[str] = (),
     dates: bool = False,
 ) -> Files:
-    """`scan`, with what reading on needs.
+    """Open files as `scan` does, and return them with their places and format.
 
-    Text columns in `numbers` must hold numbers, whatever their first rows hold; with `dates`, which takes longer, those
-    that look like dates and times are read as such.
+    Text columns in `numbers` are read as numbers, whatever their first rows hold. With `dates`, which takes longer,
+    text that looks like dates and times is read as such.
     """
     try:
         import polars as pl
@@ -181,17 +181,17 @@ def open_files(
         kinds = {format or "csv": places[0]}
     else:
         places = [place for part in given for place in expand(os.fspath(part))]
-        kinds = {format or _format_of(place): place for place in reversed(places)}  # with the first of each
+        kinds = {format or _find_format(place): place for place in reversed(places)}  # with the first file of each
     if len(kinds) > 1:
         named = ", ".join(f"{kind} ({str(place)!r})" for kind, place in sorted(kinds.items()))
-        formats = [_format_of(place) for place in places]
+        formats = [_find_format(place) for place in places]
         usual = kinds[max(kinds, key=lambda kind: (formats.count(kind), kind not in TEXT))]
         raise ValueError(
             f"Files read together must be of one format; these are {named}.\n\n"
-            f"Hint: name those that are meant, such as '{usual.parent / f'*{usual.suffix}'}'."
+            f"Hint: name the files to read, such as '{usual.parent / f'*{usual.suffix}'}'."
         )
     for place in places:
-        with open(place, "rb"):  # a file that may not be read is told before anything else
+        with open(place, "rb"):  # raises an error if a file may not be read
             pass
     (kind,) = kinds
     unread = Files(None, None, tuple(places), kind, ())
@@ -204,19 +204,19 @@ def open_files(
 
 
 def is_path(data: Any) -> bool:
-    """Whether data are named by a path, or by several."""
+    """Whether data are a path or several paths."""
     several = isinstance(data, (list, tuple)) and len(data) > 0
     return all(isinstance(part, (str, os.PathLike)) for part in (data if several else [data]))
 
 
 def name_places(places: Sequence[Path]) -> str:
-    """Files in a message."""
+    """Name files in a message: the first, and how many more."""
     more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
     return f"{str(places[0])!r}{more}"
 
 
 def _open(pl: Any, places: Sequence[Path], kind: str, **text: Any) -> Any:
-    """The files as a lazy frame; `text` is for CSV."""
+    """Open files as a lazy frame; `text` has options for CSV."""
     if kind in ("csv", "tsv"):
         separator, missing = _sniff(places[0], kind)
         options = {"separator": separator, "null_values": missing, "infer_schema_length": SAMPLE}
@@ -249,8 +249,11 @@ def _read_npz(pl: Any, place: Path) -> Any:
 
 
 def _sniff(place: Path, kind: str) -> tuple[str, list[str]]:
-    """What sets columns apart, by the header: a comma, unless another sign is more frequent; and which words stand for
-    nothing, by the first rows, since looking for all of them takes a quarter longer."""
+    """Return the separator of a text file and its words for missing values.
+
+    The separator is the most frequent candidate in the header. Only words that occur in the first rows are returned,
+    since looking for all of them takes a quarter longer.
+    """
     head = b""
     if place.suffix.lower() != ".zst":
         with gzip.open(place, "rb") if place.suffix.lower() == ".gz" else open(place, "rb") as file:
@@ -262,7 +265,7 @@ def _sniff(place: Path, kind: str) -> tuple[str, list[str]]:
 
 
 def _estimate_rows(places: Sequence[Path], kind: str) -> int | None:
-    """The rows of text files, by the length of the first ones."""
+    """Estimate the rows of text files from the length of the first rows."""
     if any(place.suffix.lower() in COMPRESSED for place in places):
         return None
     with open(places[0], "rb") as file:
@@ -271,7 +274,7 @@ def _estimate_rows(places: Sequence[Path], kind: str) -> int | None:
 
 
 def expand(name: str) -> list[Path]:
-    """The files that a name stands for."""
+    """Return the files that a path stands for."""
     place = Path(name).expanduser()
     if place.is_dir():
         known = {suffix for suffixes in FORMATS.values() for suffix in suffixes}
@@ -286,15 +289,15 @@ def expand(name: str) -> list[Path]:
             raise FileNotFoundError(f"The pattern {name!r} must match at least one file; it matches none.")
         return found
     if not place.exists():
-        raise FileNotFoundError(f"There must be a file {name!r}; there is none.")
+        raise FileNotFoundError(f"The file {name!r} must exist; it does not.")
     return [place]
 
 
 def _walk(place: Path) -> Iterator[Path]:
-    """The files in a folder and below, but for hidden ones and those of programs."""
+    """Yield the files in a folder and below, except hidden files and those of installed programs."""
     for name, folders, names in os.walk(place):
         here = Path(name)
-        # as Spark has it: a column of `key=value` folders may begin with an underscore
+        # as in Spark, a `key=value` folder may begin with an underscore
         folders[:] = [
             folder
             for folder in folders
@@ -305,7 +308,7 @@ def _walk(place: Path) -> Iterator[Path]:
 
 
 def _compare(first: dict[str, Any], other: dict[str, Any], *, typed: bool) -> str:
-    """How the columns of a file differ from those of the first, in words; nothing where they do not."""
+    """Describe how the columns of a file differ from those of the first; "" if they do not."""
     for name in first:
         if name not in other:
             return f"has no {name!r}"
@@ -321,22 +324,23 @@ def _compare(first: dict[str, Any], other: dict[str, Any], *, typed: bool) -> st
 
 
 def _strip_compression(place: Path) -> Path:
-    """A name without what says that it is compressed."""
+    """Remove the suffix of compression from a path."""
     return place.with_suffix("") if place.suffix.lower() in COMPRESSED else place
 
 
-def _format_of(place: Path) -> str:
+def _find_format(place: Path) -> str:
+    """Return the format of a file, found from its name."""
     plain = _strip_compression(place)
     for kind, suffixes in FORMATS.items():
         if plain.suffix.lower() in suffixes and (plain == place or kind in TEXT):
             return kind
     known = ", ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
     hint = "unpack it first" if place.suffix.lower() in (".xz", ".bz2", ".zip") else f"name its {option('format')}"
-    raise ValueError(f"The format of {str(place)!r} must be told by its name ({known}); it is not.\n\nHint: {hint}.")
+    raise ValueError(f"The name of {str(place)!r} must tell its format ({known}); it does not.\n\nHint: {hint}.")
 
 
 def _copy_stdin() -> Path:
-    """Standard input as a temporary file: it may be larger than memory, and is read more than once."""
+    """Copy standard input to a temporary file: it may be larger than memory, and is read more than once."""
     with tempfile.NamedTemporaryFile(prefix="truecal-", delete=False) as file:
         atexit.register(Path(file.name).unlink, missing_ok=True)
         shutil.copyfileobj(sys.stdin.buffer, file)

@@ -1,8 +1,7 @@
-"""What is asked of a dataframe: its rows as a few columns, each row with a status; in any engine.
+"""The query that is sent to a dataframe of any engine: a few columns, with a status for each row.
 
-A row can be used, or it is one of a few kinds that cannot, which are counted in the same pass. Columns that are in this
-process stream out in batches; anything else is grouped by score in its engine, and what comes back is one line for
-each distinct score.
+The status says whether a row is valid, or why not; invalid rows are counted in the same pass. Columns in this process
+are read in batches. Other engines group rows by score and return one line for each distinct score.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from truecal.reading._columns import Columns, Kind, check_swapped, find_kinds
 from truecal.reading._engines import collect, count_distinct, engine_of, is_lazy, language, open_frame
 from truecal.reading._paths import Files, Unreadable, is_path, open_files
 
-DROP = 'on_null="drop"'  # how rows without a value are left out
+DROP = 'on_null="drop"'  # the option that leaves out rows without a value
 KINDS = 8
-# Why a row cannot be used, by its status; missing ones may be dropped on request.
+# Why a row is invalid, by its status. Rows with missing values may be dropped.
 MISSING = {1: "{score} is null", 2: "{score} is NaN", 4: "{label} is null", 6: "{time} is null"}
 WRONG = {3: "{score} is outside [0, 1]", 5: "{label} is neither 0 nor 1"}
 UNMATCHED = 7
-BASELINE, MATCHED = "truecal_baseline", "truecal_matched"  # columns that a join adds
-DATES = {  # how text becomes dates, by the engine
+BASELINE, MATCHED = "truecal_baseline", "truecal_matched"  # columns added by a join
+DATES = {  # how to convert text to dates, by engine
     "pandas": "parse it with `pd.to_datetime(frame[{!r}])`",
     "polars": "parse it with `pl.col({!r}).str.to_datetime()`",
     "": "cast it to a date or a time",
@@ -39,8 +38,8 @@ DATES = {  # how text becomes dates, by the engine
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked of a frame: its rows as a few columns, with a status each. `baselines` has the column of the last
-    release's scores for each model, or nothing; `matched` says that they come from a join."""
+    """A frame and the columns to read from it. `baselines` has the column of the baseline's scores for each model, or
+    nothing; `matched` says that they were joined."""
 
     frame: Any
     columns: Columns
@@ -50,7 +49,7 @@ class Query:
 
     @classmethod
     def of(cls, data: Any, columns: Columns) -> Query:
-        """A question to a dataframe or to files, once the columns are known to be there and of the right kinds."""
+        """Make the query of a dataframe or of files; raise an error if a column is missing or of the wrong type."""
         other = columns.baseline
         numbers = (*columns.scores, other) if isinstance(other, str) and not columns.on else columns.scores
         frame, source = open_data(data, columns.format, numbers, any(columns.windows.values()))
@@ -61,17 +60,17 @@ class Query:
         return query if other is None else query._with_baseline()
 
     def of_model(self, index: int) -> Query:
-        """The same question about one of the models."""
+        """Return the same query for one of the models."""
         columns = replace(self.columns, scores=self.columns.scores[index : index + 1])
         return replace(self, columns=columns, baselines=self.baselines[index : index + 1])
 
     def _check_columns(self) -> Columns:
-        """Refuse columns that are not there or of the wrong kind; read a positive label given as text."""
+        """Raise an error if a column is missing or of the wrong type; parse a positive label given as text."""
         columns, pl, schema = self.columns, language(self.frame), self.frame.collect_schema()
         roles = [("label", columns.label), *(("score", name) for name in columns.scores)]
         for role, name in [*roles, *(("time" if name in columns.windows else "by", name) for name in columns.by)]:
             if name not in schema and self.source is not None:
-                find_kinds(list(self.source.places), self.source.kind)  # a file that is broken lacks it for that reason
+                find_kinds(list(self.source.places), self.source.kind)  # a broken file gets its own error
             check_column(role, name, list(schema))
         kind = schema[columns.label]
         plain = kind.is_numeric() or kind == pl.Boolean
@@ -84,8 +83,8 @@ class Query:
             if every is not None and not schema[name].is_temporal():
                 raise TypeError(
                     f"`{name}` must hold dates or times to be cut into windows of {every!r}; it holds {schema[name]}."
-                    f"\n\nHint: {DATES.get(engine, DATES['']).format(name)} first; or with "
-                    f"{option('every=None')} its values, as they are, are the windows."
+                    f"\n\nHint: {DATES.get(engine, DATES['']).format(name)} first, or use it unchanged: with "
+                    f"{option('every=None')} each of its values is a window."
                 )
         if columns.pos_label is None and not plain:
             self._check_swapped()
@@ -105,7 +104,7 @@ class Query:
                 raise TypeError(f"`{name}` must hold numbers in [0, 1]; it holds {schema[name]}.")
 
     def _with_baseline(self) -> Query:
-        """The same with the column of the last release's scores for each model: one that is there, or joined."""
+        """Return the same query with the baseline's scores for each model: a column of the frame, or a joined one."""
         columns, other = self.columns, self.columns.baseline
         if isinstance(other, str) and not columns.on:
             names = list(self.frame.collect_schema())
@@ -127,19 +126,19 @@ class Query:
 
     @property
     def here(self) -> bool:
-        """Whether the columns stream through this process, or are in it already."""
+        """Whether the rows are read into this process."""
         return not is_lazy(self.frame) or engine_of(self.frame) == "polars"
 
     @property
     def rows(self) -> int | None:
-        """About how many rows there are, where that is known."""
+        """The approximate number of rows, if known."""
         if self.source is not None:
             return self.source.rows
         return len(self.frame) if hasattr(self.frame, "__len__") else None
 
     @contextmanager
     def explain_errors(self) -> Iterator[None]:
-        """While a file is read, errors name it, or columns that are swapped."""
+        """Make errors name the file that is read, and explain swapped columns."""
         try:
             with nullcontext() if self.source is None else self.source.explain_errors():
                 yield
@@ -148,10 +147,10 @@ class Query:
             raise
 
     def _check_swapped(self) -> dict[str, Kind]:
-        """Refuse columns that are swapped, where something is wrong with them; if they are not, what they hold."""
+        """Raise an error if labels and scores seem to be swapped; else return the kinds of the columns."""
         label, scores, source = self.columns.label, self.columns.scores, self.source
         kinds: dict[str, Kind] = {}
-        # what cannot be read is told already; an engine may need a library to show its rows
+        # unreadable files have their own error; an engine may need a missing library to show rows
         with suppress(Unreadable, ImportError):
             if source is not None:
                 kinds = find_kinds(list(source.places), source.kind)
@@ -161,12 +160,12 @@ class Query:
         return kinds
 
     def select(self) -> Any:
-        """The columns alone."""
+        """Return the frame with only the columns to read."""
         names = (self.columns.label, *self.columns.scores, *self.baselines, *self.columns.by)
         return self.frame.select(*dict.fromkeys((*names, *((MATCHED,) if self.matched else ()))))
 
     def rename(self, rows: Any) -> Any:
-        """The selected columns of some rows as `label`, `score0`, ..., `base0`, ..., `by0`, ..."""
+        """Rename the selected columns of some rows to `label`, `score0`, ..., `base0`, ..., `by0`, ..."""
         pl = language(rows)
         return rows.select(
             pl.col(self.columns.label).alias("label"),
@@ -178,12 +177,12 @@ class Query:
 
     @property
     def needed(self) -> list[str]:
-        """The renamed columns beside scores that every row must have: the label, times, and its match in a join."""
+        """The renamed columns, besides scores, that must not be null: the label, times, and the match in a join."""
         times = [f"by{i}" for i, name in enumerate(self.columns.by) if name in self.columns.windows]
         return ["label", *times, *([MATCHED] if self.matched else [])]
 
     def judge(self, rows: Any, scores: Sequence[str], *others: str) -> Any:
-        """Renamed columns as segments, scores, `one` (1 for a positive, else 0), `status`, and others as they are."""
+        """Select segments, scores, `one` (1 for a positive, else 0), `status`, and `others` from renamed columns."""
         pl, schema = language(rows), rows.collect_schema()
         y = pl.col("label")
         if self.columns.pos_label is not None:
@@ -205,23 +204,23 @@ class Query:
             status = pl.when(pl.col(name).is_null()).then(pl.lit(code)).otherwise(status)
         for code, condition in kinds:
             for x in p:
-                # a row without a match has no score of the baseline, which is not what is wrong with it
+                # a row without a match has no baseline score, and is reported as unmatched instead
                 wrong = condition(x) & ~pl.col(MATCHED).is_null() if self.matched else condition(x)
                 status = pl.when(wrong).then(pl.lit(code)).otherwise(status)
         one = pl.when(positive).then(pl.lit(1)).otherwise(pl.lit(0))
         return rows.select(*self._segment_names, *p, one.alias("one"), status.alias("status"), *others)
 
     def _segment(self, name: str) -> Any:
-        """A column that makes segments: as it is, or a time cut into windows."""
+        """Return the expression of a segment column; times are cut into windows."""
         pl = language(self.frame)
         every = self.columns.windows.get(name)
         if every is None:
             return pl.col(name)
-        # engines do not agree on weeks: days are read, and put together here
+        # engines disagree on weeks: read days, which are added up to weeks later
         return pl.col(name).cast(pl.Datetime("us")).dt.truncate("1d" if every == "1w" else every)
 
-    def bits(self) -> int | None:
-        """The bits of the grid to use, or None where scores stay exact."""
+    def choose_bits(self) -> int | None:
+        """Return the bits of the grid to use, or None if scores stay exact."""
         grid, limit = self.columns.limits.grid, self.columns.limits.limit
         if grid != "auto":
             return grid
@@ -234,10 +233,10 @@ class Query:
         return choose_bits(total)
 
     def group(self, *, pairs: bool = False) -> dict[str, Any]:
-        """A line or two for each segment and score of one model: status, n and pos; numbers as arrays, segments as
-        lists. With `pairs` for each score and that of the baseline, without segments.
+        """Group the rows of one model by segment, label and score; with `pairs`, by label and both models' scores.
 
-        Rows are grouped by everything that is asked of them, and judged afterwards, when they are few.
+        Each line has status, n and pos; numbers are arrays, segments lists. The status is found after grouping, when
+        lines are few.
         """
         query, rows, scores = self, self.rename(self.frame), ["score0"]
         if pairs:
@@ -251,9 +250,9 @@ class Query:
         return lines
 
     def group_cells(self, bits: int) -> dict[str, Any]:
-        """One line for each segment, status and cell: also the sum, the smallest and the largest of its scores."""
+        """Group the rows of one model by segment, status and cell, with the sum, minimum and maximum of the scores."""
         pl = language(self.frame)
-        rows = self._hold_scores().with_columns(pl.col("score0").cast(pl.Float64))
+        rows = self._replace_invalid().with_columns(pl.col("score0").cast(pl.Float64))
         steps = 0
 
         def hold(value: Any) -> Any:
@@ -265,7 +264,7 @@ class Query:
         def where(condition: Any, a: Any, b: Any) -> Any:
             return pl.when(condition).then(a).otherwise(b)
 
-        key = cell(pl.col("score0"), bits, where, hold)  # which adds steps to the rows
+        key = cell(pl.col("score0"), bits, where, hold)  # adds columns to the rows
         rows = rows.with_columns(key.alias("key"))
         score = pl.col("score0")
         found = rows.group_by(*self._segment_names, "status", "key").agg(
@@ -281,16 +280,16 @@ class Query:
     def _segment_names(self) -> list[str]:
         return [f"by{i}" for i in range(len(self.columns.by))]
 
-    def _hold_scores(self) -> Any:
-        """The rows with their status; those that cannot be used need no score of their own."""
+    def _replace_invalid(self) -> Any:
+        """Return the rows with their status; invalid rows have the score 0."""
         pl = language(self.frame)
         usable = pl.col("status") == 0
-        held = pl.when(usable).then(pl.col("score0")).otherwise(pl.lit(0.0)).alias("score0")
-        return self.judge(self.rename(self.frame), ["score0"]).with_columns(held)
+        score = pl.when(usable).then(pl.col("score0")).otherwise(pl.lit(0.0)).alias("score0")
+        return self.judge(self.rename(self.frame), ["score0"]).with_columns(score)
 
     def check_counts(self, counts: AnyArray, scores: Sequence[str]) -> dict[str, int]:
-        """Stop where rows cannot be used, or give the rows dropped by the reason; `counts` has the rows of each
-        status, judged by these scores."""
+        """Raise an error if there are invalid rows that may not be dropped; else return the dropped rows by reason.
+        `counts` has the number of rows of each status, for these scores."""
         times = [f"`{name}`" for name in self.columns.by if name in self.columns.windows]
         words = {
             "score": " or ".join(f"`{name}`" for name in scores),
@@ -316,45 +315,45 @@ class Query:
                 f"Every row must have a label{time} and a score in [0, 1]; of {plural(total, 'row')} {reasons}.{hint}"
             )
         if not counts[0]:
-            raise ValueError("The data must hold at least one row that can be used; it holds none.")
+            raise ValueError("The data must have at least one valid row; they have none.")
         return missing
 
     def _advise_range(self, scores: bool) -> str:
-        """What to do about values out of range, of `scores` or of labels alone; swapped columns are refused."""
+        """Return a hint for values out of range, of `scores` or of labels; raise an error if columns are swapped."""
         if "percentage" in map(self._check_swapped().get, self.columns.scores):
             return "\n\nHint: these look like percentages; divide them by 100."
         rule = "the probability of the positive label, neither a logit nor a percentage"
         return f"\n\nHint: {option('score')} must be {rule}." if scores else ""
 
     def _advise_missing(self) -> str:
-        """What to do about missing values; a file without the column is refused."""
+        """Return a hint for missing values; raise an error if a file lacks the column."""
         if self.source is not None:
             self.source.check_present((self.columns.label, *self.columns.scores))
-        return f"\n\nHint: {option(DROP)} leaves rows out whose label, score or time is missing."
+        return f"\n\nHint: {option(DROP)} leaves out rows whose label, score or time is missing."
 
     def check_label(self, positives: int) -> None:
-        """Refuse a positive label that no row has, unless all rows are of one other label."""
+        """Raise an error if no row has the positive label, unless all rows have the same label."""
         if self.columns.pos_label is None or positives:
             return
         pl = language(self.frame)
         found = self.frame.select(pl.col(self.columns.label).alias("label")).unique()
         labels = [value for value in collect(found.head(4), ("label",))["label"] if value is not None]
         if len(labels) > 1:
-            told = ", ".join(map(repr, sorted(labels, key=str)[:3]))
+            known = ", ".join(map(repr, sorted(labels, key=str)[:3]))
             raise ValueError(
-                f"{option('pos_label')} must be one of the labels ({told}, ...); it is {self.columns.pos_label!r}."
+                f"{option('pos_label')} must be one of the labels ({known}, ...); it is {self.columns.pos_label!r}."
             )
 
 
 def column_names(frame: Any, format: str | None = None) -> list[str]:
-    """The columns of a dataframe or of files."""
+    """Return the columns of a dataframe or of files."""
     return list(open_data(frame, format)[0].collect_schema())
 
 
 def open_data(
     data: Any, format: str | None, numbers: tuple[str, ...] = (), dates: bool = False
 ) -> tuple[Any, Files | None]:
-    """The frame of what was given, and the files behind it where there are any."""
+    """Return the frame of data, and the files behind it, if any."""
     source = None
     if is_path(data):
         source = open_files(data, format=format, numbers=numbers, dates=dates)
@@ -364,8 +363,10 @@ def open_data(
 
 
 def _join_scores(frame: Any, other: Any, columns: Columns, added: Mapping[str, str]) -> Any:
-    """A frame with columns of another beside its own, under new names, and a mark in rows that have a match; a row of
-    the other may be the match of several, but none may have two."""
+    """Join columns of another frame under new names, with a column that marks rows with a match.
+
+    A row may match at most one row of the other frame.
+    """
     right, _ = open_data(other, columns.format if is_path(other) else None)
     on = list(columns.on)
     for side in (frame, right):
@@ -374,32 +375,34 @@ def _join_scores(frame: Any, other: Any, columns: Columns, added: Mapping[str, s
     for name in added:
         check_column("score", name, list(right.collect_schema()))
     pl = language(right)
-    picked = right.select(*on, *(pl.col(old).alias(new) for old, new in added.items()), pl.lit(True).alias(MATCHED))
-    if engine_of(picked) == "polars" and is_lazy(picked):
-        picked = picked.collect()  # a join holds it in memory anyway, and so it is read once
-    keys = collect(picked.group_by(*on).agg(pl.len().alias("rows")).filter(pl.col("rows") > 1).head(1), tuple(on))
+    other_scores = right.select(
+        *on, *(pl.col(old).alias(new) for old, new in added.items()), pl.lit(True).alias(MATCHED)
+    )
+    if engine_of(other_scores) == "polars" and is_lazy(other_scores):
+        other_scores = other_scores.collect()  # a join holds it in memory anyway; this way it is read once
+    keys = collect(other_scores.group_by(*on).agg(pl.len().alias("rows")).filter(pl.col("rows") > 1).head(1), tuple(on))
     if len(keys["rows"]):
         first = ", ".join(f"{name}={keys[name][0]!r}" for name in on)
         raise ValueError(
             f"Every row must have one match in the baseline by {', '.join(map(repr, on))}; for {first} it has "
             f"{int(keys['rows'][0]):,} rows."
         )
-    if engine_of(frame) != engine_of(picked) and not is_lazy(frame):
+    if engine_of(frame) != engine_of(other_scores) and not is_lazy(frame):
         frame = open_frame(frame.to_polars() if engine_of(frame) != "polars" else frame)
-        picked = open_frame(picked.to_polars() if engine_of(picked) != "polars" else picked)
-    if is_lazy(frame) != is_lazy(picked):
-        frame, picked = frame.lazy(), picked.lazy()
-    return frame.join(picked, on=on, how="left")
+        other_scores = open_frame(other_scores.to_polars() if engine_of(other_scores) != "polars" else other_scores)
+    if is_lazy(frame) != is_lazy(other_scores):
+        frame, other_scores = frame.lazy(), other_scores.lazy()
+    return frame.join(other_scores, on=on, how="left")
 
 
 def _collect_counts(frame: Any, counts: tuple[str, ...]) -> dict[str, Any]:
-    """A small frame's columns, its counts as integers, whatever an engine's sums are."""
+    """Load the columns of a small frame, with counts as integers whatever type an engine's sums have."""
     pl = language(frame)
     return collect(frame.with_columns(*(pl.col(name).cast(pl.Int64) for name in counts)))
 
 
 def _parse_label(pos_label: str, label: str, kind: Any) -> Any:
-    """A positive label given as text, as the column's own kind."""
+    """Convert a positive label given as text to the type of the column."""
     words = {"true": True, "false": False}
     if pos_label.lower() in words and not kind.is_numeric():
         return words[pos_label.lower()]

@@ -1,8 +1,8 @@
-"""Dataframes and files to tallies, in one pass whatever is asked of them afterwards.
+"""Read dataframes and files into tallies, in one pass.
 
-pandas, polars (eager and lazy), pyarrow tables, DuckDB relations, PySpark, Dask and Ibis, and files as `_paths` opens
-them. Columns that are in this process stream through it in batches, and each batch feeds every model, segment and pair;
-other engines group rows by score themselves, and answer one question for each model.
+Data are frames of pandas, polars (eager and lazy), pyarrow, DuckDB, PySpark, Dask and Ibis, or files that `_paths`
+opens. Columns in this process are read in batches, and each batch feeds every model, segment and pair. Other engines
+group rows by score themselves, in one query for each model.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from truecal.reading._spool import PairSpool, Spool, pack_rows
 
 IN_MEMORY = 1 << 62
 BATCH = 1 << 19
-LOOK = 1 << 17  # the first rows, which tell how many share their scores
-TIED = 16  # rows a score and segment, on average, from which on an engine's group-by is faster than a sort
-VERY_TIED = 64  # and from which on it is small enough where a grid is asked for
-RADIX = 1 << 16  # codes up to here sort in linear time
+LOOK = 1 << 17  # the first rows, by which ties are judged
+TIED = 16  # rows per score and segment, on average, above which an engine's group-by is faster than a sort
+VERY_TIED = 64  # the same if scores are grouped into a grid
+RADIX = 1 << 16  # codes below this sort in linear time
 
 
 def read(  # noqa: PLR0913 (tests/test_size.py says why)
@@ -68,32 +68,33 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
     format: str | None = None,
     limits: Limits = DEFAULT,
 ) -> Tallies:
-    """Read what is needed of data to judge them, in one pass: the rows of each segment and window, grouped by score.
+    """Read data in one pass into tallies: the rows of each segment and window, grouped by score.
 
     Parameters
     ----------
     data : dataframe, path or paths, Tallies
-        A frame of pandas, polars (eager or lazy), pyarrow, DuckDB, PySpark, Dask or Ibis; files, as `scan` takes them;
-        or `Tallies`, or files of `Tallies.save`, which are added and whose columns need not be named.
+        A frame of pandas, polars (eager or lazy), pyarrow, DuckDB, PySpark, Dask or Ibis; paths, as `scan` takes them;
+        or `Tallies`, or paths of files that `Tallies.save` wrote. Tallies are added, and their columns need not be
+        named.
     label, score : str
         The columns of labels (0 and 1, or truth values) and of predicted probabilities.
     by : name or names, optional
-        Columns whose values make segments. Of tallies, those that are kept; all by default.
+        Columns whose values make segments. For tallies, the columns to keep; all by default.
     time : optional
-        A column of dates or times, to be cut into windows as long as `every` says: "1h", "1d", "1w", "1mo", "1q" or
-        "1y"; weeks begin on Mondays. With `every=None` its values, of whatever kind, are the windows. It is one more of
-        the columns `by`, the last.
+        A column of dates or times, which are cut into windows of length `every`: "1h", "1d", "1w", "1mo", "1q" or "1y".
+        Weeks begin on Monday. With `every=None` each distinct value, of any type, is a window. The column is added to
+        `by` as the last.
     baseline : optional
-        The last release's scores of the same rows: another column; or a dataframe or files, with columns of the same
-        names, whose rows are matched by the columns `on`.
+        The scores of the last release for the same rows: another column; or a dataframe or files with columns of the
+        same names, whose rows are matched by the columns `on`.
     pos_label : optional
-        The positive label, where labels are not 0 and 1; every other label counts as negative.
+        The positive label, if labels are not 0 and 1. Every other label counts as negative.
     on_null : "raise" or "drop"
-        What to do with rows whose label, score or time is null or NaN; `Tallies.dropped` says how many were dropped.
+        What to do with rows whose label, score or time is null or NaN. `Tallies.dropped` counts the dropped rows.
     format : optional
-        Of files, where their names do not tell.
+        The format of files, if their names do not tell it.
     limits : Limits
-        For data that are larger than memory, or in an engine elsewhere. `Limits(grid=13)` groups scores into cells of
+        For data larger than memory, or in an engine outside this process. `Limits(grid=13)` groups scores into cells of
         13 significant bits.
 
     Examples
@@ -136,9 +137,9 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
     format: str | None = None,
     limits: Limits = DEFAULT,
 ) -> dict[str, Tallies]:
-    """`read` for several models, whose scores are columns of the same data; in one pass over files.
+    """Read several models, whose scores are columns of the same data, in one pass; see `read`.
 
-    A column that is the `baseline` is not read as a model, even where it is among `score`.
+    The `baseline` column is not read as a model, even if it is among `score`.
 
     Examples
     --------
@@ -170,7 +171,7 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
 
 
 def is_tallies(data: Any) -> bool:
-    """Whether data are `Tallies`, or a path to a file of them; of several paths, or a folder, the first decides."""
+    """Whether data are `Tallies` or the path of a file of them. Of several files the first decides."""
     if isinstance(data, Tallies) or not is_path(data):
         return isinstance(data, Tallies)
     try:
@@ -184,19 +185,20 @@ def load_tallies(
     by: str | Sequence[str] | None = None,
     windows: Mapping[str, str | None] | None = None,
 ) -> Tallies:
-    """The sum of files of `Tallies.save`: a path or paths, which may be folders or hold wildcards.
+    """Add the tallies in files that `Tallies.save` wrote: a path or paths, which may be folders or have wildcards.
 
-    Files are read one after the other, and sums of equally many files are added: what is in memory is the sum a few
-    times over. Where that is too much, `by` keeps only some of the columns, `()` none, and `windows` makes those of
-    time longer; see `Tallies.over`.
+    Files are read one by one, and sums of equally many files are added, so memory holds a few partial sums. If that is
+    too much, `by` keeps only some of the columns (`()` none), and `windows` makes windows longer; see `Tallies.over`.
     """
     given: list[PathLike] = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     places = [place for part in given for place in expand(os.fspath(part))]
     seen: set[Path] = set()
-    sums: list[tuple[int, Tallies]] = []  # of how many files each, like the digits of a binary number
+    sums: list[tuple[int, Tallies]] = []  # each with its number of files, like the digits of a binary number
     for place in places:
         if place.resolve() in seen:
-            raise ValueError(f"Every file must be named once, so that no row counts twice; {str(place)!r} is not.")
+            raise ValueError(
+                f"Every file must be named once, so that no row counts twice; {str(place)!r} is named again."
+            )
         seen.add(place.resolve())
         count, total = 1, Tallies.load(place)
         total = total.over(total.by if by is None else by, windows)
@@ -205,7 +207,7 @@ def load_tallies(
                 count, total = 2 * count, sums.pop()[1] + total
         sums.append((count, total))
     if not sums:
-        raise ValueError("The paths must name at least one file; there are none.")
+        raise ValueError("The paths must name at least one file; they name none.")
     _, total = sums.pop()
     while sums:
         total = sums.pop()[1] + total
@@ -219,7 +221,7 @@ def _open_tallies(
     by: tuple[str, ...] | None,
     windows: Mapping[str, str | None],
 ) -> Tallies | None:
-    """Tallies that are given, or in files, by these columns; None for other data."""
+    """Return tallies that are given or stored in files, by these columns; None for other data."""
     if isinstance(data, Tallies):
         tallies = data.over(data.by if by is None else by, windows)
     elif is_path(data) and data not in ("-", ["-"]) and (is_tallies(data) or (label is None and not models)):
@@ -234,7 +236,7 @@ def _open_tallies(
 
 
 def _check_settings(tallies: Tallies, columns: Columns) -> Tallies:
-    """Refuse settings that only rows can follow."""
+    """Raise an error if a setting needs rows."""
     if columns.pos_label is not None and str(columns.pos_label) != tallies.pos_label:
         raise ValueError(
             f"{option('pos_label')} must be that of the tallies, {tallies.pos_label!r}, or be left out; it is "
@@ -252,8 +254,8 @@ def _check_settings(tallies: Tallies, columns: Columns) -> Tallies:
 
 
 def _read_query(query: Query) -> dict[str, Tallies]:
-    """The tallies of every model of a query."""
-    columns, bits = query.columns, query.bits()
+    """Read the tallies of every model of a query."""
+    columns, bits = query.columns, query.choose_bits()
     parts = _open_batches(query, TIED if bits is None else VERY_TIED)
     if parts is None:
         return {name: _group(query.of_model(i), bits) for i, name in enumerate(columns.scores)}
@@ -264,15 +266,15 @@ def _read_query(query: Query) -> dict[str, Tallies]:
             for model in models:
                 model.add(batch)
             progress.step(len(part))
-    models.reverse()  # each is let go as soon as it is done
+    models.reverse()  # each is freed as soon as it is finished
     return {name: models.pop().finish() for name in columns.scores}
 
 
 def _open_batches(query: Query, tied: int) -> Iterator[Any] | None:
-    """Frames with the columns `label`, `score0`, ... and `by0`, ...; None where the engine does better by itself.
+    """Return batches with the columns `label`, `score0`, ... and `by0`, ...; None if the engine should group the rows.
 
-    That is: where the columns are elsewhere, and where segments of one model are asked for and so many rows share one
-    and a score, by the first of them.
+    It should if the data are in another process, or if one model is read by segments and, judged by the first rows,
+    many rows share segment and score.
     """
     if not query.here:
         return None
@@ -283,40 +285,40 @@ def _open_batches(query: Query, tied: int) -> Iterator[Any] | None:
             first = query.rename(query.select().head(LOOK).collect())
         if len(first) == LOOK and first.drop("label").n_unique() * tied <= LOOK:
             return None
-    # renamed afterwards: polars holds more batches where it is asked to
+    # renamed here: polars would hold more batches if it renamed them
     parts = query.select().collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming")
     return map(query.rename, parts)
 
 
 class _Batch:
-    """Some rows, in this process; what models share of them is computed once."""
+    """A batch of rows. What all models need of it is computed once."""
 
     def __init__(self, query: Query, part: Any) -> None:
         self.query, self.part = query, part
 
     def is_plain(self, *scores: str) -> bool:
-        """Whether labels and scores may be taken as they are."""
+        """Whether no value is missing and labels need no conversion."""
         missing = any(self.part[name].null_count() for name in (*self.query.needed, *scores))
         return self.query.columns.pos_label is None and not missing
 
     @cached_property
     def label(self) -> AnyArray:
-        """The labels, of plain rows."""
+        """The labels of a plain batch."""
         return np.asarray(self.part["label"].to_numpy())
 
     def score(self, name: str) -> AnyArray:
-        """Scores as an array of float32 or float64; missing ones may be anything."""
+        """Return scores as float32 or float64. Missing scores have any value."""
         return _as_floats(self.part[name])
 
     def judge(self, *scores: str, start: int = 0) -> tuple[list[AnyArray], AnyArray, AnyArray]:
-        """Scores, labels and statuses of the rows from `start` on."""
+        """Return scores, labels and statuses of the rows from position `start`."""
         judged = self.query.judge(self.part[start:], scores)
         one, status = (judged[name].to_numpy().astype(np.uint8) for name in ("one", "status"))
         return [_as_floats(judged[name]) for name in scores], one, status
 
     @cached_property
     def segments(self) -> tuple[list[Segment], AnyArray]:
-        """The segments in the batch, and each row's place among them."""
+        """The segments in the batch, and the number of each row's segment."""
         columns = self.query.columns
         keys, codes = _find_segments(self.part, len(columns.by))
         values = [
@@ -327,12 +329,12 @@ class _Batch:
 
     @cached_property
     def order(self) -> tuple[Ints, Ints]:
-        """All rows by their segments, and where each segment ends."""
+        """The rows sorted by segment, and the end of each segment."""
         return _sort_codes(self.segments[1], len(self.segments[0]))
 
 
 class _Model:
-    """What is kept of one model's rows: a spool, or one for each segment; and the pairs with its baseline."""
+    """The rows of one model: a spool, or one for each segment, and the pairs with its baseline."""
 
     def __init__(self, query: Query, index: int, bits: int | None) -> None:
         self.query, self.bits = query.of_model(index), bits
@@ -344,7 +346,7 @@ class _Model:
         self.counts, self.pair_counts = np.zeros(KINDS, dtype=np.int64), np.zeros(KINDS, dtype=np.int64)
 
     def add(self, batch: _Batch) -> None:
-        """Take a batch in."""
+        """Add a batch."""
         if self.whole is not None:
             self._add_rows(batch, self.whole)
         else:
@@ -353,15 +355,15 @@ class _Model:
             self._add_pairs(batch, self.pairs)
 
     def _add_rows(self, batch: _Batch, spool: Spool) -> None:
-        taken = 0
+        added = 0
         if batch.is_plain(self.score):
-            taken = spool.take(batch.score(self.score), batch.label)
-            self.counts[0] += taken
-        if taken < len(batch.part):
-            (score,), one, status = batch.judge(self.score, start=taken)
+            added = spool.add_rows(batch.score(self.score), batch.label)
+            self.counts[0] += added
+        if added < len(batch.part):
+            (score,), one, status = batch.judge(self.score, start=added)
             self.counts += np.bincount(status, minlength=KINDS)
             usable = status == 0
-            spool.take(score[usable], one[usable])
+            spool.add_rows(score[usable], one[usable])
 
     def _add_segments(self, batch: _Batch) -> None:
         (segments, codes), keys = batch.segments, None
@@ -375,12 +377,12 @@ class _Model:
             self.counts += np.bincount(status, minlength=KINDS)
             usable = status == 0
             keys = pack_rows(score[usable], one[usable])
-            assert keys is not None, "rows of status 0 can be used"
+            assert keys is not None, "rows of status 0 are valid"
             order, ends = _sort_codes(codes[usable], len(segments))
         keys = keys[order]
         for segment, begin, end in zip(segments, [0, *ends[:-1]], ends, strict=True):
             if begin < end:
-                self.spools.setdefault(segment, Spool(IN_MEMORY, self.bits, count=False)).add(keys[begin:end])
+                self.spools.setdefault(segment, Spool(IN_MEMORY, self.bits, count=False)).add_keys(keys[begin:end])
 
     def _add_pairs(self, batch: _Batch, pairs: PairSpool) -> None:
         names = self.score, self.base
@@ -396,7 +398,7 @@ class _Model:
         pairs.add(scores[0][usable], scores[1][usable], one[usable])
 
     def finish(self) -> Tallies:
-        """The tallies; what was kept is used up."""
+        """Return the tallies. The model cannot be used afterwards."""
         query, (name,) = self.query, self.query.columns.scores
         dropped = query.check_counts(self.counts, [name])
         parts: dict[Segment, Part] = {}
@@ -414,7 +416,7 @@ class _Model:
 
 
 def _name_pair(query: Query) -> tuple[str, str]:
-    """The columns of a model and of its baseline; one that was joined has the model's name."""
+    """Return the names of a model and of its baseline; a joined one is called "baseline"."""
     (name,), (other,) = query.columns.scores, query.baselines
     return name, "baseline" if query.matched else other
 
@@ -422,7 +424,7 @@ def _name_pair(query: Query) -> tuple[str, str]:
 def _make_tallies(
     columns: Columns, parts: Mapping[Segment, Part], dropped: Mapping[str, int], pairs: Pairs | None
 ) -> Tallies:
-    """Tallies of what was read; parts of which some are cells and others are not become cells of one grid."""
+    """Make tallies of parts. If some parts are cells and others are not, all become cells of one grid."""
     grid = columns.limits.grid
     bits = grid if isinstance(grid, int) else coarsest([bits_of(part) for part in parts.values()])
     positive = None if columns.pos_label is None else str(columns.pos_label)
@@ -432,7 +434,7 @@ def _make_tallies(
 
 
 def _group(query: Query, bits: int | None) -> Tallies:
-    """The tallies of one model, grouped in the engine; by score there, where that is here and many are tied."""
+    """Group the rows of one model in the engine, by score or by cell, and return the tallies."""
     (name,) = query.columns.scores
     cells = bits is not None and not query.here
     with query.explain_errors(), Clock("grouping"):
@@ -453,7 +455,7 @@ def _group(query: Query, bits: int | None) -> Tallies:
 
 
 def _split_lines(columns: Columns, lines: Mapping[str, Any], kept: Ints) -> Iterator[tuple[Segment, Ints]]:
-    """The kept lines of each segment."""
+    """Yield each segment with its lines."""
     segments: dict[Segment, int] = {}
     code = np.zeros(len(kept), dtype=np.int64)
     if columns.by:
@@ -476,7 +478,7 @@ def _merge_lines(lines: Mapping[str, Any], rows: Ints) -> Tally:
 
 
 def _group_pairs(query: Query) -> Pairs:
-    """Rows grouped in the engine by the scores of a model and of its baseline."""
+    """Group rows in the engine by the scores of a model and of its baseline."""
     with query.explain_errors(), Clock("grouping"):
         lines = query.group(pairs=True)
     counts = np.bincount(lines["status"], weights=lines["n"], minlength=KINDS)
@@ -487,12 +489,12 @@ def _group_pairs(query: Query) -> Pairs:
 
 
 def _sort_codes(codes: AnyArray, size: int) -> tuple[Ints, Ints]:
-    """Rows in the order of their codes, and where each code ends."""
+    """Return the rows in the order of their codes, and the end of each code."""
     return np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes, minlength=size))
 
 
 def _find_segments(part: Any, columns: int) -> tuple[list[Segment], AnyArray]:
-    """The segments in a batch, and each row's place among them."""
+    """Return the segments in a batch, and the number of each row's segment."""
     codes, values = np.zeros(len(part), dtype=np.int64), []
     for i in range(columns):
         found, code = _encode(part[f"by{i}"])
@@ -525,7 +527,7 @@ def _as_floats(series: Any) -> AnyArray:
 
 
 def _encode(series: Any) -> tuple[list[Any], Ints]:
-    """The distinct values of a column, and each row's place among them; the last is None where values are missing."""
+    """Return the distinct values of a column, None last if it occurs, and the number of each row's value."""
     pl, engine = language(series), engine_of(series)
     if engine in ("pandas", "modin", "cudf"):
         code, distinct = native(series).factorize()
@@ -549,20 +551,20 @@ def _encode(series: Any) -> tuple[list[Any], Ints]:
 
 
 def _normalize(values: list[Any], every: str | None) -> list[Any]:
-    """Segment values with one kind of nothing, where pandas has several, and windows as dates or times."""
-    plain = {value: None if _is_absent(value) else value for value in set(values)}
+    """Convert missing values of segments to None (pandas has several kinds), and windows to dates or times."""
+    plain = {value: None if _is_missing(value) else value for value in set(values)}
     if every is not None:
-        plain = {value: known and _start_window(known, every) for value, known in plain.items()}
+        plain = {value: known and _find_window(known, every) for value, known in plain.items()}
     return [plain[value] for value in values]
 
 
-def _is_absent(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or pandas' NA, which answers no comparison."""
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA, which cannot be compared."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
 
 
-def _start_window(value: Any, every: str) -> date:
-    """Where a window begins, of whatever type an engine's times are; days and longer ones are dates."""
+def _find_window(value: Any, every: str) -> date:
+    """Return the start of a window from any engine's type of time; a date if windows are days or longer."""
     if isinstance(value, int):  # microseconds, as some engines' times come out of NumPy
         value = datetime(1970, 1, 1) + timedelta(microseconds=value)
     return window_start(datetime(*value.timetuple()[:6]), every)

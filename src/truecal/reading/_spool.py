@@ -1,9 +1,8 @@
-"""Observations that arrive in batches: pack_rows as they come, sorted once, in the memory of one integer a row.
+"""Collect rows that arrive in batches: packed into one integer per row and sorted once at the end.
 
-Where many rows share their scores they are counted at once, or folded into a tally on the way. Where they outgrow the
-memory allowed they go to disk: every full buffer is sorted and cut at the same keys, so that each piece of the key
-range goes to a file of its own; at the end the pieces are sorted one after another into one file, which is then read
-as if it were memory.
+If many rows share their scores, they are counted in a hash table, or grouped into a tally on the way. If they exceed
+the memory allowed, they go to disk: every full buffer is sorted and cut at the same keys, and each piece of the key
+range has its own file. At the end the pieces are sorted one by one into a single file, which is memory-mapped.
 """
 
 from __future__ import annotations
@@ -33,27 +32,27 @@ from truecal.observations import (
     sort_keys,
 )
 
-FOLD = 1 << 20  # rows between looks at how many of them share their scores
+FOLD = 1 << 20  # rows after which the buffer is grouped into a tally, if many share their scores
 MEMORY = 4 << 30
 
 
 def pack_rows(score: AnyArray, label: AnyArray) -> AnyArray | None:
-    """Rows as keys; None if a score or a label is not what it must be."""
-    key, *fine = pack_keys(score, label)
-    return key if all(fine) else None
+    """Pack rows into keys; None if a score or a label is invalid."""
+    key, *valid = pack_keys(score, label)
+    return key if all(valid) else None
 
 
 class Spool:
-    """A growing column of keys.
+    """Collect rows in batches; `finish` returns all of them, sorted.
 
     Parameters
     ----------
     memory : int
-        The bytes that keys may take; beyond, they go to a temporary folder, which vanishes with the data.
+        The bytes that keys may take. Beyond that they go to a temporary folder, which is deleted with the data.
     bits : int, optional
-        Keep the cells of a grid of so many bits instead of the scores; they need no disk.
+        Keep the cells of a grid of this many bits instead of the scores; they need no disk.
     count : bool
-        Count rows as long as many are the same, in a table of up to 4 MB.
+        Count rows in a hash table of up to 4 MB while many are the same.
     """
 
     def __init__(self, memory: int = MEMORY, bits: int | None = None, *, count: bool = True) -> None:
@@ -65,32 +64,31 @@ class Spool:
         self._folding = True
         self._disk: _Disk | None = None
 
-    def take(self, score: AnyArray, label: AnyArray) -> int:
-        """Take a batch of rows in, from the first on; how many: all, unless some are not a score in [0, 1] and a
-        label."""
+    def add_rows(self, score: AnyArray, label: AnyArray) -> int:
+        """Add a batch of rows and return how many were added: fewer than all if some are invalid."""
         counted = 0 if self._ties is None else self._ties.add(score, label)
         if counted == len(score):
             return counted
         keys = pack_rows(score[counted:], label[counted:])
         if keys is None:
             return counted
-        self._settle()
-        self.add(keys)
+        self._stop_counting()
+        self.add_keys(keys)
         return len(score)
 
-    def add(self, keys: AnyArray) -> None:
-        """Take a batch of keys in, as `pack_rows` makes them."""
+    def add_keys(self, keys: AnyArray) -> None:
+        """Add a batch of keys, as `pack_rows` makes them."""
         if keys.dtype != self._keys.dtype:
             if keys.dtype == np.int64:
                 self._widen()
             else:
                 keys = _widen_keys(keys)
         end = self._used + len(keys)
-        most = max(self._memory // self._keys.itemsize // 2, 1)  # as much again goes into the sorting of pieces
+        most = max(self._memory // self._keys.itemsize // 2, 1)  # sorting the pieces takes as much again
         if self._used and end > most:
             self._spill() if self._bits is None else self._fold()
             end = len(keys)
-        if end > len(self._keys):  # realloc, which moves pages and copies nothing
+        if end > len(self._keys):  # realloc moves pages instead of copying
             self._keys.resize(max(end, min(2 * len(self._keys), most)), refcheck=False)
         self._keys[self._used : end] = keys
         self._used = end
@@ -98,8 +96,8 @@ class Spool:
             self._fold()
 
     def finish(self) -> Sorted | GridTally:
-        """All of it at the end, in whatever form is smallest: the spool is used up."""
-        self._settle()
+        """Return all rows in the smallest form. The spool cannot be used afterwards."""
+        self._stop_counting()
         if self._bits is not None:
             if self._used or self._tally is None:
                 self._fold()
@@ -115,15 +113,15 @@ class Spool:
         tally = cast(Tally, self._tally)
         return tally + group_keys(self._keys) if self._used else tally
 
-    def _settle(self) -> None:
-        """End the counting: what was counted becomes a tally, or keys."""
+    def _stop_counting(self) -> None:
+        """Stop counting rows; turn the counts into a tally if many rows are tied, else into keys."""
         ties, self._ties = self._ties, None
         if ties is None or not ties.rows:
             return
         keys, counts = ties.count()
         if not ties.tied:
             rows = np.repeat(keys, counts)
-            self.take((rows >> 1).view(np.float64), (rows & 1).astype(np.uint8))
+            self.add_rows((rows >> 1).view(np.float64), (rows & 1).astype(np.uint8))
             return
         tally = group_keys(keys, counts)
         self._tally = tally if self._bits is None else GridTally.of(tally, self._bits)
@@ -131,6 +129,7 @@ class Spool:
             self._widen()
 
     def _fold(self) -> None:
+        """Group the keys in the buffer into the tally, if enough of them are tied."""
         keys = self._keys[: self._used]
         sort_keys(keys)
         if self._bits is None:
@@ -142,7 +141,7 @@ class Spool:
         self._used = 0
 
     def _spill(self) -> None:
-        """Move the keys to disk, and what was folded before with them."""
+        """Move the keys and the tally to disk."""
         keys = self._keys[: self._used]
         sort_keys(keys)
         if self._disk is None:
@@ -161,7 +160,7 @@ class Spool:
 
 
 class PairSpool:
-    """Rows with the scores of two models, merged on the way where many are the same."""
+    """Collect rows with the scores of two models in batches; equal rows are merged on the way if there are many."""
 
     def __init__(self) -> None:
         self._pieces: list[tuple[Floats, Floats, Ints, Ints]] = []
@@ -170,7 +169,7 @@ class PairSpool:
         self._folding = True
 
     def add(self, first: AnyArray, second: AnyArray, label: AnyArray) -> None:
-        """Take a batch of rows in: two scores in [0, 1] and a label of 0 or 1 each."""
+        """Add a batch of rows, each with two scores in [0, 1] and a label of 0 or 1."""
         self._pending.append((first.copy(), second.copy(), label.astype(np.uint8)))
         self._used += len(first)
         if self._folding and self._used >= FOLD:
@@ -180,7 +179,7 @@ class PairSpool:
             self._pieces = [(*pairs.scores, pairs.n, pairs.pos)]
 
     def finish(self) -> Pairs:
-        """All of it at the end: the spool is used up."""
+        """Return all pairs. The spool cannot be used afterwards."""
         return self._merge()
 
     def _merge(self) -> Pairs:
@@ -193,7 +192,7 @@ class PairSpool:
 
 
 class _Disk:
-    """Keys on disk: a file for each piece of the key range, cut so that the first keys fall into equal pieces."""
+    """Keys on disk, in a file for each piece of the key range. The first keys are cut into equal pieces."""
 
     PIECES = 64
 
@@ -201,7 +200,7 @@ class _Disk:
         self.folder = tempfile.TemporaryDirectory(prefix="truecal-")
         self.kind = first.dtype
         cuts = first[np.linspace(0, len(first), self.PIECES + 1).astype(np.int64)[1:-1]]
-        self.edges = np.unique(np.concatenate([cuts, cuts + 1]))  # a key with many rows gets a piece of its own
+        self.edges = np.unique(np.concatenate([cuts, cuts + 1]))  # a key with many rows has its own piece
 
     @property
     def pieces(self) -> list[Path]:
@@ -219,22 +218,22 @@ class _Disk:
             _widen_keys(np.fromfile(place, dtype=np.int32)).tofile(place)
 
     def join(self, memory: int) -> AnyArray:
-        """All keys sorted, in a file that is read as if it were memory and vanishes with the array."""
+        """Sort all keys into one file and return it memory-mapped. The file is deleted with the array."""
         whole = Path(self.folder.name) / "sorted.keys"
-        for keys in self.sorted_parts(memory):
+        for keys in self.sort_parts(memory):
             _append(whole, keys)
         mapped = np.memmap(whole, dtype=self.kind, mode="r")
-        self.folder.cleanup()  # the mapping keeps the data until it is let go
+        self.folder.cleanup()  # the mapping keeps the data until it is deleted
         return mapped
 
-    def sorted_parts(self, memory: int) -> Iterator[AnyArray]:
-        """All keys in order, as many at a time as memory allows."""
+    def sort_parts(self, memory: int) -> Iterator[AnyArray]:
+        """Yield all keys in order, as many at a time as memory allows."""
         for place in self.pieces:
             if place.stat().st_size <= memory:
                 keys = np.fromfile(place, dtype=self.kind)
                 sort_keys(keys)
                 yield keys
-            else:  # the first keys suggested fewer: the same again, for this piece alone
+            else:  # too large, since the first keys differ from the later ones: split it again
                 yield from _split_again(np.memmap(place, dtype=self.kind, mode="r"), memory)
             place.unlink()
 
@@ -251,7 +250,7 @@ def _split_again(keys: AnyArray, memory: int) -> Iterator[AnyArray]:
         disk = disk or _Disk(chunk)
         disk.add(chunk)
     if disk is not None:
-        yield from disk.sorted_parts(memory)
+        yield from disk.sort_parts(memory)
         disk.folder.cleanup()
 
 
@@ -261,7 +260,7 @@ def _append(place: Path, keys: AnyArray) -> None:
 
 
 def _unfold(tally: Tally, kind: np.dtype[Any]) -> Iterator[AnyArray]:
-    """The keys of a tally's rows in order, some at a time."""
+    """Yield the keys of a tally's rows in order, some at a time."""
     for begin in range(0, len(tally), FOLD):
         score, n, pos = (column[begin : begin + FOLD] for column in tally.entries)
         keys = np.empty((len(score), 2), dtype=kind)
@@ -272,12 +271,12 @@ def _unfold(tally: Tally, kind: np.dtype[Any]) -> Iterator[AnyArray]:
             keys[:, label] = part
         counts = np.stack([n - pos, pos], axis=1).ravel()
         keys = keys.ravel()
-        for first in range(0, len(keys), 1024):  # a key may stand for very many rows
+        for first in range(0, len(keys), 1024):  # a key may have very many rows
             yield np.repeat(keys[first : first + 1024], counts[first : first + 1024])
 
 
 def _widen_keys(keys: AnyArray) -> AnyArray:
-    """Keys of single precision with scores of double precision."""
+    """Convert keys of 32 bits to keys of 64 bits."""
     wide = np.empty(len(keys), dtype=np.int64)
     _kernel.pack((keys >> 1).view(np.float32).astype(np.float64), (keys & 1).astype(np.uint8), wide)
     return wide

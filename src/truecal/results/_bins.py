@@ -1,4 +1,4 @@
-"""The bins of a partition with everything that is said of them."""
+"""The table of bins."""
 
 from __future__ import annotations
 
@@ -17,37 +17,35 @@ from truecal.results._table import Column, Table, column, register_table
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BinTable(Table):
-    """One row a bin. Empty bins stay, with n = 0, nothing refuted and NaN where there is nothing to say.
+    """A table with one row per bin. Empty bins are kept, with n = 0, nothing refuted, and NaN for what is undefined.
 
-    "Exact interval" is that of Clopper and Pearson, of level 1 - significance.
+    "Exact interval" is the Clopper-Pearson interval of level 1 - significance.
     """
 
-    left: Floats = field(metadata=column("score", "from", "Where the interval [left, right) of scores begins."))
-    right: Floats = field(metadata=column("score", "to", "Where it ends; the last one is closed."))
-    n: Ints = field(metadata=column("count", "n", "Observations."))
+    left: Floats = field(metadata=column("score", "from", "Left end of the interval [left, right) of scores."))
+    right: Floats = field(metadata=column("score", "to", "Right end of it; the last interval is closed."))
+    n: Ints = field(metadata=column("count", "n", "Rows."))
     k: Ints = field(metadata=column("count", "k", "Positives."))
     rate: Floats = field(metadata=column("score", "rate", "k / n."))
     rate_low: Floats = field(metadata=column("score", "rate low", "Lower end of the exact interval of the true rate."))
     rate_high: Floats = field(metadata=column("score", "rate high", "Upper end of it."))
     mean: Floats = field(metadata=column("score", "mean", "Mean prediction."))
     accepted_low: Floats = field(
-        metadata=column("score", "accepted low", "Smallest prediction that the test accepts, given k of n.")
+        metadata=column("score", "accepted low", "Smallest prediction that the test accepts, given k and n.")
     )
     accepted_high: Floats = field(metadata=column("score", "accepted high", "Largest prediction that it accepts."))
-    n_too_low: Ints = field(
-        metadata=column("count", "n too low", "Observations whose prediction is refuted, below the accepted ones.")
-    )
-    n_too_high: Ints = field(metadata=column("count", "n too high", "Those above the accepted ones."))
+    n_too_low: Ints = field(metadata=column("count", "n too low", "Rows whose prediction is refuted as too low."))
+    n_too_high: Ints = field(metadata=column("count", "n too high", "Rows whose prediction is refuted as too high."))
     p_value: Floats = field(metadata=column("p-value", "p", "p-value of the test, for the bin's mean prediction."))
     p_adjusted: Floats = field(
-        metadata=column("p-value", "p adjusted", "The same, adjusted for the number of bins if that was asked for.")
+        metadata=column("p-value", "p adjusted", "The same, adjusted for the number of bins if `adjust` is given.")
     )
     seen_below: Floats = field(
         metadata=column(
             "score",
             "seen below",
-            "The nearest true rate below the mean prediction that the exact binomial test would find in four of five "
-            "data sets; NaN where there is none.",
+            "The nearest true rate below the mean prediction that the exact binomial test would detect in four of five "
+            "data sets; NaN if there is none.",
         )
     )
     seen_above: Floats = field(metadata=column("score", "seen above", "The nearest such rate above it."))
@@ -55,15 +53,15 @@ class BinTable(Table):
         metadata=column(
             "ratio",
             "obs / exp",
-            "Observed over expected positives, k / (n mean). Where nothing was expected: 1 if nothing was observed, "
-            "else infinite.",
+            "Observed over expected positives, k / (n mean). If none are expected: 1 if none are observed, else "
+            "infinite.",
         )
     )
     ratio_low: Floats = field(metadata=column("ratio", "ratio low", "Lower end of its exact interval."))
     ratio_high: Floats = field(metadata=column("ratio", "ratio high", "Upper end of it."))
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
-        Column("n_refuted", "count", "n refuted", "Observations whose prediction the test refutes."),
+        Column("n_refuted", "count", "n refuted", "Rows whose prediction the test refutes."),
         Column("refuted", "share", "refuted", "Their share of n.", lambda share: f"{100 * share:.1f} %"),
         Column("too_low", "share", "too low", "The share of n that is refuted as too low."),
         Column("too_high", "share", "too high", "The share of n that is refuted as too high."),
@@ -77,9 +75,9 @@ class BinTable(Table):
     def of(cls, bins: Binned, rejection: Refuting, adjust: Adjustment = None) -> BinTable:
         """The table of bins under a test; `adjust` says how p-values are adjusted for the number of bins."""
         partition, significance = bins.partition, rejection.significance
-        held = partition.n > 0
-        n, k = partition.n[held], partition.k[held]
-        mean = np.clip(bins.score_sums[held] / n, 0, 1)
+        nonempty = partition.n > 0
+        n, k = partition.n[nonempty], partition.k[nonempty]
+        mean = np.clip(bins.score_sums[nonempty] / n, 0, 1)
         low, high = rejection.accepted(k, n)
         n_too_low, n_too_high = rejection.count(bins)
         p_value = rejection.p_values(bins)
@@ -88,9 +86,9 @@ class BinTable(Table):
         ratio, ratio_low, ratio_high = divide_rates(np.stack([k / n, rate_low, rate_high]), mean)
 
         def fill(values: Floats) -> Floats:
-            """Values of bins that are not empty, with NaN for those that are."""
+            """Insert NaN for empty bins."""
             filled = np.full(len(partition), np.nan)
-            filled[held] = values
+            filled[nonempty] = values
             return filled
 
         return cls(
@@ -117,12 +115,12 @@ class BinTable(Table):
 
     @property
     def n_refuted(self) -> Ints:
-        """Observations whose prediction the test refutes."""
+        """Rows whose prediction the test refutes."""
         return self.n_too_low + self.n_too_high
 
     @property
     def refuted(self) -> Floats:
-        """The share of each bin's observations whose prediction is refuted; NaN for empty bins."""
+        """The share of each bin's rows whose prediction is refuted; NaN for empty bins."""
         return self._share(self.n_refuted)
 
     @property
@@ -151,10 +149,10 @@ class BinTable(Table):
 
     @property
     def accepted(self) -> list[str]:
-        """The predictions that the test accepts, such as "0.1 to 0.3"; "(empty)" for a bin without observations."""
+        """The predictions that the test accepts, such as "0.1 to 0.3"; "(empty)" for a bin without rows."""
         low, high = self.accepted_low, self.accepted_high
         return [f"{a:.4g} to {b:.4g}" if n else "(empty)" for a, b, n in zip(low, high, self.n, strict=True)]
 
     def summary(self) -> str:
-        """How many bins and predictions, in a line."""
+        """Return the numbers of bins and predictions."""
         return f"{plural(len(self), 'bin')}, {plural(int(self.n.sum()), 'prediction')}"

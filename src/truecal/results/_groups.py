@@ -1,4 +1,4 @@
-"""What was found in each segment, in each window of time, and for two models: tables with a row for each."""
+"""The tables of segments, of windows of time, and of the comparison of two models."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ SMALL = Column(
     "too_small",
     "flag",
     "too small",
-    "Whether nothing could have been found here: neither half nor twice the odds of the mean prediction would have "
-    "shown in four of five data sets.",
+    "Whether there are too few rows to tell: neither half nor twice the odds of the mean prediction would be detected "
+    "in four of five data sets.",
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class _Groups(Table):
-    """What segments and windows have in common."""
+    """The columns and settings that segments and windows share."""
 
-    n: Ints = field(metadata=column("count", "n", "Observations."))
+    n: Ints = field(metadata=column("count", "n", "Rows."))
     positives: Ints = field(metadata=column("count", "positives", "Positives."))
     prevalence: Floats = field(metadata=column("share", "positive", "The share of positives."))
     mean: Floats = field(metadata=column("share", "predicted", "Mean prediction."))
@@ -39,7 +39,7 @@ class _Groups(Table):
         metadata=column(
             "metric",
             "lowest",
-            "The lowest value that the data allow: the value itself, unless scores were grouped into cells.",
+            "The lowest value that the data allow: the value itself, unless scores are grouped into cells.",
         )
     )
     highest: Floats = field(metadata=column("metric", "highest", "The highest value that the data allow."))
@@ -47,7 +47,11 @@ class _Groups(Table):
     excess: Floats = field(metadata=column("metric", "excess", "Value minus by_chance."))
     p_value: Floats = field(metadata=column("p-value", "p", "The p-value of the null reference."))
     p_adjusted: Floats = field(
-        metadata=column("p-value", "p adjusted", "The p-value that makes an alarm, adjusted for the number of rows.")
+        metadata=column(
+            "p-value",
+            "p adjusted",
+            "The p-value that decides about an alarm, adjusted for the number of rows of the table.",
+        )
     )
     too_low: Floats = field(
         metadata=column("share", "too low", "The share of predictions that the test refutes as too low.")
@@ -58,7 +62,7 @@ class _Groups(Table):
             "share",
             "seen below",
             "The nearest true rate below the mean prediction that the exact binomial test of all rows together would "
-            "find in four of five data sets; NaN where there is none.",
+            "detect in four of five data sets; NaN if there is none.",
         )
     )
     seen_above: Floats = field(metadata=column("share", "seen above", "The nearest such rate above it."))
@@ -70,18 +74,18 @@ class _Groups(Table):
 
     @property
     def alarm(self) -> Bools:
-        """Rows whose predictions are further off than chance explains: p_adjusted is at most `significance`."""
+        """Whether predictions are further off than chance explains: p_adjusted is at most `significance`."""
         return np.asarray(self.p_adjusted <= self.significance)
 
     @property
     def too_small(self) -> Bools:
-        """Rows where nothing could have been found: neither half nor twice the odds of their mean prediction."""
+        """Whether too few rows could detect even half or twice the odds of the mean prediction."""
         with np.errstate(divide="ignore", invalid="ignore"):
             odds, below, above = (p / (1 - p) for p in (self.mean, self.seen_below, self.seen_above))
         return np.asarray(~(below >= odds / 2) & ~(above <= 2 * odds))
 
     def heading(self, name: str) -> str:
-        """How a column is headed; the value by the name of the metric."""
+        """Return the heading of a column; that of `value` is the name of the metric."""
         return self.metric.name if name == "value" else Table.heading(self, name)
 
     def _format_metric(self, row: int, value: float) -> str:
@@ -91,11 +95,11 @@ class _Groups(Table):
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class GroupTable(_Groups):
-    """One row a segment, in the order given.
+    """A table with one row per segment, in the order given.
 
-    `by` names the columns that make segments, `metric` is what was computed, `replicates` the most sets of labels that
-    were redrawn for a segment, `adjust` how p-values were adjusted for the number of segments, `significance` the level
-    of an alarm. A small segment is not cleared by a high p-value: see too_small.
+    `by` names the columns that make segments, `metric` is the metric, `replicates` the largest number of redrawn sets
+    of labels for a segment, `adjust` how p-values were adjusted for the number of segments, `significance` the level of
+    an alarm. A high p-value does not clear a small segment: see too_small.
     """
 
     segment: tuple[tuple[Any, ...], ...] = field(metadata=column("key", "segment", "The values of the segment."))
@@ -104,7 +108,7 @@ class GroupTable(_Groups):
     _derived_columns: ClassVar[tuple[Column, ...]] = (
         Column("alarm", "flag", "alarm", "Whether p_adjusted is at most `significance`."),
         SMALL,
-        Column("remark", "label", "", "Whether the segment is too small to tell."),
+        Column("remark", "label", "", "Says if the segment is too small to tell."),
     )
     _shown: ClassVar[tuple[str, ...]] = ("segment", "n", "prevalence", "value", "by_chance", "p_adjusted", "remark")
 
@@ -121,15 +125,15 @@ class GroupTable(_Groups):
         return [TOO_SMALL if small else "" for small in self.too_small]
 
     def order(self) -> Ints:
-        """The rows, worst first: the smallest p-values, the largest excess among equals."""
+        """Return the positions of the rows, worst first: by p-value, then by excess."""
         return np.lexsort((-self.excess, self.p_value))
 
     def worst(self, count: int = 10) -> list[tuple[Any, ...]]:
-        """The segments with the smallest p-values, the largest excess first among equals."""
+        """Return the worst segments: those with the smallest p-values, then the largest excess."""
         return [self.segment[i] for i in self.order()[:count]]
 
     def arrays(self) -> dict[str, Any]:
-        """The columns by name. The columns that make segments stand in the place of the segment."""
+        """Return the columns by name. The columns that make segments replace the segment."""
         found = Table.arrays(self)
         keys = found.pop("segment")
         if not self.by:
@@ -142,7 +146,7 @@ class GroupTable(_Groups):
         return worst
 
     def summary(self) -> str:
-        """How many segments, and how many alarms, in a line."""
+        """Return the numbers of segments and alarms."""
         most, wrong = min(len(self), self._most), int(self.alarm.sum())
         shown = f", the worst {most} first" if len(self) > most else ", worst first"
         return (
@@ -154,21 +158,22 @@ class GroupTable(_Groups):
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class DriftTable(_Groups):
-    """One row a window, in order of time.
+    """A table with one row per window, in order of time.
 
-    `every` is how long windows are, `confidence` that of all intervals, `mature_after` how long after its end a
-    window's labels are complete and `now` the time that was counted to. Prevalences are compared by Fisher's exact
-    test (twice the smaller tail). Windows that differ are left out of what others are compared with, the furthest
-    first: where the prevalence has two levels, the one of fewer windows has moved. For other settings see `GroupTable`.
+    `every` is the length of windows, `confidence` that of all intervals, `mature_after` the time after its end until a
+    window's labels are complete, `now` the time at which that was judged. The prevalence of a window is compared with
+    that of the others together by Fisher's exact test (twice the smaller tail). Windows that differ are removed from
+    the others, the most different first: if the prevalence has two levels, the level of fewer windows has moved. For
+    other settings see `GroupTable`.
     """
 
-    window: tuple[Any, ...] = field(metadata=column("key", "window", "Where the window begins, or its name."))
+    window: tuple[Any, ...] = field(metadata=column("key", "window", "The start of the window, or its name."))
     prevalence_low: Floats = field(
         metadata=column("share", "positive low", "Lower end of the exact (Clopper-Pearson) interval of the prevalence.")
     )
     prevalence_high: Floats = field(metadata=column("share", "positive high", "Upper end of it."))
     low: Floats = field(
-        metadata=column("metric", "low", "Lower end of the interval of the metric's expectation, if asked for.")
+        metadata=column("metric", "low", "Lower end of the interval of the metric's expectation, if computed.")
     )
     high: Floats = field(metadata=column("metric", "high", "Upper end of it."))
     chance_low: Floats = field(metadata=column("metric", "chance low", "The 5 % quantile of the null reference."))
@@ -188,14 +193,14 @@ class DriftTable(_Groups):
         metadata=column(
             "p-value",
             "prevalence p",
-            "The p-value of the prevalence against that of the other mature windows which did not move, together.",
+            "The p-value of the prevalence against that of the other mature windows that did not move, together.",
         )
     )
     prevalence_p_adjusted: Floats = field(
         metadata=column("p-value", "prevalence p adjusted", "The same, adjusted for the number of mature windows.")
     )
     mature: Bools = field(
-        metadata=column("flag", "mature", "Whether the labels are taken to be complete; if not, nothing is an alarm.")
+        metadata=column("flag", "mature", "Whether the labels are assumed to be complete; if not, there is no alarm.")
     )
     every: str | None = None
     confidence: float = 0.95
@@ -206,7 +211,7 @@ class DriftTable(_Groups):
         Column("alarm", "flag", "alarm", "Whether the window is mature and p_adjusted at most `significance`."),
         Column("moved", "flag", "moved", "The same for prevalence_p_adjusted."),
         SMALL,
-        Column("verdict", "text", "verdict", "What the window says, in words."),
+        Column("verdict", "text", "verdict", "What moved in the window, in words."),
     )
     _shown: ClassVar[tuple[str, ...]] = (
         *("window", "n", "prevalence", "mean", "value", "by_chance", "p_adjusted", "ratio", "verdict"),
@@ -220,31 +225,31 @@ class DriftTable(_Groups):
 
     @property
     def alarm(self) -> Bools:
-        """Mature windows whose predictions are further off than chance explains."""
+        """Whether a mature window's predictions are further off than chance explains."""
         return np.asarray(self.mature & (self.p_adjusted <= self.significance))
 
     @property
     def alarms(self) -> list[Any]:
-        """The windows of `alarm`."""
+        """The windows with an alarm."""
         return [self.window[i] for i in np.flatnonzero(self.alarm)]
 
     @property
     def moved(self) -> Bools:
-        """Mature windows whose prevalence differs from that of the others together."""
+        """Whether a mature window's prevalence differs from that of the others together."""
         return np.asarray(self.mature & (self.prevalence_p_adjusted <= self.significance))
 
     @property
     def verdict(self) -> list[str]:
-        """What each window says, in words."""
+        """What moved in each window, in words."""
         cases = [~self.mature, self.alarm & self.moved, self.alarm, self.moved, self.too_small]
         words = [INCOMPLETE, BOTH, CALIBRATION, PREVALENCE, TOO_SMALL]
         return [str(word) for word in np.select(cases, words, STEADY)]
 
     def summary(self) -> str:
-        """How many windows, predictions and alarms, in a line."""
+        """Return the numbers of windows, predictions and verdicts."""
         words = [CALIBRATION, BOTH, PREVALENCE, INCOMPLETE, TOO_SMALL]
-        said = self.verdict
-        found = "; ".join(f"{said.count(word):,} {word}" for word in words if word in said) or "all steady"
+        verdicts = self.verdict
+        found = "; ".join(f"{verdicts.count(word):,} {word}" for word in words if word in verdicts) or "all steady"
         length = "" if self.every is None else f" of {self.every}"
         return f"{plural(len(self), 'window')}{length}, {plural(int(self.n.sum()), 'prediction')}: {found}"
 
@@ -252,15 +257,17 @@ class DriftTable(_Groups):
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Comparison(Table):
-    """Two models on the same rows: one row a metric, which `comparison["tce"]` gives as a `Difference`.
+    """A table of two models on the same rows, with one row per metric. `comparison["tce"]` is a row as a `Difference`.
 
-    `models` are their names, `metrics` what was computed.
+    `models` are the names of the models, `metrics` the metrics.
     """
 
     metric: tuple[str, ...] = field(metadata=column("key", "metric", "The name of the metric."))
     first: Floats = field(metadata=column("metric", "first", "The value of the first model."))
     second: Floats = field(metadata=column("metric", "second", "The value of the second model."))
-    difference: Floats = field(metadata=column("metric", "difference", "First minus second; below 0: first is better."))
+    difference: Floats = field(
+        metadata=column("metric", "difference", "First minus second; below 0 the first is better.")
+    )
     low: Floats = field(metadata=column("metric", "low", "Lower end of the interval of the difference's expectation."))
     high: Floats = field(metadata=column("metric", "high", "Upper end of it."))
     confidence: Floats = field(metadata=column("share", "confidence", "The confidence of the interval."))
@@ -283,7 +290,7 @@ class Comparison(Table):
         models: tuple[str, str] = ("first", "second"),
         notes: tuple[str, ...] = (),
     ) -> Comparison:
-        """The table of differences by the names of their metrics."""
+        """Make the table of differences, given by the names of their metrics."""
         found = list(differences.values())
 
         def floats(name: str) -> Floats:
@@ -304,7 +311,7 @@ class Comparison(Table):
         )
 
     def __getitem__(self, row: int | str) -> Any:
-        """A row by its number as a named tuple, or by its metric's name as a `Difference`."""
+        """Return a row: by its position as a named tuple, by its metric's name as a `Difference`."""
         if not isinstance(row, str):
             return Table.__getitem__(self, row)
         if row not in self.metric:
@@ -318,7 +325,7 @@ class Comparison(Table):
 
     @property
     def verdict(self) -> list[str]:
-        """Which model is better beyond chance: the interval of the difference does not hold 0."""
+        """Which model is better beyond chance: the interval of the difference does not contain 0."""
         first, second = (f"{model} is better" for model in self.models)
         return [
             "no difference beyond chance" if low <= 0 <= high else first if high < 0 else second
@@ -326,20 +333,20 @@ class Comparison(Table):
         ]
 
     def heading(self, name: str) -> str:
-        """How a column is headed; values by the names of the models."""
+        """Return the heading of a column; those of values are the names of the models."""
         return dict(zip(("first", "second"), self.models, strict=True)).get(name) or Table.heading(self, name)
 
     def _format_metric(self, row: int, value: float) -> str:
         return self.metrics[self.metric[row]].format(value)
 
     def summary(self) -> str:
-        """Which models, in a line."""
+        """Return the names of the models and the confidence of the intervals."""
         levels = sorted({f"{100 * level:g}" for level in self.confidence})
         return f"{self.models[0]} minus {self.models[1]} on the same rows, {' and '.join(levels)} % intervals"
 
 
 def _name_window(window: Any, every: str | None) -> str:
-    """A window as text; days and longer ones as dates."""
+    """Return a window as text: a date if windows are days or longer."""
     if isinstance(window, datetime):
         midnight = (window.hour, window.minute, window.second, window.microsecond) == (0, 0, 0, 0)
         return window.date().isoformat() if midnight and every != "1h" else window.isoformat(" ", "minutes")

@@ -1,10 +1,10 @@
-"""Results as JSON and back: one codec and one envelope for every type of result.
+"""Write results as JSON and read them back: one codec and one envelope for every type of result.
 
     {"truecal": {"type": "Result", "format": 2, "version": "0.1.0"}, field: value, ...}
 
 A field is written by its declared type: arrays and tuples are lists, NaN is null, infinities are "inf" and "-inf". A
-part such as a binning is {"type": "Uniform", "n_bins": 10}. Where a field may hold anything, as the value of a segment
-does, what JSON does not have is written with its type: {"type": "date", "value": "2026-03-01"}.
+part such as a binning is {"type": "Uniform", "n_bins": 10}. If a field may hold anything, such as the value of a
+segment, types that JSON lacks are written by name: {"type": "date", "value": "2026-03-01"}.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from truecal import __version__, inference, metrics
 
 FORMAT = 2
 PARTS: dict[str, type] = {}
-HINTS: dict[type, dict[str, Any]] = {}  # the declared types of fields, found once
+HINTS: dict[type, dict[str, Any]] = {}  # cache of the declared types of fields
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
 MICROSECOND = timedelta(microseconds=1)
 
@@ -39,7 +39,7 @@ def _read_float(raw: Any) -> float:
     return math.nan if raw is None else float(raw)
 
 
-# what JSON does not have, where a field may hold anything
+# types that JSON lacks, for fields that may hold anything
 PLAIN: dict[type, tuple[Any, Any]] = {
     datetime: (datetime.isoformat, datetime.fromisoformat),
     date: (date.isoformat, date.fromisoformat),
@@ -53,7 +53,7 @@ T = TypeVar("T", bound=type)
 
 
 def register(kind: T) -> T:
-    """Let a dataclass be written and read: a type of result, or a part of your own in a metric.
+    """Register a dataclass for JSON: a type of result, or your own part of a metric.
 
     Examples
     --------
@@ -70,10 +70,10 @@ def register(kind: T) -> T:
     True
     """
     if not is_dataclass(kind):
-        raise TypeError(f"What is registered must be a dataclass; {kind!r} is not.")
+        raise TypeError(f"A registered class must be a dataclass; {kind!r} is not.")
     known = PARTS.setdefault(kind.__name__, kind)
     if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
-        raise ValueError(f"The name {kind.__name__!r} must be free to be registered; it is that of {known!r}.")
+        raise ValueError(f"The name {kind.__name__!r} must not be registered yet; it is the name of {known!r}.")
     PARTS[kind.__name__] = kind
     return kind
 
@@ -89,7 +89,7 @@ class Stored:
     _derived: ClassVar[tuple[str, ...]] = ()
 
     def to_json(self) -> str:
-        """Everything, as JSON that `from_json` reads back to an equal value."""
+        """Return the value as JSON, which `from_json` reads back to an equal value."""
         return to_json(self)
 
     @classmethod
@@ -114,24 +114,24 @@ class Stored:
 
 
 def to_json(value: Any) -> str:
-    """A result, or a mapping of names to results, as JSON."""
+    """Return a result, or a mapping of names to results, as JSON."""
     if isinstance(value, Mapping):
         kind, written = "dict", {"items": {str(name): encode(part) for name, part in value.items()}}
     else:
         kind = type(value).__name__
         if PARTS.get(kind) is not type(value):
-            raise TypeError(f"What is written as JSON must be a result of truecal; it is {kind}.")
+            raise TypeError(f"A value written as JSON must be a result of truecal; it is {kind}.")
         written = {name: part for name, part in encode(value).items() if name != "type"}
     return json.dumps({**envelope(kind), **written}, allow_nan=False)
 
 
 def envelope(kind: str) -> dict[str, dict[str, Any]]:
-    """The key that all JSON of truecal begins with."""
+    """Return the key that all JSON of truecal begins with."""
     return {"truecal": {"type": kind, "format": FORMAT, "version": __version__}}
 
 
 def from_json(text: str, kind: str | None = None) -> Any:
-    """Read what `to_json` wrote; `kind` is the name of the type that it must be."""
+    """Read what `to_json` wrote; `kind` is the name of the required type."""
     wanted = kind or "result"
     try:
         raw = json.loads(text)
@@ -155,7 +155,7 @@ def from_json(text: str, kind: str | None = None) -> Any:
 
 
 def encode(value: Any, hint: Any = Any) -> Any:
-    """A value as JSON has it, by its declared type."""
+    """Convert a value to JSON, by its declared type."""
     value = value.item() if isinstance(value, np.generic) else value
     if hint is float and isinstance(value, int):
         value = float(value)
@@ -183,7 +183,7 @@ def encode(value: Any, hint: Any = Any) -> Any:
 
 
 def decode(raw: Any, hint: Any = Any) -> Any:
-    """What `encode` wrote, as it was."""
+    """Convert what `encode` wrote back to a value."""
     kind = get_origin(hint)
     if kind is dict:
         return _decode_dict(raw, *get_args(hint))
@@ -205,13 +205,13 @@ def decode(raw: Any, hint: Any = Any) -> Any:
 
 
 def encode_fields(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass, by their declared types."""
+    """Convert the fields of a dataclass to JSON, by their declared types."""
     hints = _hints(type(value))
     return {entry.name: encode(getattr(value, entry.name), hints[entry.name]) for entry in fields(value)}
 
 
 def decode_fields(kind: Any, raw: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that make a dataclass again; what has a default may be missing."""
+    """Convert JSON back to the arguments of a dataclass; those with a default may be missing."""
     hints = _hints(kind)
     optional = {entry.name for entry in fields(kind) if (entry.default, entry.default_factory) != (MISSING, MISSING)}
     wanted = [entry.name for entry in fields(kind) if entry.name in raw or entry.name not in optional]
@@ -219,7 +219,7 @@ def decode_fields(kind: Any, raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def same(first: Any, second: Any) -> bool:
-    """Whether two values are equal, with NaN equal to NaN; dicts must have one order."""
+    """Whether two values are equal, with NaN equal to NaN; dicts must have the same order."""
     if isinstance(first, np.ndarray):
         return isinstance(second, np.ndarray) and np.array_equal(first, second, equal_nan=first.dtype.kind == "f")
     if type(first) is not type(second):
@@ -241,7 +241,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _item_hints(hint: Any, count: int) -> tuple[Any, ...]:
-    """The declared types of a tuple's items."""
+    """Return the declared types of a tuple's items."""
     if get_origin(hint) in (Union, UnionType):
         hint = next((each for each in get_args(hint) if get_origin(each) is tuple), Any)
     inner = get_args(hint)
@@ -264,7 +264,8 @@ def _decode_array(raw: list[Any], kind: Any) -> np.ndarray:
 
 
 def _encode_dict(value: dict[Any, Any], hint: Any) -> Any:
-    """An object; parts that are held under several names are written once. Keys of any type make a list of pairs."""
+    """Convert a dict to an object, in which a part with several names is written once; without text keys, to a list of
+    pairs."""
     keys, inner = get_args(hint) if get_origin(hint) is dict else (str, Any)
     if keys is not str:
         return [[encode(key), encode(part, inner)] for key, part in value.items()]
@@ -292,7 +293,7 @@ def _decode_part(raw: dict[str, Any]) -> Any:
     if name in plain:
         return plain[name](raw["value"])
     if name not in PARTS:
-        raise ValueError(f"A truecal result knows no part named {name!r}.")
+        raise ValueError(f"A part of a truecal result must be registered; {name!r} is not.")
     kind: Any = PARTS[name]
     return kind._read(raw) if issubclass(kind, Stored) else kind(**decode_fields(kind, raw))
 

@@ -1,7 +1,7 @@
-"""What pictures need of the predictions, in a size that does not depend on their number.
+"""The data that pictures need of the predictions, of a size that does not depend on their number.
 
-Counts on grids of fixed length, found by searching the tally for the grid's edges: no prediction is transformed, and
-a hundred million of them give the same few numbers as ten thousand.
+These are counts on grids of fixed length, found by searching the tally for the edges of the grid. A hundred million
+predictions give as few numbers as ten thousand.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from truecal.results._json import Stored, register
 CELLS = 60
 POINTS = 24
 MOST_OUTLINED = 2000
-FLOOR = 1e-9  # scores nearer to 0 or 1 are drawn as if they were this near on a logit axis
+FLOOR = 1e-9  # on a logit axis, scores nearer to 0 or 1 are drawn at this distance
 DECADE = np.log(10)
 
 
 class Ranked:
-    """Sorted observations that say where scores are among their entries, and how many observations come before."""
+    """Sorted rows with their ranks: the entries of scores, and the rows before entries."""
 
     __slots__ = ("_ranks", "data")
 
@@ -38,20 +38,20 @@ class Ranked:
         return len(self.data.entries[0])
 
     def score(self, places: Ints) -> Floats:
-        """The scores of entries."""
+        """Return the scores of entries."""
         return _kernel.scores_at(self.data.entries, np.ascontiguousarray(places))
 
     def find(self, score: Floats) -> Ints:
-        """The first entries with at least these scores."""
+        """Return the first entries with at least these scores."""
         flat = np.ascontiguousarray(score, dtype=np.float64).ravel()
         return _kernel.locate(self.data.entries, flat, False).reshape(np.shape(score))
 
     def before(self, places: Ints) -> Ints:
-        """How many observations come before entries."""
+        """Return the numbers of rows before entries."""
         return places if self._ranks is None else np.asarray(self._ranks[places])
 
     def inner(self) -> tuple[int, int]:
-        """The entries that are neither exactly 0 nor exactly 1."""
+        """Return the range of entries that are neither exactly 0 nor exactly 1."""
         after = _kernel.locate(self.data.entries, np.array([0.0]), True)
         return int(after[0]), int(self.find(np.array([1.0]))[0])
 
@@ -59,7 +59,7 @@ class Ranked:
 @register
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram(Stored):
-    """Observations between neighbouring `edges`, which are scores; every counted observation is in a cell."""
+    """The numbers of rows between neighbouring `edges`, which are scores."""
 
     edges: Floats
     n: Ints
@@ -68,11 +68,11 @@ class Histogram(Stored):
 @register
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """All predictions: the exact zeros and ones among them, and histograms evenly spaced in the score (`linear`) and
-    in its log-odds (`logit`, without the exact zeros and ones).
+    """All predictions: the numbers of exact zeros and ones, and histograms with cells of equal width in the score
+    (`linear`) and in its log-odds (`logit`, without exact zeros and ones).
 
-    The edges of `logit` are multiples of a power of two of a decade of odds, whatever the data: every histogram whose
-    range holds odds of 1e-5 has an edge there, and counts what lies beyond exactly.
+    The edges of `logit` are multiples of a decade of odds divided by a power of two, whatever the data. So every
+    histogram whose range includes odds of 1e-5 has an edge there, and counts the predictions beyond exactly.
     """
 
     zeros: int
@@ -82,11 +82,11 @@ class Scores:
 
     @classmethod
     def of(cls, data: Ranked) -> Scores:
-        """The predictions of sorted observations."""
+        """Make the histograms of sorted rows."""
         first, last = data.inner()
         begin, end, total = data.before(np.array([first, last, len(data)])).tolist()
         zeros, ones = begin, total - end
-        linear, logit = (_histogram(data, scale) for scale in (False, True))
+        linear, logit = (_make_histogram(data, scale) for scale in (False, True))
         return cls(zeros, ones, linear, logit)
 
 
@@ -96,10 +96,11 @@ class Outline(Stored):
     """The predictions of each bin on one scale.
 
     low, high
-        The bin's smallest and largest prediction; on the logit scale of those between 0 and 1, NaN if there are none.
+        The smallest and largest prediction of each bin; on the logit scale without exact zeros and ones, NaN if there
+        are no others.
     width
         For each bin, the density of its predictions at points evenly spaced from low to high, in thousandths of the
-        largest.
+        maximum.
     n_too_low, n_too_high
         For each cell of the histogram of all predictions, how many are refuted as too low and as too high.
     zeros, ones
@@ -118,7 +119,7 @@ class Outline(Stored):
 @register
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The outlines of a table's bins, evenly spaced in the score and in its log-odds."""
+    """The outlines of a table's bins on the linear and on the logit scale."""
 
     linear: Outline
     logit: Outline
@@ -134,25 +135,25 @@ class Shape:
             grid = (scores.logit if logit else scores.linear).edges
             first, last = data.inner() if logit else (0, len(data))
             # before the first cell are exact zeros, after the last one exact ones
-            cuts = data.before(np.concatenate([[0], _places(data, grid, first, last), [len(data)]]))
+            cuts = data.before(np.concatenate([[0], _find_places(data, grid, first, last), [len(data)]]))
             begins = data.before(partition.starts)
             if evenly:
-                sides = np.stack([_between_evenly(cuts, begins, side) for side in rejected])
+                sides = np.stack([_count_evenly(cuts, begins, side) for side in rejected])
             else:
-                sides = np.stack(_between(cuts, begins, *rejected))
-            shape = _outline(data, partition.starts, logit)
+                sides = np.stack(_count_between(cuts, begins, *rejected))
+            shape = _trace_outlines(data, partition.starts, logit)
             outlines.append(Outline(*shape, sides[0, 1:-1], sides[1, 1:-1], sides[:, 0], sides[:, -1]))
         return cls(*outlines)
 
 
 def log_odds(p: Floats | float) -> Floats:
-    """log(p / (1 - p)) with p kept `FLOOR` away from 0 and 1."""
+    """Return log(p / (1 - p)), with p kept `FLOOR` away from 0 and 1."""
     kept = np.clip(p, FLOOR, 1 - FLOOR)
     return np.asarray(np.log(kept) - np.log1p(-kept))
 
 
 def from_decades(decades: Floats | float) -> Floats:
-    """The probabilities whose odds are these powers of ten."""
+    """Return the probabilities whose odds are 10 to these powers."""
     return np.asarray(1 / (1 + np.exp(-DECADE * np.asarray(decades))))
 
 
@@ -163,49 +164,52 @@ def space_evenly(low: Floats | float, high: Floats | float, points: int, logit: 
     return np.asarray(1 / (1 + np.exp(-np.linspace(log_odds(low), log_odds(high), points, axis=-1))))
 
 
-def _places(data: Ranked, edges: Floats, first: int | Ints, last: int | Ints) -> Ints:
-    """The entries at which cells begin: all entries from first to last are in a cell, whatever rounding did."""
+def _find_places(data: Ranked, edges: Floats, first: int | Ints, last: int | Ints) -> Ints:
+    """Return the entries at which cells begin; every entry from first to last is in a cell, despite rounding."""
     places = data.find(edges)
     places[..., 0], places[..., -1] = first, last
     low, high = np.asarray(first), np.asarray(last)
     return np.clip(places, low[..., None], high[..., None])
 
 
-def _histogram(data: Ranked, logit: bool) -> Histogram:
+def _make_histogram(data: Ranked, logit: bool) -> Histogram:
     first, last = data.inner() if logit else (0, len(data))
     low, high = data.score(np.array([first, last - 1])) if last > first else np.array([0.5, 0.5])
     if low == high and not logit:
         low, high = max(low - 0.01, 0.0), min(low + 0.01, 1.0)
-    edges = _decades(low, high) if logit else space_evenly(low, high, CELLS + 1, logit)
-    return Histogram(edges, np.diff(data.before(_places(data, edges, first, last))))
+    edges = _space_decades(low, high) if logit else space_evenly(low, high, CELLS + 1, logit)
+    return Histogram(edges, np.diff(data.before(_find_places(data, edges, first, last))))
 
 
-def _decades(low: float, high: float) -> Floats:
-    """Some 40 to 80 cells from low to high, of a power of two of a decade; fewer if these are close."""
+def _space_decades(low: float, high: float) -> Floats:
+    """Return the edges of 40 to 80 cells from low to high, each a decade divided by a power of two; fewer if these are
+    close."""
     start, end = log_odds(np.array([low, high])) / DECADE
     step = 2.0 ** np.floor(np.log2(max(end - start, 0.5) / 40))
     first = np.floor(start / step)
     return from_decades(step * np.arange(first, max(np.ceil(end / step), first + 1) + 1))
 
 
-def _outline(data: Ranked, starts: Ints, logit: bool) -> tuple[Floats, Floats, Ints]:
+def _trace_outlines(data: Ranked, starts: Ints, logit: bool) -> tuple[Floats, Floats, Ints]:
     first, last = starts[:-1], starts[1:]
     if logit:
         inner = data.inner()
         first, last = np.clip(first, *inner), np.clip(last, *inner)
-    held = last > first
-    first, last = first[held], last[held]
-    low, high = np.full((2, len(held)), np.nan)
-    low[held], high[held] = data.score(first), data.score(last - 1)
-    points = POINTS if len(held) <= MOST_OUTLINED else 2
-    width = np.zeros((len(held), points), dtype=np.int64)
-    edges = space_evenly(low[held], high[held], points + 1, logit)
-    width[held] = _smooth(np.diff(data.before(_places(data, edges, first, last))), low[held] == high[held])
+    nonempty = last > first
+    first, last = first[nonempty], last[nonempty]
+    low, high = np.full((2, len(nonempty)), np.nan)
+    low[nonempty], high[nonempty] = data.score(first), data.score(last - 1)
+    points = POINTS if len(nonempty) <= MOST_OUTLINED else 2
+    width = np.zeros((len(nonempty), points), dtype=np.int64)
+    edges = space_evenly(low[nonempty], high[nonempty], points + 1, logit)
+    width[nonempty] = _smooth(
+        np.diff(data.before(_find_places(data, edges, first, last))), low[nonempty] == high[nonempty]
+    )
     return low, high, width
 
 
 def _smooth(n: Ints, flat: Bools) -> Ints:
-    """Counts as thousandths of their largest, after averaging neighbours."""
+    """Return counts in thousandths of their maximum, after averaging neighbours."""
     density = n.astype(np.float64)
     for _ in range(2):
         wide = np.pad(density, ((0, 0), (1, 1)), mode="edge")
@@ -214,16 +218,16 @@ def _smooth(n: Ints, flat: Bools) -> Ints:
     return np.asarray(np.rint(1000 * density / density.max(axis=1, keepdims=True)), dtype=np.int64)
 
 
-def _between_evenly(cuts: Ints, begins: Ints, rejected: Ints) -> Ints:
+def _count_evenly(cuts: Ints, begins: Ints, rejected: Ints) -> Ints:
     """Refuted observations between row ranks, spread over their bins."""
     seen = np.interp(cuts, begins, np.append(0, np.cumsum(rejected)))
     return np.asarray(np.diff(np.rint(seen)), dtype=np.int64)
 
 
-def _between(cuts: Ints, begins: Ints, too_low: Ints, too_high: Ints) -> tuple[Ints, Ints]:
+def _count_between(cuts: Ints, begins: Ints, too_low: Ints, too_high: Ints) -> tuple[Ints, Ints]:
     """Refuted observations between row ranks: too low are a bin's first ones, too high its last.
 
-    (But for the rare holes of an exact test, which move a few within their bin.)
+    The rare holes of an exact test are ignored; they move a few rows within their bin.
     """
 
     def count(steps: Ints, turns: Ints) -> Ints:

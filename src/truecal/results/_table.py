@@ -1,4 +1,7 @@
-"""Tables whose columns are declared once: name, unit, heading, meaning. Text, HTML, CSV, JSON and dataframes follow."""
+"""Tables whose columns are declared once, with name, unit, heading and meaning.
+
+Text, HTML, CSV, JSON and dataframes follow from the declaration.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ WIDE = _text.Terminal(width=100_000)
 
 
 def format_share(share: float) -> str:
-    """A share in percent, with as many figures as tell it from 100 %."""
+    """Format a share in percent, with enough digits to tell it from 100 %."""
     return f"{100 * share:.3g} %" if share < 0.9995 or share == 1 else f"{100 * share:.5g} %"
 
 
 # units of columns, and how their values are printed; "metric" has the unit of the table's metric
 UNITS: dict[str, Callable[[Any], str]] = {
-    "key": str,  # what the row is about; comes first
-    "label": str,  # words for people, in text and HTML only
+    "key": str,  # identifies the row; the first column
+    "label": str,  # for people, in text and HTML only
     "text": str,
     "flag": lambda flag: "yes" if flag else "",
     "count": lambda count: f"{count:,}",
@@ -46,7 +49,7 @@ LEFT = ("key", "label", "text")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: its name, its unit (one of `UNITS`), how it is headed, and what it means."""
+    """A column of a table: its name, its unit (one of `UNITS`), its heading and its meaning."""
 
     name: str
     unit: str
@@ -62,15 +65,15 @@ class Column:
 def column(
     unit: str, heading: str, meaning: str, format: Callable[[Any], str] | None = None
 ) -> Mapping[str, tuple[Any, ...]]:
-    """The metadata that make a field of a dataclass a column."""
+    """Return the metadata that make a field of a dataclass a column."""
     return MappingProxyType({"column": (unit, heading, meaning, format)})
 
 
 class Table(Stored):
-    """Columns of one length, and what made them.
+    """Columns of one length, and the settings they were computed with.
 
-    A subclass is a dataclass: a field whose metadata are a `column` is a column, others are settings. Properties
-    become columns through `_derived_columns`; `_shown` names those that text shows.
+    A subclass is a dataclass. A field with `column` metadata is a column; other fields are settings. `_derived_columns`
+    declares properties that are columns, `_shown` names the columns that text shows, `_most` is how many rows it shows.
     """
 
     __slots__ = ()
@@ -79,50 +82,50 @@ class Table(Stored):
     _most: ClassVar[int] = 20
 
     def __post_init__(self) -> None:
-        lengths = {name: len(getattr(self, name)) for name in _stored(type(self))}
+        lengths = {name: len(getattr(self, name)) for name in _list_stored(type(self))}
         if len(set(lengths.values())) > 1:
             found = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
             raise ValueError(f"The columns of a {type(self).__name__} must be of one length; they are: {found}.")
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What is declared of each column."""
-        return _columns(type(self))
+        """The declarations of all columns."""
+        return _list_columns(type(self))
 
     @property
     def names(self) -> list[str]:
-        """What each row is about, as text."""
+        """The key of each row, as text."""
         return [str(key) for key in getattr(self, self.columns[0].name)]
 
     def __len__(self) -> int:
-        return len(getattr(self, _stored(type(self))[0]))
+        return len(getattr(self, _list_stored(type(self))[0]))
 
     def __getitem__(self, row: int) -> Any:
-        """A row, as a named tuple."""
-        values = (getattr(self, name)[row] for name in _row_names(type(self)))
+        """Return a row as a named tuple."""
+        values = (getattr(self, name)[row] for name in _list_row_names(type(self)))
         plain = [value.item() if isinstance(value, np.generic) else value for value in values]
         return self._row_type()(*plain)
 
     def __iter__(self) -> Iterator[Any]:
-        values = (getattr(self, name) for name in _row_names(type(self)))
+        values = (getattr(self, name) for name in _list_row_names(type(self)))
         plain = [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
         return map(self._row_type()._make, zip(*plain, strict=True))
 
     @classmethod
     def _row_type(cls) -> Any:
-        return namedtuple(f"{cls.__name__}Row", _row_names(cls))
+        return namedtuple(f"{cls.__name__}Row", _list_row_names(cls))
 
     def arrays(self) -> dict[str, Any]:
-        """The columns by name, as arrays and lists."""
+        """Return the columns by name, as arrays and lists."""
         found = {each.name: getattr(self, each.name) for each in self.columns if each.unit != "label"}
         return {name: value if isinstance(value, np.ndarray) else list(value) for name, value in found.items()}
 
     def heading(self, name: str) -> str:
-        """How a column is headed."""
+        """Return the heading of a column."""
         return next(each.heading for each in self.columns if each.name == name)
 
     def cells(self, names: Sequence[str] | None = None, rows: Sequence[int] | None = None) -> dict[str, list[str]]:
-        """Columns by name as text, all or some; numbers with their units, nothing for NaN and None."""
+        """Return all or some columns as text by name: numbers with their units, "" for NaN and None."""
         known = {each.name: each for each in self.columns}
         wanted = range(len(self)) if rows is None else [int(row) for row in rows]
         found = {}
@@ -142,15 +145,15 @@ class Table(Stored):
         return _text.printable(str(value)) if each.unit in LEFT else UNITS[each.unit](value)
 
     def _format_metric(self, row: int, value: float) -> str:
-        """A value in the unit of the metric behind a row."""
+        """Format a value in the unit of the row's metric."""
         return UNITS["metric"](value)
 
     def to_frame(self, library: str | None = None) -> Any:
-        """The table as a dataframe of "pandas", "polars" or "pyarrow", by default the first that is installed."""
+        """Return a dataframe of "pandas", "polars" or "pyarrow", by default the first that is installed."""
         return as_frame(self.arrays(), library)
 
     def to_csv(self) -> str:
-        """The table as CSV below the names of its columns; nothing for NaN and None."""
+        """Return the table as CSV with a header; NaN and None are empty."""
         arrays = self.arrays()
         plain = [value.tolist() if isinstance(value, np.ndarray) else value for value in arrays.values()]
         stream = io.StringIO()
@@ -161,11 +164,11 @@ class Table(Stored):
         return stream.getvalue()
 
     def summary(self) -> str:
-        """What the table says, in a line."""
+        """Return a line about the table."""
         return _text.plural(len(self), "row")
 
     def text(self) -> str:
-        """The columns for people, below their headings."""
+        """Return the shown columns as text, with headings."""
         rows = self._rows_shown()
         units = {each.name: each.unit for each in self.columns}
         shown = []
@@ -176,14 +179,14 @@ class Table(Stored):
         return WIDE.table(shown) if len(self) else "  (no rows)"
 
     def _rows_shown(self) -> list[int]:
-        """The rows that text shows; -1 stands for those left out."""
+        """Return the rows that text shows; -1 stands for rows left out."""
         if len(self) <= self._most:
             return list(range(len(self)))
         half = self._most // 2
         return [*range(half), -1, *range(len(self) - half, len(self))]
 
     def html(self, names: Sequence[str] | None = None, rows: Sequence[int] | None = None) -> str:
-        """Columns as the table of a page."""
+        """Return columns as an HTML table."""
         cells = self.cells(names, rows)
         head = "".join(f"<th>{html.escape(self.heading(name))}</th>" for name in cells)
         body = "".join(
@@ -201,8 +204,8 @@ class Table(Stored):
 
     def _write(self) -> dict[str, Any]:
         written = encode_fields(self)
-        columns = {name: written.pop(name) for name in _stored(type(self))}
-        derived = {each.name: encode(getattr(self, each.name)) for each in _written(type(self))}
+        columns = {name: written.pop(name) for name in _list_stored(type(self))}
+        derived = {each.name: encode(getattr(self, each.name)) for each in _list_written(type(self))}
         return {**written, "columns": columns | derived}
 
     @classmethod
@@ -214,34 +217,34 @@ K = TypeVar("K", bound=type[Table])
 
 
 def register_table(kind: K) -> K:
-    """Register a table for JSON, and write what its columns mean into its docstring."""
-    lines = [f"    {each.name}\n        {each.meaning}" for each in _columns(kind)]
+    """Register a table for JSON, and add the meaning of its columns to its docstring."""
+    lines = [f"    {each.name}\n        {each.meaning}" for each in _list_columns(kind)]
     kind.__doc__ = "\n".join([(kind.__doc__ or "").rstrip(), "", "    Columns", "    -------", *lines, ""])
     return register(kind)
 
 
-def _columns(kind: type[Table]) -> tuple[Column, ...]:
-    """Stored columns, then derived ones; what a row is about comes first."""
+def _list_columns(kind: type[Table]) -> tuple[Column, ...]:
+    """Return the key, then stored columns, then derived ones."""
     stored = [Column(entry.name, *entry.metadata["column"]) for entry in fields(kind) if "column" in entry.metadata]
     found = [*stored, *kind._derived_columns]
     return tuple(sorted(found, key=lambda each: each.unit != "key"))
 
 
-def _stored(kind: type[Table]) -> tuple[str, ...]:
+def _list_stored(kind: type[Table]) -> tuple[str, ...]:
     return tuple(entry.name for entry in fields(kind) if "column" in entry.metadata)
 
 
-def _written(kind: type[Table]) -> list[Column]:
-    """Derived columns that are written as data."""
+def _list_written(kind: type[Table]) -> list[Column]:
+    """Return the derived columns that JSON holds."""
     return [each for each in kind._derived_columns if each.unit != "label"]
 
 
-def _row_names(kind: type[Table]) -> list[str]:
-    return [each.name for each in _columns(kind) if each.unit != "label"]
+def _list_row_names(kind: type[Table]) -> list[str]:
+    return [each.name for each in _list_columns(kind) if each.unit != "label"]
 
 
 def as_frame(columns: Mapping[str, Any], library: str | None) -> Any:
-    """Columns as a dataframe of a library that must be installed; None takes the first that is."""
+    """Make a dataframe of columns with a library; None takes the first that is installed."""
     if library is None:
         library = next((name for name in FRAMES if find_spec(name)), "pandas")
     if library not in FRAMES:

@@ -227,9 +227,7 @@ class TestSmallAndOneSided:
         assert truecal.tce([0] * 99 + [1], [0.0] * 100) == 100
 
     def test_n_min_above_n(self):
-        with pytest.raises(
-            ValueError, match="`n_min` must not exceed the number of observations; it is 50, there are 2"
-        ):
+        with pytest.raises(ValueError, match="`n_min` must not exceed the number of rows; it is 50, there are 2"):
             truecal.tce([0, 1], [0.1, 0.2], binning=BoundedIsotonic(50, 100))
 
 

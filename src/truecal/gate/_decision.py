@@ -14,10 +14,10 @@ from truecal._text import Terminal, plural, printable
 from truecal.gate._rules import Rule
 from truecal.results import Stored, Table, column, register, register_table
 
-Status = Literal["pass", "fail", "unknown"]
-WORST_FIRST: tuple[Status, ...] = ("fail", "unknown", "pass")
-OUTCOMES = {"fail": "failed", "unknown": "could not be told", "pass": "passed"}
-EXIT_CODES = {"pass": 0, "fail": 1, "unknown": 2}
+Status = Literal["pass", "fail", "cannot tell"]
+WORST_FIRST: tuple[Status, ...] = ("fail", "cannot tell", "pass")
+OUTCOMES = {"fail": "failed", "cannot tell": "could not be told", "pass": "passed"}
+EXIT_CODES = {"pass": 0, "fail": 1, "cannot tell": 3}
 SHOWN = ("status", "model", "segment", "n", "rule", "reason")
 
 
@@ -37,7 +37,7 @@ class Finding:
         Its rows; None where they are not known.
     observed : float or None
         What was held against the limit, in the limit's units; None where there was nothing.
-    status : "pass", "fail" or "unknown"
+    status : "pass", "fail" or "cannot tell"
         The answer.
     reason : str
         A sentence that says why, with the numbers.
@@ -63,7 +63,9 @@ class Finding:
 class FindingTable(Table):
     """One row a finding, in the order of the rules; a row is a `Finding`."""
 
-    status: tuple[Status, ...] = field(metadata=column("text", "status", 'The answer: "pass", "fail" or "unknown".'))
+    status: tuple[Status, ...] = field(
+        metadata=column("text", "status", 'The answer: "pass", "fail" or "cannot tell".')
+    )
     model: tuple[str, ...] = field(metadata=column("text", "model", "The name of the model."))
     segment: tuple[str | None, ...] = field(
         metadata=column("text", "segment", "The segment in words; None for the whole data set.")
@@ -111,19 +113,23 @@ class Decision(Stored):
 
     _derived: ClassVar[tuple[str, ...]] = ("status", "exit_code")
 
+    def _write(self) -> dict[str, Any]:
+        written = Stored._write(self)
+        return {name: written.pop(name) for name in self._derived} | written
+
     def __post_init__(self) -> None:
         if not len(self.findings):
             raise ValueError("`findings` must hold at least one; a gate that looked at nothing decides nothing.")
 
     @property
     def status(self) -> Status:
-        """ "fail" if any rule fails, otherwise "unknown" if any could not be told, otherwise "pass"."""
+        """ "fail" if any rule fails, otherwise "cannot tell" if any could not be told, otherwise "pass"."""
         found = set(self.findings.status)
-        return "fail" if "fail" in found else "unknown" if "unknown" in found else "pass"
+        return "fail" if "fail" in found else "cannot tell" if "cannot tell" in found else "pass"
 
     @property
     def exit_code(self) -> int:
-        """0 for "pass", 1 for "fail", 2 for "unknown"."""
+        """0 for "pass", 1 for "fail", 3 for "cannot tell"."""
         return EXIT_CODES[self.status]
 
     def worst(self) -> list[Finding]:
@@ -220,7 +226,7 @@ def _counts(findings: Iterable[Finding]) -> dict[str, str]:
     return {
         "tests": str(len(statuses)),
         "failures": str(statuses.count("fail")),
-        "errors": str(statuses.count("unknown")),
+        "errors": str(statuses.count("cannot tell")),
         "skipped": "0",
         "time": "0",
     }
