@@ -186,7 +186,7 @@ def test_windows_end_where_the_calendar_says():
     assert find_ends(starts, None) == [datetime(2026, 1, 3), datetime(2026, 1, 10), datetime(2026, 1, 17)]
     with pytest.raises(ValueError, match="`every` must be one of '1h'"):
         end_of(date(2026, 1, 1), "2d")
-    with pytest.raises(ValueError, match="must say how long"):
+    with pytest.raises(ValueError, match="`every` must give the length of windows if there is only one"):
         find_ends(starts[:1], None)
     with pytest.raises(TypeError, match="one begins at '2026-01'"):
         find_ends(["2026-01"], "1mo")

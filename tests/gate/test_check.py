@@ -266,7 +266,7 @@ def test_limits_that_no_value_breaks_do_not_pass_without_evidence(pl, y, p):
 
 
 def test_what_is_not_there_is_no_pass(pl, frame):
-    with pytest.raises(ValueError, match="at least one row that can be used"):
+    with pytest.raises(ValueError, match="at least one valid row"):
         read(frame.with_columns(p=pl.lit(None, dtype=pl.Float64)), on_null="drop")
     with pytest.raises(ValueError, match="at least one row"):
         read(frame[:0])

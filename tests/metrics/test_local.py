@@ -296,5 +296,5 @@ def test_cells_give_the_value_of_rows(rng):
         cells = GridTally.of(Tally.from_arrays(y, p), bits)
         assert METRICS["ltce"](cells.tally) == pytest.approx(truecal.ltce(y, p), abs=1e-4)
         result = truecal.evaluate(cells, ["ltce", "tce"])
-        assert list(result.bounds) == ["tce"]
+        assert list(result.bounds) == (["tce"] if bits < 26 else [])  # cells of 26 bits hold one score each
         assert result.verdict.word == truecal.evaluate(y, p, ["ltce"]).verdict.word == "off"

@@ -375,7 +375,9 @@ def test_a_result_of_cells_has_bounds_and_says_what_they_are_for(tally):
     cells = GridTally.of(tally, 12)
     result = truecal.evaluate(cells)
     plain = truecal.evaluate(cells.tally)
-    assert replace(result, bounds={}, notes=plain.notes) == plain
+    assert replace(result, bounds={}, notes=plain.notes, verdict=plain.verdict) == plain
+    assert result.verdict.word == plain.verdict.word
+    assert result.verdict.p_value == pytest.approx(plain.verdict.p_value, rel=1e-6)  # sums of cells to rounding
     assert list(result.bounds) == ["tce", "tce_q", "tce_v"]
     for name, (low, high) in result.bounds.items():
         lowest, highest = certified_bounds(cells, result.metrics[name])

@@ -296,7 +296,7 @@ def test_tallies_are_checked_like_their_data(both):
     for data in (tallies, truecal.read(place)):
         assert truecal.check(data, rules) == wanted
     old = truecal.evaluate(tallies, metrics=["tce"], intervals=50, random_state=0)
-    assert truecal.check(tallies, [Rule("worse", 5)], baseline=old, intervals=50).findings
+    assert truecal.check(tallies, [Rule("worse", 5, metric="tce")], baseline=old, intervals=50).findings
     with pytest.raises(ValueError, match="`baseline` must be left out where tallies are read: they have no rows"):
         truecal.read(place, baseline="q")
     with pytest.raises(TypeError, match="`label` and `score` must name columns of the data; they are None and None"):

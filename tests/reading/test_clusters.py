@@ -217,7 +217,7 @@ def test_cells_from_a_cluster_are_those_of_numpy(cluster, columns, path):
 def test_segments_judged_on_a_cluster_are_those_of_numpy(cluster, columns, path):
     found = cluster(call, "segments", path, label="y", score="p", by=["kind", "month"], reference=49, random_state=1)
     tallies = split(columns, slice(None), "kind", "month")
-    expected = judge_segments(tallies, reference=49, adjust="holm", random_state=1, by=("kind", "month"))
+    expected = judge_segments(tallies, "ltce", reference=49, adjust="holm", random_state=1, by=("kind", "month"))
     assert found.segment == expected.segment
     for name, column in expected.arrays().items():
         np.testing.assert_array_equal(found.arrays()[name], column)

@@ -181,7 +181,7 @@ def test_files_that_cannot_be_read_are_named(pl, frame, tmp_path):
     with pytest.raises(ValueError, match="must be columns of one length"):
         read(tmp_path / "ragged.npz")
     (tmp_path / "header.csv").write_text("y,p\n")
-    with pytest.raises((ValueError, TypeError), match="must hold"):
+    with pytest.raises((ValueError, TypeError), match="The data must have at least one row"):
         read(tmp_path / "header.csv")
     with pytest.raises(FileNotFoundError, match="The file .*nothing.csv' must exist; it does not"):
         read(tmp_path / "nothing.csv")
