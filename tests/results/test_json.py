@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import truecal
-from truecal import ClassResults, Decision, Metric, Result, Rule
+from truecal import ClassResults, Decision, Metric, Result, Rule, Tallies, Tally
 from truecal.gate import Finding, FindingTable
-from truecal.gate._judge import judge
 from truecal.inference import Difference, Interval, Plan, Reference, Verdict
 from truecal.metrics import (
     METRICS,
@@ -166,7 +165,7 @@ rules = st.sampled_from([Rule("value", 15), Rule("p_value", 0.05, metric="mine",
 finite = st.floats(allow_nan=False)
 findings = st.builds(
     Finding, rules, names, st.none() | names, st.none() | counts, st.none() | finite,
-    st.sampled_from(["pass", "fail", "unknown"]), names,
+    st.sampled_from(["pass", "fail", "cannot tell"]), names,
 )  # fmt: skip
 decisions = st.builds(Decision, st.lists(findings, min_size=1, max_size=4).map(FindingTable.of), notes)
 histograms = st.integers(1, 3).flatmap(lambda n: st.builds(Histogram, arrays(Floats, n + 1), arrays(Ints, n)))
@@ -303,7 +302,8 @@ def test_the_verdict_is_written_first(rng):
 def test_what_follows_from_the_rest_is_written_for_readers(rng):
     result = truecal.evaluate([0, 1], [0.1, 0.2], ["ece"])
     assert json.loads(result.to_json())["prevalence"] == 0.5
-    decision = judge([Rule("value", 0.1, metric="ece")], {"m": result})
+    tallies = Tallies("y", "p", {(): Tally([0.2], [2000], [1000])})  # half are positive where a fifth is predicted
+    decision = truecal.check(tallies, [Rule("value", 0.1, metric="ece")])
     assert {name: json.loads(decision.to_json())[name] for name in ("status", "exit_code")} == {
         "status": "fail",
         "exit_code": 1,

@@ -11,7 +11,6 @@ import pytest
 import truecal
 from truecal import Decision, Metric, Rule, Tallies, Tally
 from truecal.gate import FindingTable
-from truecal.gate._judge import judge
 from truecal.inference import Difference
 from truecal.metrics import METRICS, Gap, Unit
 from truecal.observations import Floats, Ints
@@ -215,8 +214,8 @@ def test_a_comparison_has_a_row_a_metric(rng):
 
 
 def test_a_decision_is_a_table_of_findings():
-    result = truecal.evaluate([0, 1], [0.1, 0.2], ["ece"])
-    decision = judge([Rule("value", 0.1, metric="ece"), Rule("value", 0.9, metric="ece")], {"m": result})
+    tallies = Tallies("y", "p", {(): Tally([0.2], [2000], [1000])})  # half are positive where a fifth is predicted
+    decision = truecal.check(tallies, [Rule("value", 0.1, metric="ece"), Rule("value", 0.9, metric="ece")])
     assert isinstance(decision, Decision)
     assert decision.findings.status == ("fail", "pass")
     assert [finding.rule.limit for finding in decision.findings] == [0.1, 0.9]

@@ -72,7 +72,7 @@ def ltce(
     >>> p = rng.beta(0.5, 5, size=20_000)
     >>> y = rng.random(20_000) < p
     >>> round(truecal.ltce(y, p), 1), round(truecal.ltce(y, p / 2), 1)
-    (5.3, 86.2)
+    (5.7, 81.0)
     """
     metric = Metric(Windows(), Refutation(significance, as_tolerance(tolerance), weight))
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
