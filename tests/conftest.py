@@ -14,6 +14,56 @@ from hypothesis import settings
 settings.register_profile("truecal", deadline=None, print_blob=True, derandomize=True)
 settings.load_profile("truecal")
 
+# What `make quick` leaves out: files that start processes, clusters or a browser, and single tests of seconds.
+SLOW_FILES = (
+    *(
+        "cli/test_cli",
+        "cli/test_docs",
+        "cli/test_mistakes",
+        "cli/test_scale",
+        "cli/test_terminal",
+        "reading/test_clusters",
+    ),
+    *("reporting/test_report", "reproduction/test_parts", "reproduction/test_reproduction", "test_demo"),
+)
+SLOW_TESTS = (
+    "test_a_frame_gives_the_tally_of_its_columns",
+    "test_a_model_20_percent_off_is_found_where_the_prevalence_is_still",
+    "test_a_year_of_days_is_one_pass_over_the_rows",
+    "test_at_most_5_percent_of_12_right_segments_have_one_that_fails",
+    "test_binomial_decides_as_scipy_near_and_far_from_every_end",
+    "test_bounds_hold_on_500_data_sets",
+    "test_dates_stay_readable_for_any_number_of_windows",
+    "test_every_engine_finds_the_same_cells_to_the_last_bit",
+    "test_every_engine_makes_the_same_cells",
+    "test_examples_of_a_page_run",
+    "test_interval_covers_what_new_labels_average",
+    "test_no_flipped_bit_loads",
+    "test_no_truncated_or_lengthened_file_loads",
+    "test_p_values_of_right_windows_are_valid_though_drawing_stops_early",
+    "test_prevalence_that_moves_with_the_model_right_raises_no_alarm_beyond_the_level",
+    "test_processes_killed_at_any_moment_leave_a_whole_file",
+    "test_segments_come_from_one_pass",
+    "test_tallies_are_evaluated_like_their_data",
+    "test_the_share_of_false_alarms_is_kept_over_many_segments",
+    "test_the_traces_hold_the_table",
+    "test_times_are_cut_into_windows",
+    "test_two_writers_never_make_a_file_that_loads_and_is_wrong",
+    "test_what_is_written_reads_back_equal",
+    "test_what_outgrows_memory_is_sorted_on_disk",
+    "test_windows_add_up_to_longer_ones",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow."""
+    here = Path(__file__).parent
+    for item in items:
+        file = item.path.relative_to(here).with_suffix("").as_posix()
+        if file in SLOW_FILES or getattr(item, "originalname", item.name) in SLOW_TESTS or "spark" in item.name:
+            item.add_marker(pytest.mark.slow)
+
+
 REQUIRE_ALL = os.environ.get("TRUECAL_REQUIRE_ALL") == "1"
 
 
