@@ -40,7 +40,8 @@ def test_60_columns_are_enough(data):
         ["check", "--help"],
         ["score", data, "-y", "nope", "-p", "p"],
     ):
-        _, text = OnTerminal(*words).finish()
+        named = [data.name if word is data else word for word in words]  # the folder of a test may be longer than that
+        _, text = OnTerminal(*named, cwd=data.parent).finish()
         assert widest(text) <= 60, text
         if words[-1] == "--bins":  # numbers are whole, with their units
             chance = result.references["tce"]
