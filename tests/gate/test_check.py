@@ -268,7 +268,7 @@ def test_limits_that_no_value_breaks_do_not_pass_without_evidence(pl, y, p):
 def test_what_is_not_there_is_no_pass(pl, frame):
     with pytest.raises(ValueError, match="at least one valid row"):
         read(frame.with_columns(p=pl.lit(None, dtype=pl.Float64)), on_null="drop")
-    with pytest.raises(ValueError, match="at least one row"):
+    with pytest.raises(ValueError, match="at least one valid row"):
         read(frame[:0])
     for allow in (False, True):
         rule = Rule("verdict", segment="country=it", allow_cannot_tell=allow)
