@@ -275,7 +275,8 @@ def test_a_diagram_shows_the_published_numbers(data: Sources, model: str) -> Non
 
 def test_binnings_are_compared_in_rows(stored: dict[str, np.ndarray]) -> None:
     figure = figures.draw_comparison("satimage", stored["satimage_y"].astype(np.int64), stored["satimage_RF"])
-    titles = [ax.get_title(loc="left").splitlines()[-1] for ax in figure.axes if ax.get_title(loc="left")]
+    panels = figure.axes[0].child_axes  # of the picture that was drawn into the one axes
+    titles = [ax.get_title(loc="left").splitlines()[-1] for ax in panels if ax.get_title(loc="left")]
     assert len(titles) == len(SCHEMES)
     assert [title.partition(" bins")[0] for title in titles] == ["PAVA", "PAVA-BC", "10 equal-size"]
 
