@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 from conftest import missing
 from observed import judge_segments, judge_windows
+from pictured import RESULTS, data, p, q, y
 
 import truecal
 from truecal import Metric, Quantile
-from truecal.metrics import Gap, Rejection
+from truecal.metrics import Gap
 from truecal.plot import make_figure
 from truecal.plot._axis import fit_axis
 from truecal.plot._pictures import VERMILION, describe_each_bin
@@ -35,28 +36,6 @@ FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --window-size=1200,900"
 )
-
-
-def data(rows=4000, seed=1, factor=0.6):
-    rng = np.random.default_rng(seed)
-    p = rng.beta(0.5, 5, rows)
-    return (rng.random(rows) < factor * p).astype(int), p
-
-
-def with_bins(count, rows=4000):
-    return truecal.evaluate(*data(rows), metrics={"tce": Metric(Quantile(count), Rejection())})
-
-
-y, p = data()
-q = p.copy()
-q[:300], q[300:340] = 0, 1
-RESULTS = {
-    **{f"{count} bins": with_bins(count) for count in (1, 5, 20, 500)},
-    "one class": truecal.evaluate(np.zeros(4000, int), p),
-    "all equal": truecal.evaluate(y, np.full(4000, 0.3)),
-    "zeros and ones": truecal.evaluate(y, q),
-    "a million rows": with_bins(20, 1_000_000),
-}
 
 
 def test_a_single_binning_is_not_compared(tmp_path):
