@@ -15,7 +15,7 @@ from truecal import _kernel
 from truecal._errors import option
 from truecal.inference._logistic import recalibrate, recalibrate_pairs
 from truecal.inference._redraw import Draws, map_seeds, redraw
-from truecal.metrics import Binned, Binning, Metric, bin_once
+from truecal.metrics import Binned, Binning, Metric, bin_once, normal_quantile
 from truecal.observations import AnyArray, Bools, Floats, Ints, Pairs, Tally, unchecked
 
 FIRST = 199  # replicates of the first batch of a sequential reference
@@ -227,10 +227,8 @@ def _compute_values(
 
 def _measure_spread(values: Floats, confidence: float) -> tuple[float, float]:
     """Measure how far values lie below and above their mean, averaged between quantiles and a normal distribution."""
-    from scipy.special import ndtri
-
     tail = (1 - confidence) / 2
     mean = float(values.mean())
     low, high = np.quantile(values, [tail, 1 - tail]).tolist()
-    width = float(-ndtri(tail)) * float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    width = normal_quantile(tail) * float(values.std(ddof=1)) if len(values) > 1 else 0.0
     return (mean - low + width) / 2, (high - mean + width) / 2

@@ -58,7 +58,9 @@ from truecal.metrics import (
     as_tolerance,
     check_significance,
     find_odds_factor,
+    gamma_tail,
     local_error,
+    normal_quantile,
 )
 from truecal.observations import Bools, CellSums, Floats, Ints, cell
 
@@ -200,13 +202,13 @@ def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | fl
         parts = {"total": _test_total(coins, tolerance), "windows": local.p_value}
         p_value = min(1.0, 2 * min(parts.values()))
     shifted = _Shifted.of(cells)
-    threshold = _normal_quantile(1 - significance / 4)
+    threshold = normal_quantile(significance / 4)
     if p_value <= significance:
         word: Word = "off"
     else:
         word = "consistent" if shifted.power(math.log(FACTOR), threshold) >= POWER else "cannot tell"
     # the scans look at many fifths: 3.4 at a significance of 0.05
-    apart = _normal_quantile(1 - significance / 148)
+    apart = normal_quantile(significance / 148)
     return Verdict(
         word=word,
         p_value=p_value,
@@ -327,14 +329,12 @@ def _test_cox(cells: CellSums) -> float:
 
 def _test_cumulative(cells: CellSums) -> float:
     """The range of cumulative differences against that of Brownian motion (Feller 1951)."""
-    from scipy.special import erfc
-
     walk = np.append(0.0, np.cumsum(cells.surplus))
     x = float(np.ptp(walk)) / math.sqrt(float(cells.v.sum()))
     if x < 0.5:  # the series needs more terms than it has digits there, and the answer is 1 to 15 digits
         return 1.0
-    k = np.arange(1, 200)
-    return min(1.0, max(0.0, 4 * float(np.sum((-1.0) ** (k - 1) * k * erfc(k * x / math.sqrt(2))))))
+    terms = ((-1) ** (k - 1) * k * math.erfc(k * x / math.sqrt(2)) for k in range(1, 200))
+    return min(1.0, max(0.0, 4 * math.fsum(terms)))
 
 
 def _test_spread(cells: CellSums) -> float:
@@ -343,8 +343,6 @@ def _test_spread(cells: CellSums) -> float:
     With the cumulants k2 = v, k3, k4, k6 of a part's X, (X - E X)^2 / v has the mean 1, the variance 2 + k4 / v^2 and
     the third cumulant 8 + 12 k4 / v^2 + 10 k3^2 / v^3 + k6 / v^3.
     """
-    from scipy.special import gammaincc
-
     q, n = cells.q, cells.n
     w = q * (1 - q)
     columns = (
@@ -366,7 +364,7 @@ def _test_spread(cells: CellSums) -> float:
         third = float(np.sum(8 + 12 * k4 / v**2 + 10 * k3**2 / v**3 + k6 / v**3))
         shape = 4 * variance**3 / third**2
         standard = float(np.sum(surplus**2 / v - 1)) / math.sqrt(variance)
-        found.append(float(gammaincc(shape, max(0.0, shape + math.sqrt(shape) * standard))))
+        found.append(gamma_tail(shape, shape + math.sqrt(shape) * standard))
     return combine(np.array(found), HIGHEST) if found else 1.0
 
 
@@ -421,12 +419,6 @@ def _bisect(missed: Callable[[float], bool], most: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if missed(middle) else (low, middle)
     return math.exp(high)
-
-
-def _normal_quantile(p: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri(p))
 
 
 def _p_value(p: float) -> str:

@@ -24,6 +24,8 @@ from truecal.metrics._exact import adjust_p_values as adjust_p_values
 from truecal.metrics._exact import divide_rates as divide_rates
 from truecal.metrics._exact import exact_interval as exact_interval
 from truecal.metrics._exact import fisher_p_value as fisher_p_value
+from truecal.metrics._exact import gamma_tail as gamma_tail
+from truecal.metrics._exact import normal_quantile as normal_quantile
 from truecal.metrics._functions import ace as ace
 from truecal.metrics._functions import compute as compute
 from truecal.metrics._functions import compute_any as compute_any

@@ -1,0 +1,21 @@
+"""The few special functions of our own, against SciPy's."""
+
+import math
+
+import pytest
+from scipy import special
+
+from truecal.metrics import gamma_tail, normal_quantile
+
+
+@pytest.mark.parametrize("tail", [1e-300, 1e-20, 1e-5, 0.01, 0.025, 0.3, 0.5, 0.7, 0.999])
+def test_normal_quantiles(tail):
+    assert normal_quantile(tail) == pytest.approx(-special.ndtri(tail), rel=1e-14, abs=1e-14)
+
+
+@pytest.mark.parametrize("shape", [0.3, 1.0, 2.5, 10.0, 1e3, 1e5])
+@pytest.mark.parametrize("z", [-8, -3, -1, 0, 0.5, 2, 6, 20])
+def test_tails_of_gamma_variables(shape, z):
+    x = shape + math.sqrt(shape) * z
+    # at a shape of 1e5 the exponent is a difference of numbers near 1e6, known to 16 digits
+    assert gamma_tail(shape, x) == pytest.approx(special.gammaincc(shape, max(x, 0)), rel=1e-9)
