@@ -370,7 +370,7 @@ def test_rows_without_a_time_are_dropped_only_on_request(rng, frame_of):
         truecal.read(frame_of(columns), **options)
     assert 'on_null="drop"' in str(caught.value)
     read = truecal.read(frame_of(columns), on_null="drop", **options)
-    assert read.dropped == {"`time` is null": 7}
+    assert read.account.dropped == {"`time` is null": 7}
     found = truecal.drift(read, intervals=0)
     assert found.n.sum() == 893
     assert found.notes == ("of 900 rows 7 were dropped: `time` is null in 7",)

@@ -403,3 +403,47 @@ def test_at_most_5_percent_of_12_right_segments_have_one_that_fails():
             failed["excess"] += truecal.check(data, [Rule("excess", 5, segment="*")]).status == "fail"
     assert failed["verdict"] <= bound
     assert failed["excess"] <= 2  # of 3, at a rate of 5 %: all three in 1 of 8,000
+
+
+# Rows that were dropped
+
+
+@pytest.fixture
+def holed(rng, need):
+    """2,000 right predictions in two countries; 10 % of the scores of one are missing, and all of a third."""
+    p = rng.beta(2, 2, 2200)
+    country = np.repeat(["at", "de", "fr"], [1000, 1000, 200])
+    missing = (country == "fr") | ((country == "de") & (np.arange(2200) % 10 == 0))
+    pl = need("polars")
+    frame = pl.DataFrame({"y": rng.random(2200) < p, "p": np.where(missing, np.nan, p), "country": country})
+    return truecal.read(frame, label="y", score="p", by="country", on_null="drop")
+
+
+def test_a_segment_whose_rows_were_all_dropped_is_not_passed_over(holed):
+    decision = truecal.check(holed, [Rule("verdict", segment="country=*")])
+    by_segment = {finding.segment: finding for finding in decision.findings}
+    assert by_segment["country=fr"].status == "cannot tell"
+    assert by_segment["country=fr"].reason == "all rows of this segment were dropped: `p` is NaN in 200."
+    assert decision.exit_code != 0
+
+
+def test_dropped_rows_have_a_limit(holed):
+    found = truecal.check(holed, [Rule("dropped", 0.2), Rule("dropped", 0.1)]).findings
+    assert found.status == ("pass", "fail")
+    assert found.observed == (pytest.approx(300 / 2200),) * 2
+    assert found[1].reason == "300 of 2,200 rows were dropped (`p` is NaN in 300): 0.13636, above the limit of 0.1."
+    of_each = truecal.check(holed, [Rule("dropped", 0.1, segment="*")]).findings
+    assert dict(zip(of_each.segment, of_each.status, strict=True)) == {
+        "country=at": "pass",
+        "country=de": "pass",  # 100 of 1,000
+        "country=fr": "fail",
+    }
+
+
+def test_rows_without_a_baseline_score_are_dropped_from_the_comparison(rng, need):
+    p = rng.beta(2, 2, 1000)
+    old = np.where(np.arange(1000) < 900, np.nan, p)
+    frame = need("polars").DataFrame({"y": rng.random(1000) < p, "p": p, "old": old})
+    data = truecal.read(frame, label="y", score="p", baseline="old", on_null="drop")
+    found = truecal.check(data, [Rule("worse", 0, min_rows=500)], replicates=200).findings[0]
+    assert (found.status, found.n) == ("cannot tell", 100)

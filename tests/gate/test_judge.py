@@ -19,6 +19,7 @@ from truecal.gate._judge import Subject, judge
 from truecal.gate._rules import KINDS
 from truecal.inference import Difference, Interval, Reference
 from truecal.metrics import LTCE, Absolute, Gap, Relative, adjust_p_values
+from truecal.observations import Account
 from truecal.results import Comparison, GroupTable
 
 NASTY = [
@@ -71,6 +72,7 @@ def table(value=(10.0, 20.0), p_value=(0.5, 0.5), n=1000, adjust=None, segment=(
         segment=tuple(segment),
         n=counts,
         positives=np.zeros(len(value), np.int64),
+        dropped=np.zeros(len(value), np.int64),
         prevalence=zero,
         mean=zero,
         value=value,
@@ -116,12 +118,10 @@ class Told:
 def subject(result=None, tables=None, difference=None, **told):
     """A model as the gate sees it; tables go by the names of metrics."""
     tables = {"ltce": tables} if isinstance(tables, GroupTable) else tables or {}
-    sizes = {
-        key: (name, int(n))
-        for found in tables.values()
-        for key, name, n in zip(found.segment, found.names, found.n, strict=True)
-    }
-    return Subject(Told(result, tables, **told), result, tables, sizes, difference)
+    found = [row for found in tables.values() for row in zip(found.segment, found.names, found.n, strict=True)]
+    evidence = Told(result, tables, **told)
+    accounts = {None: Account(evidence.rows, evidence.rows)} | {key: Account(int(n), int(n)) for key, _, n in found}
+    return Subject(evidence, accounts, result, tables, {key: name for key, name, _ in found}, difference)
 
 
 def decide(rules, results, *, segments=None, differences=None, **told):
@@ -273,7 +273,7 @@ def test_a_number_above_its_limit_fails_where_the_verdict_and_the_interval_show_
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_nothing_passes_where_the_verdict_cannot_tell(kind):
     result = make(1.0, reference=by_chance(1.0, 1.0), interval=Interval(0.0, 2.0, 0.95, 999))
-    limit = None if kind == "verdict" else 0.1 if kind == "p_value" else 50
+    limit = None if kind == "verdict" else 0.1 if kind in ("p_value", "dropped") else 50
     for rule, expected in (
         (Rule(kind, limit), "cannot tell"),
         (Rule(kind, limit, allow_cannot_tell=True), "pass"),
@@ -304,7 +304,8 @@ def test_segments_share_the_level_by_holm():
 
 
 def test_a_segment_without_predictions_in_the_region_does_not_pass():
-    model = replace(subject(None, table()), segments={("DE", "web"): ("DE, web", 0), ("FR", "app"): ("FR, app", 9)})
+    accounts = {None: Account(18, 18), ("DE", "web"): Account(9, 0, outside=9), ("FR", "app"): Account(9, 9)}
+    model = replace(subject(None, table()), accounts=accounts)
     found = judge([(Rule("verdict", segment="*"), {"m": model})]).findings
     assert [finding.status for finding in found] == ["cannot tell", "fail"]
     assert "no prediction of this segment is among those that are judged" in found[0].reason
@@ -313,7 +314,7 @@ def test_a_segment_without_predictions_in_the_region_does_not_pass():
 # what could not be told
 
 
-@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"value", "verdict"}))
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"value", "verdict", "dropped"}))
 def test_what_was_not_computed_is_unknown(kind):
     found = one(Rule(kind, 0.5), make())
     assert found.status == "cannot tell"
@@ -649,6 +650,7 @@ def test_a_rule_says_what_it_needs_and_means():
         "reference",
         "difference",
         "difference",
+        "account",
     ]
     assert str(Rule("p_value", 0.05)) == "p-value of ltce at least 0.05"
     assert str(Rule("excess", 0.01, metric="ece")) == "ece at most 0.01 above chance"

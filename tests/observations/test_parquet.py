@@ -92,7 +92,6 @@ def test_other_tools_can_read_a_file(tmp_path, need):
         "score": "p",
         "pos_label": None,
         "bits": 6,
-        "dropped": {},
         "rows": 4,
         "positives": 2,
         "checksum": "",

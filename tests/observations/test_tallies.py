@@ -12,7 +12,7 @@ from observed import EXACT, FIRST, GRIDDED, TALLY, alike, identical, rows
 
 import truecal
 from truecal import Rule, Tallies, Tally
-from truecal.observations import GridTally, Pairs, SortedRows
+from truecal.observations import Account, GridTally, Pairs, SortedRows
 from truecal.observations._time import LONGER
 from truecal.reading import Limits, load_tallies
 
@@ -175,7 +175,11 @@ def test_times_of_pandas_are_taken(need):
             TypeError,
             "must be a `Tally`.* is Sorted",
         ),
-        ({"dropped": {"`p` is null": -1}}, TypeError, "`dropped` must map reasons to counts of rows; it maps .* to -1"),
+        (
+            {"dropped": {("de", None): {"`p` is null": -1}}},
+            TypeError,
+            "`dropped` must map reasons to counts of rows; it maps .* to -1",
+        ),
         ({"baseline": TALLY}, TypeError, "`baseline` must be `Pairs` or None; it is Tally"),
     ],
 )
@@ -239,13 +243,45 @@ def test_a_positive_label_is_part_of_it(need):
 def test_dropped_rows_are_told(need):
     frame = need("polars").DataFrame({"y": [0, 1, None], "p": [0.2, 0.9, 0.3]})
     found = truecal.read(frame, label="y", score="p", on_null="drop")
-    assert (found.n_rows, found.dropped) == (2, {"`y` is null": 1})
+    assert (found.n_rows, found.dropped) == (2, {(): {"`y` is null": 1}})
     assert found.notes == ("of 3 rows 1 was dropped: `y` is null in 1",)
     assert repr(found).endswith("2 rows, 1 positive, 1 dropped)")
-    assert (found + found).dropped == {"`y` is null": 2}
+    assert (found + found).account == Account(6, 4, {"`y` is null": 2})
     assert truecal.evaluate(found, metrics=["ece"]).notes[-1:] == found.notes
     with pytest.raises(ValueError, match="Every row must have a label"):
         truecal.read(frame, label="y", score="p")
+
+
+@pytest.mark.parametrize("engine", ["polars", "lazy", "pandas", "duckdb"])
+def test_dropped_rows_are_told_of_each_segment(need, engine, tmp_path):
+    pl = need("polars")
+    frame = pl.DataFrame(
+        {
+            "y": [0, 1, None, 1, 0, None],
+            "p": [0.2, 0.9, 0.3, None, 0.4, None],
+            "s": ["a", "a", "a", "b", "b", "c"],
+            "d": [None, *["2026-01-01"] * 5],
+        }
+    ).with_columns(pl.col("d").str.to_date())
+    data = {"polars": frame, "lazy": frame.lazy(), "pandas": frame.to_pandas(), "duckdb": None}[engine]
+    if engine == "duckdb":
+        data = need("duckdb").sql("select * from frame")
+    found = truecal.read(data, label="y", score="p", by="s", time="d", on_null="drop")
+    missing = {key[0]: reasons for key, reasons in found.dropped.items()}
+    assert missing["b"] == {"`p` is null": 1}
+    assert missing["c"] == {"`p` is null": 1}  # the score is looked at first
+    by = found.over("s")
+    assert by.dropped[("a",)] == {"`d` is null": 1, "`y` is null": 1}
+    assert by.account == Account(6, 2, {"`d` is null": 1, "`y` is null": 1, "`p` is null": 2})
+    assert "all rows of 1 segment were dropped, among them those of s=c" in by.notes
+    for tallies in (found, by, found + found):
+        assert Tallies.load(tallies.save(tmp_path / "a.parquet")) == tallies
+
+
+def test_an_account_must_balance():
+    with pytest.raises(RuntimeError, match=r"Rows must not get lost: 10 rows were read, but 6 judged, 3 dropped and 0"):
+        Account(10, 6, {"`p` is null": 3})
+    assert Account(10, 6, {"`p` is null": 3}, outside=1).share_dropped == 0.3
 
 
 # In the place of data

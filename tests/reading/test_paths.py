@@ -163,7 +163,7 @@ def test_missing_values_are_counted_and_dropped_on_request(pl, tmp_path):
         read(tmp_path / "a.csv")
     found = truecal.read(tmp_path / "a.csv", label="y", score="p", on_null="drop")
     assert found.tally == Tally.from_arrays([1], [0.5])
-    assert found.dropped == {"`p` is null": 3, "`p` is NaN": 1, "`y` is null": 1}
+    assert found.account.dropped == {"`p` is null": 3, "`p` is NaN": 1, "`y` is null": 1}
     result = truecal.evaluate(found, metrics=["tce"])
     assert "of 6 rows 5 were dropped: `p` is null in 3, `p` is NaN in 1, `y` is null in 1" in result.notes
 
@@ -364,7 +364,7 @@ def test_tied_files_are_counted_whatever_is_missing(pl, rng, tmp_path, monkeypat
         truecal.read(tmp_path / "a.csv", **options)
     data = truecal.read(tmp_path / "a.csv", on_null="drop", **options)
     assert data.tally == Tally.from_arrays(y[p != 0.3], p[p != 0.3])
-    assert sum(data.dropped.values()) == (p == 0.3).sum()
+    assert data.account.n_dropped == (p == 0.3).sum()
 
 
 def test_files_need_no_narwhals(pl, frame, tmp_path):

@@ -116,8 +116,8 @@ def test_rows_that_cannot_be_used_are_counted_by_kind(make, columns):
     expected = Tally.from_arrays([columns["y"][i] for i in kept], [columns["p"][i] for i in kept])
     found = truecal.read(frame, label="y", score="p", on_null="drop")
     assert found.tally == expected
-    assert sum(found.dropped.values()) == 3
-    assert found.dropped["`y` is null"] == 1
+    assert found.account.n_dropped == 3
+    assert found.account.dropped["`y` is null"] == 1
 
 
 def test_wrong_values_are_never_dropped(make, columns):

@@ -133,7 +133,7 @@ def test_rows_read_are_rows_kept_and_rows_dropped(frame, pl, need, kind):
     for name, step in (("new", 10), ("newer", 4)):
         tallies, usable = models[name], (ids % step > 0) & has_day
         assert tallies.n_rows == usable.sum()
-        assert tallies.n_rows + sum(tallies.dropped.values()) == ROWS
-        assert tallies.dropped["`day` is null"] == (~has_day & (ids % step > 0)).sum()
+        assert tallies.n_rows + tallies.account.n_dropped == ROWS
+        assert tallies.account.dropped["`day` is null"] == (~has_day & (ids % step > 0)).sum()
         assert tallies.baseline.n_rows == (usable & (ids % 3 > 0)).sum()
         assert len(tallies.notes) == 2

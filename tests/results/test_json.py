@@ -38,7 +38,7 @@ from truecal.metrics import (
     StudentT,
     Windows,
 )
-from truecal.observations import Bools, Floats, Ints
+from truecal.observations import Account, Bools, Floats, Ints
 from truecal.results import BinTable, Comparison, DriftTable, GroupTable, Stored, Table, from_json, register, to_json
 from truecal.results._json import PARTS, decode, encode, same
 from truecal.results._shapes import Histogram, Outline, Scores, Shape
@@ -174,6 +174,14 @@ outlines = st.integers(1, 3).flatmap(
 )
 
 
+accounts = st.builds(
+    lambda judged, dropped, outside: Account(judged + sum(dropped.values()) + outside, judged, dropped, outside),
+    counts,
+    st.dictionaries(names, counts, max_size=2),
+    counts,
+)
+
+
 @st.composite
 def results(draw):
     chosen = draw(st.dictionaries(names, metrics, min_size=1, max_size=3))
@@ -187,6 +195,7 @@ def results(draw):
         verdict=draw(st.none() | verdicts),
         n=draw(st.integers(1, 10**12)),
         positives=draw(counts),
+        account=draw(accounts),
         values={name: draw(floats) for name in chosen},
         metrics=chosen,
         tables={name: table for name, (table, _) in picked.items()},

@@ -31,6 +31,7 @@ from truecal.metrics import (
 )
 from truecal.observations import (
     MOST_BITS,
+    Account,
     CellSums,
     GridTally,
     Sorted,
@@ -239,17 +240,21 @@ def raise_for_data(function: str, data: Any, given: Any = None) -> NoReturn:
 
 
 def _evaluate_observed(data: Observed, metrics: Metrics, options: Options) -> Result:
-    notes = data.notes if isinstance(data, Tallies) else ()
     whole = (data.whole() if isinstance(data, Tallies) else data).simplify()
     if isinstance(whole, GridTally):
         result = _evaluate_cells(whole, metrics, options)
     else:
         result = _evaluate_sorted(whole, metrics, options)
-    return replace(result, notes=(*result.notes, *notes)) if notes else result
+    if not isinstance(data, Tallies):
+        return result
+    dropped = data.account.dropped
+    account = replace(result.account, read=data.account.read, dropped=dropped)
+    return replace(result, account=account, notes=(*result.notes, *data.notes))
 
 
 def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result:
     """All metrics at once for observations sorted by score."""
+    read = data.n_rows
     data, region = _choose_region(data, options.get("above"), options.get("top"))
     loss, adjust = choose_test(options), options.get("adjust")
     chosen = choose(metrics, options.get("binning"), loss)
@@ -271,6 +276,7 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result
         verdict=judge(CellSums.of(data), loss.significance, loss.tolerance),
         n=data.n_rows,
         positives=data.positives,
+        account=Account(read, data.n_rows, outside=read - data.n_rows),
         values=values,
         metrics=chosen,
         tables={name: tables[key] for name, key in keys.items()},

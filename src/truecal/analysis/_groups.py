@@ -117,9 +117,17 @@ def segments(
         hint = "\n\nHint: `truecal.read(data, by=...)` reads them."
         raise ValueError(f"{option('by')} must name the columns that make segments; the tallies have none.{hint}")
     chosen = _choose_metric(metric, options)
-    parts = {key: part.simplify() for key, part in data.over(names).parts.items()}
+    grouped = data.over(names)
+    parts = {key: part.simplify() for key, part in grouped.parts.items()}
     kept = choose_parts(parts, find_threshold(data, options))
-    return _judge_segments(kept, chosen, names, options, (*data.notes, *_count_left_out(parts, kept, "segment")))
+    notes = (*grouped.notes, *_count_left_out(parts, kept, "segment"))
+    table = _judge_segments(kept, chosen, names, options, notes)
+    return replace(table, dropped=_count_dropped(grouped, kept))
+
+
+def _count_dropped(grouped: Tallies, keys: Iterable[Segment]) -> Ints:
+    """The rows of each segment that were dropped."""
+    return np.array([sum(grouped.dropped.get(key, {}).values()) for key in keys], dtype=np.int64)
 
 
 def find_threshold(data: Tallies, options: Options) -> float | None:
@@ -248,7 +256,8 @@ def drift(
     _check_tallies("drift", data)
     check_confidence(options.get("confidence", 0.95))
     check_significance(options.get("significance", 0.05))
-    length, every_window = _find_windows(data, every)
+    length, grouped = _find_windows(data, every)
+    every_window = {key: part.simplify() for (key,), part in grouped.parts.items()}
     windows = choose_parts(every_window, find_threshold(data, options))
     after = None if mature_after is None else read_span(mature_after)
     mature, moment = np.ones(len(windows), dtype=np.bool_), None
@@ -257,7 +266,9 @@ def drift(
         mature = np.array(flags, dtype=np.bool_)
     left_out = _count_left_out(every_window, windows, "window")
     table = _judge_windows(windows, mature, _choose_metric(metric, options), totals, options)
-    return replace(table, every=length, mature_after=after, now=moment, notes=(*data.notes, *left_out, *table.notes))
+    dropped = _count_dropped(grouped, [(key,) for key in windows])
+    notes = (*data.notes, *left_out, *table.notes)
+    return replace(table, dropped=dropped, every=length, mature_after=after, now=moment, notes=notes)
 
 
 def _judge_windows(
@@ -339,8 +350,8 @@ def _draw_windows(
     return dict(zip(names, np.array(rows).T, strict=True))
 
 
-def _find_windows(data: Tallies, every: str | None) -> tuple[str | None, dict[Any, Part]]:
-    """How long windows are, and what is in each."""
+def _find_windows(data: Tallies, every: str | None) -> tuple[str | None, Tallies]:
+    """How long windows are, and the tallies by them alone."""
     if len(data.windows) != 1:
         having = "none" if not data.windows else ", ".join(map(repr, data.windows))
         raise ValueError(
@@ -349,11 +360,10 @@ def _find_windows(data: Tallies, every: str | None) -> tuple[str | None, dict[An
         )
     ((time, own),) = data.windows.items()
     length = own if every is None else every
-    parts = data.over((time,), {time: length}).parts
-    windows = {key: part.simplify() for (key,), part in parts.items()}
-    if None in windows:
-        raise ValueError(f"Every row must have a time; `{time}` is null in {windows[None].n_rows:,}.")
-    return length, windows
+    grouped = data.over((time,), {time: length})
+    if (None,) in grouped.parts:
+        raise ValueError(f"Every row must have a time; `{time}` is null in {grouped.parts[None,].n_rows:,}.")
+    return length, grouped
 
 
 def _choose_metric(metric: Metric | str, options: Options) -> Metric:
@@ -389,6 +399,7 @@ def _measure_parts(parts: Iterable[Part], metric: Metric) -> dict[str, Any]:
     names = ("n", "positives", "mean", "value", "lowest", "highest", "too_low", "too_high")
     found = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
     found["prevalence"] = found["positives"] / found["n"]
+    found["dropped"] = np.zeros_like(found["n"])
     below, above = detectable_rates(found["n"], found["mean"], significance=loss.significance)
     return found | {"seen_below": below, "seen_above": above}
 

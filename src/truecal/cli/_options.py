@@ -151,6 +151,7 @@ LIMITS = {
     "min_p_value": "p-value at least this",
     "max_worse": "not shown to be more than this above the baseline",
     "non_inferior": "shown to be at most this above the baseline",
+    "max_dropped": "share of rows that were dropped at most this",
 }
 PICTURES = ("test-based", "reliability", "errors", "models", "metrics", "binnings", "segments", "drift")
 SHELLS = ("bash", "zsh", "tcsh", "fish")

@@ -27,7 +27,7 @@ from truecal.gate._rules import Rule, read_rules
 from truecal.inference import Difference, Interval, Verdict
 from truecal.inference import judge as judge_cells
 from truecal.metrics import Tolerance, as_tolerance
-from truecal.observations import CellSums, Part, Segment, Tallies, merge
+from truecal.observations import Account, CellSums, Part, Segment, Tallies, merge
 from truecal.results import Comparison, GroupTable, Result
 
 Rules = str | os.PathLike[str] | Iterable[Rule]
@@ -37,6 +37,7 @@ SEGMENTS = ("binning", "test", "significance", "tolerance", "adjust", "above", "
 PAIRED = ("binning", "test", "significance", "tolerance", "above", "top", "random_state", "threads")
 INTERVAL = ("binning", "test", "significance", "tolerance", "random_state", "threads")
 STANDARD = (Rule("verdict"),)
+WITHOUT_METRIC = ("verdict", "dropped")  # kinds of rules
 
 
 def check(
@@ -153,21 +154,34 @@ def _open_subject(
     """What rules of one setting need of a model."""
     threshold = find_threshold(tallies, options)
     whole = [rule for rule in rules if rule.segment is None]
-    names = list(dict.fromkeys(rule.metric for rule in whole if rule.kind != "verdict"))
+    names = list(dict.fromkeys(rule.metric for rule in whole if rule.kind not in WITHOUT_METRIC))
     if setting.compared:
         return _open_compared(tallies, names, old, options, replicates)
-    rows: dict[Segment | None, Part] = choose_parts({None: tallies.whole().simplify()}, threshold)
+    parts: dict[Segment | None, Part] = {None: tallies.whole().simplify()}
+    rows = choose_parts(parts, threshold)
+    account = tallies.account
+    accounts: dict[Segment | None, Account] = {None: _account(account.dropped, account.judged, rows[None])}
     result = _evaluate(tallies, whole, names, options) if names else None
     sectioned = [rule for rule in rules if rule.segment is not None]
     if not sectioned:
-        return Subject(_Rows(rows, options), result)
+        return Subject(_Rows(rows, options), accounts, result)
     by = [name for name in tallies.by if name not in tallies.windows]
-    parts = {key: part.simplify() for key, part in tallies.over(by).parts.items()}
-    kept = choose_parts(parts, threshold)
-    titles = {key: ", ".join(f"{c}={v}" for c, v in zip(by, key, strict=True)) for key in parts}
-    sizes = {key: (titles[key], kept[key].n_rows if key in kept else 0) for key in parts}
-    tables = _judge_segments(tallies, sectioned, by, len(kept), options)
-    return Subject(_Rows(rows | kept, options), result, tables, sizes)
+    grouped = tallies.over(by)
+    parts |= {key: part.simplify() for key, part in grouped.parts.items()}
+    rows = choose_parts(parts, threshold)
+    keys = dict.fromkeys([*grouped.parts, *grouped.dropped])
+    titles = {key: ", ".join(f"{c}={v}" for c, v in zip(by, key, strict=True)) for key in keys}
+    for key in keys:
+        read = parts[key].n_rows if key in parts else 0
+        accounts[key] = _account(grouped.dropped.get(key, {}), read, rows.get(key))
+    tables = _judge_segments(tallies, sectioned, by, len(rows) - 1, options)
+    return Subject(_Rows(rows, options), accounts, result, tables, titles)
+
+
+def _account(dropped: Mapping[str, int], valid: int, judged: Part | None) -> Account:
+    """Where rows went, of which so many are valid."""
+    kept = 0 if judged is None else judged.n_rows
+    return Account(valid + sum(dropped.values()), kept, dict(dropped), valid - kept)
 
 
 def _open_compared(
@@ -181,7 +195,8 @@ def _open_compared(
         wanted["confidence"] = next(iter(spans.values()), 0.95)
         result = evaluate(tallies, metrics=names, **wanted)
         rows = choose_parts({None: tallies.whole().simplify()}, threshold)
-        return Subject(_Rows(rows, options), result, difference=_compare_results(result, old, names))
+        account = _account(tallies.account.dropped, tallies.n_rows, rows[None])
+        return Subject(_Rows(rows, options), {None: account}, result, difference=_compare_results(result, old, names))
     pairs = tallies.baseline
     if pairs is None:
         raise ValueError(
@@ -192,7 +207,10 @@ def _open_compared(
     draws = max(replicates, count_needed(options["confidence"]))
     found = compare(tallies, names, replicates=draws, **shared)
     own = merge(pairs.scores[0], pairs.n, pairs.pos)
-    return Subject(_Rows(choose_parts({None: own}, threshold), options), difference=found)
+    rows = choose_parts({None: own}, threshold)
+    alone = tallies.n_rows - own.n_rows
+    dropped = tallies.account.dropped | ({"the baseline has no score": alone} if alone else {})
+    return Subject(_Rows(rows, options), {None: _account(dropped, own.n_rows, rows[None])}, difference=found)
 
 
 def _open_rules(rules: Rules) -> tuple[Rule, ...]:
@@ -244,7 +262,7 @@ def _judge_segments(
     """A table for each metric, with as many replicates as the rules' p-values need."""
     shared: Any = {name: value for name, value in options.items() if name in SEGMENTS}
     tables = {}
-    for metric in dict.fromkeys(rule.metric for rule in rules if rule.kind != "verdict"):
+    for metric in dict.fromkeys(rule.metric for rule in rules if rule.kind not in WITHOUT_METRIC):
         limits = [rule.limit for rule in rules if rule.metric == metric and rule.kind == "p_value"]
         replicates = max([199, *(math.ceil(count / limit) for limit in limits if limit)])
         tables[metric] = segments(tallies, metric, by=by, **(shared | {"reference": replicates}))

@@ -21,7 +21,7 @@ from truecal.gate._decision import Decision, Finding, FindingTable, Status
 from truecal.gate._rules import Rule
 from truecal.inference import FACTOR, Difference, Interval, Verdict
 from truecal.metrics import Metric, Unit, adjust_p_values
-from truecal.observations import Segment
+from truecal.observations import Account, Segment, list_reasons
 from truecal.results import Comparison, GroupTable, Result
 
 MISSING = {
@@ -43,14 +43,16 @@ class Evidence(Protocol):
 class Subject:
     """What is known of one model.
 
-    `evidence` gives verdicts and intervals; `result` has the metrics of all rows, `tables` those of segments by the
-    name of the metric, `segments` the name and the rows of every segment; `difference` compares with the baseline.
+    `evidence` gives verdicts and intervals, `accounts` where the rows went, those of all segments together under None;
+    `result` has the metrics of all rows, `tables` those of segments by the name of the metric, `segments` the names of
+    all segments; `difference` compares with the baseline.
     """
 
     evidence: Evidence
+    accounts: Mapping[Segment | None, Account]
     result: Result | None = None
     tables: Mapping[str, GroupTable] = field(default_factory=dict)
-    segments: Mapping[Segment, tuple[str, int]] = field(default_factory=dict)
+    segments: Mapping[Segment, str] = field(default_factory=dict)
     difference: Comparison | None = None
 
 
@@ -150,6 +152,8 @@ def _judge_whole(rule: Rule, model: str, subject: Subject) -> Finding:
         return refused
     if rule.kind == "verdict":
         return _judge_verdict(place)
+    if rule.kind == "dropped":
+        return _judge_dropped(place, subject.accounts[None])
     if rule.needs == "difference":
         compared = subject.difference
         return _judge_difference(place, compared[name] if compared is not None and name in compared else None)
@@ -179,24 +183,38 @@ def _judge_whole(rule: Rule, model: str, subject: Subject) -> Finding:
 
 def _judge_each(rule: Rule, model: str, subject: Subject) -> Iterator[Finding]:
     """A finding for each segment that matches, adjusted for the number of those that are judged."""
-    table, names = subject.tables.get(rule.metric), [name for name, _ in subject.segments.values()]
-    matching = {key: part for key, part in subject.segments.items() if _matches(part[0], rule.segment or "")}
+    table = subject.tables.get(rule.metric)
+    matching = {key: name for key, name in subject.segments.items() if _matches(name, rule.segment or "")}
     if not matching:
-        reason = f"no segment matches {rule.segment!r}; the segments are: {_list(names)}."
+        reason = f"no segment matches {rule.segment!r}; the segments are: {_list(list(subject.segments.values()))}."
         yield Finding(rule, model, rule.segment, None, None, "cannot tell", reason)
-    judged = [key for key, (_, rows) in matching.items() if rows >= max(1, rule.min_rows)]
+    judged = [key for key in matching if subject.accounts[key].judged >= max(1, rule.min_rows)]
     count = max(1, len(judged))
     verdicts = {key: subject.evidence.verdict(key, rule.significance / count) for key in judged}
     p_values = adjust_p_values(np.array([verdicts[key].p_value for key in judged], np.float64), "holm").tolist()
     adjusted = dict(zip(judged, p_values, strict=True))
     unit = _unit(rule, None if table is None else table.metric)
-    for key, (name, rows) in matching.items():
+    for key, name in matching.items():
+        account = subject.accounts[key]
         found = verdicts.get(key), adjusted.get(key, math.nan), count, key
-        place = _Place(rule, model, name, rows, unit, subject.evidence, *found)
-        if rows:
+        place = _Place(rule, model, name, account.judged, unit, subject.evidence, *found)
+        if rule.kind == "dropped":
+            yield _refuse(place) or _judge_dropped(place, account)
+        elif account.judged:
             yield _refuse(place) or (_judge_verdict(place) if rule.kind == "verdict" else _judge_row(place, table))
+        elif account.outside:
+            yield place.find("cannot tell", "no prediction of this segment is among those that are judged.")
         else:
-            yield place.find("pass", "no prediction of this segment is among those that are judged.")
+            yield place.find("cannot tell", f"all rows of this segment were dropped: {list_reasons(account.dropped)}.")
+
+
+def _judge_dropped(place: _Place, account: Account) -> Finding:
+    """Whether few enough rows were dropped."""
+    share, why = account.share_dropped, f" ({list_reasons(account.dropped)})" if account.dropped else ""
+    what = f"{account.n_dropped:,} of {plural(account.read, 'row')} were dropped{why}: {place.write(share)}"
+    if _above(share, place.top):
+        return place.find("fail", f"{what}, above {place.limit}.", share)
+    return place.find("pass", f"{what}, within {place.limit}.", share)
 
 
 def _judge_row(place: _Place, table: GroupTable | None) -> Finding:

@@ -15,8 +15,8 @@ from truecal._errors import did_you_mean, option
 from truecal.metrics import METRICS, PROBABILITY, Relative, Tolerance, Unit, as_tolerance, check_significance
 from truecal.results import register
 
-Kind = Literal["verdict", "value", "excess", "upper", "p_value", "worse", "non_inferior"]
-Need = Literal["verdict", "value", "reference", "interval", "difference"]
+Kind = Literal["verdict", "value", "excess", "upper", "p_value", "worse", "non_inferior", "dropped"]
+Need = Literal["verdict", "value", "reference", "interval", "difference", "account"]
 LEVEL = 0.01  # of evidence, in a rule that names no other
 
 # What each kind looks at, and what it says.
@@ -28,6 +28,7 @@ KINDS: dict[str, tuple[Need, str]] = {
     "p_value": ("reference", "p-value of {metric} at least {limit}"),
     "worse": ("difference", "{metric} not shown to be more than {limit} above the baseline"),
     "non_inferior": ("difference", "{metric} shown to be at most {limit} above the baseline"),
+    "dropped": ("account", "share of dropped rows at most {limit}"),
 }
 # The keys of a file that hold a limit, and the kind of rule that each makes.
 LIMITS: dict[str, Kind] = {
@@ -37,6 +38,7 @@ LIMITS: dict[str, Kind] = {
     "min_p_value": "p_value",
     "max_worse": "worse",
     "non_inferior": "non_inferior",
+    "max_dropped": "dropped",
 }
 CHOICES = ("model", "segment", "min_rows", "above", "top", "tolerance", "significance", "allow_cannot_tell")
 KEYS = ("verdict", "metric", *CHOICES, *LIMITS)
@@ -64,13 +66,14 @@ class Rule:
         - "worse": the metric minus that of the baseline is not shown to be above `limit`: this fails where the whole
           paired interval of the difference lies above it, and passes otherwise;
         - "non_inferior": that difference is shown to be at most `limit`: this passes where the whole paired interval
-          lies at or below it, fails where the whole interval lies above it, and cannot tell otherwise.
+          lies at or below it, fails where the whole interval lies above it, and cannot tell otherwise;
+        - "dropped": the share of rows that were dropped when the data were read is at most `limit`.
 
         A value, an excess or an upper end above its limit fails where the verdict is "off" and the whole interval of
         the metric lies above the limit. Nothing passes where the verdict cannot tell.
     limit : float, optional
-        In percent for test-based metrics such as Local TCE, a probability for gap metrics and p-values; none for
-        "verdict".
+        In percent for test-based metrics such as Local TCE, a probability for gap metrics and p-values, a share for
+        "dropped"; none for "verdict".
     metric : str
         The metric's name.
     model, segment : str
@@ -161,7 +164,7 @@ class Rule:
             object.__setattr__(self, "limit", float(limit))
             return
         top = self.unit.top
-        low = 0 if self.kind in ("value", "upper") else -top
+        low = 0 if self.kind in ("value", "upper", "dropped") else -top
         if not low <= limit <= top:
             gap = self.unit == PROBABILITY
             hint = "\n\nHint: gap metrics are probabilities, not percentages." if gap else ""
@@ -174,14 +177,14 @@ class Rule:
     @property
     def unit(self) -> Unit:
         """The unit of the limit: that of the named metric; without one for a metric of your own."""
-        if self.kind == "p_value":
+        if self.kind in ("p_value", "dropped"):
             return PROBABILITY
         named = METRICS.get(self.metric)
         return Unit() if named is None else named.unit
 
     @property
     def needs(self) -> Need:
-        """What must be there to judge by: "verdict", "value", "reference", "interval" or "difference"."""
+        """What must be there to judge by, such as "reference" or "interval"."""
         return KINDS[self.kind][0]
 
     def __str__(self) -> str:
@@ -193,9 +196,9 @@ def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS
     """Read the rules of a TOML file.
 
     Each `[[rule]]` must have `verdict = true` or at least one limit: `max_value`, `max_excess`, `max_upper`,
-    `min_p_value`, `max_worse`, `non_inferior`. Each of these becomes a `Rule`. It may have `metric`, `model`,
-    `segment`, `min_rows`, `above`, `top`, `tolerance`, `significance` and `allow_cannot_tell`, as in `Rule`. A
-    `tolerance` is a number, or a share of the prediction as text: "10%".
+    `min_p_value`, `max_worse`, `non_inferior`, `max_dropped`. Each of these becomes a `Rule`. It may have `metric`,
+    `model`, `segment`, `min_rows`, `above`, `top`, `tolerance`, `significance` and `allow_cannot_tell`, as in `Rule`.
+    A `tolerance` is a number, or a share of the prediction as text: "10%".
 
     Parameters
     ----------

@@ -1,5 +1,7 @@
 """What was observed: scores with counts."""
 
+from truecal.observations._account import Account as Account
+from truecal.observations._account import list_reasons as list_reasons
 from truecal.observations._arrays import AnyArray as AnyArray
 from truecal.observations._arrays import Multiclass as Multiclass
 from truecal.observations._arrays import as_matrix as as_matrix

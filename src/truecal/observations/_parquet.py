@@ -4,7 +4,8 @@ Settings are JSON in the file's metadata, under "truecal". They hold a checksum 
 in the checksum's place. It is checked before any Parquet is decoded.
 
 Columns are `by0`, `by1`, ... in the order of the setting `by`, then `score`, `n`, `pos`; or for cells `n`, `pos`,
-`low`, `high`, `score_sum`. A null `high` equals `low`; a null `score_sum` equals n (low + high) / 2.
+`low`, `high`, `score_sum`. A null `high` equals `low`; a null `score_sum` equals n (low + high) / 2. Rows that were
+dropped are counted in `n` of lines of their own, whose `dropped` says why.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def write_tallies(tallies: Tallies, path: PathLike) -> Path:
             f"{option('baseline')} must be None for tallies to be saved: a file of tallies has no pairs of scores."
             f"\n\nHint: read the data without {option('baseline')}, or save the results."
         )
-    for key in tallies.parts:
+    for key in (*tallies.parts, *tallies.dropped):
         for name, value in zip(tallies.by, key, strict=True):
             if plain_value(value) is NotImplemented:
                 raise TypeError(
@@ -157,10 +158,13 @@ def _encode(tallies: Tallies) -> bytes:
     pl = _import_polars()
     parts = [part if isinstance(part, GridTally) else part.tally for part in tallies.parts.values()]
     place = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    columns = {}
+    left_out = [(key, reason, n) for key, reasons in tallies.dropped.items() for reason, n in reasons.items()]
+    columns, without = {}, {}
     for i, name in enumerate(tallies.by):
-        values = [key[i] for key in tallies.parts]
-        columns[f"by{i}"] = pl.Series(name, values, dtype=_choose_dtype(pl, values)).gather(place)
+        values, others = [key[i] for key in tallies.parts], [key[i] for key, _, _ in left_out]
+        dtype = _choose_dtype(pl, [*values, *others])
+        columns[f"by{i}"] = pl.Series(name, values, dtype=dtype).gather(place)
+        without[f"by{i}"] = pl.Series(name, others, dtype=dtype)
     numbers = [part.columns if isinstance(part, GridTally) else part.entries for part in parts]
     joined = [np.concatenate(column) for column in zip(*numbers, strict=True)]
     settings = {
@@ -172,7 +176,6 @@ def _encode(tallies: Tallies) -> bytes:
         "score": tallies.score,
         "pos_label": tallies.pos_label,
         "bits": tallies.bits,
-        "dropped": tallies.dropped,
         "rows": tallies.n_rows,
         "positives": tallies.positives,
         "checksum": BLANK.decode(),
@@ -188,7 +191,11 @@ def _encode(tallies: Tallies) -> bytes:
         ).to_dict()
     buffer = BytesIO()
     metadata = {"truecal": json.dumps(settings)}
-    pl.DataFrame(columns).write_parquet(buffer, compression="zstd", statistics=False, metadata=metadata)
+    frame = pl.DataFrame(columns)
+    if left_out:
+        lines = pl.DataFrame(without | {"n": [n for _, _, n in left_out], "dropped": [why for _, why, _ in left_out]})
+        frame = pl.concat([frame, lines], how="diagonal")
+    frame.write_parquet(buffer, compression="zstd", statistics=False, metadata=metadata)
     data = buffer.getvalue()
     start, digest = _digest(data)
     return b"".join((data[:start], digest, data[start + len(BLANK) :]))
@@ -199,6 +206,11 @@ def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
     frame = pl.read_parquet(BytesIO(data))
     by, bits = tuple(settings["by"]), settings["bits"]
     names = [f"by{i}" for i in range(len(by))]
+    dropped: dict[Segment, dict[str, int]] = {}
+    if "dropped" in frame.columns:
+        for *key, reason, n in frame.filter(pl.col("dropped").is_not_null()).select(*names, "dropped", "n").rows():
+            dropped.setdefault(tuple(key), {})[reason] = n
+        frame = frame.filter(pl.col("dropped").is_null())
     starts = np.zeros(1, dtype=np.int64)
     keys: list[Segment] = [()]
     if by:
@@ -225,7 +237,7 @@ def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
         settings["windows"],
         bits,
         settings["pos_label"],
-        settings["dropped"],
+        dropped,
     )
 
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from pathlib import Path
 from types import NoneType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from truecal._errors import check_column, option
 from truecal._text import plural
+from truecal.observations._account import Account
 from truecal.observations._arrays import as_tuple
 from truecal.observations._grid import GridTally, check_bits
 from truecal.observations._tally import Pairs, SortedRows, Tally, check_total, merge
@@ -22,6 +23,7 @@ from truecal.observations._time import LONGER, WINDOWS, window_start
 
 Segment = tuple[Any, ...]
 Part = Tally | GridTally | SortedRows
+T = TypeVar("T")
 SHARED = ("label", "score", "pos_label", "by", "windows")  # settings that tallies must share to add
 
 
@@ -49,7 +51,8 @@ class Tallies:
     pos_label : str, optional
         The positive label as text, if one was named.
     dropped : mapping
-        The number of rows left out, by reason: {"`p` is null": 3}.
+        For each segment, the number of rows left out, by reason: {("de",): {"`p` is null": 3}}. A segment may have
+        no other rows; then it has no part.
     baseline : Pairs, optional
         The scores of this model and of the baseline on the same rows.
 
@@ -74,7 +77,7 @@ class Tallies:
     windows: Mapping[str, str | None] = field(default_factory=dict)
     bits: int | None = None
     pos_label: str | None = None
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[Segment, Mapping[str, int]] = field(default_factory=dict)
     baseline: Pairs | None = None
 
     def __post_init__(self) -> None:
@@ -84,16 +87,15 @@ class Tallies:
             check_bits(self.bits)
         if self.baseline is not None and not isinstance(self.baseline, Pairs):
             raise TypeError(f"{option('baseline')} must be `Pairs` or None; it is {type(self.baseline).__name__}.")
-        dropped = {reason: count for reason, count in self.dropped.items() if count}
-        for reason, count in dropped.items():
-            if not isinstance(reason, str) or not isinstance(count, int) or count < 0:
-                raise TypeError(f"`dropped` must map reasons to counts of rows; it maps {reason!r} to {count!r}.")
+        dropped = {_check_key(key, by): _check_reasons(found) for key, found in self.dropped.items() if found}
         parts = {_check_key(key, by): part for key, part in self.parts.items()}
         if not parts or len(parts) < len(self.parts):
             raise ValueError(f"`parts` must hold each segment once, and at least one; it holds {len(self.parts)}.")
         for key, part in parts.items():
             _check_part(key, part, self.bits)
-        self._hold(by=by, windows=windows, dropped=dropped, parts=_sort_parts(by, parts, parts))
+        keys = [*parts, *dropped]
+        parts, dropped = _sort_keys(by, parts, keys), _sort_keys(by, dropped, keys)
+        self._hold(by=by, windows=windows, dropped=dropped, parts=parts)
 
     def _check_names(self, by: tuple[str, ...], windows: Mapping[str, str | None]) -> None:
         """Raise an error if a column's name is not text or is given twice, or if a window's length is unknown."""
@@ -138,10 +140,14 @@ class Tallies:
         parts = dict(first.parts)
         for key, part in second.parts.items():
             parts[key] = _merge_parts([parts[key], part]) if key in parts else part
+        dropped = {key: dict(reasons) for key, reasons in self.dropped.items()}
+        for key, reasons in other.dropped.items():
+            dropped[key] = dict(Counter(dropped.get(key, {})) + Counter(reasons))
+        keys = [*first.parts, *second.parts, *dropped]
         return self._with(
-            _sort_parts(self.by, parts, [*first.parts, *second.parts]),
+            _sort_keys(self.by, parts, keys),
             bits=bits,
-            dropped=dict(Counter(self.dropped) + Counter(other.dropped)),
+            dropped=_sort_keys(self.by, dropped, keys),
             baseline=None if self.baseline is None or other.baseline is None else self.baseline + other.baseline,
         )
 
@@ -174,12 +180,22 @@ class Tallies:
         if by == self.by and wanted == own:
             return self
         places = [(self.by.index(name), wanted[name] if wanted.get(name) != own.get(name) else None) for name in by]
+
+        def regroup(key: Segment) -> Segment:
+            return tuple(_widen_window(key[place], every) for place, every in places)
+
         groups: dict[Segment, list[Part]] = {}
         for key, part in self.parts.items():
-            values = (_widen_window(key[place], every) for place, every in places)
-            groups.setdefault(tuple(values), []).append(part)
+            groups.setdefault(regroup(key), []).append(part)
         parts = {key: _merge_parts(found) for key, found in groups.items()}
-        return self._with(_sort_parts(by, parts, parts), by=by, windows=wanted)
+        reasons: dict[Segment, Counter[str]] = {}
+        for key, found in self.dropped.items():
+            reasons.setdefault(regroup(key), Counter()).update(found)
+        dropped = {key: dict(found) for key, found in reasons.items()}
+        keys = [*parts, *dropped]
+        changed = self._with(_sort_keys(by, parts, keys), by=by, windows=wanted, dropped=_sort_keys(by, dropped, keys))
+        Account(self.account.read, changed.n_rows, changed.account.dropped)  # nothing was lost
+        return changed
 
     def whole(self) -> Part:
         """Return all segments together: a `GridTally` if there are `bits`, else exact."""
@@ -202,14 +218,20 @@ class Tallies:
         return sum(part.positives for part in self.parts.values())
 
     @property
+    def account(self) -> Account:
+        """Where the rows went, of all segments together."""
+        dropped = dict(sum(map(Counter, self.dropped.values()), Counter()))
+        return Account(self.n_rows + sum(dropped.values()), self.n_rows, dropped)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Notes for any result: the rows that were left out, and why."""
-        notes = []
-        missing = sum(self.dropped.values())
-        if missing:
-            reasons = ", ".join(f"{reason} in {count:,}" for reason, count in self.dropped.items())
-            verb = "was" if missing == 1 else "were"
-            notes.append(f"of {plural(self.n_rows + missing, 'row')} {missing:,} {verb} dropped: {reasons}")
+        notes = list(self.account.notes)
+        timed = [place for place, name in enumerate(self.by) if name in self.windows]
+        gone = [key for key in self.dropped if key not in self.parts and all(key[i] is not None for i in timed)]
+        if gone:
+            first = ", ".join(f"{name}={value}" for name, value in zip(self.by, gone[0], strict=True))
+            notes.append(f"all rows of {plural(len(gone), 'segment')} were dropped, among them those of {first}")
         if self.baseline is not None and self.baseline.n_rows < self.n_rows:
             notes.append(
                 f"the baseline is compared on {self.baseline.n_rows:,} of {self.n_rows:,} rows: it has no score in the "
@@ -246,7 +268,7 @@ class Tallies:
     def __repr__(self) -> str:
         names = [f"{name} ({self.windows[name]})" if self.windows.get(name) else name for name in self.by]
         by = f" by {', '.join(names)}" if names else ""
-        dropped = f", {sum(self.dropped.values()):,} dropped" if self.dropped else ""
+        dropped = f", {self.account.n_dropped:,} dropped" if self.dropped else ""
         how = "exact" if self.bits is None else f"in cells of {self.bits} bits"
         return (
             f"Tallies({plural(len(self), 'segment')}{by}, {self.score} for {self.label}, {how}: "
@@ -303,7 +325,14 @@ def _check_part(key: Segment, part: Any, bits: int | None) -> None:
         raise TypeError(f"Every segment must be {wanted} that is not empty; {key!r} is {part!r}.")
 
 
-def _sort_parts(by: tuple[str, ...], parts: dict[Segment, Part], keys: Collection[Segment]) -> dict[Segment, Part]:
+def _check_reasons(given: Mapping[str, int]) -> dict[str, int]:
+    for reason, count in given.items():
+        if not isinstance(reason, str) or not isinstance(count, int) or count < 1:
+            raise TypeError(f"`dropped` must map reasons to counts of rows; it maps {reason!r} to {count!r}.")
+    return dict(given)
+
+
+def _sort_keys(by: tuple[str, ...], parts: dict[Segment, T], keys: Collection[Segment]) -> dict[Segment, T]:
     """Sort parts by segment. A column must have one type in all keys; whole numbers among floats become floats."""
     kinds = [{type(key[i]) for key in keys} for i in range(len(by))]
     for i, name in enumerate(by):

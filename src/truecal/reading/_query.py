@@ -17,7 +17,7 @@ import numpy as np
 from truecal._errors import check_column, option
 from truecal._text import plural
 from truecal.metrics import choose_bits
-from truecal.observations import AnyArray, cell
+from truecal.observations import AnyArray, cell, list_reasons
 from truecal.reading._columns import Columns, Kind, check_swapped, find_kinds
 from truecal.reading._engines import collect, count_distinct, engine_of, is_lazy, language, open_frame
 from truecal.reading._paths import Files, Unreadable, is_path, open_files
@@ -287,36 +287,34 @@ class Query:
         score = pl.when(usable).then(pl.col("score0")).otherwise(pl.lit(0.0)).alias("score0")
         return self.judge(self.rename(self.frame), ["score0"]).with_columns(score)
 
-    def check_counts(self, counts: AnyArray, scores: Sequence[str]) -> dict[str, int]:
-        """Raise an error if there are invalid rows that may not be dropped; else return the dropped rows by reason.
-        `counts` has the number of rows of each status, for these scores."""
-        times = [f"`{name}`" for name in self.columns.by if name in self.columns.windows]
-        words = {
-            "score": " or ".join(f"`{name}`" for name in scores),
-            "label": f"`{self.columns.label}`",
-            "time": " or ".join(times),
-        }
+    def check_counts(self, counts: AnyArray, scores: Sequence[str]) -> None:
+        """Raise an error if there are invalid rows that may not be dropped, or no valid ones. `counts` has the number
+        of rows of each status, for these scores."""
         total = int(counts.sum())
-
-        def find(codes: dict[int, str]) -> dict[str, int]:
-            return {rule.format(**words): int(counts[code]) for code, rule in codes.items() if counts[code]}
-
         if counts[UNMATCHED]:
             raise ValueError(
                 f"Every row must have one match in the baseline by {', '.join(map(repr, self.columns.on))}; "
                 f"{int(counts[UNMATCHED]):,} of {total:,} have none."
             )
-        wrong, missing = find(WRONG), find(MISSING)
+        wrong, missing = (sum(counts[code] for code in codes) for codes in (WRONG, MISSING))
         if wrong or (self.columns.on_null == "raise" and missing):
             hint = self._advise_range(bool(counts[3])) if wrong else self._advise_missing()
-            reasons = ", ".join(f"{rule} in {count:,}" for rule, count in find(MISSING | WRONG).items())
-            time = ", a time" if times else ""
+            reasons = list_reasons(self.name_reasons(counts, scores))
+            time = ", a time" if any(name in self.columns.windows for name in self.columns.by) else ""
             raise ValueError(
                 f"Every row must have a label{time} and a score in [0, 1]; of {plural(total, 'row')} {reasons}.{hint}"
             )
         if not counts[0]:
             raise ValueError("The data must have at least one valid row; they have none.")
-        return missing
+
+    def name_reasons(self, counts: AnyArray, scores: Sequence[str]) -> dict[str, int]:
+        """Return the invalid rows by reason, given the number of rows of each status for these scores."""
+        words = {
+            "score": " or ".join(f"`{name}`" for name in scores),
+            "label": f"`{self.columns.label}`",
+            "time": " or ".join(f"`{name}`" for name in self.columns.by if name in self.columns.windows),
+        }
+        return {rule.format(**words): int(counts[code]) for code, rule in (MISSING | WRONG).items() if counts[code]}
 
     def _advise_range(self, scores: bool) -> str:
         """Return a hint for values out of range, of `scores` or of labels; raise an error if columns are swapped."""

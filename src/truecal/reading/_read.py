@@ -20,7 +20,9 @@ import numpy as np
 from truecal._errors import option
 from truecal._progress import Clock, Progress
 from truecal.observations import (
+    Account,
     AnyArray,
+    Bools,
     GridTally,
     Ints,
     Pairs,
@@ -260,14 +262,16 @@ def _read_query(query: Query) -> dict[str, Tallies]:
     if parts is None:
         return {name: _group(query.of_model(i), bits) for i, name in enumerate(columns.scores)}
     models = [_Model(query, i, bits) for i in range(len(columns.scores))]
+    seen = 0
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
         for part in filter(len, parts):
             batch = _Batch(query, part)
             for model in models:
                 model.add(batch)
+            seen += len(part)
             progress.step(len(part))
     models.reverse()  # each is freed as soon as it is finished
-    return {name: models.pop().finish() for name in columns.scores}
+    return {name: models.pop().finish(seen) for name in columns.scores}
 
 
 def _open_batches(query: Query, tied: int) -> Iterator[Any] | None:
@@ -344,6 +348,7 @@ class _Model:
         self.spools: dict[Segment, Spool] = {}
         self.pairs = PairSpool() if query.baselines else None
         self.counts, self.pair_counts = np.zeros(KINDS, dtype=np.int64), np.zeros(KINDS, dtype=np.int64)
+        self.invalid: dict[Segment, Ints] = {}  # rows of each status, for segments with invalid ones
 
     def add(self, batch: _Batch) -> None:
         """Add a batch."""
@@ -361,9 +366,18 @@ class _Model:
             self.counts[0] += added
         if added < len(batch.part):
             (score,), one, status = batch.judge(self.score, start=added)
-            self.counts += np.bincount(status, minlength=KINDS)
-            usable = status == 0
+            usable = self._count([()], np.zeros(len(status), np.int64), status)
             spool.add_rows(score[usable], one[usable])
+
+    def _count(self, segments: list[Segment], codes: AnyArray, status: AnyArray) -> Bools:
+        """Count rows by status, of each segment where they are invalid, and return which are valid."""
+        self.counts += np.bincount(status, minlength=KINDS)
+        usable = np.asarray(status == 0)
+        place = codes[~usable].astype(np.int64) * KINDS + status[~usable]
+        invalid = np.bincount(place, minlength=len(segments) * KINDS).reshape(-1, KINDS)
+        for code in np.flatnonzero(invalid.any(axis=1)).tolist():
+            self.invalid[segments[code]] = self.invalid.get(segments[code], 0) + invalid[code]
+        return usable
 
     def _add_segments(self, batch: _Batch) -> None:
         (segments, codes), keys = batch.segments, None
@@ -374,8 +388,7 @@ class _Model:
             order, ends = batch.order
         else:
             (score,), one, status = batch.judge(self.score)
-            self.counts += np.bincount(status, minlength=KINDS)
-            usable = status == 0
+            usable = self._count(segments, codes, status)
             keys = pack_rows(score[usable], one[usable])
             assert keys is not None, "rows of status 0 are valid"
             order, ends = _sort_codes(codes[usable], len(segments))
@@ -397,10 +410,11 @@ class _Model:
         usable = status == 0
         pairs.add(scores[0][usable], scores[1][usable], one[usable])
 
-    def finish(self) -> Tallies:
-        """Return the tallies. The model cannot be used afterwards."""
+    def finish(self, read: int) -> Tallies:
+        """Return the tallies of so many rows. The model cannot be used afterwards."""
         query, (name,) = self.query, self.query.columns.scores
-        dropped = query.check_counts(self.counts, [name])
+        query.check_counts(self.counts, [name])
+        dropped = {segment: query.name_reasons(counts, [name]) for segment, counts in self.invalid.items()}
         parts: dict[Segment, Part] = {}
         if self.whole is not None:
             parts[()] = self.whole.finish().simplify()
@@ -412,7 +426,8 @@ class _Model:
         if self.pairs is not None:
             query.check_counts(self.pair_counts, _name_pair(query))
             pairs = replace(self.pairs.finish(), names=_name_pair(query))
-        return _make_tallies(query.columns, parts, dropped, pairs)
+            Account(read, pairs.n_rows, query.name_reasons(self.pair_counts, [name]))
+        return _make_tallies(query.columns, parts, read, dropped, pairs)
 
 
 def _name_pair(query: Query) -> tuple[str, str]:
@@ -422,7 +437,11 @@ def _name_pair(query: Query) -> tuple[str, str]:
 
 
 def _make_tallies(
-    columns: Columns, parts: Mapping[Segment, Part], dropped: Mapping[str, int], pairs: Pairs | None
+    columns: Columns,
+    parts: Mapping[Segment, Part],
+    read: int,
+    dropped: Mapping[Segment, Mapping[str, int]],
+    pairs: Pairs | None,
 ) -> Tallies:
     """Make tallies of parts. If some parts are cells and others are not, all become cells of one grid."""
     grid = columns.limits.grid
@@ -430,7 +449,9 @@ def _make_tallies(
     positive = None if columns.pos_label is None else str(columns.pos_label)
     alike = {key: as_grid(part, bits) for key, part in parts.items()}
     windows = dict(columns.windows)
-    return Tallies(columns.label, columns.scores[0], alike, columns.by, windows, bits, positive, dropped, pairs)
+    made = Tallies(columns.label, columns.scores[0], alike, columns.by, windows, bits, positive, dropped, pairs)
+    Account(read, made.n_rows, made.account.dropped)  # no row was lost
+    return made
 
 
 def _group(query: Query, bits: int | None) -> Tallies:
@@ -439,8 +460,13 @@ def _group(query: Query, bits: int | None) -> Tallies:
     cells = bits is not None and not query.here
     with query.explain_errors(), Clock("grouping"):
         lines = query.group_cells(bits) if cells and bits is not None else query.group()
-    dropped = query.check_counts(np.bincount(lines["status"], weights=lines["n"], minlength=KINDS), [name])
-    kept = np.flatnonzero(lines["status"] == 0)
+    status = lines["status"]
+    query.check_counts(_count_lines(lines, slice(None)), [name])
+    dropped = {
+        segment: query.name_reasons(_count_lines(lines, rows), [name])
+        for segment, rows in _split_lines(query.columns, lines, np.flatnonzero(status))
+    }
+    kept = np.flatnonzero(status == 0)
     query.check_label(int(lines["pos"][kept].sum()))
     parts: dict[Segment, Part] = {}
     for segment, rows in _split_lines(query.columns, lines, kept):
@@ -451,7 +477,13 @@ def _group(query: Query, bits: int | None) -> Tallies:
             tally = _merge_lines(lines, rows)
             found = tally if bits is None else GridTally.of(tally, bits)
         parts[segment] = found.simplify()
-    return _make_tallies(query.columns, parts, dropped, _group_pairs(query) if query.baselines else None)
+    pairs = _group_pairs(query) if query.baselines else None
+    return _make_tallies(query.columns, parts, int(lines["n"].sum()), dropped, pairs)
+
+
+def _count_lines(lines: Mapping[str, Any], rows: Any) -> AnyArray:
+    """Count the rows of each status in some lines."""
+    return np.bincount(lines["status"][rows], weights=lines["n"][rows], minlength=KINDS)
 
 
 def _split_lines(columns: Columns, lines: Mapping[str, Any], kept: Ints) -> Iterator[tuple[Segment, Ints]]:
@@ -481,8 +513,7 @@ def _group_pairs(query: Query) -> Pairs:
     """Group rows in the engine by the scores of a model and of its baseline."""
     with query.explain_errors(), Clock("grouping"):
         lines = query.group(pairs=True)
-    counts = np.bincount(lines["status"], weights=lines["n"], minlength=KINDS)
-    query.check_counts(counts, _name_pair(query))
+    query.check_counts(_count_lines(lines, slice(None)), _name_pair(query))
     kept = lines["status"] == 0
     first, second = (lines[name][kept].astype(np.float64) for name in ("score0", "base0"))
     return replace(Pairs.merge(first, second, lines["n"][kept], lines["pos"][kept]), names=_name_pair(query))

@@ -32,6 +32,7 @@ class _Groups(Table):
 
     n: Ints = field(metadata=column("count", "n", "Rows."))
     positives: Ints = field(metadata=column("count", "positives", "Positives."))
+    dropped: Ints = field(metadata=column("count", "dropped", "Rows that were dropped when the data were read."))
     prevalence: Floats = field(metadata=column("share", "positive", "The share of positives."))
     mean: Floats = field(metadata=column("share", "predicted", "Mean prediction."))
     value: Floats = field(metadata=column("metric", "value", "The metric."))

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, ge
 
 import numpy as np
 
-from truecal import __version__, inference, metrics
+from truecal import __version__, inference, metrics, observations
 
 FORMAT = 2
 PARTS: dict[str, type] = {}
@@ -304,6 +304,6 @@ for _part in (
     *(metrics.BayesFactor, metrics.Absolute, metrics.Relative, metrics.Metric),
     *(metrics.Windows, metrics.Refutation, metrics.LocalError, metrics.ScoreRange, metrics.OddsFactor),
     *(metrics.Gap, metrics.Rejection, metrics.Mean, metrics.PNorm, metrics.Max, inference.Verdict),
-    *(inference.Reference, inference.Interval, inference.Difference, inference.Plan),
+    *(inference.Reference, inference.Interval, inference.Difference, inference.Plan, observations.Account),
 ):
     register(_part)

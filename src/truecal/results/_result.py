@@ -13,6 +13,7 @@ from truecal import _draw_inline
 from truecal._text import plural
 from truecal.inference import Interval, Reference, Verdict
 from truecal.metrics import Adjustment, Metric, Rejection, Test, Tolerance, check_test
+from truecal.observations import Account
 from truecal.results._bins import BinTable
 from truecal.results._json import Stored, register
 from truecal.results._shapes import Scores, Shape
@@ -30,6 +31,8 @@ class Result(Stored):
         without a tolerance.
     n, positives : int
         Observations and positives; `prevalence` is their ratio.
+    account : Account
+        Where all rows went that were read: judged, dropped for a reason, or outside of the region.
     values : dict
         Metric name to value, in the unit of its metric: Local TCE and TCE in percent, gap metrics as probabilities.
         NaN for one that the data have no evidence for.
@@ -55,6 +58,7 @@ class Result(Stored):
     verdict: Verdict | None = field(default=None, kw_only=True)
     n: int
     positives: int
+    account: Account
     values: dict[str, float]
     metrics: dict[str, Metric]
     tables: dict[str, BinTable]
