@@ -123,6 +123,37 @@ def test_an_interrupt_while_reading_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_closed_streams_leave_the_exit_code_alone(data):
+    for closed, expected in ((">&-", "standard output is closed"), ("2>&-", ""), ("<&-", ""), (">&- 2>&- <&-", "")):
+        for rule, code in (("--max-dropped 1", 0), ("--min-rows 1000000", 3)):
+            line = f'"{sys.executable}" -m truecal check "{data}" {rule} {closed}'
+            done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, env=environment())
+            assert done.returncode == code
+            assert expected in done.stderr
+            assert "rror" not in done.stderr
+
+
+def test_an_output_never_takes_the_place_of_an_input(tmp_path):
+    data = write_csv(tmp_path / "preds.csv", predictions())
+    before = data.read_bytes()
+    os.link(data, tmp_path / "linked.csv")
+    rules = tmp_path / "rules.toml"
+    rules.write_text("[[rule]]\nverdict = true\n")
+    for words in (
+        ("score", data, "-o", data),
+        ("score", data, "--csv", "-o", tmp_path / "linked.csv"),
+        ("check", data, "--junit", data),
+        ("check", data, "--rules", rules, "--markdown", rules),
+    ):
+        done = run(*words)
+        assert done.returncode == 2
+        assert "An output must not replace what is read" in done.stderr
+    done = run("check", data, "--junit", tmp_path / "a.xml", "--markdown", tmp_path / "a.xml")
+    assert "Each output must have a file of its own" in done.stderr
+    assert data.read_bytes() == before
+    assert rules.read_text().startswith("[[rule]]")
+
+
 def test_being_terminated_leaves_no_draft(data, folder):
     place = folder / "terminated.json"
     place.write_text("old")

@@ -1,7 +1,10 @@
 """Rows that arrive in batches give the tally of them all: counted, sorted in memory or sorted on disk."""
 
+import errno
 import itertools
 import os
+import subprocess
+import sys
 import tempfile
 
 import numpy as np
@@ -171,3 +174,59 @@ def test_pairs_in_batches_are_the_pairs_of_all_rows(rng, decimals, monkeypatch):
         some = slice(begin, begin + 700)
         spool.add(p[some], q[some], y[some])
     assert spool.finish() == Pairs.from_arrays(y, p, q)
+
+
+class Full:
+    """A temporary file on a disk with room for so many bytes, all files together."""
+
+    def __init__(self, file, room):
+        self.file, self.room = file, room
+
+    def write(self, data):
+        if not self.room[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        part = data[: self.room[0]]
+        self.room[0] -= len(part)
+        return self.file.write(part)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+
+@pytest.mark.parametrize("share", np.linspace(0, 1.02, 18).tolist())
+def test_a_full_disk_loses_no_row(rng, monkeypatch, share):
+    """Rows go to disk twice: in pieces, and sorted. A disk that is full anywhere on the way is an error; with room for
+    all of them the answer is right."""
+    p = rng.beta(0.5, 5, 20_000)
+    y = (rng.random(len(p)) < p).astype(np.uint8)
+    room = [int(share * 2 * 8 * len(p))]
+    open_file = spool_module._open_file
+    monkeypatch.setattr(spool_module, "_open_file", lambda: Full(open_file(), room))
+    monkeypatch.setattr(spool_module.np, "memmap", lambda file, dtype, mode: spool_module._read(file, dtype))
+    if share < 1:
+        with pytest.raises(OSError, match="No space left"):
+            spooled(p, y, 16_000).finish()
+    else:
+        assert tally_of(spooled(p, y, 16_000).finish()) == Tally.from_arrays(y, p)
+
+
+def test_a_killed_process_leaves_no_file(tmp_path):
+    """While rows lie on disk, nothing has a name there."""
+    code = """
+import os, numpy as np
+from truecal.reading._spool import Spool, pack_rows
+spool = Spool(16_000)
+spool.add_keys(pack_rows(np.linspace(0, 1, 2_000), np.zeros(2_000, np.uint8)))
+spool.add_keys(pack_rows(np.linspace(0, 1, 2_000), np.zeros(2_000, np.uint8)))
+assert spool._disk is not None
+os.kill(os.getpid(), 9)
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(tmp_path)}, check=False)
+    assert done.returncode == -9
+    assert os.listdir(tmp_path) == []

@@ -42,7 +42,7 @@ def score(args: Namespace) -> int:
             raise UsageError("--intervals and --bins must be left out where --by makes segments", "segments")
         args.adjust, args.worst = "holm", 20
         return segments(args)
-    check_places(args.output)
+    check_places(args, args.output)
     results, source = evaluate_models(args, METRICS)
     tell_notes(results.values())
     answer(
@@ -59,7 +59,7 @@ def compare(args: Namespace) -> int:
     from truecal import analysis
     from truecal.cli import _answers as answers
 
-    check_places(args.output)
+    check_places(args, args.output)
     asked = choose_metrics(args, ["tce"])
     source = open_source(args, models=2)
     if len(source.scores) != 2:
@@ -84,7 +84,7 @@ def segments(args: Namespace) -> int:
 
     if not args.by:
         raise UsageError("--by must name the columns that make segments", "segments")
-    check_places(args.output)
+    check_places(args, args.output)
     metric = choose_metric(args)
     source = open_source(args)
     tables = judge_segments(args, source.read(args), metric)
@@ -106,8 +106,8 @@ def drift(args: Namespace) -> int:
     """Every window of time."""
     from truecal.cli import _answers as answers
 
-    check_places(args.output)
-    picture = check_picture(args.plot, "--plot", "drift") if args.plot else None
+    check_places(args, args.output)
+    picture = check_picture(args, args.plot, "--plot") if args.plot else None
     metric = choose_metric(args)
     source = open_source(args, timed=True)
     _need_one_score(source.scores, "drift")
@@ -134,7 +134,7 @@ def report(args: Namespace) -> int:
 
     check_saved(args)
     check_time(args)
-    check_places(args.output)
+    check_places(args, args.output)
     source = None if is_saved(args) else open_source(args, timed=args.time is not None)
     models = None if source is None else source.read(args)
     results, _ = evaluate_models(args, None, models)
@@ -160,7 +160,7 @@ def plot(args: Namespace) -> int:
     kind = args.kind or ("drift" if args.time else "segments" if args.by else None)
     if kind != "drift":
         check_time(args)
-    place = check_picture(args.output or f"{kind or 'diagram'}.png", "--output", "plot")
+    place = check_picture(args, args.output or f"{kind or 'diagram'}.png", "--output")
     name, data, options = _choose_picture(args, kind)
     with naming(place):
         save(place, name, data, **options)
@@ -201,7 +201,7 @@ def plan(args: Namespace) -> int:
     from truecal.cli import _answers as answers
     from truecal.results import to_json
 
-    check_places(args.output)
+    check_places(args, args.output)
     options = {name: getattr(args, name) for name in ("shift", "relative", "power", "significance")}
     found = inference.plan(args.rate, **options)
     answer(
@@ -229,7 +229,7 @@ def check(args: Namespace) -> int:
     from truecal._atomic import write_text
     from truecal.cli import _answers as answers
 
-    check_places(args.output, args.junit, args.markdown)
+    check_places(args, args.output, args.junit, args.markdown)
     rules = _read_rules(args)
     gate.check_segments(rules, args.by or ())
     source = open_source(args)
@@ -323,7 +323,7 @@ def _tally_place(args: Namespace) -> Path:
     place = Path(args.output)
     if place.suffix.lower() not in TALLIES:
         raise UsageError(f"--output must end in .parquet; it is {str(place)!r}", args.command)
-    check_places(place)
+    check_places(args, place)
     return place
 
 
@@ -637,21 +637,39 @@ def check_time(args: Namespace) -> None:
         raise UsageError(f"--time must name a column where {word} is given", args.command)
 
 
-def check_places(*places: str | Path | None) -> None:
-    """Refuse places that cannot be written; None and - are standard output."""
+def check_places(args: Namespace, *places: str | Path | None) -> None:
+    """Refuse outputs that cannot be written, that are one file, or that are inputs; None and - are standard output.
+
+    The sum of tallies may take the place of one of them: `_check_outside`.
+    """
     from truecal._atomic import check_place
 
-    for place in places:
-        if place is not None and place != "-":
-            check_place(place)
+    found = [check_place(place) for place in places if place is not None and place != "-"]
+    if len(set(found)) < len(found):
+        raise UsageError(f"each output must have a file of its own; {str(found[-1])!r} is named twice", args.command)
+    old = [place for place in found if place.exists()]
+    inputs = _find_inputs(args) if old and args.command != "merge" else ()
+    for place in old:
+        if any(place.samefile(read) for read in inputs):
+            raise UsageError(f"an output must not replace what is read; {str(place)!r} is an input", args.command)
 
 
-def check_picture(place: str, option: str, command: str) -> Path:
+def _find_inputs(args: Namespace) -> Iterator[Path]:
+    """The files that a command reads: data, rules, baseline."""
+    from truecal.reading import expand
+
+    for given in (*getattr(args, "files", ()), getattr(args, "rules", None), getattr(args, "baseline", None)):
+        if given not in (None, "-"):
+            with suppress(OSError, ValueError):  # told when it is read
+                yield from (place for place in expand(given) if place.exists())
+
+
+def check_picture(args: Namespace, place: str, option: str) -> Path:
     """The place of a picture, if it can be written there."""
     found = Path(place)
     if found.suffix.lower() not in PICTURES:
-        raise UsageError(f"{option} must end in {', '.join(PICTURES)}; it is {place!r}", command)
-    check_places(found)
+        raise UsageError(f"{option} must end in {', '.join(PICTURES)}; it is {place!r}", args.command)
+    check_places(args, found)
     return found
 
 

@@ -27,6 +27,7 @@ def main(words: list[str] | None = None) -> int:
     debug = "--debug" in given or os.environ.get("TRUECAL_DEBUG", "0") not in ("", "0")
     if "--no-color" in given:
         os.environ["NO_COLOR"] = "1"
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -104,6 +105,16 @@ def _note_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 
     if issubclass(category, UserWarning):
         note(str(message))
+
+
+def _open_closed() -> None:
+    """Send closed standard streams nowhere, and say so, so that no file that is opened later takes their place."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(opened, "r" if number == 0 else "w"))
+            if name == "stdout" and sys.stderr is not None:
+                _tell("note: standard output is closed, so no answer is shown", "dim")
 
 
 def _abandon(stream: TextIO) -> None:

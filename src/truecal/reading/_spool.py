@@ -7,10 +7,10 @@ range has its own file. At the end the pieces are sorted one by one into a singl
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -48,7 +48,7 @@ class Spool:
     Parameters
     ----------
     memory : int
-        The bytes that keys may take. Beyond that they go to a temporary folder, which is deleted with the data.
+        The bytes that keys may take. Beyond that they go to temporary files, which are deleted with the data.
     bits : int, optional
         Keep the cells of a grid of this many bits instead of the scores; they need no disk.
     count : bool
@@ -192,50 +192,56 @@ class PairSpool:
 
 
 class _Disk:
-    """Keys on disk, in a file for each piece of the key range. The first keys are cut into equal pieces."""
+    """Keys on disk, in a file for each piece of the key range. The first keys are cut into equal pieces.
+
+    The files have no names, so they vanish with the process however it ends.
+    """
 
     PIECES = 64
 
     def __init__(self, first: AnyArray) -> None:
-        self.folder = tempfile.TemporaryDirectory(prefix="truecal-")
         self.kind = first.dtype
         cuts = first[np.linspace(0, len(first), self.PIECES + 1).astype(np.int64)[1:-1]]
         self.edges = np.unique(np.concatenate([cuts, cuts + 1]))  # a key with many rows has its own piece
+        self.pieces: list[Any] = []
+        for _ in range(len(self.edges) + 1):
+            self.pieces.append(_open_file())
 
-    @property
-    def pieces(self) -> list[Path]:
-        return [Path(self.folder.name) / f"{i}.keys" for i in range(len(self.edges) + 1)]
+    def __del__(self) -> None:
+        for file in self.pieces:
+            file.close()
 
     def add(self, keys: AnyArray) -> None:
         """Append sorted keys to their pieces."""
         cuts = np.searchsorted(keys, self.edges).tolist()
-        for place, (begin, end) in zip(self.pieces, pairwise([0, *cuts, len(keys)]), strict=True):
-            _append(place, keys[begin:end])
+        for file, (begin, end) in zip(self.pieces, pairwise([0, *cuts, len(keys)]), strict=True):
+            _append(file, keys[begin:end])
 
     def widen(self) -> None:
+        old, self.pieces = self.pieces, []
+        for file in old:
+            with file:
+                self.pieces.append(_open_file())
+                _append(self.pieces[-1], _widen_keys(_read(file, self.kind)))
         self.edges, self.kind = _widen_keys(self.edges), np.dtype(np.int64)
-        for place in self.pieces:
-            _widen_keys(np.fromfile(place, dtype=np.int32)).tofile(place)
 
     def join(self, memory: int) -> AnyArray:
         """Sort all keys into one file and return it memory-mapped. The file is deleted with the array."""
-        whole = Path(self.folder.name) / "sorted.keys"
-        for keys in self.sort_parts(memory):
-            _append(whole, keys)
-        mapped = np.memmap(whole, dtype=self.kind, mode="r")
-        self.folder.cleanup()  # the mapping keeps the data until it is deleted
-        return mapped
+        with _open_file() as whole:
+            for keys in self.sort_parts(memory):
+                _append(whole, keys)
+            return np.memmap(whole, dtype=self.kind, mode="r")
 
     def sort_parts(self, memory: int) -> Iterator[AnyArray]:
         """Yield all keys in order, as many at a time as memory allows."""
-        for place in self.pieces:
-            if place.stat().st_size <= memory:
-                keys = np.fromfile(place, dtype=self.kind)
-                sort_keys(keys)
-                yield keys
-            else:  # too large, since the first keys differ from the later ones: split it again
-                yield from _split_again(np.memmap(place, dtype=self.kind, mode="r"), memory)
-            place.unlink()
+        for file in self.pieces:
+            with file:
+                if os.fstat(file.fileno()).st_size <= memory:
+                    keys = _read(file, self.kind)
+                    sort_keys(keys)
+                    yield keys
+                else:  # too large, since the first keys differ from the later ones: split it again
+                    yield from _split_again(np.memmap(file, dtype=self.kind, mode="r"), memory)
 
 
 def _split_again(keys: AnyArray, memory: int) -> Iterator[AnyArray]:
@@ -251,12 +257,30 @@ def _split_again(keys: AnyArray, memory: int) -> Iterator[AnyArray]:
         disk.add(chunk)
     if disk is not None:
         yield from disk.sort_parts(memory)
-        disk.folder.cleanup()
 
 
-def _append(place: Path, keys: AnyArray) -> None:
-    with open(place, "ab") as file:
-        keys.tofile(file)
+def _open_file() -> Any:
+    return tempfile.TemporaryFile(prefix="truecal-", buffering=0)
+
+
+def _append(file: Any, keys: AnyArray) -> None:
+    """Append keys to a file. Every byte is written, or an error is raised: `ndarray.tofile` may hide one."""
+    left = np.ascontiguousarray(keys).view(np.uint8).data
+    while left:
+        left = left[file.write(left) :]
+
+
+def _read(file: Any, kind: np.dtype[Any]) -> AnyArray:
+    """Return all keys of a file."""
+    keys = np.empty(os.fstat(file.fileno()).st_size // kind.itemsize, dtype=kind)
+    left = keys.view(np.uint8).data
+    file.seek(0)
+    while left:
+        count = file.readinto(left)
+        if not count:
+            raise OSError(f"A temporary file lost {len(left):,} bytes.")
+        left = left[count:]
+    return keys
 
 
 def _unfold(tally: Tally, kind: np.dtype[Any]) -> Iterator[AnyArray]:
