@@ -77,3 +77,9 @@ def test_places_that_cannot_be_written_are_named(tmp_path):
         write_text(tmp_path, "")
     with pytest.raises(OSError, match="'/dev/null' must be a plain file"):
         write_text("/dev/null", "")
+
+
+def test_the_longest_names_are_written(tmp_path):
+    place = tmp_path / ("a" * 255)  # the most bytes that a name may have on most file systems
+    assert write_text(place, "whole").read_text() == "whole"
+    assert os.listdir(tmp_path) == [place.name]

@@ -17,7 +17,8 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     import tempfile
 
     place = check_place(path)
-    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".tmp", dir=place.parent)
+    # short enough for every name that may itself be written
+    handle, name = tempfile.mkstemp(prefix=f".{place.name[:20]}.", suffix=".tmp", dir=place.parent)
     draft = Path(name)
     try:
         os.close(handle)

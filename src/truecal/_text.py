@@ -158,6 +158,35 @@ def measure(text: str) -> int:
     )
 
 
+def escape_html(text: str) -> str:
+    """Text that means itself in HTML and SVG, without signs that XML forbids."""
+    import html
+
+    return html.escape(printable_lines(text))
+
+
+def escape_csv(value: object) -> object:
+    """Text that a spreadsheet takes for text: an apostrophe is put before what it would compute, such as =1+1.
+
+    Examples
+    --------
+    >>> escape_csv("=1+1"), escape_csv("-1"), escape_csv("de"), escape_csv(-1)
+    ("'=1+1", '-1', 'de', -1)
+    """
+    if not isinstance(value, str) or value[:1] not in ("=", "+", "-", "@", "\t", "\r"):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
+def printable_lines(text: str) -> str:
+    """Escape what is not printable, but for line breaks."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def printable(text: str) -> str:
     r"""Escape everything that is not printable: a zero byte becomes \x00. The result is safe for a terminal and XML."""
     return "".join(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from truecal._text import Column, Terminal, plural, printable
+from truecal._text import Column, Terminal, escape_csv, plural, printable
 from truecal.inference import Plan, Verdict
 from truecal.metrics import METRICS, Metric
 from truecal.results import (
@@ -454,7 +454,7 @@ def write_csv(records: Sequence[Record]) -> str:
     writer = csv.DictWriter(stream, list(records[0]), lineterminator="\n")
     writer.writeheader()
     for record in records:
-        writer.writerow({name: None if _is_nan(value) else value for name, value in record.items()})
+        writer.writerow({name: None if _is_nan(value) else escape_csv(value) for name, value in record.items()})
     return stream.getvalue().rstrip("\n")
 
 

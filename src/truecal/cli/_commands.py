@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from truecal._errors import check_column, did_you_mean
-from truecal._text import Terminal, plural
+from truecal._text import Terminal, plural, printable_lines
 from truecal.cli._options import LIMITS, NEEDS_ROWS, UsageError, make_full_parser, options_of
 
 if TYPE_CHECKING:
@@ -678,7 +678,7 @@ def check_picture(args: Namespace, place: str, option: str) -> Path:
 
 def note(text: str) -> None:
     """Say something beside the answer."""
-    terminal = Terminal.of(sys.stderr)
+    terminal, text = Terminal.of(sys.stderr), printable_lines(text)
     line = terminal.wrap(f"note: {text}", "      ", "") if sys.stderr.isatty() else f"note: {text}"
     print(terminal.paint(line, "dim"), file=sys.stderr)
 

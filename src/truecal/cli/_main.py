@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TextIO
 
 from truecal import __version__
 from truecal._errors import did_you_mean, speak
-from truecal._text import Terminal
+from truecal._text import Terminal, printable_lines
 from truecal.cli._options import COMMANDS, UsageError, make_parser, overview, spell_parameters
 
 MISTAKES = (ValueError, TypeError, OSError, EOFError, ImportError, UsageError)
@@ -93,7 +93,7 @@ def explain(error: BaseException) -> str:
 
 def _tell(text: str, style: str) -> None:
     """Print a line or a few on standard error."""
-    terminal = Terminal.of(sys.stderr)
+    terminal, text = Terminal.of(sys.stderr), printable_lines(text)
     if sys.stderr.isatty():
         text = "\n".join(terminal.wrap(line, "  ", "") for line in text.splitlines())
     head, space, rest = text.partition(" ")

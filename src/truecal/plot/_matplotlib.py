@@ -18,6 +18,7 @@ import numpy as np
 
 from truecal._atomic import write_atomically
 from truecal._errors import option
+from truecal._text import printable_lines
 from truecal.observations import Floats
 from truecal.plot._axis import Scale
 from truecal.plot._pictures import (
@@ -350,8 +351,8 @@ def _to_positions(ruler: Ruler, values: Floats) -> Floats:
 
 
 def _escape(text: str) -> str:
-    """Escape dollar signs, which would begin a formula."""
-    return text.replace("$", r"\$")
+    """Escape dollar signs, which would begin a formula, and what SVG forbids."""
+    return printable_lines(text).replace("$", r"\$")
 
 
 def _format_count(n: float, _: int = 0) -> str:

@@ -5,12 +5,12 @@ On the logit scale positions are log-odds and the ticks are labelled with probab
 
 from __future__ import annotations
 
-import html
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from truecal._text import escape_html
 from truecal.observations import Floats
 from truecal.plot._pictures import (
     DARK,
@@ -253,4 +253,4 @@ def round_off(values: Any) -> list[float | None]:
 
 def _escape(text: str) -> str:
     """Escape text for HTML, with <br> for line breaks."""
-    return html.escape(text).replace("\n", "<br>")
+    return escape_html(text).replace("\n", "<br>")

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from truecal._text import escape_html as escape
 from truecal.results import Table
 
 # no request leaves the page, whatever is in it

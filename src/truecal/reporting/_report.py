@@ -7,13 +7,13 @@ import platform
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from truecal._atomic import write_text
 from truecal._errors import option
 from truecal._text import about
+from truecal._text import escape_html as escape
 from truecal.inference import Verdict
 from truecal.metrics import Quantile, Uniform, format_name
 from truecal.plot import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any, ClassVar
@@ -10,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from truecal import _draw_inline
-from truecal._text import plural
+from truecal._text import escape_html, plural
 from truecal.inference import Interval, Reference, Verdict
 from truecal.metrics import Adjustment, Metric, Rejection, Test, Tolerance, check_test
 from truecal.observations import Account
@@ -163,16 +162,16 @@ class Result(Stored):
 
     def _repr_html_(self) -> str:
         values = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(self.format(name))}</td>"
-            f"<td>{html.escape('; '.join([self.describe(name), *self.explain(name)]))}</td></tr>"
+            f"<tr><th>{escape_html(name)}</th><td>{escape_html(self.format(name))}</td>"
+            f"<td>{escape_html('; '.join([self.describe(name), *self.explain(name)]))}</td></tr>"
             for name in self.metrics
         )
-        notes = "".join(f"<p>Note: {html.escape(note)}.</p>" for note in self.notes)
+        notes = "".join(f"<p>Note: {escape_html(note)}.</p>" for note in self.notes)
         names = [each.name for each in self.bins.columns if each.unit != "label"]
         return (
-            f"<div>{self._verdict_html()}<p>{html.escape(self._headline())}</p><table>{values}</table>"
+            f"<div>{self._verdict_html()}<p>{escape_html(self._headline())}</p><table>{values}</table>"
             f"{_draw_inline(self)}"
-            f"<details><summary>{len(self.bins)} bins of {html.escape(next(iter(self.tables)))}</summary>"
+            f"<details><summary>{len(self.bins)} bins of {escape_html(next(iter(self.tables)))}</summary>"
             f"{self.bins.html(names)}</details>{notes}</div>"
         )
 
@@ -185,8 +184,8 @@ class Result(Stored):
     def _verdict_html(self) -> str:
         if self.verdict is None:
             return ""
-        head = html.escape(f"{self.verdict.sign} {self.verdict.headline}")
-        return f"<p><b>{head}</b> {html.escape(' '.join(self.verdict.reasons()))}</p>"
+        head = escape_html(f"{self.verdict.sign} {self.verdict.headline}")
+        return f"<p><b>{head}</b> {escape_html(' '.join(self.verdict.reasons()))}</p>"
 
     def _headline(self) -> str:
         region = f" ({self.region})" if self.region else ""
@@ -229,5 +228,5 @@ class ClassResults(Stored):
         return "\n".join([title, *lines])
 
     def _repr_html_(self) -> str:
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in self._rows())
+        rows = "".join("<tr>" + "".join(f"<td>{escape_html(c)}</td>" for c in row) + "</tr>" for row in self._rows())
         return f"<table>{rows}</table>"

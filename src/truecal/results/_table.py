@@ -6,7 +6,6 @@ Text, HTML, CSV, JSON and dataframes follow from the declaration.
 from __future__ import annotations
 
 import csv
-import html
 import io
 import math
 from collections import namedtuple
@@ -160,7 +159,9 @@ class Table(Stored):
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(arrays)
         for row in zip(*plain, strict=True):
-            writer.writerow(["" if isinstance(value, float) and math.isnan(value) else value for value in row])
+            writer.writerow(
+                ["" if isinstance(value, float) and math.isnan(value) else _text.escape_csv(value) for value in row]
+            )
         return stream.getvalue()
 
     def summary(self) -> str:
@@ -188,9 +189,9 @@ class Table(Stored):
     def html(self, names: Sequence[str] | None = None, rows: Sequence[int] | None = None) -> str:
         """Return columns as an HTML table."""
         cells = self.cells(names, rows)
-        head = "".join(f"<th>{html.escape(self.heading(name))}</th>" for name in cells)
+        head = "".join(f"<th>{_text.escape_html(self.heading(name))}</th>" for name in cells)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            "<tr>" + "".join(f"<td>{_text.escape_html(cell)}</td>" for cell in row) + "</tr>"
             for row in zip(*cells.values(), strict=True)
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -199,8 +200,8 @@ class Table(Stored):
         return "\n".join([self.summary(), self.text(), *(f"Note: {note}." for note in getattr(self, "notes", ()))])
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<p>Note: {html.escape(note)}.</p>" for note in getattr(self, "notes", ()))
-        return f"<p>{html.escape(self.summary())}</p>{self.html(self._shown)}{notes}"
+        notes = "".join(f"<p>Note: {_text.escape_html(note)}.</p>" for note in getattr(self, "notes", ()))
+        return f"<p>{_text.escape_html(self.summary())}</p>{self.html(self._shown)}{notes}"
 
     def _write(self) -> dict[str, Any]:
         written = encode_fields(self)
