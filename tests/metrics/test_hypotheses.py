@@ -271,6 +271,14 @@ def test_bad_significances_are_refused(significance):
             act()
 
 
+@pytest.mark.parametrize("n", [2**53 + 2, 10**18, 2**63 + 5])
+def test_counts_that_floats_cannot_hold_are_refused(n):
+    for call in (lambda: Binomial().p_value(5, n, 0.5), lambda: Binomial().accepted(n // 10, n)):
+        with pytest.raises(ValueError, match=r"`n` must be at most 2\^53"):
+            call()
+    assert Binomial().accepted(5, 2**53)[0] > 0
+
+
 def test_bad_counts_and_probabilities_are_refused():
     with pytest.raises(ValueError, match="`k` must lie in 0..n"):
         Binomial().rejects(3, 2, 0.5)

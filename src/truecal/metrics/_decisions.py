@@ -22,6 +22,8 @@ from truecal._errors import option
 from truecal.metrics._binning import Partition
 from truecal.observations import Bools, Floats, Ints, Sorted
 
+MOST_ROWS = 2**53
+
 
 @dataclass(frozen=True, slots=True)
 class Absolute:
@@ -317,6 +319,8 @@ def check_counts(k: ArrayLike, n: ArrayLike) -> tuple[Ints, Ints]:
             raise TypeError(f"`{name}` must be whole numbers; it holds {values.dtype}.")
     if (n_ < 1).any() or (k_ < 0).any() or (k_ > n_).any():
         raise ValueError("`n` must be 1 or more and `k` must lie in 0..n.")
+    if (n_ > MOST_ROWS).any():
+        raise ValueError(f"`n` must be at most 2^53, beyond which floats skip whole numbers; it is {int(n_.max())}.")
     return k_.astype(np.int64), n_.astype(np.int64)
 
 
