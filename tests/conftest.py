@@ -45,6 +45,7 @@ SLOW_TESTS = (
     "test_processes_killed_at_any_moment_leave_a_whole_file",
     "test_segments_come_from_one_pass",
     "test_tallies_are_evaluated_like_their_data",
+    "test_the_planned_rows_find_the_error_as_often_as_asked",
     "test_the_share_of_false_alarms_is_kept_over_many_segments",
     "test_the_traces_hold_the_table",
     "test_times_are_cut_into_windows",

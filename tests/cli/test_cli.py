@@ -246,14 +246,18 @@ def test_a_p_value_that_no_draw_reached_is_a_bound(folder):
 
 
 def test_plan_gives_the_librarys_numbers(data):
-    plan = truecal.plan(0.01, relative=0.2)
-    raw = json.loads(run("plan", "0.01", "--relative", "0.2", "--json").stdout)
-    assert raw["bin_size"] == plan.bin_size
-    text = run("plan", "0.01", "--relative", "0.2").stdout
-    assert all(f"{count:,}" in text for count in (plan.bin_size, plan.rows, plan.rows_paper))
-    assert "1 % are wrong where the truth is 1.2 %" in text
-    shifted = rows_of(run("plan", "0.3", "--shift", "-0.05", "--csv").stdout)[0]
-    assert int(shifted["bin_size"]) == truecal.plan(0.3, shift=-0.05).bin_size
+    plan = truecal.plan(0.01, ratio=1.2)
+    raw = json.loads(run("plan", "0.01", "--ratio", "1.2", "--json").stdout)
+    assert (raw["rows"], raw["fifth_rows"]) == (plan.rows, plan.fifth_rows)
+    text = " ".join(run("plan", "0.01", "--ratio", "1.2").stdout.split())
+    assert "To find that 1.2 % are positive where 1 % are predicted (odds x 1.2)" in text
+    assert f"{plan.rows:,} rows {plan.fifth_rows:,} rows, if only a fifth of the evidence" in text
+    row = rows_of(run("plan", "0.3", "--factor", "0.8", "--power", "0.9", "--csv").stdout)[0]
+    assert int(row["rows"]) == truecal.plan(0.3, factor=0.8, power=0.9).rows
+    there = truecal.plan(0.01, rows=50_000)
+    text = " ".join(run("plan", "0.01", "--rows", "50000").stdout.split())
+    assert "In 50,000 rows of predictions of 1 % the verdict finds" in text
+    assert f"x {there.above:.3g} or / {there.below:.3g} or further off, all of them" in text
 
 
 def test_report_and_plots_are_written(data, folder):

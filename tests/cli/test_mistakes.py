@@ -118,7 +118,7 @@ def test_wrong_values_are_told_by_the_option(data):
     assert "--by must name the columns" in refused("segments", data)
     assert "--output must end in .png, .svg, .pdf" in refused("plot", data, "-o", "a.gif")
     assert "--kind errors draws one model; 2 are given" in refused("plot", data, "-p", "p,more", "--kind", "errors")
-    assert "RATE must lie between 0 and 1" in refused("plan", "2", "--shift", "1")
+    assert "RATE must lie between 0 and 1" in refused("plan", "2", "--ratio", "1")
     assert "--by must name" in refused("check", data, "--max-value", "9", "--segment", "*")
     assert "must lie in [0, 100]" in refused("check", data, "--max-value", "-3")
     told = refused("check", data, "-y", "y", "-p", "p", "--max-value", "9", "--on", "id")
@@ -154,7 +154,7 @@ def test_a_bug_is_one_line_unless_the_place_is_asked_for():
     code = (
         "import sys\nfrom truecal import cli\nfrom truecal.cli import _commands as commands\n"
         "def plan(args):\n    return {}['a']\n"
-        "commands.plan = plan\nsys.exit(cli.main(['plan', '0.1', '--shift', '0.1', *sys.argv[1:]]))"
+        "commands.plan = plan\nsys.exit(cli.main(['plan', '0.1', '--ratio', '2', *sys.argv[1:]]))"
     )
 
     def fail(*words, **changes):
@@ -174,7 +174,7 @@ def test_warnings_are_notes_once_each():
         "import sys, warnings\nfrom truecal import cli\nfrom truecal.cli import _commands as commands\n"
         "def plan(args):\n    for _ in range(3):\n        warnings.warn('look out', stacklevel=1)\n"
         "    warnings.warn('look out', stacklevel=1)\n    return 0\n"
-        "commands.plan = plan\nsys.exit(cli.main(['plan', '0.1', '--shift', '0.1']))"
+        "commands.plan = plan\nsys.exit(cli.main(['plan', '0.1', '--ratio', '2']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())
     assert done.stderr == "note: look out\n"
@@ -197,7 +197,7 @@ def test_near_misses_come_with_the_remedy(folder):
     told = refused("score", percent)
     assert "Hint: 'risk' may hold percentages; divide them by 100 first, which no option does." in told
     assert "Hint: these look like percentages; divide them by 100." in refused("score", percent, "-p", "risk")
-    assert "Hint: divide percentages by 100." in refused("plan", "5", "--relative", "0.2")
+    assert "Hint: divide percentages by 100." in refused("plan", "5", "--ratio", "1.2")
     told = refused("check", yes, "-y", "won", "-p", "risk", "--max-value", "9", "--segment", "kind=*")
     assert "--by must name the columns that make segments, since a rule is about 'kind=*'; it is missing." in told
     (folder / "days.jsonl").write_text('{"y": 1, "p": 0.5, "day": "2026-01-01"}\n')

@@ -34,7 +34,7 @@ def test_parameters_of_the_library_are_spelled_as_options():
         assert options.spell_parameters("score")[name].startswith("--"), name
     assert options.spell_parameters("drift")["replicates"] == "--reference"
     assert options.spell_parameters("compare")["replicates"] == "--replicates"
-    assert options.spell_parameters("plan")["rate"] == "RATE"
+    assert options.spell_parameters("plan")["y_prob"] == "RATE"
 
 
 def test_errors_speak_as_they_are_told(monkeypatch):
@@ -53,7 +53,7 @@ def test_defaults_are_those_of_the_library():
     assert (read.grid, read.significance) == (Limits().grid, 0.05)
     assert options.size("4GiB") == Limits().memory  # as the help says
     parameters = inspect.signature(truecal.plan).parameters
-    planned = options.make_parser("plan").read(["0.1", "--shift", "0.1"])
+    planned = options.make_parser("plan").read(["0.1", "--ratio", "2"])
     assert (planned.power, planned.significance) == (parameters["power"].default, parameters["significance"].default)
 
 

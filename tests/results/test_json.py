@@ -160,7 +160,9 @@ verdicts = st.builds(
     Verdict, st.sampled_from(["off", "consistent", "cannot tell"]), floats, floats,
     st.dictionaries(names, floats, max_size=2), counts, counts, floats, counts, factors, *[floats] * 3, local_errors,
 )  # fmt: skip
-plans = st.builds(Plan, *[floats] * 4, counts, counts, counts)
+plans = st.builds(
+    Plan, *[floats] * 4, st.none() | floats, st.none() | floats, counts, st.none() | counts, *[floats] * 4
+)
 rules = st.sampled_from([Rule("value", 15), Rule("p_value", 0.05, metric="mine", segment="*", min_rows=3, model="a|b")])
 finite = st.floats(allow_nan=False)
 findings = st.builds(
@@ -336,7 +338,7 @@ def test_other_text_is_refused(kind):
         with pytest.raises(ValueError, match=f"`text` must be the JSON of a truecal {kind.__name__}; it is not"):
             kind.from_json(text)
     with pytest.raises(ValueError, match=f"must hold a truecal {kind.__name__}; it holds a Plan"):
-        kind.from_json(to_json(truecal.plan(0.1, shift=0.1)))
+        kind.from_json(to_json(truecal.plan(0.1, ratio=2)))
 
 
 def test_columns_of_several_lengths_are_refused():

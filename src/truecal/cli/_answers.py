@@ -388,19 +388,26 @@ def format_comparison(table: Comparison, source: str, terminal: Terminal) -> str
 
 
 def format_plan(found: Plan, terminal: Terminal) -> str:
-    """How much data it takes."""
-    title = terminal.wrap(
-        f"To show that predictions of {format_share(found.predicted)} are wrong where the truth is "
-        f"{format_share(found.actual)}, in {100 * found.power:g} % of data sets (exact binomial test at "
-        f"{found.significance:g}), it takes"
-    )
-    counts = {
-        f"{found.bin_size:,}": "predictions of about that size, in one bin",
-        f"{found.rows:,}": "rows in all, so that every bin of truecal is that large",
-        f"{found.rows_paper:,}": "rows in all, with the bins of the paper (N / 20)",
-    }
-    widest = max(map(len, counts))
-    return f"{title}\n\n{terminal.terms([(count.rjust(widest), words) for count, words in counts.items()])}"
+    """How much data it takes to find an error, or what so much data finds."""
+    how = f"with a probability of {100 * found.power:g} % at a significance of {found.significance:g}"
+    share = format_share(found.prediction)
+    if found.factor is None or found.ratio is None or found.fifth_rows is None:
+        title = f"In {plural(found.rows, 'row')} of predictions of {share} the verdict finds, {how}, odds that are"
+        firsts = (
+            f"x {found.above:.3g} or / {found.below:.3g}",
+            f"x {found.fifth_above:.3g} or / {found.fifth_below:.3g}",
+        )
+        lasts = "or further off, all of them", "or further off, a fifth of the evidence alone"
+    else:
+        actual = format_share(found.ratio * found.prediction)
+        title = (
+            f"To find that {actual} are positive where {share} are predicted (odds x {found.factor:.3g}), {how}, the "
+            "verdict takes"
+        )
+        widest = len(f"{found.fifth_rows:,}")
+        firsts = f"{found.rows:,}".rjust(widest), f"{found.fifth_rows:,}"
+        lasts = "rows", "rows, if only a fifth of the evidence is off by that factor"
+    return f"{terminal.wrap(title)}\n\n{terminal.terms(list(zip(firsts, lasts, strict=True)))}"
 
 
 def format_decision(decision: Decision, terminal: Terminal, most: int = 50) -> str:

@@ -202,7 +202,7 @@ def plan(args: Namespace) -> int:
     from truecal.results import to_json
 
     check_places(args, args.output)
-    options = {name: getattr(args, name) for name in ("shift", "relative", "power", "significance")}
+    options = {name: getattr(args, name) for name in ("factor", "ratio", "rows", "power", "significance")}
     found = inference.plan(args.rate, **options)
     answer(
         args,

@@ -233,7 +233,10 @@ OPTIONS = (
         "--by", "columns to keep, commas or repeated; '' keeps none; default all", DATA, "merge", "COLUMN",
         type=names, action=Many, spells={"over": "--by"},
     ),
-    Option("rate", "the predicted probability, such as 0.01", DATA, "plan", "RATE", type=number),
+    Option(
+        "rate", "the probability that is predicted, such as 0.01", DATA, "plan", "RATE", type=number,
+        spells={"y_prob": "RATE"},
+    ),
     Option("folder", "where the pictures go; default demo", DATA, "demo", "FOLDER", nargs="?", default="demo"),
     Option("shell", ", ".join(SHELLS), DATA, "completion", "SHELL", choices=SHELLS),
     # ---- columns
@@ -312,7 +315,7 @@ OPTIONS = (
         type=number, default=0.05,
         says={
             "": "each test and of the verdict", "compare": "each test", "drift": "each test and alarm",
-            "plan": "the test",
+            "plan": "the verdict",
         },
     ),
     Option("--above", "judge only predictions of at least this", COMPUTED, JUDGING, "SCORE", type=number),
@@ -357,11 +360,14 @@ OPTIONS = (
     Option(
         "--threads", "the numbers do not depend on it", COMPUTED, JUDGING, "N", type=positive, default=count_cores()
     ),
-    Option(
-        "--relative", "the truth is RATE x (1 + R): 0.2 for a fifth more", COMPUTED, "plan", "R", type=number,
-        either="truth", required=True,
+    *(
+        Option(f"--{name}", text, COMPUTED, "plan", metavar, type=kind, either="error", required=True)
+        for name, text, metavar, kind in (
+            ("ratio", "find that positives are so many times those predicted: 1.2 for a fifth more", "R", number),
+            ("factor", "find that the odds are so many times those predicted", "F", number),
+            ("rows", "say what so many rows find", "N", positive),
+        )
     ),
-    Option("--shift", "the truth is RATE + S", COMPUTED, "plan", "S", type=number, either="truth", required=True),
     Option("--power", "probability of finding it; default 0.8", COMPUTED, "plan", "P", type=number, default=0.8),
     # ---- large data
     Option(
@@ -479,8 +485,12 @@ COMMANDS = {
     ),
     "plan": Command(
         "how much data it takes to find an error",
-        "How many rows it takes to show that predictions of RATE are wrong.",
-        ("truecal plan 0.01 --relative 0.2", "truecal plan 0.3 --shift -0.05 --power 0.9"),
+        "How many rows the verdict needs to find that predictions of RATE are off, or what it finds in so many rows.",
+        (
+            "truecal plan 0.01 --ratio 1.2",
+            "truecal plan 0.3 --factor 0.8 --power 0.9",
+            "truecal plan 0.01 --rows 50000",
+        ),
     ),
     "demo": Command(
         "three models of a rare event, with pictures",

@@ -1,82 +1,228 @@
-"""Power: the errors that n rows can detect, and the rows that a given error takes. Exact for the binomial test."""
+"""Power: the errors that the verdict finds in so many rows, and the rows that an error takes."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from truecal import _kernel
 from truecal._errors import option
-from truecal.metrics import BoundedIsotonic, check_significance
-from truecal.observations import Floats, Ints
+from truecal.metrics import check_significance, normal_quantile
+from truecal.observations import Bools, CellSums, Floats, Ints, cell
+
+POWER = 0.8
+FIFTH = 0.2
+LARGEST = math.log(1e6)  # the largest log-factor that is looked for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shifted:
+    """What a factor on the odds would change: the positives expected, and their variance.
+
+    The verdict finds an error of all odds where their total leaves z_(1 - a / 4) standard deviations, and one that is
+    confined to a fifth of the evidence where that fifth's total leaves z_(1 - a / 148), a the significance: the scans
+    look at many fifths.
+    """
+
+    n: Floats
+    q: Floats
+    upper: Bools
+    v: float
+    significance: float
+
+    @classmethod
+    def of(cls, cells: CellSums, significance: float) -> Shifted:
+        # cells of 7 bits are near enough: q differs by less than a part in 64 within each
+        begin = np.flatnonzero(np.diff(cell(cells.key, 7), prepend=-1.0))
+        n = np.add.reduceat(cells.n, begin).astype(np.float64)
+        q = np.add.reduceat(cells.s1, begin) / n
+        return cls(n, q, cells.upper[begin], float(cells.v.sum()), significance)
+
+    def resized(self, rows: float) -> Shifted:
+        """The same scores in another number of rows."""
+        scale = rows / float(self.n.sum())
+        return replace(self, n=self.n * scale, v=self.v * scale)
+
+    def expected(self, log_factor: float = 0.0) -> float:
+        """The positives expected with all odds multiplied by a factor."""
+        moved = self._move(log_factor)
+        return float(self.n @ np.where(self.upper, 1 - moved, moved))
+
+    def power(self, log_factor: float, *, fifth: bool = False) -> float:
+        """The probability that the verdict finds a factor on all odds, or on those of a fifth of the evidence."""
+        if self.v == 0:
+            return 0.0
+        share, threshold = self._look(fifth)
+        change, spread = self._change(log_factor)
+        z = (math.sqrt(share) * change - threshold * math.sqrt(self.v)) / math.sqrt(spread)
+        return 0.5 * math.erfc(-z / math.sqrt(2))
+
+    def detectable(self, signs: tuple[int, ...], *, fifth: bool = False, power: float = POWER) -> float:
+        """The factor that is found with this probability, whichever of the signs its logarithm has; infinite beyond a
+        million."""
+
+        def missed(log_factor: float) -> bool:
+            return any(self.power(sign * log_factor, fifth=fifth) < power for sign in signs)
+
+        return math.exp(_bisect(missed, 1e-3))
+
+    def rows_needed(self, log_factor: float, power: float, *, fifth: bool = False) -> int:
+        """The fewest rows of such scores in which a factor is found with this probability: `power` solved for rows."""
+        share, threshold = self._look(fifth)
+        change, spread = self._change(log_factor)
+        z = normal_quantile(1 - power) * math.sqrt(spread) + threshold * math.sqrt(self.v)
+        return max(1, math.ceil(float(self.n.sum()) * max(z, 0.0) ** 2 / (share * change**2)))
+
+    def _look(self, fifth: bool) -> tuple[float, float]:
+        """The share of the evidence that is looked at, and how many standard deviations it must leave."""
+        tails = 148 if fifth else 4
+        return FIFTH if fifth else 1.0, normal_quantile(self.significance / tails)
+
+    def _move(self, log_factor: float) -> Floats:
+        """Every q with its odds changed by a factor on those of a positive."""
+        factor = np.where(self.upper, math.exp(-log_factor), math.exp(log_factor))
+        return np.asarray(factor * self.q / (1 - self.q + factor * self.q))
+
+    def _change(self, log_factor: float) -> tuple[float, float]:
+        """By how much a factor moves the total, and the total's variance then."""
+        moved = self._move(log_factor)
+        change = abs(float(np.sum(np.where(self.upper, -1, 1) * self.n * (moved - self.q))))
+        return change, max(float(self.n @ (moved * (1 - moved))), 1e-300)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The smallest bin that detects a shift, and the smallest data set whose bins are all at least that large.
-
-    `bin_size` is the smallest n at which the exact binomial test of `predicted` rejects with probability `power` or
-    more if the true rate is `actual`. `rows` is the smallest N whose default n_min is that large, `rows_paper` the same
-    for the paper's N / 20.
-    """
-
-    predicted: float
-    actual: float
-    significance: float
-    power: float
-    bin_size: int
-    rows: int
-    rows_paper: int
-
-
-def plan(
-    rate: float,
-    *,
-    shift: float | None = None,
-    relative: float | None = None,
-    power: float = 0.8,
-    significance: float = 0.05,
-) -> Plan:
-    """Plan how many rows it takes to detect that predictions of `rate` are wrong by a given shift.
+    """How many rows the verdict needs to find an error, and what it finds in so many.
 
     Parameters
     ----------
-    rate : float
-        The predicted probability, between 0 and 1.
-    shift, relative : float
-        One of the two: the true rate is rate + shift, or rate x (1 + relative). Negative if it is below the prediction.
+    prediction, information : float
+        The mean prediction p, and the mean of p (1 - p): what a row tells.
+    significance, power : float
+        The level of the verdict, and the probability with which it must find the error.
+    factor, ratio : float or None
+        The error to find: a factor on all odds, and the positives it makes over those predicted. None where rows were
+        given.
+    rows, fifth_rows : int, int or None
+        The rows it takes, or those given; and the rows it takes where the factor is on the odds of a fifth of the
+        evidence alone, some range of neighbouring predictions.
+    above, below : float
+        What `rows` rows find: all odds multiplied by `above` or more, and divided by `below` or more. Infinite where
+        nothing is found.
+    fifth_above, fifth_below : float
+        The same for an error that is confined to a fifth of the evidence.
+    """
+
+    prediction: float
+    information: float
+    significance: float
+    power: float
+    factor: float | None
+    ratio: float | None
+    rows: int
+    fifth_rows: int | None
+    above: float
+    below: float
+    fifth_above: float
+    fifth_below: float
+
+
+def plan(
+    y_prob: Any,
+    *,
+    factor: float | None = None,
+    ratio: float | None = None,
+    rows: int | None = None,
+    power: float = POWER,
+    significance: float = 0.05,
+) -> Plan:
+    """Plan how many rows the verdict needs to find an error, or say what it finds in a number of rows.
+
+    The error is on all odds at once, the kind that a change of prevalence makes, or confined to a fifth of the
+    evidence. Rows are taken as independent.
+
+    Parameters
+    ----------
+    y_prob : float or array
+        One probability that is predicted for every row, such as the prevalence, or a sample of predictions as they
+        will come. Predictions that differ tell less a row than their mean says.
+    factor, ratio, rows
+        One of the three: the factor on the odds that must be found, or the positives over those predicted, below 1
+        where predictions are too high; or the rows that there will be.
     power : float
-        The required probability of a rejection.
+        The required probability that the verdict is "off".
+    significance : float
+        The level of the verdict.
 
     Examples
     --------
     >>> import truecal
-    >>> truecal.plan(0.01, relative=0.2).bin_size
-    20472
+    >>> truecal.plan(0.01, ratio=1.2).rows  # 1.2 % where 1 % is predicted
+    24753
+    >>> round(truecal.plan(0.01, rows=100_000).above, 2)
+    1.1
     """
     check_significance(significance)
     if not 0 < power < 1:
         raise ValueError(f"{option('power')} must lie between 0 and 1; it is {power!r}.")
-    if not 0 < rate < 1:
-        raise ValueError(f"{option('rate')} must lie between 0 and 1; it is {rate!r}.{_advise_percent(rate)}")
-    if (shift is None) == (relative is None):
-        raise ValueError(f"One of {option('shift')} and {option('relative')} must be given, and not both.")
-    actual = rate + shift if shift is not None else rate * (1 + (relative or 0.0))
-    if not 0 <= actual <= 1 or actual == rate:
+    if sum(given is not None for given in (factor, ratio, rows)) != 1:
+        names = ", ".join(option(name) for name in ("factor", "ratio"))
+        raise ValueError(f"One of {names} and {option('rows')} must be given, and not more than one.")
+    row = _read_predictions(y_prob, significance)
+    mean, fifth_rows = row.expected(), None
+    if rows is None:
+        if factor is None:
+            factor = _find_factor(row, float(ratio or 0.0))
+        if not 0 < factor < math.inf or factor == 1:
+            raise ValueError(f"{option('factor')} must be above 0 and not 1; it is {factor!r}.")
+        ratio = row.expected(math.log(factor)) / mean if ratio is None else ratio
+        rows, fifth_rows = (row.rows_needed(math.log(factor), power, fifth=fifth) for fifth in (False, True))
+    elif not (isinstance(rows, int) and rows > 0):
+        raise ValueError(f"{option('rows')} must be a whole number above 0; it is {rows!r}.")
+    there = row.resized(rows)
+    found = (there.detectable((sign,), fifth=fifth, power=power) for fifth in (False, True) for sign in (1, -1))
+    return Plan(mean, row.v, significance, power, factor, ratio, rows, fifth_rows, *found)
+
+
+def _read_predictions(y_prob: Any, significance: float) -> Shifted:
+    """One row of such predictions."""
+    if np.ndim(y_prob) == 0 and not 0 < y_prob < 1:
+        hint = "\n\nHint: divide percentages by 100." if 1 <= y_prob <= 100 else ""
+        raise ValueError(f"{option('y_prob')} must lie between 0 and 1; it is {y_prob!r}.{hint}")
+    sample = np.full(1, float(y_prob)) if np.ndim(y_prob) == 0 else y_prob
+    cells = CellSums.from_arrays(np.zeros(len(sample), dtype=bool), sample)
+    if not cells.v.any():
+        raise ValueError(f"{option('y_prob')} must hold predictions between 0 and 1; all are 0 or 1.")
+    return Shifted.of(cells, significance).resized(1)
+
+
+def _find_factor(row: Shifted, ratio: float) -> float:
+    """The factor on all odds that multiplies the positives expected by a ratio."""
+    sign, wanted = 1 if ratio > 1 else -1, ratio * row.expected()
+    found = math.inf if ratio == 1 else _bisect(lambda t: sign * (wanted - row.expected(sign * t)) > 0, 1e-9)
+    if math.isinf(found):
         raise ValueError(
-            f"The shifted rate must lie in [0, 1] and differ from {option('rate')}; it is {actual!r} for a "
-            f"rate of {rate!r}."
-            f"{_advise_percent(shift or relative or 0)}"
+            f"{option('ratio')} must be above 0, not 1, and leave the rate of positives below 1; it is {ratio!r} for a "
+            f"mean prediction of {row.expected():.4g}."
         )
-    size = _find_bin_size(rate, actual, power, significance)
-    return Plan(rate, actual, significance, power, size, _find_rows(size, "auto"), _find_rows(size, "paper"))
+    return math.exp(sign * found)
 
 
-def _advise_percent(value: float) -> str:
-    """Return a hint if a number seems to be a percentage."""
-    return "\n\nHint: divide percentages by 100." if 1 <= abs(value) <= 100 else ""
+def _bisect(missed: Callable[[float], bool], precision: float) -> float:
+    """The log-factor from which on nothing is missed; infinite beyond the largest."""
+    if missed(LARGEST):
+        return math.inf
+    low, high = 0.0, 1.0
+    while high < LARGEST and missed(high):
+        low, high = high, min(2 * high, LARGEST)
+    while high - low > precision * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if missed(middle) else (low, middle)
+    return high
 
 
 def detectable_rates(
@@ -118,45 +264,3 @@ def critical_counts(n: Ints, p: Floats, significance: float) -> tuple[Ints, Ints
             near = np.where(open_ & ~hit, middle, near)
 
     return search(np.full_like(n, -1)), search(n + 1)
-
-
-def exact_power(n: Ints, p: Floats, actual: Floats, significance: float) -> Floats:
-    """Return the probability that a bin of n rows with true rate `actual` rejects p."""
-    from scipy.special import betainc, betaincc
-
-    low, high = critical_counts(n, p, significance)
-    down, up = np.maximum(low, 0), np.minimum(high, n)
-    below = np.where(low >= 0, np.where(down < n, betaincc(down + 1, np.maximum(n - down, 1), actual), 1.0), 0.0)
-    above = np.where(high <= n, np.where(up > 0, betainc(np.maximum(up, 1), n - up + 1, actual), 1.0), 0.0)
-    return np.asarray(below + above)
-
-
-def _find_bin_size(rate: float, actual: float, power: float, significance: float) -> int:
-    """Return the first n that has the power, searching upwards from well below the normal approximation."""
-    from scipy.special import ndtri
-
-    spread = -ndtri(significance / 2) * math.sqrt(rate * (1 - rate)) + ndtri(power) * math.sqrt(actual * (1 - actual))
-    guess = max(1.0, (max(spread, 0.0) / (actual - rate)) ** 2)
-    if guess > 1e12:
-        raise ValueError(f"The shift from {rate!r} to {actual!r} is too small to plan for: it takes over 1e12 rows.")
-    begin = 1 if guess < 20_000 else int(0.9 * guess)
-    step = max(256, min(65_536, int(guess) // 20))
-    while True:
-        n = np.arange(begin, begin + step, dtype=np.int64)
-        reached = exact_power(n, np.full(step, rate), np.full(step, actual), significance) >= power
-        if reached.any():
-            return int(n[np.argmax(reached)])
-        begin += step
-
-
-def _find_rows(size: int, sizes: str) -> int:
-    """Return the smallest number of rows whose bins all hold at least `size` rows."""
-    scheme = BoundedIsotonic(sizes="paper" if sizes == "paper" else "auto")
-    low, high = 1, max(2, 40 * size, int(2 * size**1.5))
-    while low < high:
-        middle = (low + high) // 2
-        if scheme.bounds(middle)[0] >= size:
-            high = middle
-        else:
-            low = middle + 1
-    return low

@@ -42,13 +42,14 @@ Liu, Xie. Cauchy combination test. JASA 115, 2020.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from truecal._text import about
+from truecal.inference._power import Shifted
 from truecal.metrics import (
     Coins,
     LocalError,
@@ -60,18 +61,15 @@ from truecal.metrics import (
     find_odds_factor,
     gamma_tail,
     local_error,
-    normal_quantile,
 )
-from truecal.observations import Bools, CellSums, Floats, Ints, cell
+from truecal.observations import CellSums, Floats, Ints
 
 Word = Literal["off", "consistent", "cannot tell"]
 FACTOR = 1.5  # on all odds: what "consistent" rules out
-POWER = 0.8
 ASYMPTOTIC = 5.0  # the least V at which limits are trusted
 HIGHEST = 0.99  # a part's p-value, at most
 DEPENDENCE = 1.2  # what the dependence of all parts costs
 SMALLEST = 4.0  # the least v of a part whose square is summed
-FIFTH = 0.2
 SIGNS: dict[Word, str] = {"off": "\N{MULTIPLICATION X}", "consistent": "\N{CHECK MARK}", "cannot tell": "?"}
 
 
@@ -201,14 +199,12 @@ def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | fl
     else:
         parts = {"total": _test_total(coins, tolerance), "windows": local.p_value}
         p_value = min(1.0, 2 * min(parts.values()))
-    shifted = _Shifted.of(cells)
-    threshold = normal_quantile(significance / 4)
+    shifted = Shifted.of(cells, significance)
+    detectable = shifted.detectable((1, -1))
     if p_value <= significance:
         word: Word = "off"
     else:
-        word = "consistent" if shifted.power(math.log(FACTOR), threshold) >= POWER else "cannot tell"
-    # the scans look at many fifths: 3.4 at a significance of 0.05
-    apart = normal_quantile(significance / 148)
+        word = "consistent" if detectable <= FACTOR else "cannot tell"
     return Verdict(
         word=word,
         p_value=p_value,
@@ -219,9 +215,9 @@ def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | fl
         expected=float(cells.expected.sum()),
         impossible=impossible,
         factor=find_odds_factor(coins, significance),
-        detectable=shifted.detectable(threshold, (1, -1)),
-        detectable_above=shifted.detectable(apart, (1,), FIFTH),
-        detectable_below=shifted.detectable(apart, (-1,), FIFTH),
+        detectable=detectable,
+        detectable_above=shifted.detectable((1,), fifth=True),
+        detectable_below=shifted.detectable((-1,), fifth=True),
         local=local,
         tolerance=tolerance,
     )
@@ -366,59 +362,6 @@ def _test_spread(cells: CellSums) -> float:
         standard = float(np.sum(surplus**2 / v - 1)) / math.sqrt(variance)
         found.append(gamma_tail(shape, shape + math.sqrt(shape) * standard))
     return combine(np.array(found), HIGHEST) if found else 1.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Shifted:
-    """What a factor on all odds would change: the positives expected, and their variance."""
-
-    n: Floats
-    q: Floats
-    upper: Bools
-    v: float
-
-    @classmethod
-    def of(cls, cells: CellSums) -> _Shifted:
-        # cells of 7 bits are near enough: q differs by less than a part in 64 within each
-        begin = np.flatnonzero(np.diff(cell(cells.key, 7), prepend=-1.0))
-        n = np.add.reduceat(cells.n, begin).astype(np.float64)
-        return cls(n, np.add.reduceat(cells.s1, begin) / n, cells.upper[begin], float(cells.v.sum()))
-
-    def power(self, log_factor: float, threshold: float, signs: tuple[int, ...] = (1, -1), share: float = 1.0) -> float:
-        """The probability that the total of such a share of the evidence leaves `threshold` standard deviations, for
-        the sign that is seen less."""
-        if self.v == 0:
-            return 0.0
-        return min(self._power(sign * log_factor, threshold, share) for sign in signs)
-
-    def _power(self, log_factor: float, threshold: float, share: float) -> float:
-        factor = np.where(self.upper, math.exp(-log_factor), math.exp(log_factor))
-        moved = factor * self.q / (1 - self.q + factor * self.q)
-        change = abs(float(np.sum(np.where(self.upper, -1, 1) * self.n * (moved - self.q))))
-        spread = max(float(np.sum(self.n * moved * (1 - moved))), 1e-300)
-        z = (math.sqrt(share) * change - threshold * math.sqrt(self.v)) / math.sqrt(spread)
-        return 0.5 * math.erfc(-z / math.sqrt(2))
-
-    def detectable(self, threshold: float, signs: tuple[int, ...], share: float = 1.0) -> float:
-        """The factor that is found with the probability `POWER`; infinite beyond a million."""
-
-        def missed(log_factor: float) -> bool:
-            return self.power(log_factor, threshold, signs, share) < POWER
-
-        return _bisect(missed, math.log(1e6))
-
-
-def _bisect(missed: Callable[[float], bool], most: float) -> float:
-    """The factor from which on nothing is missed, to three digits."""
-    if missed(most):
-        return math.inf
-    low, high = 0.0, 1.0
-    while high < most and missed(high):
-        low, high = high, min(2 * high, most)
-    while high - low > 1e-3 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if missed(middle) else (low, middle)
-    return math.exp(high)
 
 
 def _p_value(p: float) -> str:
