@@ -29,6 +29,7 @@ SLOW_FILES = (
 SLOW_TESTS = (
     "test_a_frame_gives_the_tally_of_its_columns",
     "test_a_model_20_percent_off_is_found_where_the_prevalence_is_still",
+    "test_a_right_model_of_ten_classes_is_off_at_the_level",
     "test_a_year_of_days_is_one_pass_over_the_rows",
     "test_at_most_5_percent_of_12_right_segments_have_one_that_fails",
     "test_binomial_decides_as_scipy_near_and_far_from_every_end",

@@ -21,8 +21,8 @@ from truecal.results import Result
 class CalibrationScorer:
     """The negated value of a metric for a fitted classifier's `predict_proba`.
 
-    With two classes the second of `classes_` is the positive one unless `pos_label` names another; with more, the value
-    is the average over each class against the rest. `weight` is what scikit-learn's metadata routing passes as
+    With two classes the second of `classes_` is the positive one unless `pos_label` names another; with more, the
+    most probable class is judged. `weight` is what scikit-learn's metadata routing passes as
     `sample_weight`; `set_score_request` sets it.
 
     Examples
@@ -45,7 +45,7 @@ class CalibrationScorer:
         if len(classes) == 1:
             raise ValueError(f"The classifier must know two classes or more; it was fitted on {classes[0]!r} alone.")
         if len(classes) != 2:
-            return 0.0 - compute_any(self.metric, y_true, probabilities, sample_weight, None, "classwise", classes)
+            return 0.0 - compute_any(self.metric, y_true, probabilities, sample_weight, None, "top-label", classes)
         positive = _find_positive(classes, self.pos_label)
         score = probabilities[:, classes.index(positive)]
         return 0.0 - compute(self.metric, y_true, score, pos_label=positive, sample_weight=sample_weight)
@@ -152,8 +152,8 @@ class TestBasedReliabilityDisplay:
         probabilities, classes = _predict(estimator, X, "A reliability diagram")
         if len(classes) != 2:
             raise ValueError(
-                f"The classifier must know two classes; it knows {len(classes)}.\n\nHint: for each class against the "
-                "rest draw the results of `evaluate_classes`."
+                f"The classifier must know two classes; it knows {len(classes)}.\n\nHint: for several classes draw the "
+                "result of `evaluate(y, estimator.predict_proba(X))`."
             )
         positive = _find_positive(classes, pos_label)
         return cls.from_predictions(

@@ -1,8 +1,14 @@
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import truecal
 from truecal import ClassResults
+from truecal.inference import combine_parts, find_parts
+from truecal.observations import CellSums, Classes
+from truecal.results import ClassTable
 
 
 @pytest.fixture
@@ -12,34 +18,113 @@ def data(rng):
     return y, q
 
 
-@pytest.mark.parametrize("function", [truecal.tce, truecal.ece, truecal.ace, truecal.mce, truecal.rmsce])
-def test_classwise_is_the_average_of_one_versus_rest(function, data):
+@pytest.mark.parametrize("function", [truecal.ltce, truecal.tce, truecal.ece, truecal.ace, truecal.mce, truecal.rmsce])
+def test_the_most_probable_class_is_judged_unless_each_is_asked_for(function, data):
     y, q = data
+    top = function(q.argmax(axis=1) == y, q.max(axis=1))
+    assert function(y, q) == function(y, q, multiclass="top-label") == function(y, q.tolist()) == top
     each = [function(y == c, q[:, c]) for c in range(3)]
-    assert function(y, q) == pytest.approx(np.mean(each))
-    assert function(y, q, multiclass="classwise") == function(y, q)
-    assert function(y, q.tolist()) == function(y, q)
+    assert function(y, q, multiclass="classwise") == pytest.approx(np.mean(each))
 
 
-@pytest.mark.parametrize("function", [truecal.tce, truecal.ece])
-def test_top_label_judges_the_most_probable_class(function, data):
+def test_evaluate_judges_the_most_probable_class(data):
     y, q = data
-    assert function(y, q, multiclass="top-label") == function(q.argmax(axis=1) == y, q.max(axis=1))
-
-
-def test_evaluate_keeps_the_classes(data):
-    y, q = data
-    result = truecal.evaluate_classes(y, q, labels=[0, 1, 2])
-    assert list(result.per_class) == [0, 1, 2]
-    assert result.per_class[1] == truecal.evaluate(y == 1, q[:, 1])
+    result = truecal.evaluate(y, q, reference=19, random_state=0)
+    alone = truecal.evaluate(q.argmax(axis=1) == y, q.max(axis=1), reference=19, random_state=0)
+    assert result.verdict == replace(alone.verdict, outcome="correct")
+    assert replace(result, verdict=alone.verdict) == alone
     assert result["tce"] == truecal.tce(y, q)
+    assert f"{100 * result.prevalence:.4g} % correct" in repr(result)
+    assert " were correct where " in str(result.verdict)
+    assert "positive" not in str(result.verdict)
+    assert truecal.Result.from_json(result.to_json()) == result
+
+
+def test_over_confidence_is_told_of_confidences(data):
+    y, q = data
+    sharper = q**2 / np.sum(q**2, axis=1, keepdims=True)
+    told = str(truecal.evaluate(y, sharper).verdict)
+    assert "Overall the confidences are too high: " in told
+    assert "Confidences from " in told
+
+
+def test_the_table_has_the_verdict_on_each_class(data):
+    """The oracle is `evaluate` of one column; Holm's method by its definition."""
+    y, q = data
+    q = np.where(np.arange(3) == 1, 1.3 * q, q)
+    q /= q.sum(axis=1, keepdims=True)
+    for options in ({}, {"significance": 0.01, "tolerance": 0.01}, {"above": 0.2}, {"sample_weight": 1 + y}):
+        result = truecal.evaluate_classes(y, q, labels=[0, 1, 2], **options)
+        table = result.table
+        assert result.top == truecal.evaluate(y, q, **options)
+        for c, row in enumerate(table):
+            verdict = truecal.evaluate(y == c, q[:, c], ["ltce"], **options).verdict
+            assert (row.label, row.word, row.p_value) == (c, verdict.word, verdict.p_value)
+            assert (row.observed, row.expected, row.ratio) == (verdict.observed, verdict.expected, verdict.ratio)
+            assert ((row.ratio_low, row.ratio_high), row.value) == (verdict.interval, verdict.local.value)
+        order = np.argsort(table.p_value)
+        steps = [min(1.0, max((3 - j) * table.p_value[order[j]] for j in range(i + 1))) for i in range(3)]
+        assert table.p_adjusted[order] == pytest.approx(steps)
+    weights = np.bincount(q.argmax(axis=1), 1 + y)
+    assert table.predicted.tolist() == weights.tolist()
+
+
+def verdict(word, p_value):
+    found = truecal.evaluate([0, 1], [0.2, 0.7], ["ltce"]).verdict
+    return replace(found, word=word, p_value=p_value)
+
+
+@pytest.mark.parametrize(
+    ("top", "classes", "word", "p_value", "words"),
+    [
+        (("consistent", 0.5), [("off", 0.001), ("consistent", 0.8)], "off", 0.004, ["off", "consistent"]),
+        (("consistent", 0.5), [("off", 0.04), ("cannot tell", 0.8)], "consistent", 0.16, ["cannot tell"] * 2),
+        (("off", 0.01), [("consistent", 0.8)] * 2, "off", 0.02, ["consistent"] * 2),
+        (("off", 0.03), [("consistent", 0.8)] * 2, "cannot tell", 0.06, ["consistent"] * 2),
+        (("cannot tell", 0.3), [("consistent", 0.8)] * 2, "cannot tell", 0.6, ["consistent"] * 2),
+        (("consistent", 0.9), [("consistent", 0.8)] * 2, "consistent", 1.0, ["consistent"] * 2),
+    ],
+)
+def test_one_verdict_on_all_classes(top, classes, word, p_value, words):
+    """Twice the smaller of the top-label p-value and the smallest that Holm adjusts: 2 x 0.001 x 2 classes = 0.004."""
+    base = truecal.evaluate([0, 1], [0.2, 0.7], ["ltce"])
+    table = ClassTable.of(["a", "b"], np.array([1, 1]), [verdict(*found) for found in classes])
+    result = ClassResults(replace(base, verdict=verdict(*top)), table)
+    assert (result.word, result.p_value) == (word, pytest.approx(p_value))
+    assert table.verdict == words
+    raw = json.loads(result.to_json())
+    assert (raw["word"], raw["p_value"], raw["table"]["columns"]["verdict"]) == (word, pytest.approx(p_value), words)
     assert ClassResults.from_json(result.to_json()) == result
-    assert "3 classes, each against the rest" in repr(result)
-    assert "average" in result._repr_html_()
-    top = truecal.evaluate(y, q, multiclass="top-label")
-    assert top["ece"] == truecal.ece(y, q, multiclass="top-label")
+
+
+def test_results_of_classes_are_told_in_words(data):
+    y, q = data
+    q = np.where(np.arange(3) == 1, 1.5 * q, q)
+    q /= q.sum(axis=1, keepdims=True)
+    result = truecal.evaluate_classes(np.array(["ant", "<b>", "cat"])[y], q, labels=["ant", "<b>", "cat"])
+    off = result.table.verdict.count("off")
+    text = repr(result)
+    assert text.startswith("Verdict: Off (p < 0.0001).\n  The most probable class: ")
+    assert f"Of 3 classes, each against the rest, {off} are off (adjusted p-value at most 0.05): <b>" in " ".join(
+        text.split()
+    )
+    page = result._repr_html_()
+    assert "<td>&lt;b&gt;</td>" in page
+    assert "<b></td>" not in page
+    assert result["ece"] == truecal.ece(y, q)
     with pytest.raises(ValueError, match="the JSON of a truecal ClassResults"):
         ClassResults.from_json("{}")
+
+
+def test_a_right_model_of_ten_classes_is_off_at_the_level():
+    """The most probable class in 400 sets at 0.05: the standard error is 0.011."""
+    rng, off = np.random.default_rng(3), 0
+    for _ in range(400):
+        q = rng.dirichlet(np.full(10, 0.3), size=1000)
+        y = np.minimum((q.cumsum(axis=1) > rng.random((1000, 1))).argmax(axis=1), 9)
+        cells = CellSums.from_arrays(*Classes.of(y, q, None).top())
+        off += combine_parts(find_parts(cells)) <= 0.05
+    assert 0.017 <= off / 400 <= 0.083  # 0.05 +- 3 standard errors
 
 
 def test_names_of_classes(data):
@@ -84,14 +169,16 @@ def test_bad_input_is_refused(data):
                 function(**arguments)
 
 
-def test_evaluate_wants_one_column_or_a_choice(data):
+def test_options_for_classes_need_classes(data):
     y, q = data
-    with pytest.raises(ValueError, match=r"(?s)its shape is \(3000, 3\).*`evaluate_classes` judges each class"):
-        truecal.evaluate(y, q)
+    with pytest.raises(ValueError, match="(?s)`multiclass` must be .*Hint: `evaluate_classes` judges each class"):
+        truecal.evaluate(y, q, multiclass="classwise")
     with pytest.raises(ValueError, match=r"`y_prob` must be of shape \(rows, classes\); it has a single column"):
         truecal.evaluate_classes(y == 1, q[:, 1])
     with pytest.raises(ValueError, match="`multiclass` needs `y_prob` of shape"):
         truecal.evaluate(y == 1, q[:, 1], multiclass="top-label")
+    with pytest.raises(ValueError, match=r"(?s)must be one column for two classes; it has two.*pass `y_prob\[:, 1\]`"):
+        truecal.evaluate(y == 1, np.stack([1 - q[:, 1], q[:, 1]], axis=1))
 
 
 def test_two_columns_can_be_asked_for(data):

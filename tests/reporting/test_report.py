@@ -111,7 +111,12 @@ def test_classes_make_a_report(tmp_path):
     rng = np.random.default_rng(0)
     found = truecal.evaluate_classes(rng.integers(0, 3, 300), rng.dirichlet([1, 1, 1], 300), metrics=["tce", "ece"])
     text = truecal.report(found, tmp_path / "r.html", title=f"T {EVIL}").read_text()
-    assert "class 2" in text
+    off = found.table.verdict.count("off")
+    assert off >= 2  # labels without a relation to the predictions
+    assert f"off, beyond what chance explains, in <b>{off} of 3 classes</b>" in text
+    assert "3 classes, each against the rest, smallest p-value first" in text
+    assert f"{found.top.verdict.count(found.top.verdict)} " in text
+    assert "Observed / expected correct predictions" in text
     assert EVIL not in text
 
 

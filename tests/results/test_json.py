@@ -39,7 +39,18 @@ from truecal.metrics import (
     Windows,
 )
 from truecal.observations import Account, Bools, Floats, Ints
-from truecal.results import BinTable, Comparison, DriftTable, GroupTable, Stored, Table, from_json, register, to_json
+from truecal.results import (
+    BinTable,
+    ClassTable,
+    Comparison,
+    DriftTable,
+    GroupTable,
+    Stored,
+    Table,
+    from_json,
+    register,
+    to_json,
+)
 from truecal.results._json import PARTS, decode, encode, same
 from truecal.results._shapes import Histogram, Outline, Scores, Shape
 
@@ -218,10 +229,17 @@ def results(draw):
 
 
 labels = names | st.integers() | st.booleans() | st.dates() | st.just(math.inf) | st.none()
-class_results = st.dictionaries(labels, results(), min_size=1, max_size=2).map(ClassResults)
+class_tables = tables(
+    ClassTable,
+    label=tuples(labels),
+    word=tuples(st.sampled_from(["off", "consistent", "cannot tell"])),
+    significance=setting(levels),
+)
+class_results = st.builds(ClassResults, results(), class_tables)
 EVERYTHING = {
     Result: results(),
     ClassResults: class_results,
+    ClassTable: class_tables,
     BinTable: bin_tables,
     GroupTable: group_tables,
     DriftTable: drift_tables,

@@ -1,10 +1,10 @@
 """From observations to results."""
 
+from truecal.analysis._classes import evaluate_classes as evaluate_classes
 from truecal.analysis._compare import compare as compare
 from truecal.analysis._evaluate import Options as Options
 from truecal.analysis._evaluate import check_options as check_options
 from truecal.analysis._evaluate import evaluate as evaluate
-from truecal.analysis._evaluate import evaluate_classes as evaluate_classes
 from truecal.analysis._evaluate import raise_for_data as raise_for_data
 from truecal.analysis._groups import choose_parts as choose_parts
 from truecal.analysis._groups import drift as drift

@@ -33,6 +33,7 @@ from truecal.observations import (
     MOST_BITS,
     Account,
     CellSums,
+    Classes,
     GridTally,
     Sorted,
     SortedRows,
@@ -40,9 +41,9 @@ from truecal.observations import (
     Tally,
     as_matrix,
     check_class_options,
-    one_vs_rest,
+    choose_multiclass,
 )
-from truecal.results import FRAMES, BinTable, ClassResults, Ranked, Result, Scores, Shape
+from truecal.results import FRAMES, BinTable, Ranked, Result, Scores, Shape
 
 Metrics = Iterable[str] | Mapping[str, Metric] | None
 Observed = Tallies | Tally | GridTally | SortedRows
@@ -116,16 +117,19 @@ def evaluate(
     Parameters
     ----------
     y_true, y_prob
-        Labels and predicted probabilities; or in their place observations, as `truecal.read` gives them for dataframes
-        and files: `evaluate(truecal.read(frame, label="y", score="p"))`.
+        Labels and predicted probabilities, of the positive class or of shape (rows, classes); or in their place
+        observations, as `truecal.read` gives them for dataframes and files:
+        `evaluate(truecal.read(frame, label="y", score="p"))`.
     metrics : names or mapping, optional
         Names of `truecal.metrics.METRICS` (all of them by default), or your own as a mapping of names to `Metric`. The
         first one's bins are the result's `bins`.
     sample_weight, pos_label
         How often each row was seen; the positive label, where labels are not 0 and 1.
     multiclass : "top-label", optional
-        With probabilities of shape (rows, classes): judge the most probable class. For each class against the rest
-        see `evaluate_classes`.
+        Of several classes the most probable one is judged: positives are the rows where it is the right one. Two
+        columns need this option. For each class against the rest see `evaluate_classes`.
+    labels : sequence, optional
+        The classes, in the order of the columns of `y_prob`.
     options
         `binning`, `test`, `significance`, `tolerance`, `adjust`, `above`, `top`, `reference`, `intervals`,
         `confidence`, `random_state`, `threads`: see `truecal.analysis.Options`.
@@ -152,51 +156,18 @@ def evaluate(
     probabilities, column = as_matrix(y_prob), y_prob
     if probabilities is None:
         check_class_options(multiclass, labels)
-    elif multiclass == "top-label":
-        ((y_true, column),) = one_vs_rest(y_true, probabilities, multiclass, labels, pos_label).values()
-    else:
+    elif choose_multiclass(multiclass, probabilities.shape[1]) == "classwise":
         raise ValueError(
-            f"`y_prob` must be one column; its shape is {probabilities.shape}.\n\nHint: for two classes pass "
-            "`y_prob[:, 1]`; for more, `evaluate_classes` judges each class against the rest and "
-            '`multiclass="top-label"` the most probable one.'
+            '`multiclass` must be "top-label" or left out; it is "classwise".\n\nHint: `evaluate_classes` judges each '
+            "class against the rest, too."
         )
+    else:
+        y_true, column = Classes.of(y_true, probabilities, labels, pos_label).top()
     result = _evaluate_sorted(Tally.from_arrays(y_true, column, sample_weight, pos_label), metrics, options)
+    if probabilities is not None and result.verdict is not None:
+        result = replace(result, verdict=replace(result.verdict, outcome="correct"))
     library = type(y_prob).__module__.partition(".")[0]  # whose dataframes the result gives
     return replace(result, library=library) if library in FRAMES else result
-
-
-def evaluate_classes(
-    y_true: Any,
-    y_prob: Any,
-    metrics: Metrics = None,
-    *,
-    labels: Sequence[Any] | None = None,
-    sample_weight: Any = None,
-    **options: Unpack[Options],
-) -> ClassResults:
-    """`evaluate` for each class against the rest, from probabilities of shape (rows, classes), and the averages.
-
-    `labels` names the classes in the order of the columns; 0, 1, ... by default. The other options are those of
-    `evaluate`.
-
-    Examples
-    --------
-    >>> import truecal
-    >>> result = truecal.evaluate_classes([0, 1, 2], [[0.5, 0.25, 0.25], [0, 1, 0], [0.5, 0, 0.5]], metrics=["ece"])
-    >>> result["ece"] == truecal.ece([0, 1, 2], [[0.5, 0.25, 0.25], [0, 1, 0], [0.5, 0, 0.5]])
-    True
-    """
-    check_options(evaluate_classes, options)
-    probabilities = as_matrix(y_prob)
-    if probabilities is None:
-        raise ValueError("`y_prob` must be of shape (rows, classes); it has a single column.\n\nHint: use `evaluate`.")
-    columns = one_vs_rest(y_true, probabilities, "classwise", labels, None)
-    return ClassResults(
-        {
-            name: _evaluate_sorted(Tally.from_arrays(label, score, sample_weight), metrics, options)
-            for name, (label, score) in columns.items()
-        }
-    )
 
 
 def check_options(function: Callable[..., Any], options: Mapping[str, Any]) -> None:
@@ -255,7 +226,7 @@ def _evaluate_observed(data: Observed, metrics: Metrics, options: Options) -> Re
 def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result:
     """All metrics at once for observations sorted by score."""
     read = data.n_rows
-    data, region = _choose_region(data, options.get("above"), options.get("top"))
+    data, region = choose_region(data, options.get("above"), options.get("top"))
     loss, adjust = choose_test(options), options.get("adjust")
     chosen = choose(metrics, options.get("binning"), loss)
     bins = bin_once(data, chosen)
@@ -306,7 +277,7 @@ def check_region(above: float | None, top: int | float | None) -> None:
         raise ValueError(f"One of {option('above')} and {option('top')} may be given, not both.")
 
 
-def _choose_region(data: Sorted, above: float | None, top: int | float | None) -> tuple[Sorted, str | None]:
+def choose_region(data: Sorted, above: float | None, top: int | float | None) -> tuple[Sorted, str | None]:
     """The predictions that are judged, and which these are, in words."""
     check_region(above, top)
     if above is not None:

@@ -66,7 +66,7 @@ def _verdict(model: str, result: Result, source: str, terminal: Terminal, *, man
     """The word, what came against what was predicted, and the ranges of scores that are off."""
     region = f" ({result.region})" if result.region else ""
     about = f"{source}, {model}" if many else source
-    size = f"{plural(result.n, 'prediction')}{region}, {format_share(result.prevalence)} positive"
+    size = f"{plural(result.n, 'prediction')}{region}, {format_share(result.prevalence)} {result.outcome}"
     verdict = result.verdict
     if verdict is None:
         return terminal.paint(terminal.wrap(f"{printable(about)}: {size}"), "bold")
@@ -82,10 +82,9 @@ def _verdict(model: str, result: Result, source: str, terminal: Terminal, *, man
 
 def _describe_verdict(verdict: Verdict) -> Iterable[str]:
     p_value = f"p = {verdict.p_value:.2g}" if verdict.p_value >= 1e-4 else "p < 0.0001"
-    came = f"{plural(verdict.observed, 'positive')} came where {verdict.expected:,.4g} were predicted"
     span = f": {_format_ratio(verdict.ratio, verdict.interval)}" if verdict.expected > 0 else ""
     beyond = "" if verdict.tolerance is None else " for an error beyond the tolerance"
-    yield f"{came}{span}; {p_value}{beyond}."
+    yield f"{verdict.count(verdict)}{span}; {p_value}{beyond}."
     if verdict.word != "off":
         yield verdict.sentences()[-1]
         return
@@ -178,7 +177,7 @@ def _bins(model: str, result: Result, terminal: Terminal, *, many: bool) -> str:
     columns = [
         Column("scores", ends, left=True),
         Column("n", cells["n"], 2),
-        Column("positive", cells["k"], 4),
+        Column(result.outcome, cells["k"], 4),
         Column("rate", cells["rate"]),
         Column("mean score", cells["mean"], 3),
         Column("accepted scores", accepted, 1),

@@ -48,7 +48,7 @@ from typing import Literal
 
 import numpy as np
 
-from truecal._text import about
+from truecal._text import about, plural
 from truecal.inference._power import Shifted
 from truecal.metrics import (
     Coins,
@@ -65,6 +65,7 @@ from truecal.metrics import (
 from truecal.observations import CellSums, Floats, Ints
 
 Word = Literal["off", "consistent", "cannot tell"]
+Outcome = Literal["positive", "correct"]
 FACTOR = 1.5  # on all odds: what "consistent" rules out
 ASYMPTOTIC = 5.0  # the least V at which limits are trusted
 HIGHEST = 0.99  # a part's p-value, at most
@@ -104,6 +105,9 @@ class Verdict:
         Local TCE: where, and how many predictions.
     tolerance : Tolerance, optional
         How far predictions may be off and still count as right.
+    outcome : "positive" or "correct"
+        What is counted: positives, or rows whose most probable class is the right one. Predictions are then the
+        confidences in that class.
 
     Examples
     --------
@@ -134,6 +138,7 @@ class Verdict:
     detectable_below: float
     local: LocalError
     tolerance: Tolerance | None = None
+    outcome: Outcome = "positive"
 
     @property
     def ratio(self) -> float:
@@ -160,21 +165,35 @@ class Verdict:
     @property
     def headline(self) -> str:
         """The word with its p-value: "off (p < 0.0001)"."""
-        return f"{self.word} (p {_p_value(self.p_value)})"
+        return f"{self.word} (p {format_p_value(self.p_value)})"
 
     def sentences(self) -> tuple[str, ...]:
         """The verdict in words: the headline first, then what supports it."""
         if self.word == "off":
-            return (f"The model is off (p {_p_value(self.p_value)}).", *_describe_error(self))
+            return (f"The model is off (p {format_p_value(self.p_value)}).", *_describe_error(self))
         if self.word == "consistent":
             beyond = "" if self.tolerance is None else " beyond the tolerance"
             return (
                 f"No sign of error{beyond}.",
-                f"{_ratio(self.observed, self.expected, self.factor)}.",
+                f"{self._ratio(self)}.",
                 f"A factor of {FACTOR:g} on all odds would have been found; one confined to a fifth of the evidence "
                 f"only if above x {self.detectable_above:.2f} or below / {self.detectable_below:.2f}.",
             )
-        return ("Cannot tell.", f"{_ratio(self.observed, self.expected, self.factor)}.", _missing(self))
+        return ("Cannot tell.", f"{self._ratio(self)}.", _missing(self))
+
+    def count(self, found: Verdict | ScoreRange) -> str:
+        """What came against what was predicted, in words; of all rows or of a range of scores."""
+        expected = about(found.expected)
+        if self.outcome == "positive":
+            return f"{plural(found.observed, 'positive')} came where {expected} were predicted"
+        verb = "was" if found.observed == 1 else "were"
+        return f"{plural(found.observed, 'prediction')} {verb} correct where {expected} were expected to be"
+
+    def _ratio(self, found: Verdict | ScoreRange) -> str:
+        if not found.expected > 0:
+            return self.count(found)
+        span = f"{found.factor.ratio_low:.2f} to {found.factor.ratio_high:.2f}"
+        return f"{self.count(found)} (x {found.ratio:.2f}, {span})"
 
     def reasons(self) -> tuple[str, ...]:
         """The sentences that stand beside the word without saying it again."""
@@ -364,19 +383,9 @@ def _test_spread(cells: CellSums) -> float:
     return combine(np.array(found), HIGHEST) if found else 1.0
 
 
-def _p_value(p: float) -> str:
+def format_p_value(p: float) -> str:
+    """A p-value with its sign: "= 0.012", "< 0.0001"."""
     return f"= {p:.2g}" if p >= 1e-4 else "< 0.0001"
-
-
-def _counted(positives: int) -> str:
-    return f"{positives:,} positive{'s' if positives != 1 else ''} came"
-
-
-def _ratio(observed: int, expected: float, factor: OddsFactor) -> str:
-    text = f"{_counted(observed)} where {about(expected)} were predicted"
-    if not expected > 0:
-        return text
-    return f"{text} (x {observed / expected:.2f}, {factor.ratio_low:.2f} to {factor.ratio_high:.2f})"
 
 
 def _describe_error(verdict: Verdict) -> Iterator[str]:
@@ -386,12 +395,13 @@ def _describe_error(verdict: Verdict) -> Iterator[str]:
     low, high = verdict.interval
     certain = verdict.expected == 0 and verdict.observed > 0
     way = "too low" if low > 1 or certain else "too high" if high < 1 else "right on average"
-    yield f"Overall the predictions are {way}: {_ratio(verdict.observed, verdict.expected, verdict.factor)}."
+    noun = "predictions" if verdict.outcome == "positive" else "confidences"
+    yield f"Overall the {noun} are {way}: {verdict._ratio(verdict)}."
     by_rows = sorted(verdict.ranges, key=lambda found: abs(found.observed - found.expected), reverse=True)
     for found in by_rows[:3]:
         yield (
-            f"Predictions from {found.low:.3g} to {found.high:.3g} are {found.direction}: "
-            f"{_ratio(found.observed, found.expected, found.factor)}."
+            f"{noun.capitalize()} from {found.low:.3g} to {found.high:.3g} are {found.direction}: "
+            f"{verdict._ratio(found)}."
         )
     if not verdict.ranges and not verdict.impossible and way == "right on average":
         yield "No single range of scores is proven wrong; the error is spread out."

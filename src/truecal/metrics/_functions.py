@@ -17,13 +17,14 @@ from truecal.metrics._local import Weight, Windows
 from truecal.metrics._metric import ACE, ECE, MCE, RMSCE, Binned, Gap, Metric, Refutation, Rejection, check_metric, gaps
 from truecal.observations import (
     CellSums,
+    Classes,
     Multiclass,
     Sorted,
     Tally,
     as_matrix,
     check_class_options,
     check_values,
-    one_vs_rest,
+    choose_multiclass,
     read_pair,
     sort_rows,
 )
@@ -114,9 +115,12 @@ def tce(
         How often each row was seen.
     pos_label : optional
         The positive label, where labels are not 0 and 1.
-    multiclass : "classwise" or "top-label", optional
-        With several classes: the average over each class against the rest (the default), or the most probable
-        class alone.
+    multiclass : "top-label" or "classwise", optional
+        With several classes: whether the most probable class is the right one as often as its probability says (the
+        default), or the average over each class against the rest, in which errors of few classes drown. Two columns
+        need a choice, since the positive class is a column by itself.
+    labels : sequence, optional
+        The classes, in the order of the columns of `y_prob`.
 
     References
     ----------
@@ -240,10 +244,12 @@ def compute_any(
     multiclass: Multiclass,
     labels: Sequence[Any] | None,
 ) -> float:
-    """Compute a metric for one column of probabilities, or its average over several."""
+    """Compute a metric for one column of probabilities, for the most probable class, or its average over classes."""
     probabilities = as_matrix(y_prob)
     if probabilities is None:
         check_class_options(multiclass, labels)
         return compute(metric, y_true, y_prob, pos_label=pos_label, sample_weight=sample_weight)
-    columns = one_vs_rest(y_true, probabilities, multiclass, labels, pos_label)
-    return float(np.mean([compute(metric, y, p, sample_weight=sample_weight) for y, p in columns.values()]))
+    chosen = choose_multiclass(multiclass, probabilities.shape[1])
+    classes = Classes.of(y_true, probabilities, labels, pos_label)
+    columns = [classes.top()] if chosen == "top-label" else classes.columns()
+    return float(np.mean([compute(metric, y, p, sample_weight=sample_weight) for y, p in columns]))

@@ -3,12 +3,13 @@
 from truecal.observations._account import Account as Account
 from truecal.observations._account import list_reasons as list_reasons
 from truecal.observations._arrays import AnyArray as AnyArray
+from truecal.observations._arrays import Classes as Classes
 from truecal.observations._arrays import Multiclass as Multiclass
 from truecal.observations._arrays import as_matrix as as_matrix
 from truecal.observations._arrays import as_tuple as as_tuple
 from truecal.observations._arrays import check_class_options as check_class_options
 from truecal.observations._arrays import check_values as check_values
-from truecal.observations._arrays import one_vs_rest as one_vs_rest
+from truecal.observations._arrays import choose_multiclass as choose_multiclass
 from truecal.observations._arrays import read_pair as read_pair
 from truecal.observations._cell_sums import CellSums as CellSums
 from truecal.observations._counting import TIED as TIED

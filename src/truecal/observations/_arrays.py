@@ -1,12 +1,13 @@
-"""Convert loose columns (lists, arrays, dataframe columns, tensors) to checked NumPy arrays, and several classes to one
-against the rest.
+"""Convert loose columns (lists, arrays, dataframe columns, tensors) to checked NumPy arrays, and several classes to the
+most probable one or to each against the rest.
 
 Values are read through NumPy's array protocol; no dataframe or tensor library is imported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 from truecal._errors import option
 
 AnyArray = NDArray[Any]
+Bools = NDArray[np.bool_]
 Multiclass = Literal["classwise", "top-label"] | None
+AT_ONCE = 16  # columns of a matrix that are read together: a line of the cache or two
 
 MISSING_HINT = "drop or fill these rows first; truecal never guesses a missing value"
 
@@ -174,53 +177,85 @@ def check_class_options(multiclass: Multiclass, labels: Sequence[Any] | None) ->
             raise ValueError(f"`{name}` needs `y_prob` of shape (rows, classes); it has a single column.")
 
 
-def one_vs_rest(
-    y_true: Any, probabilities: AnyArray, multiclass: Multiclass, labels: Sequence[Any] | None, pos_label: Any
-) -> dict[Any, tuple[AnyArray, AnyArray]]:
-    """Return the labels and scores of each class against the rest, or of the most probable class."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Classes:
+    """The probabilities of several classes, a column each, and the position of each row's class among them."""
+
+    names: tuple[Any, ...]
+    target: NDArray[np.int64]
+    probabilities: AnyArray
+
+    @classmethod
+    def of(cls, y_true: Any, probabilities: AnyArray, labels: Sequence[Any] | None, pos_label: Any = None) -> Classes:
+        """Check labels and probabilities. `labels` names the columns' classes; 0, 1, ... by default."""
+        if pos_label is not None:
+            raise ValueError(
+                f"{option('pos_label')} is for two classes; name the columns' classes with {option('labels')}."
+            )
+        size, classes = probabilities.shape
+        names = list(range(classes)) if labels is None else list(labels)
+        if len(names) != classes or len(set(names)) != classes:
+            raise ValueError(
+                f"{option('labels')} must name the {classes} columns of `y_prob` once each; it is {names!r}."
+            )
+        target = _find_classes(y_true, names, size)
+        flat = read_scores(probabilities.ravel())
+        if not (flat.min(initial=0.0) >= 0 and flat.max(initial=1.0) <= 1):  # NaN is neither
+            raise_for_scores(flat)
+        matrix = flat.reshape(size, classes)
+        sums = matrix.sum(axis=1, dtype=np.float64)
+        off = np.abs(sums - 1) > 0.01
+        if off.any():
+            first = int(np.argmax(off))
+            raise ValueError(
+                f"The rows of `y_prob` must sum to 1; {int(off.sum())} of {size} do not, the first to "
+                f"{sums[first].item():.4g} at position {first}.\n\nHint: apply a softmax, or judge single columns."
+            )
+        return cls(tuple(names), target, matrix)
+
+    def top(self) -> tuple[Bools, AnyArray]:
+        """Whether the most probable class of each row is the right one, and its probability."""
+        chosen = self.probabilities.argmax(axis=1)
+        return self.target == chosen, self.probabilities[np.arange(len(chosen)), chosen]
+
+    def columns(self) -> Iterator[tuple[Bools, AnyArray]]:
+        """The labels and scores of each class against the rest. Columns are read some at a time, each row's share of
+        them in one piece of memory."""
+        for begin in range(0, len(self.names), AT_ONCE):
+            block = np.ascontiguousarray(self.probabilities[:, begin : begin + AT_ONCE].T)
+            for index, score in enumerate(block, begin):
+                yield self.target == index, score
+
+
+def choose_multiclass(multiclass: Multiclass, classes: int) -> Literal["classwise", "top-label"]:
+    """What to judge of several classes: the most probable one unless the user says otherwise."""
     if multiclass not in (None, "classwise", "top-label"):
-        raise ValueError(f'`multiclass` must be "classwise" or "top-label"; it is {multiclass!r}.')
-    if pos_label is not None:
-        raise ValueError(
-            f"{option('pos_label')} is for two classes; name the columns' classes with {option('labels')}."
-        )
-    size, classes = probabilities.shape
+        raise ValueError(f'`multiclass` must be "top-label" or "classwise"; it is {multiclass!r}.')
     if classes == 2 and multiclass is None:
         raise ValueError(
-            "`y_prob` must be one column for two classes; its shape is "
-            f'{probabilities.shape}.\n\nHint: pass `y_prob[:, 1]`, or set `multiclass="classwise"`.'
+            "`y_prob` must be one column for two classes; it has two.\n\nHint: pass `y_prob[:, 1]` to judge the "
+            'positive class, or set `multiclass="top-label"` to judge the more probable one.'
         )
-    names = list(range(classes)) if labels is None else list(labels)
-    if len(names) != classes or len(set(names)) != classes:
-        raise ValueError(f"{option('labels')} must name the {classes} columns of `y_prob` once each; it is {names!r}.")
-    target = to_numpy(y_true, "y_true")
-    if target.ndim != 1:
-        raise ValueError(f"`y_true` must have one dimension; its shape is {target.shape}.")
-    check_lengths(y_true=len(target), y_prob=size)
-    column = np.full(size, -1)
+    return multiclass or "top-label"
+
+
+def _find_classes(y_true: Any, names: Sequence[Any], size: int) -> NDArray[np.int64]:
+    """The position of each label among the names."""
+    labels = to_numpy(y_true, "y_true")
+    if labels.ndim != 1:
+        raise ValueError(f"`y_true` must have one dimension; its shape is {labels.shape}.")
+    check_lengths(y_true=len(labels), y_prob=size)
+    found = np.full(size, -1)
     for index, name in enumerate(names):
-        column[np.asarray(target == name)] = index
-    if (column < 0).any():
-        first = int(np.argmax(column < 0))
+        found[np.asarray(labels == name)] = index
+    if (found < 0).any():
+        first = int(np.argmax(found < 0))
+        shown = repr(list(names)) if len(names) <= 10 else f"{names[0]!r}, {names[1]!r}, ..., {names[-1]!r}"
         raise ValueError(
-            f"`y_true` must hold the classes {names!r}; at position {first} is {target[first]!r}.\n\n"
+            f"`y_true` must hold the classes {shown}; at position {first} is {labels[first]!r}.\n\n"
             f"Hint: {option('labels')} names the classes in the order of the columns."
         )
-    flat = read_scores(probabilities.ravel())
-    if not ((flat >= 0) & (flat <= 1)).all():
-        raise_for_scores(flat)
-    sums = flat.reshape(size, classes).sum(axis=1, dtype=np.float64)
-    off = np.abs(sums - 1) > 0.01
-    if off.any():
-        first = int(np.argmax(off))
-        raise ValueError(
-            f"The rows of `y_prob` must sum to 1; {int(off.sum())} of {size} do not, the first to "
-            f"{sums[first].item():.4g} at position {first}.\n\nHint: apply a softmax, or judge single columns."
-        )
-    if multiclass == "top-label":
-        top = probabilities.argmax(axis=1)
-        return {"top-label": (column == top, probabilities[np.arange(size), top])}
-    return {name: (column == index, probabilities[:, index]) for index, name in enumerate(names)}
+    return found
 
 
 def _read_column(values: Any, name: str) -> AnyArray:

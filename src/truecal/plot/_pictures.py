@@ -593,7 +593,7 @@ def describe(result: Result, metric: str | None = None) -> str:
     value = f"{format_name(name)} {result.format(name)}"
     if name in result.references:
         value += f" (by chance {result.metrics[name].format(result.references[name].mean)})"
-    return f"{value}   N = {result.n:,}   {100 * result.prevalence:.4g} % positive"
+    return f"{value}   N = {result.n:,}   {100 * result.prevalence:.4g} % {result.outcome}"
 
 
 def describe_segments(table: GroupTable, worst: int = 20) -> str:

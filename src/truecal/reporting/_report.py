@@ -36,6 +36,7 @@ from truecal.results import (
     PREVALENCE,
     TOO_SMALL,
     ClassResults,
+    ClassTable,
     DriftTable,
     GroupTable,
     Result,
@@ -56,6 +57,11 @@ DRIFT_COLUMNS = (
     *("total_p", "p_adjusted", "ratio", "prevalence_p_adjusted"),
 )
 
+CLASS_COLUMNS = (
+    *("label", "predicted", "observed", "expected", "ratio", "ratio_low", "ratio_high", "value", "p_value"),
+    *("p_adjusted", "verdict"),
+)
+
 
 def report(
     results: Result | ClassResults | Mapping[str, Result],
@@ -72,7 +78,8 @@ def report(
     Parameters
     ----------
     results
-        A result, results by the names of their models, or those of the classes of one model.
+        A result, results by the names of their models, or those of a model of several classes: the most probable
+        class as a model's result, and a table of all classes.
     path
         Where to; a file that is there is replaced when the new one is complete.
     metric : str, optional
@@ -99,10 +106,13 @@ def report(
         get_table(result, metric)
     figures: Figures = {}
     first = next(iter(named)) if len(named) > 1 else ""  # whose the segments and windows are, where that needs saying
-    body = [f"<h1>{escape(title)}</h1>", _write_headline(named, _describe_alarms(segments, drift, first))]
+    classes = results.table if isinstance(results, ClassResults) else None
+    alarms = _describe_alarms(classes, segments, drift, first)
+    body = [f"<h1>{escape(title)}</h1>", _write_headline(named, alarms)]
     body += [_write_metrics(named, figures), _write_switch(choose_scale(named.values(), metric, scale))]
     for i, (name, result) in enumerate(named.items(), 1):
         body.append(_write_model(i, name, result, metric, figures, several=len(named) > 1))
+    body += [] if classes is None else [_write_classes(classes)]
     body += [] if segments is None else [_write_segments(segments, figures, first)]
     body += [] if drift is None else [_write_drift(drift, figures, first)]
     body += [_write_settings(named, version), write_glossary()]
@@ -113,7 +123,7 @@ def _name_results(results: Result | ClassResults | Mapping[str, Result]) -> dict
     if isinstance(results, Result):
         return {"model": results}
     if isinstance(results, ClassResults):
-        return {f"class {label}": result for label, result in results.per_class.items()}
+        return {"most probable class": results.top}
     return check_models(results)
 
 
@@ -154,13 +164,16 @@ def _describe_shortly(result: Result) -> str:
     if result.verdict is None:
         return "no verdict"
     found = result.verdict
-    counts = f"{found.observed:,} positives where {about(found.expected)} were expected"
-    return f"{found.sign} {escape(found.headline)}, {counts}"
+    return f"{found.sign} {escape(found.headline)}, {found.count(found)}"
 
 
-def _describe_alarms(segments: GroupTable | None, drift: DriftTable | None, model: str) -> str:
+def _describe_alarms(
+    classes: ClassTable | None, segments: GroupTable | None, drift: DriftTable | None, model: str
+) -> str:
     """What the sections below found, for someone who reads the top alone."""
     parts = []
+    if classes is not None and (wrong := classes.verdict.count("off")):
+        parts.append(f"{wrong:,} of {len(classes):,} classes")
     if segments is not None and (wrong := int(segments.alarm.sum())):
         parts.append(f"{wrong:,} of {len(segments):,} segments")
     if drift is not None and (wrong := len(drift.alarms)):
@@ -180,7 +193,8 @@ def write_verdict(name: str, result: Result, alarms: str = "", place: str = "") 
     low, high = found.interval
     level = f"{100 * (1 - found.significance):g} %"
     numbers = (
-        f"Observed / expected positives: {found.observed:,} / {about(found.expected)}"
+        f"Observed / expected {'positives' if found.outcome == 'positive' else 'correct predictions'}: "
+        f"{found.observed:,} / {about(found.expected)}"
         + (f" = {found.ratio:.3g} ({level} interval {low:.3g} to {high:.3g})" if found.expected > 0 else "")
         + f"; {found.headline}; Local TCE {found.local.value:.1f} %, where a right model has "
         f"{100 * found.significance:g} % on average."
@@ -233,6 +247,7 @@ def _write_metrics(named: dict[str, Result], figures: Figures) -> str:
         rows.append(f'<tr><th scope="row" class="text">{label}</th>{cells}</tr>')
     counts = "".join(f"<td>{result.n:,}</td>" for result in named.values())
     rates = "".join(f"<td>{100 * result.prevalence:.4g} %</td>" for result in named.values())
+    outcomes = ", ".join(dict.fromkeys(result.outcome for result in named.values()))
     notes = ""
     if any(result.references for result in named.values()):
         notes += "By chance: the mean of perfect models with these scores; p: how often they look as bad. "
@@ -241,7 +256,7 @@ def _write_metrics(named: dict[str, Result], figures: Figures) -> str:
     table = (
         '<div class="wide" tabindex="0" role="region" aria-label="Metrics"><table id="metrics"><caption>Every metric; '
         f'0 is best</caption><thead><tr><th scope="col">metric</th>{head}</tr></thead><tbody>'
-        f'<tr><th scope="row">predictions</th>{counts}</tr><tr><th scope="row">positive</th>{rates}</tr>'
+        f'<tr><th scope="row">predictions</th>{counts}</tr><tr><th scope="row">{outcomes}</th>{rates}</tr>'
         f"{''.join(rows)}</tbody></table></div>"
         f'<p class="soft">{notes}</p>'
     )
@@ -311,6 +326,19 @@ def _write_bins(i: int, name: str, result: Result, metric: str | None) -> str:
     heads = {"ratio_low": f"{100 * (1 - result.significance):g} % interval from", "ratio_high": "to"}
     what = f"{len(table):,} bins of {format_name(metric)} for {name}"
     return f"<h3>Bins</h3>{write_table(f'bins-{i}', what, table, dict.fromkeys(names, '') | heads)}"
+
+
+def _write_classes(table: ClassTable) -> str:
+    """Each class against the rest: how many are off, and all as a table, smallest p-value first."""
+    tone = "bad" if "off" in table.verdict else ""
+    heads = dict.fromkeys(CLASS_COLUMNS, "")
+    heads |= {"ratio_low": f"{100 * (1 - table.significance):g} % interval from", "ratio_high": "to"}
+    heads |= {"value": format_name("ltce")}
+    what = f"{len(table):,} classes, each against the rest, smallest p-value first"
+    return (
+        f'<section id="by-class"><h2>Classes</h2><p class="verdict {tone}">{escape(table.summary())}.</p>'
+        f"{write_table('classes-table', what, table, heads, table.order().tolist())}</section>"
+    )
 
 
 def _write_segments(table: GroupTable, figures: Figures, model: str) -> str:

@@ -1,6 +1,8 @@
 """What was found, as values: results and tables."""
 
 from truecal.results._bins import BinTable as BinTable
+from truecal.results._classes import ClassResults as ClassResults
+from truecal.results._classes import ClassTable as ClassTable
 from truecal.results._groups import BOTH as BOTH
 from truecal.results._groups import CALIBRATION as CALIBRATION
 from truecal.results._groups import INCOMPLETE as INCOMPLETE
@@ -15,7 +17,6 @@ from truecal.results._json import envelope as envelope
 from truecal.results._json import from_json as from_json
 from truecal.results._json import register as register
 from truecal.results._json import to_json as to_json
-from truecal.results._result import ClassResults as ClassResults
 from truecal.results._result import Result as Result
 from truecal.results._shapes import DECADE as DECADE
 from truecal.results._shapes import Histogram as Histogram

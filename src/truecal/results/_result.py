@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any, ClassVar
 
-import numpy as np
-
 from truecal import _draw_inline
 from truecal._text import escape_html, plural
-from truecal.inference import Interval, Reference, Verdict
+from truecal.inference import Interval, Outcome, Reference, Verdict
 from truecal.metrics import Adjustment, Metric, Rejection, Test, Tolerance, check_test
 from truecal.observations import Account
 from truecal.results._bins import BinTable
@@ -84,6 +82,11 @@ class Result(Stored):
     def prevalence(self) -> float:
         """The share of positives."""
         return self.positives / self.n
+
+    @property
+    def outcome(self) -> Outcome:
+        """What is counted as positive: "correct" where the most probable of several classes is judged."""
+        return "positive" if self.verdict is None else self.verdict.outcome
 
     @property
     def rejection(self) -> Rejection:
@@ -190,43 +193,6 @@ class Result(Stored):
     def _headline(self) -> str:
         region = f" ({self.region})" if self.region else ""
         return (
-            f"{plural(self.n, 'prediction')}{region}, {100 * self.prevalence:.4g} % positive; "
+            f"{plural(self.n, 'prediction')}{region}, {100 * self.prevalence:.4g} % {self.outcome}; "
             f"{self.rejection.test_words}"
         )
-
-
-@register
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class ClassResults(Stored):
-    """Metrics of one model with several classes: a `Result` for each class against the rest, and their averages."""
-
-    per_class: dict[Any, Result]
-
-    @property
-    def values(self) -> dict[str, float]:
-        """Metric name to the average over the classes."""
-        results = list(self.per_class.values())
-        return {name: float(np.mean([result.values[name] for result in results])) for name in results[0].values}
-
-    def __getitem__(self, name: str) -> float:
-        return self.values[name]
-
-    def _rows(self) -> list[list[str]]:
-        first = next(iter(self.per_class.values()))
-        rows = [["", *map(str, self.per_class), "average"]]
-        for name, average in self.values.items():
-            cells = [result.format(name) for result in self.per_class.values()]
-            rows.append([name, *cells, first.metrics[name].format(average)])
-        return rows
-
-    def __repr__(self) -> str:
-        first = next(iter(self.per_class.values()))
-        rows = self._rows()
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        title = f"{first.n:,} predictions, {len(self.per_class)} classes, each against the rest"
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-        return "\n".join([title, *lines])
-
-    def _repr_html_(self) -> str:
-        rows = "".join("<tr>" + "".join(f"<td>{escape_html(c)}</td>" for c in row) + "</tr>" for row in self._rows())
-        return f"<table>{rows}</table>"

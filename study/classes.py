@@ -1,0 +1,55 @@
+"""Right models of several classes: how often the most probable class and all classes together are called off at 5 %,
+and what the same over-confidence does to the numbers at 3, 10 and 100 classes."""
+
+from __future__ import annotations
+
+import numpy as np
+from results import write_rows
+from worlds import Floats
+
+from truecal import evaluate_classes, ltce
+
+SETS = 400
+WORLDS = {(3, 1.0): 1000, (10, 0.3): 1000, (10, 0.05): 1000, (30, 0.1): 1000}  # classes, spread: rows
+
+
+def draw(rng: np.random.Generator, rows: int, classes: int, spread: float) -> tuple[Floats, np.ndarray]:
+    p = rng.dirichlet(np.full(classes, spread), rows)
+    return p, np.minimum((p.cumsum(axis=1) > rng.random((rows, 1))).argmax(axis=1), classes - 1)
+
+
+def level(classes: int, spread: float, rows: int) -> dict[str, object]:
+    rng = np.random.default_rng([classes, int(100 * spread)])
+    words = []
+    for _ in range(SETS):
+        p, y = draw(rng, rows, classes, spread)
+        found = evaluate_classes(y, p, ["ltce"])
+        assert found.top.verdict is not None
+        words.append((found.top.verdict.word, found.word, "off" in found.table.verdict))
+    off = {"top-label off": [top == "off" for top, _, _ in words], "all off": [word == "off" for _, word, _ in words]}
+    off["a class off"] = [wrong for _, _, wrong in words]
+    shares = {name: float(np.mean(found)) for name, found in off.items()}
+    return {"classes": classes, "Dirichlet": spread, "rows": rows, "sets": SETS, **shares}
+
+
+def hidden(classes: int, rows: int = 20_000) -> dict[str, object]:
+    """Log-probabilities multiplied by 1.3."""
+    rng = np.random.default_rng(classes)
+    p, y = draw(rng, rows, classes, 1 / classes)
+    sharper = p**1.3
+    sharper /= sharper.sum(axis=1, keepdims=True)
+    shares = {way: ltce(y, sharper, multiclass=way) for way in ("top-label", "classwise")}
+    return {"classes": classes, "rows": rows, **shares}
+
+
+def main() -> None:
+    for name, lines in (
+        ("classes", [level(*world, rows) for world, rows in WORLDS.items()]),
+        ("classes_hidden", [hidden(classes) for classes in (3, 10, 100)]),
+    ):
+        print(*lines, sep="\n", flush=True)
+        write_rows(name, lines)
+
+
+if __name__ == "__main__":
+    main()
