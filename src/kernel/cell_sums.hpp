@@ -103,9 +103,12 @@ class CellTable {
         CellColumns found;
         for (auto *column : {&found.key, &found.s1, &found.s2, &found.s3}) column->reserve(cells);
         for (auto *column : {&found.n, &found.k}) column->reserve(cells);
-        const std::size_t last = pages * page_size - 1;
-        for (std::size_t lead = 0; lead <= last; ++lead) push(found, lead, false);
-        for (std::size_t lead = last + 1; lead-- > 0;) push(found, lead, true); // the farther from 1, the lower
+        for (std::size_t page = 0; page < pages; ++page)
+            if (pages_[0][page])
+                for (std::size_t i = 0; i < page_size; ++i) push(found, page * page_size + i, false);
+        for (std::size_t page = pages; page-- > 0;) // the farther from 1, the lower
+            if (pages_[1][page])
+                for (std::size_t i = page_size; i-- > 0;) push(found, page * page_size + i, true);
         return found;
     }
 
@@ -127,9 +130,7 @@ class CellTable {
     }
 
     void push(CellColumns &found, std::size_t lead, bool upper) const {
-        const Sums *page = pages_[upper][lead >> page_bits];
-        if (!page) return;
-        const Sums &sums = page[lead & (page_size - 1)];
+        const Sums &sums = pages_[upper][lead >> page_bits][lead & (page_size - 1)];
         if (sums.n == 0) return;
         found.push(lead, upper, sums.n, sums.k, (Wide(sums.spilt) << rest_bits) + sums.rest, sums.squared);
     }

@@ -156,6 +156,15 @@ auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
     return std::tuple(below, at, above, mid_p);
 }
 
+// Where pools of cells begin that can be taken as coins of equal q.
+auto pool_starts(In<Index> n, Moments3 sums, In<bool> upper) {
+    const auto &[s1, s2, s3] = sums;
+    const Coins coins{n.data(), nullptr, s1.data(), s2.data(), s3.data(), upper.data()};
+    std::vector<Index> starts;
+    for_pools(coins, 0, length(n), [&](Index first, Index, const Side &) { starts.push_back(first); });
+    return to_array(starts);
+}
+
 // Each function of sorted entries, once for every layout; `make` turns its columns into entries.
 template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make make) {
     m.def("pava_bc", [=](std::tuple<Columns...> columns, Index n_min, Index n_max) {
@@ -286,6 +295,7 @@ NB_MODULE(_kernel, m) {
         return to_array(window_starts(cost.data(), length(cost), grid));
     });
     m.def("window_tails", &window_tails);
+    m.def("pool_starts", &pool_starts);
 
     using Key64 = In<std::int64_t>;
     using Key32 = In<std::int32_t>;

@@ -5,7 +5,7 @@
 // (see `tails`). There a binomial that is shifted to have the third cumulant too is close enough from a variance of
 // `enough` on, because the fourth cumulant of coins lies between -v/2 and v: at most 1.5 v / (24 v^2) x 1.4 / sqrt(2 pi)
 // = 0.035 / v are left of the error. Elsewhere, and where the variance is below `little` or rows are `few`, the
-// distribution is computed, each cell as coins of equal q.
+// distribution is computed, pools of neighbouring cells as coins of equal q.
 #pragma once
 
 #include "binomial.hpp"
@@ -153,13 +153,40 @@ inline Tails binomial_tails(double n, Odds odds, double k) {
     return {below, at, std::max(0.0, 1 - below - at)};
 }
 
-inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k) {
+// Calls use(first, last, sums) for pools of neighbouring cells [first, last) of a side: those that can be taken as coins of
+// equal q, which makes their variance too large by 2^-24 of itself at most. Rows of small q are many and their pools few.
+template <class Use> void for_pools(const Coins &coins, Index begin, Index end, Use use) {
+    for (Index first = begin; first < end;) {
+        Side pool;
+        pool.add(coins, first);
+        Index last = first + 1;
+        for (; last < end && coins.upper[last] == coins.upper[first]; ++last) {
+            Side more = pool;
+            more.add(coins, last);
+            const double rows = static_cast<double>(more.n); // the spread is s2 - s1^2 / n
+            if (more.s2 * rows - more.s1 * more.s1 > 0x1p-24 * more.s1 * rows) break;
+            pool = more;
+        }
+        use(first, last, pool);
+        first = last;
+    }
+}
+
+// Of each cell by itself where `exact`, or of pools of cells.
+inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k, bool exact) {
     Heads low, high;
     Index upper = 0;
-    for (Index i = begin; i < end; ++i) {
-        (coins.upper[i] ? high : low).add(coins.n[i], coins.s1[i] / static_cast<double>(coins.n[i]));
-        upper += coins.upper[i] ? coins.n[i] : 0;
-    }
+    const auto add = [&](Index first, Index, const Side &part) {
+        (coins.upper[first] ? high : low).add(part.n, part.s1 / static_cast<double>(part.n));
+        upper += coins.upper[first] ? part.n : 0;
+    };
+    if (exact)
+        for (Index i = begin; i < end; ++i) {
+            Side one;
+            one.add(coins, i);
+            add(i, i + 1, one);
+        }
+    else for_pools(coins, begin, end, add);
     return Heads::difference(low, high, k - upper);
 }
 
@@ -175,7 +202,8 @@ inline Tails tails(const Coins &coins, Index begin, Index end, bool computed) {
     const double v = (low.s1 - low.s2) + (high.s1 - high.s2);
     const bool one = end - begin == 1; // equal coins: a plain binomial
     const double rows = static_cast<double>(low.n + high.n);
-    if (computed || v < little || (!one && rows <= few)) return computed_tails(coins, begin, end, k);
+    if (computed || v < little || (!one && rows <= few))
+        return computed_tails(coins, begin, end, k, computed);
     const bool mirror = low.s1 + static_cast<double>(high.n) - high.s1 > rows / 2;
     if (mirror) std::swap(low, high);
     const double heads = static_cast<double>(mirror ? low.n + high.n - k : k);
@@ -188,7 +216,7 @@ inline Tails tails(const Coins &coins, Index begin, Index end, bool computed) {
     const double matched = mean * mean / square;
     if (gap < gap_allowed && heads + 1 < matched) // beyond its size a binomial has no mass left
         return oriented(binomial_tails(matched, Odds(square / mean, v / mean), heads));
-    if (v < enough) return computed_tails(coins, begin, end, k);
+    if (v < enough) return computed_tails(coins, begin, end, k, false);
     // v (1 - 2 p) is the third cumulant of a binomial: both p v and (1 - p) v are sums of positive terms
     const double p = ((low.s2 - low.s3) + (high.s1 - 2 * high.s2 + high.s3)) / v;
     const double q = ((low.s1 - 2 * low.s2 + low.s3) + (high.s2 - high.s3)) / v;

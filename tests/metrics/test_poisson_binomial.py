@@ -133,3 +133,19 @@ def test_certain_predictions_have_no_odds():
     found = find_odds_factor(coins_of(np.array([0.0, 1.0, 1.0]), 2), 0.05)
     assert math.isnan(found.value)
     assert (found.low, found.high, found.ratio) == (0.0, math.inf, 1.0)
+
+
+def test_pools_of_cells_change_no_tail_by_more_than_their_variance(rng):
+    """Coins of small q, computed cell by cell and in pools: a variance larger by 2^-24 of itself moves a tail that is
+    z standard deviations away by about z^2 / 2 x 2^-24 of itself, 1e-6 at z = 6."""
+    p = 10 ** rng.uniform(-9, -1.5, 2000)  # below a variance of 5, where tails are computed
+    coins = coins_of(p, 0)
+    pools = coins.pooled()
+    assert len(pools.n) < len(coins.n) / 3
+    for before, after in zip((coins.n, *coins.sums), (pools.n, *pools.sums), strict=True):
+        assert after.sum() == pytest.approx(before.sum())
+    as_equal = np.sum(pools.sums[0] - pools.sums[0] ** 2 / pools.n)
+    assert 0 <= as_equal - coins.v <= 2**-24 * coins.v
+    assert coins.v < 5
+    for k in (0, 1, 4, 10, 20):
+        np.testing.assert_allclose(tails_of(p, k), tails_of(p, k, computed=True), rtol=1e-5, atol=1e-15)

@@ -32,7 +32,8 @@ class Shifted:
     q: Floats
     upper: Bools
     v: float
-    significance: float
+    whole: float  # the standard deviations that the total must leave, and that of a fifth
+    fifth: float
 
     @classmethod
     def of(cls, cells: CellSums, significance: float) -> Shifted:
@@ -40,7 +41,8 @@ class Shifted:
         begin = np.flatnonzero(np.diff(cell(cells.key, 7), prepend=-1.0))
         n = np.add.reduceat(cells.n, begin).astype(np.float64)
         q = np.add.reduceat(cells.s1, begin) / n
-        return cls(n, q, cells.upper[begin], float(cells.v.sum()), significance)
+        whole, fifth = (normal_quantile(significance / tails) for tails in (4, 148))
+        return cls(n, q, cells.upper[begin], float(cells.v.sum()), whole, fifth)
 
     def resized(self, rows: float) -> Shifted:
         """The same scores in another number of rows."""
@@ -79,8 +81,7 @@ class Shifted:
 
     def _look(self, fifth: bool) -> tuple[float, float]:
         """The share of the evidence that is looked at, and how many standard deviations it must leave."""
-        tails = 148 if fifth else 4
-        return FIFTH if fifth else 1.0, normal_quantile(self.significance / tails)
+        return (FIFTH, self.fifth) if fifth else (1.0, self.whole)
 
     def _move(self, log_factor: float) -> Floats:
         """Every q with its odds changed by a factor on those of a positive."""

@@ -9,8 +9,8 @@ X is the sum of independent Bernoulli(p), one for each row of some neighbouring 
   there (five rows of 0.5 have a size n~ below 5 and would leave no mass at k = 5);
 - else, from v = 70 on, the binomial that is shifted by a real number to have the third cumulant too, whose error is at
   most 0.035 / v;
-- else they are computed from the cells, taking the n rows of a cell as n coins of its mean. The sum's variance is then
-  too large by the spread of q within cells, less than 2^-24 q of itself.
+- else they are computed, taking rows of neighbouring cells as coins of their mean as long as that makes their variance
+  too large by at most 2^-24 of itself.
 
 Equal probabilities (one cell) are always an exact binomial.
 
@@ -52,7 +52,7 @@ class Coins:
     def tails(self, begin: Ints, end: Ints, *, computed: bool = False) -> tuple[Floats, Floats, Floats]:
         """P(X < k), P(X = k) and P(X > k) for the cells begin..end of each window and their k positives.
 
-        `computed` takes no approximation; it is slow for windows of many rows.
+        `computed` takes no approximation, and each cell by itself; it is slow for windows of many rows.
         """
         return _kernel.window_tails(self.n, self.pos, self.sums, self.upper, begin, end, computed)[:3]
 
@@ -70,6 +70,13 @@ class Coins:
         part = slice(begin, end)
         s1, s2, s3 = (column[part] for column in self.sums)
         return Coins(self.n[part], self.pos[part], (s1, s2, s3), self.upper[part])
+
+    def pooled(self) -> Coins:
+        """Neighbouring cells together, as long as their variance grows by at most 2^-24 of itself if they are taken as
+        coins of their mean: fewer coins of the same sums."""
+        begin = _kernel.pool_starts(self.n, self.sums, self.upper)
+        n, pos, s1, s2, s3 = (np.add.reduceat(column, begin) for column in (self.n, self.pos, *self.sums))
+        return Coins(n, pos, (s1, s2, s3), self.upper[begin])
 
     @property
     def expected(self) -> float:
@@ -133,6 +140,7 @@ def find_odds_factor(coins: Coins, significance: float) -> OddsFactor:
     if n == 0:
         one = 1.0 if certain > 0 else math.nan
         return OddsFactor(math.nan, 0.0, math.inf, one, one, one)
+    coins = coins.pooled()
     begin, end = np.array([0]), np.array([len(coins.n)])
 
     def tail(log_factor: float, above: bool) -> float:
