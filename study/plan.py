@@ -14,13 +14,11 @@ from truecal.observations import CellSums
 
 WORLDS: dict[str, Draw] = {
     "one score, 1 %": lambda rng, rows: np.full(rows, 0.01),
-    "one score, 30 %": lambda rng, rows: np.full(rows, 0.3),
     "Beta(.5, 5)": lambda rng, rows: rng.beta(0.5, 5, rows),
     "Beta(2, 2)": lambda rng, rows: rng.beta(2, 2, rows),
-    "Beta(.05, .95), sharp": lambda rng, rows: rng.beta(0.05, 0.95, rows),
     "Beta(.02, 1.98), sharp": lambda rng, rows: rng.beta(0.02, 1.98, rows),
 }
-FACTORS = (1.1, 1.3, 2.0, 4.0)
+FACTORS = (1.2, 1.5, 3.0)
 SETS = 400
 
 

@@ -52,7 +52,7 @@ def evaluate_classes(
     )
     verdicts = [_judge(label, score, sample_weight, options) for label, score in classes.columns()]
     weight = None if sample_weight is None else np.asarray(sample_weight)
-    predicted = np.bincount(probabilities.argmax(axis=1), weight, len(classes.names)).astype(np.int64)
+    predicted = np.bincount(classes.probabilities.argmax(axis=1), weight, len(classes.names)).astype(np.int64)
     return ClassResults(top, ClassTable.of(classes.names, predicted, verdicts))
 
 
