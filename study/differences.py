@@ -16,8 +16,8 @@ from truecal.inference import Draws, differences
 from truecal.metrics import METRICS
 from truecal.observations import Pairs
 
-SETS, REPLICATES, TARGETS = 400, 60, 600
-NAMES = ("ltce", "tce", "log_loss", "brier", "slope", "ece", "ace", "ecce")
+SETS, REPLICATES, TARGETS = 400, 50, 400
+NAMES = ("ltce", "tce", "log_loss", "brier", "slope", "ece", "ecce")
 CHOSEN = {name: METRICS[name] for name in NAMES}
 ROW_MEANS = {name: METRICS[name] for name in ("log_loss", "brier")}
 Model = Callable[[Floats, np.random.Generator], Floats]
@@ -40,7 +40,7 @@ WORLDS: dict[str, tuple[tuple[float, float], Model, Model]] = {
 
 
 def draw(world: str, rows: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-    """The truth and what both models say, the third world's scores in three decimals."""
+    """The truth and what both models say."""
     shape, *models = WORLDS[world]
     truth = np.clip(rng.beta(*shape, rows), 1e-6, 1 - 1e-6)
     first, second = (sigmoid(model(log_odds(truth), rng)) for model in models)
@@ -90,7 +90,7 @@ def summary(over: str, world: str, rows: int, inside: dict[str, list[bool]]) -> 
 
 def main() -> None:
     lines = []
-    for rows in (2000, 20_000):
+    for rows in (1000, 10_000):
         for world in WORLDS:
             for study in (cover, cover_fresh_rows):
                 lines += study(world, rows)

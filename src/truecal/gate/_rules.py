@@ -169,10 +169,10 @@ class Rule:
                 raise ValueError(f"{option('limit')} of a p-value must lie between 0 and 1; it is {limit!r}.")
             object.__setattr__(self, "limit", float(limit))
             return
-        low, top = self.unit.bottom, self.unit.top
+        low, top = max(self.unit.bottom, -1e300), min(self.unit.top, 1e300)
         if self.kind not in ("value", "least", "upper"):
             low = -top
-        if not low <= limit <= top or math.isinf(limit):
+        if not low <= limit <= top:
             gap = self.unit == PROBABILITY
             hint = "\n\nHint: gap metrics are probabilities, not percentages." if gap else ""
             raise ValueError(

@@ -256,11 +256,16 @@ def _compute_values(tally: Tally, metrics: Mapping[str, Measure], like: Bins | N
 
 
 def _measure_spread(values: Floats, confidence: float) -> tuple[float, float]:
-    """Measure how far values lie below and above their mean, averaged between quantiles and a normal distribution."""
+    """Measure how far values lie below and above their mean, averaged between quantiles and a normal distribution.
+
+    What could not be computed is left out; NaN if there is nothing else, or an infinite value.
+    """
     from scipy.special import ndtri
 
     tail = (1 - confidence) / 2
     values = _drop_unknown(values)
+    if not np.isfinite(values).all():
+        return math.nan, math.nan
     mean = float(values.mean())
     low, high = np.quantile(values, [tail, 1 - tail]).tolist()
     width = float(-ndtri(tail)) * float(values.std(ddof=1)) if len(values) > 1 else 0.0

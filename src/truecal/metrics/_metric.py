@@ -514,14 +514,14 @@ METRICS: dict[str, Measure] = {
 STANDARD = (*(name for name, metric in METRICS.items() if metric.binning), "log_loss", "brier", "slope", "intercept")
 
 
-def find_metric(name: str) -> Measure | None:
+def find_metric(name: object) -> Measure | None:
     """The metric of a name, net benefits such as "net_benefit@0.05" among them; None where there is none."""
-    if isinstance(name, str) and name.startswith(PREFIX):
-        try:
-            return NetBenefit(float(name.removeprefix(PREFIX)))
-        except ValueError:
-            return None
-    return METRICS.get(name)
+    if not isinstance(name, str) or not name.startswith(PREFIX):
+        return METRICS.get(name) if isinstance(name, str) else None
+    try:
+        return NetBenefit(float(name.removeprefix(PREFIX)))
+    except ValueError:
+        return None
 
 
 def describe_unknown(name: object) -> str:
