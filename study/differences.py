@@ -17,7 +17,7 @@ from truecal.metrics import METRICS
 from truecal.observations import Pairs
 
 SETS, REPLICATES, TARGETS = 400, 50, 400
-NAMES = ("ltce", "tce", "log_loss", "brier", "slope", "ece", "ecce")
+NAMES = ("ltce", "tce", "log_loss", "brier", "slope", "ece")
 CHOSEN = {name: METRICS[name] for name in NAMES}
 ROW_MEANS = {name: METRICS[name] for name in ("log_loss", "brier")}
 Model = Callable[[Floats, np.random.Generator], Floats]
@@ -90,10 +90,9 @@ def summary(over: str, world: str, rows: int, inside: dict[str, list[bool]]) -> 
 
 def main() -> None:
     lines = []
-    for rows in (1000, 10_000):
+    for study, rows in ((cover_fresh_rows, 1000), (cover, 1000), (cover_fresh_rows, 10_000), (cover, 10_000)):
         for world in WORLDS:
-            for study in (cover, cover_fresh_rows):
-                lines += study(world, rows)
+            lines += study(world, rows)
             print(
                 world, rows, {(r["over"], r["metric"]): r["coverage"] for r in lines if r["world"] == world}, flush=True
             )

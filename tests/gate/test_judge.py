@@ -678,6 +678,7 @@ def test_nothing_is_no_pass():
         (dict(kind="value", limit=5, metric="ece"), "gap metrics are probabilities"),
         (dict(kind="p_value", limit=0), "between 0 and 1"),
         (dict(kind="p_value", limit=5), "between 0 and 1"),
+        (dict(kind="worse", limit=0, metric="ece"), "must be test-based or without bins"),
         (dict(kind="least", limit=math.inf, metric="slope"), "must lie in [-1e+300, 1e+300]; it is inf"),
         (dict(kind="value", limit=10**400, metric="log_loss"), "must lie in [0, 1e+300]"),
         (dict(kind="worse", limit=0, segment="*"), "`segment` must be left out"),

@@ -15,7 +15,7 @@ from truecal.analysis._evaluate import (
     refuse_options,
 )
 from truecal.inference import Draws, differences
-from truecal.metrics import Measure, choose
+from truecal.metrics import Measure, Metric, choose
 from truecal.observations import Pairs, Tallies, Tally
 from truecal.results import Comparison
 
@@ -39,7 +39,9 @@ def compare(
     `compare(truecal.read(frame, label="y", score="new", baseline="old"))`. The result's `sentence` says which model is
     better calibrated, which has the better log loss, and whether these disagree.
 
-    Metrics are names of `truecal.metrics.METRICS` or "net_benefit@0.05", or your own as a mapping. Those that have a
+    Metrics are names of `truecal.metrics.METRICS` or "net_benefit@0.05", or your own as a mapping, but no gaps in bins
+    such as ECE: intervals of their differences cover too little (86 to 95 % measured where 95 % is meant, see
+    docs/inference.md). Those that have a
     best value between bad ones, such as the slope, are compared by the distance from it. Intervals of Brier score, log
     loss and net benefit are those of a mean of differences between rows; for the others labels are redrawn `replicates`
     times.
@@ -65,6 +67,12 @@ def compare(
     if isinstance(y_true, (Pairs, Tallies)) and y_prob is not None:
         metrics = y_prob
     chosen = choose(metrics, options.get("binning"), choose_test(options))
+    for name, metric in chosen.items():
+        if isinstance(metric, Metric) and metric.rejection is None:
+            raise ValueError(
+                f"{option('metrics')} must be test-based or without bins to be compared, such as 'ltce' or 'log_loss'; "
+                f"{name!r} is neither: the interval of its difference would cover less than it says."
+            )
     draws = Draws(replicates, options.get("random_state"), options.get("threads", 1))
     region = _choose_region(options.get("above"), options.get("top"))
     found = differences(pairs, chosen, draws, confidence=options.get("confidence", 0.95), region=region)

@@ -15,6 +15,7 @@ from truecal._errors import did_you_mean, option
 from truecal.metrics import (
     METRICS,
     PROBABILITY,
+    Metric,
     Relative,
     Tolerance,
     Unit,
@@ -139,6 +140,12 @@ class Rule:
                 "Hint: verdict, value, excess and p_value are judged for segments."
             )
         self._check_choices()
+        named = find_metric(self.metric)
+        if self.needs == "difference" and isinstance(named, Metric) and named.rejection is None:
+            raise ValueError(
+                f"`metric` must be test-based or without bins in a rule of kind {self.kind!r}, such as 'ltce' or "
+                f"'log_loss'; it is {self.metric!r}: the interval of its difference would cover less than it says."
+            )
         self._check_limit()
 
     def _check_choices(self) -> None:
