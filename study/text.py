@@ -54,13 +54,11 @@ END = """### Where TCE is the right tool, and where it is not
   prevalence.
 - **Against chance.** Read it with its reference. What a perfect model scores depends on its scores: 1 to 18 % here.
 - **As an alarm it is not the most sensitive.** It needs single bins to be refuted, so small errors that all point one
-  way are found sooner by Cox's test and by cumulative differences, at every prevalence and size above. `compare_with`
-  has them; take one of them for a yes or no, and TCE for how much and where. Spiegelhalter's test is blind to over-
+  way are found sooner by Cox's test and by cumulative differences, at every prevalence and size above. The verdict
+  has both; take it for a yes or no, and TCE for how much and where. Spiegelhalter's test is blind to over-
   and under-confidence that leaves the Brier score alone.
 - **Not over all rows for a rare region.** An error confined to the top 1 % of predictions can add at most one point
   to TCE, and its bins hold more rows than that: it is not found at any size. Restricted to the region that acts
   (`above=`, `top=`) it is.
 - **Few positives refute little.** At 0.1 % positives and 5,000 rows next to nothing is found. A low TCE then means "not
-  refuted"; `plan` says how much data it takes, and every bin lists the rates it could have seen.
-- **Hosmer and Lemeshow's** chi-squared limit fails where few positives are expected: 9 to 18 % false alarms at 1 %
-  positives or fewer and 500 rows. TCE's reference is exact in that respect."""
+  refuted"; `plan` says how much data it takes, and every bin lists the rates it could have seen."""

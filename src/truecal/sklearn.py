@@ -1,6 +1,6 @@
 """Scorers and a display for scikit-learn, which is imported only for its metadata routing.
 
-A scorer returns the negated error, since scikit-learn maximises.
+A scorer returns what is better when larger, since scikit-learn maximises: the negated value of an error.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from truecal._errors import option
 from truecal.analysis import evaluate
-from truecal.metrics import METRICS, Metric, check_metric, compute, compute_any
+from truecal.metrics import METRICS, Measure, as_error, check_metric, compute, compute_any
 from truecal.plot import DiagramAxes, Scale, test_based
 from truecal.results import Result
 
@@ -33,7 +33,7 @@ class CalibrationScorer:
     >>> scorer = CalibrationScorer(Metric(Uniform(15), Gap()))
     """
 
-    metric: Metric
+    metric: Measure
     pos_label: Any = None
     weight: bool | str | None = None
 
@@ -45,10 +45,12 @@ class CalibrationScorer:
         if len(classes) == 1:
             raise ValueError(f"The classifier must know two classes or more; it was fitted on {classes[0]!r} alone.")
         if len(classes) != 2:
-            return 0.0 - compute_any(self.metric, y_true, probabilities, sample_weight, None, "top-label", classes)
+            value = compute_any(self.metric, y_true, probabilities, sample_weight, None, "top-label", classes)
+            return 0.0 - as_error(self.metric, value)
         positive = _find_positive(classes, self.pos_label)
         score = probabilities[:, classes.index(positive)]
-        return 0.0 - compute(self.metric, y_true, score, pos_label=positive, sample_weight=sample_weight)
+        value = compute(self.metric, y_true, score, pos_label=positive, sample_weight=sample_weight)
+        return 0.0 - as_error(self.metric, value)
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> CalibrationScorer:
         """Return a scorer that requests weights from scikit-learn's metadata routing.

@@ -18,7 +18,7 @@ from truecal.reading import _paths as paths
 from truecal.results import Result
 
 COLUMNS = {"label": "y", "score": "p"}
-METRICS = ["ltce", "tce", "ece", "ace"]
+METRICS = ["ltce", "tce", "ece", "log_loss", "brier", "slope", "intercept"]
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +129,9 @@ def test_score_as_csv_has_a_row_for_each_metric_and_model(data, expected):
     assert [(row["metric"], row["model"]) for row in rows] == [(m, s) for m in METRICS for s in ("p", "more")]
     assert float(rows[0]["value"]) == expected["ltce"]
     assert float(rows[0]["by_chance"]) == expected.references["ltce"].mean
-    assert [row["unit"] for row in rows[::2]] == ["percent", "percent", "probability", "probability"]
-    assert [row["verdict"] for row in rows] == ["consistent", "off"] * 4
+    units = ["percent", "percent", "probability", "nats", "probability", "", ""]
+    assert [row["unit"] for row in rows[::2]] == units
+    assert [row["verdict"] for row in rows] == ["consistent", "off"] * 7
     assert float(rows[0]["verdict_p"]) == expected.verdict.p_value
     assert float(rows[0]["low"]) <= float(rows[0]["value"]) <= float(rows[0]["high"])
 
@@ -188,16 +189,18 @@ def test_options_and_files_stand_in_any_order(data):
 
 def test_compare_gives_the_librarys_difference(data):
     words = ["compare", data, "-y", "y", "-p", "p,more", "--replicates", "200"]
-    found = truecal.compare(truecal.read(data, **COLUMNS, baseline="more"), replicates=200, random_state=0)["tce"]
+    compared = truecal.compare(truecal.read(data, **COLUMNS, baseline="more"), replicates=200, random_state=0)
+    found = compared["tce"]
     table = truecal.results.Comparison.from_json(run(*words, "--json").stdout)
     assert table.models == ("p", "more")
-    assert table["tce"] == found
+    assert table == compared
     text = run(*words).stdout
     assert f"{found.difference:.2f} %" in text
     assert f"{found.low:.2f} to {found.high:.2f} %" in text
-    assert "p is better than more, beyond chance" in text  # the whole interval lies below 0
+    assert compared.sentence in " ".join(text.split())
+    assert compared.sentence.startswith("p is better calibrated: Local TCE ")
     assert found.high < 0
-    assert float(rows_of(run(*words, "--csv").stdout)[0]["second"]) == found.second
+    assert float(rows_of(run(*words, "--csv").stdout)[-1]["second"]) == found.second
 
 
 def test_segments_are_the_librarys_worst_first(data):

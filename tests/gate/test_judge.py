@@ -273,7 +273,7 @@ def test_a_number_above_its_limit_fails_where_the_verdict_and_the_interval_show_
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_nothing_passes_where_the_verdict_cannot_tell(kind):
     result = make(1.0, reference=by_chance(1.0, 1.0), interval=Interval(0.0, 2.0, 0.95, 999))
-    limit = None if kind == "verdict" else 0.1 if kind in ("p_value", "dropped") else 50
+    limit = {"verdict": None, "p_value": 0.1, "dropped": 0.1, "least": 0.5}.get(kind, 50)
     for rule, expected in (
         (Rule(kind, limit), "cannot tell"),
         (Rule(kind, limit, allow_cannot_tell=True), "pass"),
@@ -311,10 +311,74 @@ def test_a_segment_without_predictions_in_the_region_does_not_pass():
     assert "no prediction of this segment is among those that are judged" in found[0].reason
 
 
+# scores: limits on both sides, and numbers that are about more than calibration
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit", "p_value", "span", "expected"),
+    [
+        ("value", 1.1, 0.5, (0.7, 0.9), "pass"),
+        ("least", 0.7, 0.5, (0.7, 0.9), "pass"),
+        ("least", 0.95, 0.0, (0.7, 0.9), "fail"),
+        ("least", 0.95, 0.0, (0.7, 1.0), "cannot tell"),  # it may be within
+        ("least", 0.95, 0.5, (0.7, 0.9), "cannot tell"),  # nothing shows that the predictions are wrong
+        ("least", 0.95, 0.0, (0.7, math.nan), "cannot tell"),
+        ("value", 0.75, 0.0, (0.76, 0.9), "fail"),
+    ],
+)
+def test_a_slope_has_limits_on_both_sides(kind, limit, p_value, span, expected):
+    result = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.3, 0.3], metrics=["slope"])
+    result = replace(result, values={"slope": 0.8}, n=1000)
+    found = one(Rule(kind, limit, metric="slope"), result, p_value=p_value, low=span[0], high=span[1])
+    assert (found.status, found.observed) == (expected, 0.8)
+    if expected == "fail":
+        end = "ends at 0.900" if kind == "least" else "begins at 0.760"
+        assert f"interval {end}" in found.reason
+
+
+def test_a_score_of_more_than_calibration_fails_by_its_interval_alone():
+    """Right predictions that tell little have a high log loss: the verdict does not matter, the interval does."""
+    result = truecal.evaluate([0, 1, 1, 0], [0.4, 0.6, 0.6, 0.4], metrics=["log_loss", "net_benefit@0.5"])
+    rule = Rule("value", 0.2, metric="log_loss")
+    assert status(rule, result, p_value=0.9, low=0.3) == "fail"
+    assert status(rule, result, p_value=0.9, low=0.1) == "cannot tell"
+    least = Rule("least", 0.9, metric="net_benefit@0.5")
+    assert status(least, result, p_value=0.9, low=0.1, high=0.6) == "fail"
+    assert status(least, result, p_value=0.9, low=0.1, high=0.95) == "cannot tell"
+
+
+def test_differences_are_turned_where_higher_is_better():
+    metric = truecal.metrics.NetBenefit(0.5)
+    found = Difference(0.1, 0.3, -0.2, -0.3, -0.1, 0.95, 999)
+    compared = {"m": Comparison.of({metric.name: found}, {metric.name: metric})}
+    finding = one(Rule("worse", 0, metric=metric.name), make(), differences=compared)
+    assert finding.status == "fail"
+    assert (
+        "the baseline's net_benefit@0.5 minus this one is 0.20000, its 95 % interval 0.10000 to 0.3" in finding.reason
+    )
+    assert compared["m"].verdict == ["second is better"]
+
+
+def test_a_metric_that_is_no_number_is_never_a_pass(need):
+    """No information at predictions of 0 and 1: Local TCE by evidence has no value, and no p-value either."""
+    frame = need("polars").DataFrame({"y": [0, 1] * 500, "p": [0.0, 1.0] * 500, "g": ["a", "b"] * 500})
+    data = truecal.read(frame, label="y", score="p", by="g")
+    rules = [
+        Rule(kind, 0.5, metric="ltce_information", segment=segment, allow_cannot_tell=True)
+        for kind in ("value", "least", "excess", "p_value")
+        for segment in (None, "*")
+    ]
+    rules += [Rule("upper", 0.5, metric="ltce_information", allow_cannot_tell=True)]
+    found = truecal.check(data, rules).findings
+    assert len(found) == 13
+    assert set(found.status) == {"cannot tell"}
+    assert all("no finite number" in reason for reason in found.reason)
+
+
 # what could not be told
 
 
-@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"value", "verdict", "dropped"}))
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"value", "least", "verdict", "dropped"}))
 def test_what_was_not_computed_is_unknown(kind):
     found = one(Rule(kind, 0.5), make())
     assert found.status == "cannot tell"
@@ -335,7 +399,9 @@ def test_too_few_rows_never_pass_or_fail(kind, value):
     rule = Rule(kind, None if kind == "verdict" else 0.5, min_rows=500)
     assert status(rule, result, differences=gap(value, value)) == "cannot tell"
     assert status(replace(rule, allow_cannot_tell=True), result, differences=gap(value, value)) == "cannot tell"
-    assert status(rule, replace(result, n=500), differences=gap(value, value)) != "cannot tell"
+    enough = status(rule, replace(result, n=500), differences=gap(value, value))
+    # below a least value the evidence, which reaches to 100, does not show it
+    assert (enough == "cannot tell") == (kind == "least" and value == 0)
 
 
 @pytest.mark.parametrize("kind", ["upper", "worse", "non_inferior"])
@@ -605,7 +671,7 @@ def test_nothing_is_no_pass():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (dict(kind="values", limit=15), "`kind` must be one of verdict, value, excess"),
+        (dict(kind="values", limit=15), "`kind` must be one of verdict, value, least, excess"),
         (dict(kind="value", limit=101), "must lie in [0, 100]; it is 101"),
         (dict(kind="value", limit=-1), "must lie in [0, 100]; it is -1"),
         (dict(kind="value", limit=math.nan), "it is nan"),
@@ -613,7 +679,9 @@ def test_nothing_is_no_pass():
         (dict(kind="value", limit=5, metric="ece"), "gap metrics are probabilities"),
         (dict(kind="p_value", limit=0), "between 0 and 1"),
         (dict(kind="p_value", limit=5), "between 0 and 1"),
-        (dict(kind="worse", limit=0, metric="ece"), "must be test-based"),
+        (dict(kind="worse", limit=0, metric="ece"), "must be test-based or without bins"),
+        (dict(kind="least", limit=math.inf, metric="slope"), "must lie in [-1e+300, 1e+300]; it is inf"),
+        (dict(kind="value", limit=10**400, metric="log_loss"), "must lie in [0, 1e+300]"),
         (dict(kind="worse", limit=0, segment="*"), "`segment` must be left out"),
         (dict(kind="upper", limit=0, segment="*"), "`segment` must be left out"),
         (dict(kind="value", limit=5, model=""), "`model` must be text"),
@@ -645,6 +713,7 @@ def test_a_rule_says_what_it_needs_and_means():
     assert [Rule(kind, None if kind == "verdict" else 0.5).needs for kind in KINDS] == [
         "verdict",
         "value",
+        "value",
         "reference",
         "interval",
         "reference",
@@ -654,6 +723,11 @@ def test_a_rule_says_what_it_needs_and_means():
     ]
     assert str(Rule("p_value", 0.05)) == "p-value of ltce at least 0.05"
     assert str(Rule("excess", 0.01, metric="ece")) == "ece at most 0.01 above chance"
+    assert str(Rule("least", 0.9, metric="slope")) == "slope at least 0.9"
+    words = {name: str(Rule("worse", 0.01, metric=name)) for name in ("brier", "slope", "net_benefit@0.1")}
+    assert words["brier"] == "brier not shown to be more than 0.01 above the baseline"
+    assert words["slope"] == "slope not shown to be more than 0.01 further off than the baseline"
+    assert words["net_benefit@0.1"] == "net_benefit@0.1 not shown to be more than 0.01 below the baseline"
     assert type(Rule("value", np.int64(15)).limit) is float
 
 

@@ -147,8 +147,11 @@ def test_intervals_keep_to_their_range_and_widen_with_confidence(rng):
     spans = [intervals(tally, dict(METRICS), Draws(60, 0), confidence=c) for c in (0.5, 0.95)]
     for name, metric in METRICS.items():
         narrow, wide = spans[0][name], spans[1][name]
-        assert 0 <= wide.low <= narrow.low <= metric(tally) <= narrow.high <= wide.high
-        assert wide.high <= (100 if "tce" in name else 1)  # the tops of their units
+        assert wide.low <= narrow.low <= metric(tally) <= narrow.high <= wide.high
+        if metric.bad == "high":
+            assert wide.low >= 0
+        if metric.binning is not None:
+            assert wide.high <= (100 if "tce" in name else 1)  # the tops of their units
 
 
 def test_difference_finds_the_better_model_and_admits_ties(rng):
@@ -202,9 +205,12 @@ def test_logistic_fit_is_statsmodels_like():
 def test_one_class_and_certain_scores_have_inferences(y, rng):
     p = np.concatenate([rng.random(200), np.full(50, float(y))])
     result = truecal.evaluate(np.full(250, y), p, reference=30, intervals=30, random_state=0)
-    for name in result.values:
+    for name in result.tables:
         found, span = result.references[name], result.intervals[name]
         assert np.isfinite([found.mean, found.p_value, span.low, span.high]).all()
+    for name in ("slope", "intercept"):  # they need both classes
+        found, span = result.references[name], result.intervals[name]
+        assert np.isnan([result[name], found.p_value, span.low, span.high]).all()
     assert result.references["tce"].p_value == 1 / 31
     tally = Tally.from_arrays(np.full(250, y), p)
     assert ((recalibrate(tally) >= 0) & (recalibrate(tally) <= 1)).all()

@@ -10,7 +10,7 @@ from scipy.stats import chi2, norm
 from truecal import Tally
 from truecal.inference import combine_parts, find_parts, judge
 from truecal.inference._verdict import _levels, combine
-from truecal.metrics import compare_with
+from truecal.metrics import METRICS
 from truecal.observations import CellSums
 
 EXACT = {"total", "information", "rows"}
@@ -128,9 +128,12 @@ def test_total_is_exact(rng):
 
 
 def test_cumulative_part_is_ecce_r(rng):
+    """Its tail is that of Brownian motion's range (Feller 1951): 4 sum (-1)^(k-1) k P(|N| > k x)."""
     p = np.round(rng.random(500), 2)  # ties, so that cells are the scores
     y = rng.random(500) < shifted(p, 1.2)
-    expected = compare_with(Tally.from_arrays(y, p)).ecce_r_p
+    x = METRICS["ecce"](Tally.from_arrays(y, p)) * 500 / math.sqrt(np.sum(p * (1 - p)))
+    k = np.arange(1, 50)
+    expected = 4 * np.sum((-1.0) ** (k - 1) * k * 2 * norm.sf(k * x))
     assert find_parts(CellSums.from_arrays(y, p))["cumulative"] == pytest.approx(expected, rel=1e-9)
 
 

@@ -1,7 +1,6 @@
-"""Each comparator against an independent implementation."""
+"""Each score against an independent implementation, and what makes it a metric like the others."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,6 +8,9 @@ from scipy import stats
 
 import truecal
 from truecal import Tally
+from truecal.metrics import METRICS, MeanScore, NetBenefit, Score, find_metric, format_name, log_odds
+
+SCORES = {name: metric for name, metric in METRICS.items() if isinstance(metric, Score)}
 
 
 @pytest.fixture(params=["distinct", "tied"])
@@ -19,147 +21,177 @@ def data(request, rng):
     return (rng.random(800) < np.clip(1.2 * p, 0, 1)).astype(int), p
 
 
-@pytest.fixture
-def found(data):
-    return truecal.metrics.compare_with(Tally.from_arrays(*data))
+def value(name, data):
+    return METRICS[name](Tally.from_arrays(*data))
 
 
-def test_brier_and_log_loss_are_scikit_learns(need, data, found):
+def test_brier_and_log_loss_are_scikit_learns(need, data):
     metrics = need("sklearn.metrics")
     y, p = data
-    assert found.brier == pytest.approx(metrics.brier_score_loss(y, p))
+    assert value("brier", data) == pytest.approx(metrics.brier_score_loss(y, p))
     q = np.clip(p, 1e-15, 1 - 1e-15)
     if (y[p == 0] == 0).all() and (y[p == 1] == 1).all():
-        assert found.log_loss == pytest.approx(metrics.log_loss(y, q), rel=1e-6)
+        assert value("log_loss", data) == pytest.approx(metrics.log_loss(y, q), rel=1e-6)
 
 
-def test_brier_parts_are_those_of_isotonic_regression(need, data, found):
-    isotonic, metrics = need("sklearn.isotonic"), need("sklearn.metrics")
-    y, p = data
-    fitted = isotonic.IsotonicRegression().fit_transform(p, y)
-    recalibrated = metrics.brier_score_loss(y, np.clip(fitted, 0, 1))
-    base = y.mean() * (1 - y.mean())
-    assert found.miscalibration == pytest.approx(found.brier - recalibrated)
-    assert found.discrimination == pytest.approx(base - recalibrated)
-    assert found.uncertainty == pytest.approx(base)
-    assert found.brier == pytest.approx(found.miscalibration - found.discrimination + found.uncertainty)
-
-
-def test_spiegelhalters_z_is_the_standardised_brier_score(data, found):
+def test_spiegelhalters_z_is_the_standardised_brier_score(data):
     """z = (Brier - its expectation) / its standard deviation under the predictions."""
     y, p = data
-    expectation = np.mean(p * (1 - p))
     variance = np.sum((1 - 2 * p) ** 2 * p * (1 - p)) / len(p) ** 2
-    z = (np.mean((y - p) ** 2) - expectation) / np.sqrt(variance)
-    assert found.spiegelhalter_z == pytest.approx(z)
-    assert found.spiegelhalter_p == pytest.approx(2 * stats.norm.sf(abs(z)))
+    z = (np.mean((y - p) ** 2) - np.mean(p * (1 - p))) / np.sqrt(variance)
+    assert value("spiegelhalter", data) == pytest.approx(z)
 
 
-def test_hosmer_lemeshow_by_hand(data, found):
-    y, p = data
-    part = truecal.Quantile(10).partition(Tally.from_arrays(y, p))
-    group = np.searchsorted(part.edges[1:-1], p, side="right")
-    total = 0.0
-    for b in range(len(part)):
-        rows = group == b
-        for observed, expected in ((y[rows].sum(), p[rows].sum()), ((1 - y[rows]).sum(), (1 - p[rows]).sum())):
-            total += (observed - expected) ** 2 / expected if expected > 0 else 0.0
-    assert found.hosmer_lemeshow == pytest.approx(total)
-    assert found.hosmer_lemeshow_p == pytest.approx(stats.chi2.sf(total, len(part)))
-
-
-def test_cox_is_a_logistic_regression(need, rng):
+@pytest.mark.parametrize("scores", ["wide", "rare", "both ends"])
+def test_cox_is_a_logistic_regression(need, rng, scores):
+    """Slope and intercept against scikit-learn's and against the score equation, though scores are seen in cells."""
     linear_model = need("sklearn.linear_model")
-    p = rng.uniform(0.02, 0.9, 3000)
+    p = {
+        "wide": rng.uniform(0.02, 0.9, 3000),
+        "rare": rng.beta(0.5, 20, 20_000) + 1e-5,
+        "both ends": rng.beta(0.3, 0.3, 5000).clip(1e-5, 1 - 1e-5),
+    }[scores]
     x = np.log(p / (1 - p))
-    y = (rng.random(3000) < 1 / (1 + np.exp(-(0.4 + 0.6 * x)))).astype(int)
-    found = truecal.metrics.compare_with(Tally.from_arrays(y, p))
+    y = (rng.random(len(p)) < 1 / (1 + np.exp(-(0.4 + 0.6 * x)))).astype(int)
     model = linear_model.LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(x[:, None], y)
-    assert found.slope == pytest.approx(model.coef_[0, 0], abs=1e-4)
-    q = 1 / (1 + np.exp(-(found.intercept + x)))
-    assert np.sum(y - q) == pytest.approx(0, abs=1e-4)  # the score equation of the intercept at slope 1
-
-    def log_likelihood(prob):
-        return np.sum(y * np.log(prob) + (1 - y) * np.log1p(-prob))
-
-    gain = 2 * (log_likelihood(model.predict_proba(x[:, None])[:, 1]) - log_likelihood(p))
-    assert found.cox_p == pytest.approx(stats.chi2.sf(gain, 2), rel=1e-3)
+    assert value("slope", (y, p)) == pytest.approx(model.coef_[0, 0], abs=1e-4)
+    q = 1 / (1 + np.exp(-(value("intercept", (y, p)) + x)))
+    assert np.sum(y - q) == pytest.approx(0, abs=1e-4 * y.sum())
 
 
-def test_cumulative_differences_by_hand(data, found):
+def test_cumulative_differences_and_two_bins_by_hand(data):
     y, p = data
-    sums, running = [0.0], 0.0
+    sums, widths, running = [0.0], [], 0.0
     for score in np.unique(p):
+        widths.append(score)
         running += float(np.sum(y[p == score] - p[p == score])) / len(y)
         sums.append(running)
-    assert found.ecce_mad == pytest.approx(max(abs(s) for s in sums))
-    assert found.ecce_r == pytest.approx(max(sums) - min(sums))
+    assert value("ecce_mad", data) == pytest.approx(max(abs(s) for s in sums))
+    assert value("ecce", data) == pytest.approx(max(sums) - min(sums))
+
+    def two_bins(threshold):
+        low = p < threshold
+        return np.mean((y - p) * low) ** 2 + np.mean((y - p) * ~low) ** 2
+
+    edges = np.concatenate([[0.0], np.unique(p), [1.0]])
+    middles = (edges[1:] + edges[:-1]) / 2
+    assert value("atb", data) == pytest.approx(sum(np.diff(edges) * [two_bins(t) for t in middles]))
 
 
-def test_limits_of_the_cumulative_statistics(rng):
-    """P-values at published quantiles of Brownian motion on [0, 1], and against simulated walks.
-
-    The 95 % point of the largest |B| is 2.2414 (from P = 4 P(B > x) to first order: 4 x 0.0125), of the range 2.4977 (Feller 1951).
-    """
-    from truecal.metrics._scores import _brownian_maximum, _brownian_range
-
-    assert _brownian_maximum(2.2414) == pytest.approx(0.05, abs=2e-4)
-    steps = rng.normal(size=(4000, 1500)) / math.sqrt(1500)
-    walks = np.concatenate([np.zeros((4000, 1)), np.cumsum(steps, axis=1)], axis=1)
-    for x in (1.0, 1.5, 2.0):
-        simulated = np.mean(np.abs(walks).max(axis=1) >= x)
-        # a walk of 1500 steps misses what happens between them: lower by about 0.58 / sqrt(1500)
-        assert _brownian_maximum(x + 0.58 / math.sqrt(1500)) == pytest.approx(simulated, abs=0.03)
-        simulated = np.mean(np.ptp(walks, axis=1) >= x)
-        assert _brownian_range(x + 2 * 0.58 / math.sqrt(1500)) == pytest.approx(simulated, abs=0.03)
-    assert _brownian_maximum(0.01) == _brownian_range(0.01) == 1
-    assert _brownian_maximum(9) == pytest.approx(0, abs=1e-12)
-    grid = [_brownian_range(x) for x in np.linspace(0.5, 6, 200)]
-    assert all(a >= b - 1e-12 for a, b in pairwise(grid))
-    assert grid[0] == pytest.approx(1, abs=1e-6)
+def test_atb_is_lowest_on_average_for_the_truth(rng):
+    """Its mean over labels is its value at the expected labels plus sum p (1 - p) / N^2, whatever is predicted."""
+    truth = rng.beta(2, 2, 60)
+    noise = np.sum(truth * (1 - truth)) / 60**2
+    for said, extra in ((truth, 0.0), (np.clip(truth + 0.1, 0, 1), None)):
+        drawn = [value("atb", (rng.random(60) < truth, said)) for _ in range(4000)]
+        error = np.std(drawn) / math.sqrt(4000)
+        gap = np.mean(drawn) - noise
+        assert abs(gap) < 4 * error if extra == 0.0 else gap > 4 * error
 
 
-def test_debiased_error_is_unbiased_for_its_square(rng):
-    """On bins of equal predictions the squared error has expectation (q - p)^2; the plain one is larger."""
-    score = (np.arange(10) + 0.5) / 10
-    truth = np.clip(score + 0.03, 0, 1)
-    squares, plain = [], []
-    for _ in range(400):
-        n = np.full(10, 200)
-        pos = rng.binomial(n, truth)
-        squares.append(np.mean((pos / n - score) ** 2 - (pos / n) * (1 - pos / n) / (n - 1)))
-        tally = Tally(score, n, pos)
-        assert truecal.metrics.compare_with(tally).rmsce_debiased == pytest.approx(math.sqrt(max(0, squares[-1])))
-        plain.append(np.mean((pos / n - score) ** 2))
-    assert np.mean(squares) == pytest.approx(np.mean((truth - score) ** 2), abs=5e-5)
-    assert np.mean(plain) > 1.5 * np.mean(squares)
+def smooth_directly(y, p, width, points=4000):
+    """The definition: a Gaussian kernel and its images in the mirrors at 0 and 1, integrated over a grid."""
+    t = (np.arange(points) + 0.5) / points
+    images = np.concatenate([p + 2 * k for k in range(-3, 4)] + [-p + 2 * k for k in range(-3, 4)])
+    kernel = stats.norm.pdf((t[:, None] - images[None, :]) / width) / width
+    return np.mean(np.abs(kernel @ np.tile(y - p, 14) / len(y)))
 
 
-def test_global_tests_keep_their_level(rng):
-    """300 perfect data sets of 2000 rows: shares below 0.05 within four standard errors."""
-    names = ("spiegelhalter_p", "hosmer_lemeshow_p", "cox_p", "ecce_mad_p", "ecce_r_p")
-    below = dict.fromkeys(names, 0)
-    for _ in range(300):
-        p = rng.beta(2, 3, 2000)
-        found = truecal.metrics.compare_with(Tally.from_arrays(rng.random(2000) < p, p))
-        for name in names:
-            below[name] += getattr(found, name) <= 0.05
-    for name in names:
-        assert below[name] / 300 <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / 300), name
-        assert below[name] / 300 >= (0.0 if name in ("hosmer_lemeshow_p", "ecce_r_p", "ecce_mad_p") else 0.01), name
+@pytest.mark.parametrize(("shape", "rows", "shift"), [((1, 4), 300, 1.2), ((0.3, 0.3), 200, 1.0), ((0.5, 30), 400, 2)])
+def test_smooth_ece_is_its_own_bandwidth(rng, shape, rows, shift):
+    p = rng.beta(*shape, rows)
+    y = (rng.random(rows) < np.clip(shift * p, 0, 1)).astype(float)
+    found = value("smece", (y, p))
+    assert smooth_directly(y, p, found) == pytest.approx(found, rel=2e-3)
+
+
+def test_smooth_ece_of_very_small_errors_sees_them():
+    """Two scores, each off by 1e-6 of the rows in opposite ways: apart by far more than the bandwidth, so both count."""
+    n = np.array([1_000_000, 1_000_000])
+    tally = Tally(np.array([0.25, 0.75]), n, np.array([250_004, 749_996]))
+    assert METRICS["smece"](tally) == pytest.approx(4e-6, rel=0.02)
+    assert METRICS["smece"](Tally(np.array([0.5]), np.array([2]), np.array([1]))) == pytest.approx(0, abs=1e-12)
+
+
+def test_net_benefit_by_hand(data):
+    y, p = data
+    act = p >= 0.2
+    expected = (np.sum(act & (y == 1)) - np.sum(act & (y == 0)) * 0.2 / 0.8) / len(y)
+    metric = find_metric("net_benefit@0.2")
+    assert metric == NetBenefit(0.2)
+    assert metric(Tally.from_arrays(y, p)) == pytest.approx(expected)
+    assert (metric.name, metric.bad, format_name(metric.name)) == ("net_benefit@0.2", "low", "net benefit at 0.2")
+    for name in ("net_benefit@1", "net_benefit@", "net_benefit@x", "net_benefit"):
+        assert find_metric(name) is None
+    with pytest.raises(ValueError, match="`threshold` of a net benefit must lie between 0 and 1; it is 1"):
+        NetBenefit(1)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_scores_speak_as_metrics_do(name, data):
+    metric = SCORES[name]
+    assert (metric.name, metric.binning, metric.bins) == (name, None, "")
+    assert format_name(name) == metric.title
+    assert metric.meaning.endswith(f"; {metric.best:g} is best")
+    result = truecal.evaluate(*data, [name], reference=19, intervals=19, random_state=0)
+    assert result[name] == metric(Tally.from_arrays(*data)) == truecal.metrics.compute(metric, *data)
+    assert result.tables == {}
+    assert metric.words in repr(result)
+    assert metric.words in result._repr_html_()
+    assert result.intervals[name].low <= result[name] <= result.intervals[name].high
+    with pytest.raises(ValueError, match=rf"Bins are of metrics such as 'ltce' or 'ece'; these have none: {name}"):
+        _ = result.bins
+
+
+def test_a_two_sided_score_has_a_two_sided_p_value(rng):
+    """Over- and under-confidence by the same factor; Brier's error alone has one side: under-confidence lowers it."""
+    x = log_odds(rng.beta(2, 2, 4000))
+    truth = 1 / (1 + np.exp(-x))
+    y = rng.random(4000) < truth
+    for factor, brier in ((1.4, "small"), (0.7, "large")):
+        p = 1 / (1 + np.exp(-factor * x))
+        found = truecal.evaluate(y, p, ["slope", "spiegelhalter", "brier"], reference=199, random_state=0).references
+        assert found["slope"].p_value == found["spiegelhalter"].p_value == 1 / 200
+        assert (found["brier"].p_value < 0.05) == (brier == "small")
+
+
+def test_low_is_bad_for_a_net_benefit(rng):
+    p = rng.beta(1, 4, 5000)
+    y = rng.random(5000) < 0.7 * p
+    found = truecal.evaluate(y, p, ["net_benefit@0.3"], reference=199, random_state=0).references["net_benefit@0.3"]
+    assert found.excess < 0
+    assert found.p_value == 1 / 200
 
 
 @pytest.mark.parametrize("y", [0, 1])
-def test_one_class_and_certain_scores_are_finite_or_infinite_but_never_nan(y):
+def test_one_class_and_certain_scores(y):
+    """Cox needs both classes; all else has a value."""
     for scores in ([0.2, 0.3, 0.9], [float(y)] * 3, [1.0 - y] * 3, [0.5]):
-        found = truecal.metrics.compare_with(Tally.from_arrays([y] * len(scores), scores))
-        assert not any(math.isnan(getattr(found, name)) for name in found.__slots__)
-    assert truecal.metrics.compare_with(Tally.from_arrays([1 - y], [float(y)])).log_loss == math.inf
+        tally = Tally.from_arrays([y] * len(scores), scores)
+        for name, metric in SCORES.items():
+            assert math.isnan(metric(tally)) == (name in ("slope", "intercept")), (name, scores)
+    assert METRICS["log_loss"](Tally.from_arrays([1 - y], [float(y)])) == math.inf
+    assert METRICS["slope"](Tally.from_arrays([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9])) == math.inf  # separated
+    assert METRICS["slope"](Tally.from_arrays([1, 1, 0, 0], [0.1, 0.2, 0.7, 0.9])) == -math.inf
+    assert math.isnan(METRICS["slope"](Tally.from_arrays([0, 1], [0.3, 0.3])))
 
 
-def test_an_empty_tally_is_refused_and_text_is_readable(found):
-    nothing = Tally(np.array([]), np.array([], int), np.array([], int))
-    with pytest.raises(ValueError, match="Scores need at least one row; the tally is empty"):
-        truecal.metrics.compare_with(nothing)
-    assert len(str(found).splitlines()) == 17
-    assert f"{found.brier:.6g}" in str(found)
+def test_an_empty_tally_is_refused():
+    with pytest.raises(ValueError, match="A score needs at least one row; the tally is empty"):
+        METRICS["brier"](Tally(np.array([]), np.array([], int), np.array([], int)))
+
+
+def test_a_score_of_your_own(data):
+    class Bias(Score):
+        words = "mean label minus mean prediction"
+        bad = "both"
+
+        def on(self, rows):
+            return float(rows.walk[-1])
+
+    y, p = data
+    result = truecal.evaluate(y, p, {"bias": Bias(), "ece": METRICS["ece"]}, reference=99, random_state=0)
+    assert result["bias"] == pytest.approx(np.mean(y) - np.mean(p))
+    assert "  bias " in repr(result)
+    assert list(result.tables) == ["ece"]
+    assert issubclass(type(METRICS["brier"]), MeanScore)

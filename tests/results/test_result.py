@@ -22,9 +22,12 @@ def result(data):
     return truecal.evaluate(*data)
 
 
-def test_holds_every_named_metric(result, data):
+def test_holds_the_standard_metrics(result, data):
     tally = Tally.from_arrays(*data)
-    assert result.values == {name: metric(tally) for name, metric in truecal.metrics.METRICS.items()}
+    named = truecal.metrics.METRICS
+    assert result.values == {name: named[name](tally) for name in truecal.metrics.STANDARD}
+    assert next(iter(result.values)) == "ltce"
+    assert truecal.evaluate(*data, list(named)).values == {name: metric(tally) for name, metric in named.items()}
     assert result["tce"] == truecal.tce(*data)
     assert (result.n, result.positives) == (2000, data[0].sum())
     assert result.prevalence == data[0].mean()

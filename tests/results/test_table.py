@@ -206,11 +206,16 @@ def test_a_comparison_has_a_row_a_metric(rng):
     with pytest.raises(KeyError, match="ece"):
         found["ece"]
     text = repr(replace(found, models=("new", "old"))).splitlines()
-    assert text[0] == "new minus old on the same rows, 95 % intervals"
-    assert text[1].split() == ["metric", "new", "old", "difference", "low", "high", "verdict"]
-    assert text[2].endswith("new is better")
+    values = [f"{truecal.tce(y, q):.2f} %" for q in (p, p**2)]
+    assert text[0] == f"new is better calibrated: TCE {values[0]} against {values[1]}."
+    assert text[1] == "new minus old on the same rows, 95 % intervals"
+    assert text[2].split() == ["metric", "new", "old", "difference", "low", "high", "verdict"]
+    assert text[3].endswith("new is better")
     same = truecal.compare(y, p, p, replicates=9)
-    assert same.verdict == ["no difference beyond chance"]
+    assert same.metric == ("ltce", "log_loss", "brier", "slope", "tce")
+    assert same.verdict == ["no difference beyond chance"] * 5
+    assert len(same.sentences()) == 2
+    assert all(text.startswith("No difference in ") for text in same.sentences())
 
 
 def test_a_decision_is_a_table_of_findings():

@@ -1,6 +1,7 @@
 """From observations to results."""
 
 from truecal.analysis._classes import evaluate_classes as evaluate_classes
+from truecal.analysis._compare import COMPARED as COMPARED
 from truecal.analysis._compare import compare as compare
 from truecal.analysis._evaluate import Options as Options
 from truecal.analysis._evaluate import check_options as check_options

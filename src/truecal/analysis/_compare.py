@@ -15,18 +15,19 @@ from truecal.analysis._evaluate import (
     refuse_options,
 )
 from truecal.inference import Draws, differences
-from truecal.metrics import Metric, choose
+from truecal.metrics import Measure, Metric, choose
 from truecal.observations import Pairs, Tallies, Tally
 from truecal.results import Comparison
 
-Metrics = Iterable[str] | Mapping[str, Metric]
+Metrics = Iterable[str] | Mapping[str, Measure]
+COMPARED = ("ltce", "log_loss", "brier", "slope", "tce")
 
 
 def compare(
     y_true: Any,
     y_prob: Any = None,
     y_prob_other: Any = None,
-    metrics: Metrics = ("tce",),
+    metrics: Metrics = COMPARED,
     *,
     replicates: int = 1000,
     pos_label: Any = None,
@@ -35,13 +36,19 @@ def compare(
     """Two models on the same rows: each metric of both, their difference, and an interval for it.
 
     Of three columns: `compare(y, p, q)`; or of tallies that were read with a baseline, and of their `Pairs`:
-    `compare(truecal.read(frame, label="y", score="new", baseline="old"))`. For test-based metrics: the same interval
-    for the difference of two gap metrics covers too little (86 to 95 % measured where 95 % is meant, see
-    docs/inference.md), so it is not offered.
+    `compare(truecal.read(frame, label="y", score="new", baseline="old"))`. The result's `sentence` says which model is
+    better calibrated, which has the better log loss, and whether these disagree.
 
-    Labels are redrawn `replicates` times. Options are `binning`, `test`, `significance`, `tolerance`, `above`, `top`,
-    `confidence`, `random_state` and `threads`, as in `evaluate`. With `above` or `top` each model is judged on the
-    predictions that it would act on: those of its own score.
+    Metrics are names of `truecal.metrics.METRICS` or "net_benefit@0.05", or your own as a mapping, but no gaps in bins
+    such as ECE: intervals of their differences cover too little (86 to 95 % measured where 95 % is meant, see
+    docs/inference.md). Those that have a
+    best value between bad ones, such as the slope, are compared by the distance from it. Intervals of Brier score, log
+    loss and net benefit are those of a mean of differences between rows; for the others labels are redrawn `replicates`
+    times.
+
+    Options are `binning`, `test`, `significance`, `tolerance`, `above`, `top`, `confidence`, `random_state` and
+    `threads`, as in `evaluate`. With `above` or `top` each model is judged on the predictions that it would act on:
+    those of its own score.
 
     Examples
     --------
@@ -60,12 +67,12 @@ def compare(
     if isinstance(y_true, (Pairs, Tallies)) and y_prob is not None:
         metrics = y_prob
     chosen = choose(metrics, options.get("binning"), choose_test(options))
-    others = [name for name, metric in chosen.items() if metric.rejection is None]
-    if others:
-        raise ValueError(
-            f"{option('metrics')} must be test-based to be compared, such as 'tce'; {others[0]!r} is not: the "
-            "interval of its difference would cover less than it says."
-        )
+    for name, metric in chosen.items():
+        if isinstance(metric, Metric) and metric.rejection is None:
+            raise ValueError(
+                f"{option('metrics')} must be test-based or without bins to be compared, such as 'ltce' or 'log_loss'; "
+                f"{name!r} is neither: the interval of its difference would cover less than it says."
+            )
     draws = Draws(replicates, options.get("random_state"), options.get("threads", 1))
     region = _choose_region(options.get("above"), options.get("top"))
     found = differences(pairs, chosen, draws, confidence=options.get("confidence", 0.95), region=region)

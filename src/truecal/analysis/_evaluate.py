@@ -18,6 +18,7 @@ from truecal.metrics import (
     BinningLike,
     Binomial,
     BoundedIsotonic,
+    Measure,
     Metric,
     Partition,
     Rejection,
@@ -45,7 +46,7 @@ from truecal.observations import (
 )
 from truecal.results import FRAMES, BinTable, Ranked, Result, Scores, Shape
 
-Metrics = Iterable[str] | Mapping[str, Metric] | None
+Metrics = Iterable[str] | Mapping[str, Measure] | None
 Observed = Tallies | Tally | GridTally | SortedRows
 REDRAWN = 50_000_000  # scores that labels are redrawn for; more would take over 2 GB, and a second for each draw
 FINE = 16  # bits of a grid whose references could not be told from those of the scores
@@ -121,8 +122,9 @@ def evaluate(
         observations, as `truecal.read` gives them for dataframes and files:
         `evaluate(truecal.read(frame, label="y", score="p"))`.
     metrics : names or mapping, optional
-        Names of `truecal.metrics.METRICS` (all of them by default), or your own as a mapping of names to `Metric`. The
-        first one's bins are the result's `bins`.
+        Names of `truecal.metrics.METRICS` or "net_benefit@0.05" for a threshold (by default those of
+        `truecal.metrics.STANDARD`), or your own as a mapping of names to `Metric`. The bins of the first one that has
+        any are the result's `bins`.
     sample_weight, pos_label
         How often each row was seen; the positive label, where labels are not 0 and 1.
     multiclass : "top-label", optional
@@ -234,13 +236,17 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result
     shapes: dict[Any, Shape] = {}
     ranked = Ranked(data)
     scores = Scores.of(ranked)
-    keys = {name: (metric.binning, metric.test_of_bins(loss)) for name, metric in chosen.items()}
+    keys = {
+        name: (metric.binning, metric.test_of_bins(loss))
+        for name, metric in chosen.items()
+        if isinstance(metric, Metric)
+    }
     for key in dict.fromkeys(keys.values()):
         binned = bins[key[0]]
         table = tables[key] = BinTable.of(binned, key[1], adjust)
         refuted, evenly = (table.n_too_low, table.n_too_high), not key[1].per_prediction
         shapes[key] = Shape.of(ranked, scores, binned.partition, refuted, evenly=evenly)
-    notes = dict.fromkeys(note for binned in bins.values() for note in binned.partition.notes)
+    notes = dict.fromkeys(note for scheme, _ in keys.values() for note in bins[scheme].partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
     references, spans, note = _redraw(data, chosen, values, options)
     return Result(
@@ -289,7 +295,7 @@ def choose_region(data: Sorted, above: float | None, top: int | float | None) ->
 
 
 def _redraw(
-    data: Sorted, metrics: Mapping[str, Metric], observed: Mapping[str, float], options: Options
+    data: Sorted, metrics: Mapping[str, Measure], observed: Mapping[str, float], options: Options
 ) -> tuple[dict[str, Reference], dict[str, Interval], list[str]]:
     """References and intervals, where they are asked for, and a note on what labels were redrawn for."""
     reference, intervals = options.get("reference", 0), options.get("intervals", 0)
@@ -323,7 +329,7 @@ def _evaluate_cells(cells: GridTally, metrics: Metrics, options: Options) -> Res
     judged = cells.tail(len(cells) - int(np.searchsorted(np.cumsum(cells.n[::-1]), result.n)) - 1)
     bounds = {}
     for name, metric in result.metrics.items():
-        if metric.rejection is not None and metric.rejection.per_prediction:
+        if isinstance(metric, Metric) and metric.rejection is not None and metric.rejection.per_prediction:
             low, high = certified_bounds(judged, metric, _partition(judged, result.tables[name]))
             # a cell that is partly rejected counts in full, or not at all, in the value
             bounds[name] = min(low, result.values[name]), max(high, result.values[name])
@@ -350,7 +356,7 @@ def _describe_grid(cells: GridTally, result: Result) -> list[str]:
     sizes = [
         _largest_bin(metric, result.tables[name])
         for name, metric in result.metrics.items()
-        if metric.test_of_bins(choose_test({})).per_prediction
+        if isinstance(metric, Metric) and metric.test_of_bins(choose_test({})).per_prediction
     ]
     room = SHARE * min(sizes, default=math.inf)
     rows = cells.n[cells.low < cells.high]  # more bits do not split a tie

@@ -42,9 +42,12 @@ from truecal.metrics import (
     Adjustment,
     Binned,
     Coins,
+    Measure,
     Metric,
     Rejection,
     adjust_p_values,
+    as_error,
+    bin_once,
     certified_bounds,
     check_significance,
     choose,
@@ -74,7 +77,7 @@ from truecal.results import DriftTable, GroupTable
 
 
 def segments(
-    data: Tallies, metric: Metric | str = LTCE, *, by: str | Sequence[str] | None = None, **options: Unpack[Options]
+    data: Tallies, metric: Measure | str = LTCE, *, by: str | Sequence[str] | None = None, **options: Unpack[Options]
 ) -> GroupTable:
     """Judge every segment alone, and adjust for their number.
 
@@ -83,7 +86,8 @@ def segments(
     data : Tallies
         What `truecal.read` gives.
     metric : Metric or name
-        One of `truecal.metrics.METRICS`, which follows `binning`, `test`, `significance` and `tolerance`, or your own.
+        A name of `truecal.metrics.METRICS` or "net_benefit@0.05", which follows `binning`, `test`, `significance` and
+        `tolerance`, or your own.
     by : name or names, optional
         The columns that make segments; by default all that `data` have, except windows of time.
     options
@@ -159,7 +163,7 @@ def _count_left_out(parts: Mapping[Any, Part], kept: Mapping[Any, Part], word: s
 
 
 def _judge_segments(
-    parts: Mapping[Segment, Part], metric: Metric, by: tuple[str, ...], options: Options, notes: tuple[str, ...]
+    parts: Mapping[Segment, Part], metric: Measure, by: tuple[str, ...], options: Options, notes: tuple[str, ...]
 ) -> GroupTable:
     adjust, significance = options.get("adjust", "holm"), options.get("significance", 0.05)
     reference, threads = options.get("reference"), options.get("threads", 1)
@@ -198,7 +202,7 @@ def _judge_segments(
 
 def drift(
     data: Tallies,
-    metric: Metric | str = LTCE,
+    metric: Measure | str = LTCE,
     *,
     every: str | None = None,
     mature_after: Span | None = None,
@@ -217,7 +221,8 @@ def drift(
     data : Tallies
         What `truecal.read(..., time=...)` gives.
     metric : Metric or name
-        One of `truecal.metrics.METRICS`, which follows `binning`, `test`, `significance` and `tolerance`, or your own.
+        A name of `truecal.metrics.METRICS` or "net_benefit@0.05", which follows `binning`, `test`, `significance` and
+        `tolerance`, or your own.
     every : "1d", "1w", "1mo", "1q" or "1y", optional
         Longer windows than those that were read.
     mature_after : timedelta or str, optional
@@ -272,7 +277,7 @@ def drift(
 
 
 def _judge_windows(
-    windows: Mapping[Any, Part], mature: Bools, metric: Metric, totals: bool, options: Options
+    windows: Mapping[Any, Part], mature: Bools, metric: Measure, totals: bool, options: Options
 ) -> DriftTable:
     adjust, significance = options.get("adjust", "holm"), options.get("significance", 0.05)
     confidence = options.get("confidence", 0.95)
@@ -293,7 +298,7 @@ def _judge_windows(
     decided = (total_p < min(significance / count, 1 / (FIRST + 1))) if tests == 2 else np.zeros(len(n), np.bool_)
     wanted = np.where(decided | ~mature, min(most, FIRST), most).tolist()
     drawn = _draw_windows(windows, metric, wanted, options)
-    together = np.minimum(1, 2 * np.minimum(drawn["p_value"], total_p)) if tests == 2 else drawn["p_value"]
+    together = np.minimum(1, 2 * np.fmin(drawn["p_value"], total_p)) if tests == 2 else drawn["p_value"]
     rate_low, rate_high = exact_interval(positives, n, 1 - confidence)
     ratio, ratio_low, ratio_high = divide_rates(np.stack([positives / n, rate_low, rate_high]), mean)
     moved = _compare_prevalence(positives, n, mature, adjust, significance)
@@ -328,7 +333,7 @@ def _test_total(part: Part) -> float:
 
 
 def _draw_windows(
-    windows: Mapping[Any, Part], metric: Metric, replicates: Sequence[int], options: Options
+    windows: Mapping[Any, Part], metric: Measure, replicates: Sequence[int], options: Options
 ) -> dict[str, Any]:
     """The reference of each window, with so many replicates at most, and the interval of its metric."""
     threads, intervals = options.get("threads", 1), options.get("intervals", 199)
@@ -366,7 +371,7 @@ def _find_windows(data: Tallies, every: str | None) -> tuple[str | None, Tallies
     return length, grouped
 
 
-def _choose_metric(metric: Metric | str, options: Options) -> Metric:
+def _choose_metric(metric: Measure | str, options: Options) -> Measure:
     """The metric that is meant: a named one under the options' binning, test, level and tolerance, or one's own."""
     names = [metric] if isinstance(metric, str) else [name for name, own in METRICS.items() if own == metric]
     chosen: Any = names[:1] or {"own": metric}
@@ -378,29 +383,31 @@ def _check_tallies(function: str, data: Any) -> None:
         raise_for_data(function, data)
 
 
-def _measure_parts(parts: Iterable[Part], metric: Metric) -> dict[str, Any]:
+def _measure_parts(parts: Iterable[Part], metric: Measure) -> dict[str, Any]:
     """The metric of each part, what its test rejects, and what it could have found: columns that tables share.
 
-    What is rejected is by the metric's own test, or by the exact binomial one if it has none.
+    What is rejected is by the metric's own test, or by the exact binomial one if it has none; NaN without bins.
     """
-    loss = metric.test_of_bins(Rejection())
+    loss = metric.test_of_bins(Rejection()) if isinstance(metric, Metric) else None
     rows = []
     for part in parts:
         tally = part.tally
-        bins = Binned(tally, metric.binning.partition(tally))
+        bins = bin_once(tally, {"": metric})[metric.binning]
         total, value = tally.n_rows, metric.on(bins)
         lowest, highest = value, value
-        if isinstance(part, GridTally) and metric.rejection is not None and metric.rejection.per_prediction:
+        test = metric.rejection
+        if isinstance(part, GridTally) and isinstance(metric, Metric) and test is not None and test.per_prediction:
             low, high = certified_bounds(part, metric, bins.partition)
             lowest, highest = min(low, value), max(high, value)
-        mean = min(float(bins.score_sums.sum()) / total, 1.0)
-        sides = (float(side.sum()) / total for side in loss.count(bins))
+        sums = tally.n * tally.score if loss is None else bins.score_sums
+        mean = min(float(sums.sum()) / total, 1.0)
+        sides = [math.nan] * 2 if loss is None else [float(side.sum()) / total for side in loss.count(bins)]
         rows.append((total, tally.positives, mean, value, lowest, highest, *sides))
     names = ("n", "positives", "mean", "value", "lowest", "highest", "too_low", "too_high")
     found = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
     found["prevalence"] = found["positives"] / found["n"]
     found["dropped"] = np.zeros_like(found["n"])
-    below, above = detectable_rates(found["n"], found["mean"], significance=loss.significance)
+    below, above = detectable_rates(found["n"], found["mean"], significance=(loss or Rejection()).significance)
     return found | {"seen_below": below, "seen_above": above}
 
 
@@ -418,7 +425,7 @@ def _warn_of_small(n: Ints, mean: Floats, adjust: Adjustment, significance: floa
         )
 
 
-def _refer_to_all(tally: Tally, metric: Metric, observed: float, most: int) -> tuple[float, float] | None:
+def _refer_to_all(tally: Tally, metric: Measure, observed: float, most: int) -> tuple[float, float] | None:
     """The null mean and the p-value over all sets of labels, by their probabilities; None where they are too many."""
     if len(tally) >= most.bit_length():  # every score at least doubles the sets
         return None
@@ -426,15 +433,17 @@ def _refer_to_all(tally: Tally, metric: Metric, observed: float, most: int) -> t
     if math.prod(sizes) > most:
         return None
     sets = np.indices(sizes).reshape(len(sizes), -1).T.copy()
-    bins = [Binned(tally, metric.binning.partition(unchecked(tally.score, tally.n, pos))) for pos in sets]
+    bins = [bin_once(unchecked(tally.score, tally.n, pos), {"": metric})[metric.binning] for pos in sets]
     Binned.reject_together(bins, metric)
     values = np.array([metric.on(each) for each in bins])
     weight = np.ones(1)
     for n, score in zip(tally.n.tolist(), tally.score.tolist(), strict=True):
         weight = np.outer(weight, _chances(n, score)).ravel()
-    reached = reaches(values, observed)
+    reached = reaches(as_error(metric, values), as_error(metric, observed))
     above, below = float(weight[reached].sum()), float(weight[~reached].sum())
-    return float(weight @ values), above / (above + below)
+    known = ~np.isnan(values) & (weight > 0)
+    mean = float(weight[known] @ values[known] / weight[known].sum()) if known.any() else math.nan
+    return mean, math.nan if math.isnan(observed) else above / (above + below)
 
 
 def _chances(n: int, score: float) -> Floats:

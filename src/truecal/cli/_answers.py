@@ -15,7 +15,7 @@ import numpy as np
 
 from truecal._text import Column, Terminal, escape_csv, plural, printable
 from truecal.inference import Plan, Verdict
-from truecal.metrics import METRICS, Metric
+from truecal.metrics import Measure, find_metric
 from truecal.results import (
     BOTH,
     CALIBRATION,
@@ -162,7 +162,7 @@ def _legend(result: Result) -> list[tuple[str, str]]:
     return terms
 
 
-def _meanings(metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
+def _meanings(metrics: Mapping[str, Measure]) -> list[tuple[str, str]]:
     """What metrics are; those that differ by their bins alone together."""
     names: dict[str, list[str]] = {}
     for name, metric in metrics.items():
@@ -171,6 +171,8 @@ def _meanings(metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
 
 
 def _bins(model: str, result: Result, terminal: Terminal, *, many: bool) -> str:
+    if not result.tables:
+        return terminal.wrap("None of these metrics has bins.")
     table, cells = result.bins, result.bins.cells()
     ends = [f"{left:.4g} to {right:.4g}" for left, right in zip(table.left, table.right, strict=True)]
     accepted = [span if n else "" for span, n in zip(cells["accepted"], table.n, strict=True)]
@@ -217,7 +219,7 @@ def _segment_columns(table: GroupTable, rows: Sequence[int]) -> list[Column]:
 
     def name_way(row: int) -> str:
         low, high = table.too_low[row], table.too_high[row]
-        return "" if low == high else "too low" if low > high else "too high"
+        return "too low" if low > high else "too high" if high > low else ""
 
     def name_rates(row: int) -> str:
         rates = (table.seen_below[row], table.seen_above[row])
@@ -226,6 +228,8 @@ def _segment_columns(table: GroupTable, rows: Sequence[int]) -> list[Column]:
 
     def format_p(row: int) -> str:
         # as small as the draws allow; it may be smaller
+        if math.isnan(table.p_value[row]):
+            return ""
         floor = math.isclose(table.p_value[row] * (table.replicates + 1), 1)
         return f"{'<= ' * floor}{table.p_adjusted[row]:.3g}"
 
@@ -368,22 +372,19 @@ def format_comparison(table: Comparison, source: str, terminal: Terminal) -> str
         Column(b, cells["second"], 1),
         Column("difference", cells["difference"], styles=["bold"] * len(table)),
         Column(f"{100 * table.confidence[0]:g} % interval", spans),
+        Column("", cells["verdict"], 3, left=True),
     ]
-    lines = []
-    for name in table.metric:
-        found = table[name]
-        if found.low <= 0 <= found.high:
-            text = f"{name}: no difference beyond chance; the interval holds 0."
-        else:
-            better, worse = (a, b) if found.high < 0 else (b, a)
-            text = f"{name}: {better} is better than {worse}, beyond chance; the interval does not hold 0."
-        lines.append(terminal.wrap(text, "  ", "  "))
+    lines = [terminal.wrap(printable(text), "  ", "  ") for text in table.sentences()]
     count = plural(int(table.replicates[0]), "replicate")
     terms = _meanings(table.metrics)
-    terms.append(("difference", f"{a} minus {b}; below 0 means that {a} is better"))
+    best = sorted({f"{metric.best:g}" for metric in table.metrics.values() if metric.bad == "both"})
+    far = f", or of their distances from {' and '.join(best)} where that is best" if best else ""
+    low = any(metric.bad == "low" for metric in table.metrics.values())
+    good = f"below 0 means that {a} is better{', unless higher is better' if low else ''}"
+    terms.append(("difference", f"{a} minus {b}{far}; {good}"))
     terms.append(("interval", f"where the difference lies on average over data like these ({count})"))
     title = terminal.paint(terminal.wrap(f"{printable(source)}: {a} and {b} on the same rows"), "bold")
-    return "\n\n".join([title, terminal.table(columns), "\n".join(lines), terminal.terms(terms)])
+    return "\n\n".join([title, "\n".join(lines), terminal.table(columns), terminal.terms(terms)])
 
 
 def format_plan(found: Plan, terminal: Terminal) -> str:
@@ -421,7 +422,7 @@ def format_decision(decision: Decision, terminal: Terminal, most: int = 50) -> s
     if len(decision.findings) > most:
         lines.append(f"  ... and {len(decision.findings) - most:,} more; --csv and --json have all")
     names = dict.fromkeys(rule.metric for rule in decision.findings.rule if rule.limit is not None)
-    terms = _meanings({name: METRICS[name] for name in names if name in METRICS})
+    terms = _meanings({name: metric for name in names if (metric := find_metric(name)) is not None})
     return "\n".join([title, "", *lines, *(["", terminal.terms(terms)] if terms else [])])
 
 

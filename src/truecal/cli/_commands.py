@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from truecal._errors import check_column, did_you_mean
+from truecal._errors import check_column
 from truecal._text import Terminal, plural, printable_lines
 from truecal.cli._options import LIMITS, NEEDS_ROWS, UsageError, make_full_parser, options_of
 
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from truecal.reading import Limits, UnclearColumns
     from truecal.results import DriftTable
 
-METRICS = ["ltce", "tce", "ece", "ace"]  # of `score`, unless others are asked for
+METRICS = ["ltce", "tce", "ece", "log_loss", "brier", "slope", "intercept"]  # of `score`, unless others are asked for
 DRAWN = 199  # perfect models, and replicates for intervals, unless another number is given
 PICTURES = (".png", ".svg", ".pdf")
 TALLIES = (".parquet", ".pq")
+T = TypeVar("T")
 
 
 # ---- commands ------------------------------------------------------------------------------------------------------
@@ -60,7 +61,7 @@ def compare(args: Namespace) -> int:
     from truecal.cli import _answers as answers
 
     check_places(args, args.output)
-    asked = choose_metrics(args, ["tce"])
+    asked = choose_metrics(args, list(analysis.COMPARED))
     source = open_source(args, models=2)
     if len(source.scores) != 2:
         raise UsageError(f"--score must name two columns to compare; it names {len(source.scores)}", "compare")
@@ -68,7 +69,7 @@ def compare(args: Namespace) -> int:
     tallies = source.read(args, [first], baseline=second)[first]
     tell_notes([tallies])
     options = {"significance": args.significance, "replicates": args.replicates, **_region(args), **_draws(args)}
-    found = analysis.compare(tallies, metrics=METRICS if asked is None else asked, **options)
+    found = analysis.compare(tallies, metrics=asked, **options)
     answer(
         args,
         lambda terminal: answers.format_comparison(found, source.name, terminal),
@@ -580,11 +581,13 @@ def _heed_interrupts() -> None:
     signal.siginterrupt(signal.SIGINT, True)
 
 
-def choose_metrics(args: Namespace, default: list[str] | None) -> list[str] | None:
-    """The metrics that are asked for; None for all."""
+def choose_metrics(args: Namespace, default: T) -> list[str] | T:
+    """The metrics that are asked for."""
+    from truecal.metrics import METRICS as KNOWN
+
     asked: list[str] = args.metrics or []
     if "all" in asked:
-        return None
+        return list(KNOWN)
     for name in asked:
         check_metric(name)
     return asked or default
@@ -610,10 +613,10 @@ def _name(paths: list[str]) -> str:
 
 def check_metric(name: str) -> None:
     """Refuse a metric that is not there before any data are read."""
-    from truecal.metrics import METRICS as KNOWN
+    from truecal.metrics import describe_unknown, find_metric
 
-    if name not in KNOWN:
-        raise UsageError(f"a metric must be one of {', '.join(KNOWN)}; one is {name!r}.{did_you_mean(name, KNOWN)}")
+    if find_metric(name) is None:
+        raise UsageError(f"a metric must be one of {describe_unknown(name)}")
 
 
 def check_saved(args: Namespace) -> None:

@@ -140,12 +140,13 @@ class Many(argparse.Action):
 # Written out, so that help needs no NumPy; a test compares them with what they stand for.
 METRICS = (
     *("ltce", "ltce_information", "tce", "tce_q", "tce_v", "ece", "ace", "mce", "mce_q", "rmsce", "rmsce_q"),
-    "ece_pava_bc",
+    *("ece_pava_bc", "log_loss", "brier", "slope", "intercept", "spiegelhalter", "ecce", "ecce_mad", "smece", "atb"),
 )
 FORMATS = ("csv", "tsv", "parquet", "ipc", "jsonl", "npz")
 EVERY = ("1h", "1d", "1w", "1mo", "1q", "1y")
 LIMITS = {
     "max_value": "value at most this",
+    "min_value": "value at least this",
     "max_excess": "value above what chance gives at most this",
     "max_upper": "upper end of the interval at most this",
     "min_p_value": "p-value at least this",
@@ -303,11 +304,12 @@ OPTIONS = (
     ),
     # ---- what is computed
     Option(
-        "--metrics", f"of {', '.join(METRICS)}, or all; default {{}}", COMPUTED,
+        "--metrics", f"of {', '.join(METRICS)}, net_benefit@0.05 for a threshold, or all; default {{}}", COMPUTED,
         "score compare segments drift report plot", "NAMES", type=names, action=Many, suggests=(*METRICS, "all"),
         says={
-            "score": "ltce,tce,ece,ace", "compare": "tce; test-based ones can be compared",
-            "segments": "ltce; the first is judged", "drift": "ltce; the first is judged", "": "all",
+            "score": "ltce,tce,ece,log_loss,brier,slope,intercept", "compare": "ltce,log_loss,brier,slope,tce",
+            "segments": "ltce; the first is judged", "drift": "ltce; the first is judged",
+            "": "those with bins, log_loss, brier, slope and intercept",
         },
     ),
     Option(

@@ -297,11 +297,19 @@ def _compare_results(new: Result, old: Result, metrics: Sequence[str]) -> Compar
                 f"Hint: write it with {option('intervals=1000')}."
             )
         a, b = new.intervals[name], old.intervals[name]
-        first, second = new.values[name], old.values[name]
-        below = math.hypot(first - a.low, b.high - second)
-        above = math.hypot(a.high - first, second - b.low)
-        gap = first - second
-        found[name] = Difference(
-            first, second, gap, gap - below, gap + above, a.confidence, min(a.replicates, b.replicates)
-        )
+        (first, *ends), (second, *others) = (_measure_distance(result, name) for result in (new, old))
+        below = math.hypot(first - ends[0], others[1] - second)
+        above = math.hypot(ends[1] - first, second - others[0])
+        span = first - second - below, first - second + above
+        values = new.values[name], old.values[name]
+        found[name] = Difference(*values, first - second, *span, a.confidence, min(a.replicates, b.replicates))
     return Comparison.of(found, new.metrics, models=("new", "baseline"))
+
+
+def _measure_distance(result: Result, name: str) -> tuple[float, float, float]:
+    """A value and the ends of its interval; of the distance from the best value where that lies between bad ones."""
+    metric, span, value = result.metrics[name], result.intervals[name], result.values[name]
+    if metric.bad != "both":
+        return value, span.low, span.high
+    ends = [abs(end - metric.best) for end in (span.low, span.high)]
+    return abs(value - metric.best), 0.0 if span.low <= metric.best <= span.high else min(ends), max(ends)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Protocol
 
@@ -20,7 +20,7 @@ from truecal._text import plural
 from truecal.gate._decision import Decision, Finding, FindingTable, Status
 from truecal.gate._rules import Rule
 from truecal.inference import FACTOR, Difference, Interval, Verdict
-from truecal.metrics import Metric, Unit, adjust_p_values
+from truecal.metrics import Measure, Unit, adjust_p_values, find_metric
 from truecal.observations import Account, Segment, list_reasons
 from truecal.results import Comparison, GroupTable, Result
 
@@ -80,6 +80,7 @@ class _Place:
     p_value: float = math.nan
     count: int = 1
     key: Segment | None = None
+    metric: Measure | None = None
 
     @property
     def level(self) -> float:
@@ -125,6 +126,10 @@ class _Place:
         """The limit as a number; rules without one do not ask."""
         return math.nan if self.rule.limit is None else self.rule.limit
 
+    def breaks(self, value: float) -> bool:
+        """Whether a value is beyond the limit: above it, or below it for the kind "least"."""
+        return _above(self.top, value) if self.rule.kind == "least" else _above(value, self.top)
+
     @property
     def limit(self) -> str:
         return f"the limit of {self.top:.10g}{self.unit.symbol}"
@@ -146,7 +151,8 @@ def _judge_whole(rule: Rule, model: str, subject: Subject) -> Finding:
     result, name = subject.result, rule.metric
     verdict = subject.evidence.verdict(None, rule.significance)
     metric = None if result is None else result.metrics.get(name)
-    place = _Place(rule, model, None, verdict.n, _unit(rule, metric), subject.evidence, verdict, verdict.p_value)
+    found = subject.evidence, verdict, verdict.p_value
+    place = _Place(rule, model, None, verdict.n, _unit(rule, metric), *found, metric=metric or find_metric(name))
     refused = _refuse(place)
     if refused:
         return refused
@@ -162,7 +168,7 @@ def _judge_whole(rule: Rule, model: str, subject: Subject) -> Finding:
         return place.find("cannot tell", f"{name} was not computed; these were: {known}.")
     value = result.values[name]
     low, high = result.bounds.get(name, (value, value))
-    if rule.kind == "value":
+    if rule.kind in ("value", "least"):
         return _judge_limit(place, value, (low, high), name)
     if rule.kind == "upper":
         span = result.intervals.get(name)
@@ -193,10 +199,11 @@ def _judge_each(rule: Rule, model: str, subject: Subject) -> Iterator[Finding]:
     verdicts = {key: subject.evidence.verdict(key, rule.significance / count) for key in judged}
     p_values = adjust_p_values(np.array([verdicts[key].p_value for key in judged], np.float64), "holm").tolist()
     adjusted = dict(zip(judged, p_values, strict=True))
-    unit = _unit(rule, None if table is None else table.metric)
+    metric = find_metric(rule.metric) if table is None else table.metric
+    unit = _unit(rule, metric)
     for key, name in matching.items():
         account = subject.accounts[key]
-        found = verdicts.get(key), adjusted.get(key, math.nan), count, key
+        found = verdicts.get(key), adjusted.get(key, math.nan), count, key, metric
         place = _Place(rule, model, name, account.judged, unit, subject.evidence, *found)
         if rule.kind == "dropped":
             yield _refuse(place) or _judge_dropped(place, account)
@@ -240,7 +247,7 @@ def _refuse(place: _Place) -> Finding | None:
     rule = place.rule
     if place.n is not None and place.n < rule.min_rows:
         return place.find("cannot tell", f"{plural(place.n, 'row')}, fewer than the {rule.min_rows:,} needed.")
-    if rule.limit is not None and abs(rule.limit) > place.unit.top:
+    if rule.limit is not None and not min(place.unit.bottom, -place.unit.top) <= rule.limit <= place.unit.top:
         return place.find(
             "cannot tell",
             f"{rule.metric} is a {place.unit.name} of at most {place.unit.top:g}, so {place.limit} cannot be met or "
@@ -265,22 +272,26 @@ def _judge_verdict(place: _Place) -> Finding:
 def _judge_limit(
     place: _Place, observed: float, ends: tuple[float, float], what: str, by_chance: float = 0.0
 ) -> Finding:
-    """An upper limit, for a number known to lie between two ends.
+    """A limit, for a number known to lie between two ends: an upper one, or a lower one for the kind "least".
 
-    Above it, the rule fails where the verdict is "off" and the lower end of the metric's interval is above the limit
-    too, less what the metric is `by_chance` where the number is an excess.
+    Beyond it, the rule fails where the verdict is "off" and the nearer end of the metric's interval is beyond the limit
+    too, less what the metric is `by_chance` where the number is an excess. A metric that is about more than calibration
+    needs no verdict that is "off": right predictions may have a bad one.
     """
+    least = place.rule.kind == "least"
     if not all(map(math.isfinite, (observed, *ends))):
         return place.find("cannot tell", f"{what} is no finite number.")
     low, high = (place.write(end) for end in ends)
     known = f"is {place.write(observed)}" if ends[0] == ends[1] else f"lies between {low} and {high}"
-    if not _above(ends[1], place.top):
+    near, far = ends[::-1] if least else ends
+    if not place.breaks(far):
         return place.find("pass", f"{what} {known}, within {place.limit}.", observed)
-    if not _above(ends[0], place.top):
+    if not place.breaks(near):
         reason = f"{what} {known}, as scores were grouped into cells, and so does {place.limit}."
         return place.find("cannot tell", reason, observed)
-    message = f"{what} {known}, above {place.limit}"
-    if not place.off or place.evidence is None:
+    message = f"{what} {known}, {'below' if least else 'above'} {place.limit}"
+    overall = place.metric is not None and place.metric.overall
+    if place.evidence is None or not (place.off or overall):
         reason = f"{message}, but nothing shows that the predictions are wrong: {place.describe_p()}."
         return place.find("cannot tell", reason, observed)
     span = place.evidence.interval(place.key, place.rule.metric, place.level)
@@ -289,11 +300,14 @@ def _judge_limit(
     few = _too_few(place, span)
     if few:
         return few
-    least = span.low - by_chance + ends[0] - observed
-    shown = f"its {100 * span.confidence:.4g} % interval begins at {place.write(least)}"
-    if not _above(least, place.top):
+    end = (span.high if least else span.low) - by_chance + near - observed
+    if not math.isfinite(end):
+        return place.find("cannot tell", f"{message}, but its interval has no finite end.", observed)
+    shown = f"its {100 * span.confidence:.4g} % interval {'ends' if least else 'begins'} at {place.write(end)}"
+    if not place.breaks(end):
         return place.find("cannot tell", f"{message}, but {shown}: it may be within.", observed)
-    return place.find("fail", f"{message}; {shown}, and {place.describe_p()}.", observed)
+    p_value = "" if overall else f", and {place.describe_p()}"
+    return place.find("fail", f"{message}; {shown}{p_value}.", observed)
 
 
 def _judge_difference(place: _Place, found: Difference | None) -> Finding:
@@ -305,8 +319,14 @@ def _judge_difference(place: _Place, found: Difference | None) -> Finding:
     few = _too_few(place, found)
     if few:
         return few
+    what = f"{rule.metric} minus the baseline's"
+    if place.metric is not None and place.metric.bad == "both":
+        what = f"the distance of {rule.metric} from {place.metric.best:g} minus the baseline's"
+    elif place.metric is not None and place.metric.bad == "low":
+        what = f"the baseline's {rule.metric} minus this one"
+        found = replace(found, difference=-found.difference, low=-found.high, high=-found.low)
     message = (
-        f"{rule.metric} minus the baseline's is {place.write(found.difference)}, its {100 * found.confidence:g} % "
+        f"{what} is {place.write(found.difference)}, its {100 * found.confidence:g} % "
         f"interval {place.write(found.low)} to {place.write(found.high)}"
     )
     if _above(found.low, place.top):
@@ -371,7 +391,7 @@ def _list(names: list[str], most: int = 5) -> str:
     return (", ".join(map(repr, names[:most])) or "none") + ", ..." * (len(names) > most)
 
 
-def _unit(rule: Rule, metric: Metric | None) -> Unit:
+def _unit(rule: Rule, metric: Measure | None) -> Unit:
     """The unit of a rule's numbers; the metric that was computed knows better than its name."""
     return rule.unit if metric is None or rule.kind in ("p_value", "verdict") else metric.unit
 

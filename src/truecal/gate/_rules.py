@@ -12,10 +12,20 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from truecal._errors import did_you_mean, option
-from truecal.metrics import METRICS, PROBABILITY, Relative, Tolerance, Unit, as_tolerance, check_significance
+from truecal.metrics import (
+    METRICS,
+    PROBABILITY,
+    Metric,
+    Relative,
+    Tolerance,
+    Unit,
+    as_tolerance,
+    check_significance,
+    find_metric,
+)
 from truecal.results import register
 
-Kind = Literal["verdict", "value", "excess", "upper", "p_value", "worse", "non_inferior", "dropped"]
+Kind = Literal["verdict", "value", "least", "excess", "upper", "p_value", "worse", "non_inferior", "dropped"]
 Need = Literal["verdict", "value", "reference", "interval", "difference", "account"]
 LEVEL = 0.01  # of evidence, in a rule that names no other
 
@@ -23,16 +33,18 @@ LEVEL = 0.01  # of evidence, in a rule that names no other
 KINDS: dict[str, tuple[Need, str]] = {
     "verdict": ("verdict", "consistent with the data"),
     "value": ("value", "{metric} at most {limit}"),
+    "least": ("value", "{metric} at least {limit}"),
     "excess": ("reference", "{metric} at most {limit} above chance"),
     "upper": ("interval", "upper end of the interval of {metric} at most {limit}"),
     "p_value": ("reference", "p-value of {metric} at least {limit}"),
-    "worse": ("difference", "{metric} not shown to be more than {limit} above the baseline"),
-    "non_inferior": ("difference", "{metric} shown to be at most {limit} above the baseline"),
+    "worse": ("difference", "{metric} not shown to be more than {limit} {beyond} the baseline"),
+    "non_inferior": ("difference", "{metric} shown to be at most {limit} {beyond} the baseline"),
     "dropped": ("account", "share of dropped rows at most {limit}"),
 }
 # The keys of a file that hold a limit, and the kind of rule that each makes.
 LIMITS: dict[str, Kind] = {
     "max_value": "value",
+    "min_value": "least",
     "max_excess": "excess",
     "max_upper": "upper",
     "min_p_value": "p_value",
@@ -60,6 +72,8 @@ class Rule:
 
         - "verdict": the verdict is "consistent"; it fails where that is "off";
         - "value": the metric is at most `limit`;
+        - "least": the metric is at least `limit`, for those that should be large, such as a net benefit, or should have
+          a value between bad ones, such as the slope;
         - "excess": the metric minus what it would be by chance is at most `limit`;
         - "upper": the upper end of the metric's interval is at most `limit`;
         - "p_value": the p-value of the null reference is at least `limit`; of segments, the adjusted one;
@@ -69,13 +83,15 @@ class Rule:
           lies at or below it, fails where the whole interval lies above it, and cannot tell otherwise;
         - "dropped": the share of rows that were dropped when the data were read is at most `limit`.
 
-        A value, an excess or an upper end above its limit fails where the verdict is "off" and the whole interval of
-        the metric lies above the limit. Nothing passes where the verdict cannot tell.
+        A value, an excess or an upper end beyond its limit fails where the whole interval of the metric lies beyond the
+        limit and the verdict is "off"; a metric that is about more than calibration, such as log loss, needs no such
+        verdict. Nothing passes where the verdict cannot tell. Differences are those of `compare`: of distances from
+        the best value where that lies between bad ones, and turned round where higher is better.
     limit : float, optional
         In percent for test-based metrics such as Local TCE, a probability for gap metrics and p-values, a share for
         "dropped"; none for "verdict".
     metric : str
-        The metric's name.
+        The metric's name, such as "ltce", "slope" or "net_benefit@0.05".
     model, segment : str
         Shell-style patterns (`*`, `?`, `[abc]`) of names. Without `segment` the rule holds for the whole data set, with
         it for each segment that matches; p-values are then adjusted by Holm's procedure for their number.
@@ -127,11 +143,11 @@ class Rule:
                 "Hint: verdict, value, excess and p_value are judged for segments."
             )
         self._check_choices()
-        named = METRICS.get(self.metric)
-        if self.needs == "difference" and named is not None and named.rejection is None:
+        named = find_metric(self.metric)
+        if self.needs == "difference" and isinstance(named, Metric) and named.rejection is None:
             raise ValueError(
-                f"`metric` must be test-based in a rule of kind {self.kind!r}, such as 'ltce'; it is {self.metric!r}: "
-                "the interval of its difference would cover less than it says."
+                f"`metric` must be test-based or without bins in a rule of kind {self.kind!r}, such as 'ltce' or "
+                f"'log_loss'; it is {self.metric!r}: the interval of its difference would cover less than it says."
             )
         self._check_limit()
 
@@ -163,8 +179,9 @@ class Rule:
                 raise ValueError(f"{option('limit')} of a p-value must lie between 0 and 1; it is {limit!r}.")
             object.__setattr__(self, "limit", float(limit))
             return
-        top = self.unit.top
-        low = 0 if self.kind in ("value", "upper", "dropped") else -top
+        low, top = max(self.unit.bottom, -1e300), min(self.unit.top, 1e300)
+        if self.kind not in ("value", "least", "upper", "dropped"):
+            low = -top
         if not low <= limit <= top:
             gap = self.unit == PROBABILITY
             hint = "\n\nHint: gap metrics are probabilities, not percentages." if gap else ""
@@ -179,7 +196,7 @@ class Rule:
         """The unit of the limit: that of the named metric; without one for a metric of your own."""
         if self.kind in ("p_value", "dropped"):
             return PROBABILITY
-        named = METRICS.get(self.metric)
+        named = find_metric(self.metric)
         return Unit() if named is None else named.unit
 
     @property
@@ -189,16 +206,20 @@ class Rule:
 
     def __str__(self) -> str:
         limit = "" if self.limit is None else f"{self.limit:.10g}{self.unit.symbol}"
-        return KINDS[self.kind][1].format(metric=self.metric, limit=limit)
+        named = find_metric(self.metric)
+        beyond = (
+            "above" if named is None or named.bad == "high" else "below" if named.bad == "low" else "further off than"
+        )
+        return KINDS[self.kind][1].format(metric=self.metric, limit=limit, beyond=beyond)
 
 
 def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS) -> tuple[Rule, ...]:
     """Read the rules of a TOML file.
 
-    Each `[[rule]]` must have `verdict = true` or at least one limit: `max_value`, `max_excess`, `max_upper`,
-    `min_p_value`, `max_worse`, `non_inferior`, `max_dropped`. Each of these becomes a `Rule`. It may have `metric`,
-    `model`, `segment`, `min_rows`, `above`, `top`, `tolerance`, `significance` and `allow_cannot_tell`, as in `Rule`.
-    A `tolerance` is a number, or a share of the prediction as text: "10%".
+    Each `[[rule]]` must have `verdict = true` or at least one limit: `max_value`, `min_value`, `max_excess`,
+    `max_upper`, `min_p_value`, `max_worse`, `non_inferior`, `max_dropped`. Each of these becomes a `Rule`. It may have
+    `metric`, `model`, `segment`, `min_rows`, `above`, `top`, `tolerance`, `significance` and `allow_cannot_tell`, as in
+    `Rule`. A `tolerance` is a number, or a share of the prediction as text: "10%".
 
     Parameters
     ----------
@@ -263,10 +284,10 @@ def _rules(place: str, table: Mapping[str, Any], metrics: list[str]) -> Iterable
     if table.get("verdict", True) is not True:
         raise ValueError(f"{place}: `verdict` must be true, or left out; it is {_shorten(table['verdict'])}.")
     metric = table.get("metric", "ltce")
-    if metric not in metrics:
+    if metric not in metrics and find_metric(metric) is None:
         raise ValueError(
-            f"{place}: `metric` must be one of {', '.join(metrics)}; it is {_shorten(metric)}."
-            f"{did_you_mean(metric, metrics)}"
+            f"{place}: `metric` must be one of {', '.join(metrics)}, or net_benefit@0.05 for that threshold; it is "
+            f"{_shorten(metric)}.{did_you_mean(metric, metrics)}"
         )
     for key in kinds:
         try:

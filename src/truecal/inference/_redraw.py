@@ -12,7 +12,7 @@ import numpy as np
 from truecal import _kernel
 from truecal._errors import option
 from truecal._progress import Progress
-from truecal.metrics import Binned, Binning, Metric, bin_once
+from truecal.metrics import Binned, Bins, Measure, bin_once
 from truecal.observations import Floats, Ints, Tally, unchecked
 
 MOST_TOGETHER = 64
@@ -52,7 +52,7 @@ class Draws:
         return np.random.default_rng(self.random_state).integers(0, 2**63 - 1, size=size)
 
 
-def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Metric], draws: Draws) -> dict[str, Floats]:
+def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Measure], draws: Draws) -> dict[str, Floats]:
     """Compute each metric on sets of labels drawn from `probability`, which has one entry for each score.
 
     Every set has its own seed.
@@ -69,14 +69,12 @@ def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Metric], dra
     return dict(zip(metrics, values.T, strict=True))
 
 
-def _bin_redrawn(
-    first: Mapping[Binning, Binned], tally: Tally, probability: Floats, metrics: Mapping[str, Metric], seed: int
-) -> dict[Binning, Binned]:
-    """Redraw labels and return their bins, without the labels."""
+def _bin_redrawn(first: Bins, tally: Tally, probability: Floats, metrics: Mapping[str, Measure], seed: int) -> Bins:
+    """Redraw labels and return their bins, without the labels unless scores need them."""
     pos = np.empty_like(tally.n)
     _kernel.draw_positives(probability, tally.n, seed, pos)
     bins = bin_once(unchecked(tally.score, tally.n, pos), metrics, first)
-    return {scheme: Binned(tally, binned.partition) for scheme, binned in bins.items()}
+    return {scheme: Binned(tally, part.partition) if scheme else part for scheme, part in bins.items()}
 
 
 def map_seeds(function: Callable[[list[int]], list[Any]], draws: Draws, together: int = 1) -> list[Any]:

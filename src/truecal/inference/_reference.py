@@ -6,6 +6,7 @@ intervals from the predictions after logistic recalibration, and differences fro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from truecal import _kernel
 from truecal._errors import option
 from truecal.inference._logistic import recalibrate, recalibrate_pairs
 from truecal.inference._redraw import Draws, map_seeds, redraw
-from truecal.metrics import Binned, Binning, Metric, bin_once, normal_quantile
+from truecal.metrics import Bins, MeanScore, Measure, as_error, bin_once, normal_quantile
 from truecal.observations import AnyArray, Bools, Floats, Ints, Pairs, Tally, unchecked
 
 FIRST = 199  # replicates of the first batch of a sequential reference
@@ -28,8 +29,9 @@ class Reference:
     """The values that a metric has for a perfect model, and how the observed value compares with them.
 
     `mean`, `low`, `median` and `high` are the mean and the 5, 50 and 95 % quantiles over redrawn labels. `excess` is
-    the value minus the mean. `p_value` is (1 + number of redrawn values at or above the observed one) / (replicates +
-    1).
+    the value minus the mean. `p_value` is (1 + number of redrawn values as bad as the observed one) / (replicates + 1):
+    as large, as small for metrics that should be large, as far from the best value for those that have one between. NaN
+    where the metric is.
     """
 
     mean: float
@@ -66,7 +68,7 @@ class Difference:
 
 def null_reference(
     tally: Tally,
-    metrics: Mapping[str, Metric],
+    metrics: Mapping[str, Measure],
     draws: Draws,
     observed: Mapping[str, float] | None = None,
 ) -> dict[str, Reference]:
@@ -89,21 +91,28 @@ def null_reference(
     drawn = redraw(tally, tally.score, metrics, draws)
     replicates, references = draws.replicates, {}
     for name, values in drawn.items():
-        low, median, high = np.quantile(values, [0.05, 0.5, 0.95]).tolist()
-        as_large = int(np.count_nonzero(reaches(values, observed[name])))
-        mean = float(values.mean())
-        references[name] = Reference(
-            mean, low, median, high, (1 + as_large) / (replicates + 1), observed[name] - mean, replicates
-        )
+        metric, known = metrics[name], _drop_unknown(values)
+        low, median, high = np.quantile(known, [0.05, 0.5, 0.95]).tolist()
+        as_bad = int(np.count_nonzero(reaches(as_error(metric, values), as_error(metric, observed[name]))))
+        mean = float(known.mean())
+        p_value = math.nan if math.isnan(observed[name]) else (1 + as_bad) / (replicates + 1)
+        references[name] = Reference(mean, low, median, high, p_value, observed[name] - mean, replicates)
     return references
 
 
 def reaches(values: Floats, observed: float) -> Bools:
     """Which values are as large as the observed one; rounding may make equal ones differ a little."""
-    return np.asarray(~(values < observed * (1 - 1e-12)))  # what could not be computed tells nothing
+    # what could not be computed tells nothing
+    return np.asarray(~(values < observed - 1e-12 * abs(observed)))
 
 
-def sequential_reference(tally: Tally, metric: Metric, draws: Draws) -> Reference:
+def _drop_unknown(values: Floats) -> Floats:
+    """The values that could be computed; NaN if none could."""
+    known = values[~np.isnan(values)]
+    return known if len(known) else np.array([np.nan])
+
+
+def sequential_reference(tally: Tally, metric: Measure, draws: Draws) -> Reference:
     """Return a null reference that stops early.
 
     Labels are redrawn in growing batches, up to `draws.replicates` times, while few of the redrawn values reach the
@@ -118,7 +127,7 @@ def sequential_reference(tally: Tally, metric: Metric, draws: Draws) -> Referenc
         return null_reference(tally, metrics, Draws(count, seeds, draws.threads), observed)[""]
 
     found = draw(min(most, FIRST))
-    while found.replicates < most and _count_reached(found) < ENOUGH:
+    while not math.isnan(found.p_value) and found.replicates < most and _count_reached(found) < ENOUGH:
         total = min(most, GROWTH * (found.replicates + 1) - 1)
         more = draw(total - found.replicates)
         mean = (found.replicates * found.mean + more.replicates * more.mean) / total
@@ -135,7 +144,7 @@ def _count_reached(found: Reference) -> int:
 
 def intervals(
     tally: Tally,
-    metrics: Mapping[str, Metric],
+    metrics: Mapping[str, Measure],
     draws: Draws,
     *,
     confidence: float = 0.95,
@@ -153,14 +162,15 @@ def intervals(
     found = {}
     for name, values in redraw(tally, recalibrate(tally), metrics, draws).items():
         below, above = _measure_spread(values, confidence)
-        low, high = max(observed[name] - below, 0.0), min(observed[name] + above, metrics[name].unit.top)
+        unit = metrics[name].unit
+        low, high = max(observed[name] - below, unit.bottom), min(observed[name] + above, unit.top)
         found[name] = Interval(low, high, confidence, draws.replicates)
     return found
 
 
 def differences(
     pairs: Pairs,
-    metrics: Mapping[str, Metric],
+    metrics: Mapping[str, Measure],
     draws: Draws,
     *,
     confidence: float = 0.95,
@@ -169,7 +179,8 @@ def differences(
     """Return the difference of two models on the same rows in every metric, with an interval.
 
     Labels are redrawn from a logistic regression on both models' log-odds. `region` takes of each model's tally the
-    predictions that are judged, by its scores alone.
+    predictions that are judged, by its scores alone. A metric with a best value between its bad ones, such as the
+    slope, is compared by the distance from it. Means over rows have the plain interval of a paired mean.
     """
     check_confidence(confidence)
     n, pos, probability = pairs.n, pairs.pos, recalibrate_pairs(pairs)
@@ -182,29 +193,50 @@ def differences(
     ]
     choose = region or (lambda tally: tally)
     bins = [bin_once(choose(tally), metrics) for tally in tallies]
+    means = {name: metric for name, metric in metrics.items() if isinstance(metric, MeanScore) and region is None}
+    others = {name: metric for name, metric in metrics.items() if name not in means}
 
-    def compute(drawn: Ints) -> Floats:
+    def redraw_difference(seed: int) -> list[float]:
+        drawn = np.empty_like(n)
+        _kernel.draw_positives(probability, n, seed, drawn)
         found = []
         for (_, group), tally, like in zip(groups, tallies, bins, strict=True):
             again = choose(unchecked(tally.score, tally.n, _sum_counts(group, drawn, len(tally))))
-            found.append(list(_compute_values(again, metrics, like).values()))
-        return np.array(found)
+            found.append(_compute_values(again, others, like))
+        return [_subtract(metric, found[0][name], found[1][name]) for name, metric in others.items()]
 
-    def redraw_difference(seed: int) -> Floats:
-        drawn = np.empty_like(n)
-        _kernel.draw_positives(probability, n, seed, drawn)
-        first, second = compute(drawn)
-        return np.asarray(first - second)
-
-    first, second = compute(pos)
-    redrawn = np.array(map_seeds(lambda seeds: [redraw_difference(seed) for seed in seeds], draws))
+    first, second = ({name: m.on(each[m.binning]) for name, m in metrics.items()} for each in bins)
+    gaps = {name: _subtract(metric, first[name], second[name]) for name, metric in metrics.items()}
+    spreads = {name: (_measure_error(pairs, metric, gaps[name], confidence),) * 2 for name, metric in means.items()}
+    if others:
+        redrawn = np.array(map_seeds(lambda seeds: [redraw_difference(seed) for seed in seeds], draws))
+        for name, values in zip(others, redrawn.T, strict=True):
+            spreads[name] = _measure_spread(values, confidence)
     compared = {}
-    for i, name in enumerate(metrics):
-        below, above = _measure_spread(redrawn[:, i], confidence)
-        gap = float(first[i] - second[i])
-        ends = gap - below, gap + above
-        compared[name] = Difference(float(first[i]), float(second[i]), gap, *ends, confidence, draws.replicates)
+    for name, gap in gaps.items():
+        ends = gap - spreads[name][0], gap + spreads[name][1]
+        compared[name] = Difference(first[name], second[name], gap, *ends, confidence, draws.replicates)
     return compared
+
+
+def _subtract(metric: Measure, first: float, second: float) -> float:
+    """The difference of values; of their distances from the best value where that lies between bad ones."""
+    if metric.bad == "both":
+        return as_error(metric, first) - as_error(metric, second)
+    return first - second
+
+
+def _measure_error(pairs: Pairs, metric: MeanScore, gap: float, confidence: float) -> float:
+    """Half the width of the interval of a mean of differences between rows."""
+    from scipy.special import ndtri
+
+    (first, first_not), (second, second_not) = map(metric.losses, pairs.scores)
+    with np.errstate(invalid="ignore"):
+        positive, negative = (first - second - gap) ** 2, (first_not - second_not - gap) ** 2
+        squares = np.where(pairs.pos > 0, pairs.pos * positive, 0.0)
+        squares += np.where(pairs.pos < pairs.n, (pairs.n - pairs.pos) * negative, 0.0)
+    rows = pairs.n_rows
+    return float(-ndtri((1 - confidence) / 2)) * float(np.sqrt(squares.sum() / max(rows - 1, 1) / rows))
 
 
 def check_confidence(confidence: float) -> None:
@@ -218,16 +250,20 @@ def _sum_counts(group: AnyArray, counts: Ints, size: int) -> Ints:
     return np.bincount(group, weights=counts, minlength=size).astype(np.int64)
 
 
-def _compute_values(
-    tally: Tally, metrics: Mapping[str, Metric], like: Mapping[Binning, Binned] | None = None
-) -> dict[str, float]:
+def _compute_values(tally: Tally, metrics: Mapping[str, Measure], like: Bins | None = None) -> dict[str, float]:
     bins = bin_once(tally, metrics, like)
     return {name: metric.on(bins[metric.binning]) for name, metric in metrics.items()}
 
 
 def _measure_spread(values: Floats, confidence: float) -> tuple[float, float]:
-    """Measure how far values lie below and above their mean, averaged between quantiles and a normal distribution."""
+    """Measure how far values lie below and above their mean, averaged between quantiles and a normal distribution.
+
+    What could not be computed is left out; NaN if there is nothing else, or an infinite value.
+    """
     tail = (1 - confidence) / 2
+    values = _drop_unknown(values)
+    if not np.isfinite(values).all():
+        return math.nan, math.nan
     mean = float(values.mean())
     low, high = np.quantile(values, [tail, 1 - tail]).tolist()
     width = normal_quantile(tail) * float(values.std(ddof=1)) if len(values) > 1 else 0.0

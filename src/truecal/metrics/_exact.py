@@ -39,7 +39,8 @@ def divide_rates(rates: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def adjust_p_values(p_value: Floats, method: Adjustment) -> Floats:
-    """Adjust p-values for their number, by Holm's step-down or Benjamini and Hochberg's step-up method.
+    """Adjust p-values for their number, by Holm's step-down or Benjamini and Hochberg's step-up method. NaN, which does
+    not count, stays.
 
     Examples
     --------
@@ -49,7 +50,8 @@ def adjust_p_values(p_value: Floats, method: Adjustment) -> Floats:
     """
     if method is None:
         return p_value
-    size, order = len(p_value), np.argsort(p_value)
+    size, order = int(np.count_nonzero(~np.isnan(p_value))), np.argsort(p_value)
+    order = order[:size]  # NaN comes last
     ranked = p_value[order]
     if method == "holm":
         steps = np.maximum.accumulate(ranked * np.arange(size, 0, -1))
@@ -57,7 +59,7 @@ def adjust_p_values(p_value: Floats, method: Adjustment) -> Floats:
         steps = np.minimum.accumulate((ranked * size / np.arange(1, size + 1))[::-1])[::-1]
     else:
         raise ValueError(f'{option("adjust")} must be "holm", "bh" or None; it is {method!r}.')
-    result = np.empty_like(p_value)
+    result = np.full_like(p_value, np.nan)
     result[order] = np.minimum(steps, 1.0)
     return result
 

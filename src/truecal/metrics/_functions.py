@@ -14,7 +14,21 @@ from truecal.metrics._binning import BinningLike, BoundedIsotonic, Edges, Quanti
 from truecal.metrics._decisions import Test, Tolerance, as_tolerance
 from truecal.metrics._hypotheses import Binomial
 from truecal.metrics._local import Weight, Windows
-from truecal.metrics._metric import ACE, ECE, MCE, RMSCE, Binned, Gap, Metric, Refutation, Rejection, check_metric, gaps
+from truecal.metrics._metric import (
+    ACE,
+    ECE,
+    MCE,
+    RMSCE,
+    Binned,
+    Gap,
+    Measure,
+    Metric,
+    Refutation,
+    Rejection,
+    check_metric,
+    gaps,
+)
+from truecal.metrics._scores import Score
 from truecal.observations import (
     CellSums,
     Classes,
@@ -210,9 +224,11 @@ def rmsce(
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
 
 
-def compute(metric: Metric, y_true: Any, y_prob: Any, *, pos_label: Any = None, sample_weight: Any = None) -> float:
+def compute(metric: Measure, y_true: Any, y_prob: Any, *, pos_label: Any = None, sample_weight: Any = None) -> float:
     """Compute any metric on arrays. Windows and bins with known edges are counted without sorting the rows."""
     check_metric(metric)
+    if isinstance(metric, Score):
+        return metric(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
     if isinstance(metric.binning, Windows):
         cells = CellSums.from_arrays(y_true, y_prob, sample_weight, pos_label)
         return metric.on(Binned(*metric.binning.over(cells)))
@@ -236,7 +252,7 @@ def _compute_with_warning(metric: Metric, data: Sorted) -> float:
 
 
 def compute_any(
-    metric: Metric,
+    metric: Measure,
     y_true: Any,
     y_prob: Any,
     sample_weight: Any,

@@ -1,4 +1,4 @@
-"""Metrics as values: Metric(binning, loss, norm), and the named ones.
+"""Metrics as values: Metric(binning, loss, norm), and the named ones, scores among them.
 
 The paper's generalised calibration error: cut the predictions into bins, give each bin a loss, combine the losses
 by a norm weighted with the bins' sizes.
@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from truecal import _kernel
-from truecal._errors import option
+from truecal._errors import did_you_mean, option
 from truecal.metrics._binning import (
     Binning,
     BinningLike,
@@ -38,43 +38,24 @@ from truecal.metrics._decisions import (
 )
 from truecal.metrics._hypotheses import BayesFactor, Binomial
 from truecal.metrics._local import Weight, WindowPartition, Windows
+from truecal.metrics._scores import (
+    PREFIX,
+    Brier,
+    CumulativeMaximum,
+    CumulativeRange,
+    Intercept,
+    LogLoss,
+    NetBenefit,
+    Rows,
+    Score,
+    Side,
+    Slope,
+    SmoothError,
+    Spiegelhalter,
+    TwoBins,
+)
+from truecal.metrics._units import PERCENT, PROBABILITY, UNKNOWN, Unit
 from truecal.observations import Floats, Ints, Sorted, Tally
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """What a loss is measured in: a name, the symbol printed after a number, the largest value, and decimals.
-
-    Examples
-    --------
-    >>> Unit("cents", " ct", digits=1).format(12.345)
-    '12.3 ct'
-    """
-
-    name: str = ""
-    symbol: str = ""
-    top: float = math.inf
-    digits: int = 5
-
-    def __post_init__(self) -> None:
-        for name, text in (("name", self.name), ("symbol", self.symbol)):
-            if not isinstance(text, str):
-                raise TypeError(f"`{name}` of a unit must be text; it is {text!r}.")
-        if not is_number(self.top) or not self.top > 0:
-            raise ValueError(f"`top` of a unit must be a number above 0; it is {self.top!r}.")
-        if isinstance(self.digits, bool) or not isinstance(self.digits, int) or self.digits < 0:
-            raise ValueError(f"`digits` of a unit must be a whole number, 0 or more; it is {self.digits!r}.")
-
-    def format(self, value: float) -> str:
-        """A number with its symbol; "none" for one that could not be computed."""
-        if math.isnan(value):
-            return "none"
-        return f"{value:.{self.digits}f}{self.symbol}"
-
-
-PERCENT = Unit("percent", " %", 100.0, 2)
-PROBABILITY = Unit("probability", "", 1.0, 5)
-UNKNOWN = Unit()
 
 
 class Binned:
@@ -102,9 +83,9 @@ class Binned:
         return self._rejected[key]
 
     @staticmethod
-    def reject_together(bins: Sequence[Binned], metric: Metric) -> None:
+    def reject_together(bins: Sequence[Binned], metric: Measure) -> None:
         """Prepare a test-based metric of many partitions of the same data: equal bins are decided once."""
-        loss = metric.loss
+        loss = metric.rejection
         if not isinstance(loss, Rejection):
             return
         key = loss.test, loss.significance, loss.tolerance
@@ -343,6 +324,8 @@ class Metric:
     0.125
     """
 
+    bad: ClassVar[Side] = "high"
+    overall: ClassVar[bool] = False
     binning: Binning
     loss: Loss
     norm: Norm = field(default_factory=Mean)
@@ -397,7 +380,15 @@ class Metric:
             what = f"{self.words}, a probability"
         else:
             what = f"{self.words}, in {unit.name}" if unit.name else self.words
+        if isinstance(test, Refutation):
+            most = "at most " if test.tolerance is not None else ""
+            return f"{what}; a right model has {most}{self.best:g} on average, {unit.top:g} is worst"
         return f"{what}; 0 is best" + (f", {unit.top:g} worst" if math.isfinite(unit.top) else "")
+
+    @property
+    def best(self) -> float:
+        """The value of a right model: the level of Local TCE's tests, else 0."""
+        return 100 * self.loss.significance if isinstance(self.loss, Refutation) else 0.0
 
     @property
     def bins(self) -> str:
@@ -468,15 +459,28 @@ RMSCE_Q = Metric(Quantile(), Gap(), PNorm(2))
 ECE_PAVA_BC = Metric(BoundedIsotonic(), Gap())
 
 
-def bin_once(
-    data: Sorted, metrics: Mapping[str, Metric], like: Mapping[Binning, Binned] | None = None
-) -> dict[Binning, Binned]:
-    """Cut data into bins once for every binning that the metrics use.
+Measure: TypeAlias = Metric | Score
+Bins: TypeAlias = dict[Binning | None, Any]  # `Binned` by its binning; `Rows` under None
+M = TypeVar("M", float, Floats)
+
+
+def as_error(metric: Measure, value: M) -> M:
+    """Values turned so that larger ones are worse."""
+    if metric.bad == "both":
+        return abs(value - metric.best)
+    return -value if metric.bad == "low" else value
+
+
+def bin_once(data: Sorted, metrics: Mapping[str, Measure], like: Bins | None = None) -> Bins:
+    """Cut data into bins once for every binning that the metrics use; scores use the rows.
 
     `like` are the bins of the same scores with other labels: windows, which do not depend on labels, stay.
     """
-    found = {}
+    found: Bins = {}
     for scheme in dict.fromkeys(metric.binning for metric in metrics.values()):
+        if scheme is None:
+            found[None] = Rows(data.tally, None if like is None else like[None])
+            continue
         known = None if like is None else like[scheme].partition
         if isinstance(known, WindowPartition) and isinstance(data, Tally):
             found[scheme] = Binned(data, known.relabel(data))
@@ -485,7 +489,7 @@ def bin_once(
     return found
 
 
-METRICS: dict[str, Metric] = {
+METRICS: dict[str, Measure] = {
     "ltce": LTCE,
     "ltce_information": LTCE_INFORMATION,
     "tce": TCE,
@@ -498,7 +502,31 @@ METRICS: dict[str, Metric] = {
     "rmsce": RMSCE,
     "rmsce_q": RMSCE_Q,
     "ece_pava_bc": ECE_PAVA_BC,
+    **{
+        score.name: score
+        for score in (
+            *(LogLoss(), Brier(), Slope(), Intercept(), Spiegelhalter(), CumulativeRange(), CumulativeMaximum()),
+            *(SmoothError(), TwoBins()),
+        )
+    },
 }
+# what `evaluate` computes unless other metrics are asked for
+STANDARD = (*(name for name, metric in METRICS.items() if metric.binning), "log_loss", "brier", "slope", "intercept")
+
+
+def find_metric(name: object) -> Measure | None:
+    """The metric of a name, net benefits such as "net_benefit@0.05" among them; None where there is none."""
+    if not isinstance(name, str) or not name.startswith(PREFIX):
+        return METRICS.get(name) if isinstance(name, str) else None
+    try:
+        return NetBenefit(float(name.removeprefix(PREFIX)))
+    except ValueError:
+        return None
+
+
+def describe_unknown(name: object) -> str:
+    """Which metrics there are, and which may have been meant."""
+    return f"{', '.join(METRICS)}, or {PREFIX}0.05 for that threshold; one is {name!r}.{did_you_mean(name, METRICS)}"
 
 
 _TITLES = {"ltce": "Local TCE", "ltce_information": "Local TCE (evidence)", "ece_pava_bc": "ECE (PAVA-BC)"}
@@ -512,8 +540,11 @@ def format_name(name: str) -> str:
     >>> format_name("tce_q"), format_name("mine")
     ('TCE(Q)', 'mine')
     """
-    if name not in METRICS:
+    metric = find_metric(name)
+    if metric is None:
         return name
+    if isinstance(metric, Score):
+        return f"{metric.title} at {metric.threshold:g}" if isinstance(metric, NetBenefit) else metric.title
     stem, _, kind = name.upper().partition("_")
     return _TITLES.get(name, f"{stem}({kind})" if kind else stem)
 
@@ -526,15 +557,15 @@ def gaps(n: Ints, k: Ints, sums: Floats) -> Floats:
 
 def check_metric(metric: object) -> None:
     """Raise unless something is a metric."""
-    if not isinstance(metric, Metric):
-        raise TypeError(f"A metric must be a `Metric(binning, loss, norm)`; it is {metric!r}.")
+    if not isinstance(metric, (Metric, Score)):
+        raise TypeError(f"A metric must be a `Metric(binning, loss, norm)` or a score; it is {metric!r}.")
 
 
 def choose(
-    names: Iterable[str] | Mapping[str, Metric] | None,
+    names: Iterable[str] | Mapping[str, Measure] | None,
     binning: BinningLike,
     loss: Refuting,
-) -> dict[str, Metric]:
+) -> dict[str, Measure]:
     """The metrics to compute: named ones, with another binning and test if given, or a mapping of your own metrics."""
     if isinstance(names, Mapping):
         if binning is not None:
@@ -543,20 +574,22 @@ def choose(
             check_metric(metric)
         chosen = dict(names)
     else:
-        if isinstance(names, Metric):
+        if isinstance(names, (Metric, Score)):
             raise TypeError(
                 f"{option('metrics')} must be names, or a mapping of names to metrics; it is a single metric."
             )
         chosen = {}
-        wanted = [names] if isinstance(names, str) else METRICS if names is None else names
+        wanted = [names] if isinstance(names, str) else STANDARD if names is None else names
         scheme = as_binning(binning, BoundedIsotonic(), Quantile)
         for name in wanted:
-            if name not in METRICS:
-                raise ValueError(f"{option('metrics')} must be among {', '.join(METRICS)}; one is {name!r}.")
-            metric = METRICS[name]
-            if isinstance(metric.binning, BoundedIsotonic):
-                metric = replace(metric, binning=scheme)
-            chosen[name] = metric.with_rejection(loss)
+            metric = find_metric(name)
+            if metric is None:
+                raise ValueError(f"{option('metrics')} must be among {describe_unknown(name)}")
+            if isinstance(metric, Metric):
+                if isinstance(metric.binning, BoundedIsotonic):
+                    metric = replace(metric, binning=scheme)
+                metric = metric.with_rejection(loss)
+            chosen[name] = metric
         if binning is not None and not any(metric.binning == scheme for metric in chosen.values()):
             raise ValueError(
                 "`binning` takes the place of PAVA-BC, which none of the metrics asked for uses.\n\n"

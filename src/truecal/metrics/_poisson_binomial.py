@@ -150,8 +150,8 @@ def find_odds_factor(coins: Coins, significance: float) -> OddsFactor:
     goal = math.log(significance / 2)
     middle = -math.inf if k == 0 else math.inf if k == n else _find_mean(coins, k)
     step = 2 / math.sqrt(max(coins.v, 0.5))
-    low = -math.inf if k == 0 else _find_root(lambda t: tail(t, True) - goal, min(middle, 36.0), -step)
-    high = math.inf if k == n else _find_root(lambda t: goal - tail(t, False), max(middle, -36.0), step)
+    low = -math.inf if k == 0 else find_root(lambda t: tail(t, True) - goal, min(middle, 36.0), -step)
+    high = math.inf if k == n else find_root(lambda t: goal - tail(t, False), max(middle, -36.0), step)
     total = coins.expected + certain
 
     def ratio(log_factor: float) -> float:
@@ -178,7 +178,7 @@ def _find_mean(coins: Coins, k: int) -> float:
     return t
 
 
-def _find_root(f: Callable[[float], float], start: float, step: float) -> float:
+def find_root(f: Callable[[float], float], start: float, step: float) -> float:
     """The root of an increasing function, from a point on one side of it towards the other (Illinois' rule)."""
     a, fa = start, f(start)
     b, fb = a + step, f(a + step)

@@ -95,7 +95,8 @@ def get_table(result: Result, metric: str | None) -> BinTable:
     """The bins of a metric; of the one that diagrams show if none is named."""
     metric = result.pictured if metric is None else metric
     if metric not in result.tables:
-        raise ValueError(f"`metric` must be among {', '.join(result.tables)}; it is {metric!r}.")
+        known = ", ".join(result.tables) or "none, as no metric of the result has bins"
+        raise ValueError(f"`metric` must be among {known}; it is {metric!r}.")
     return result.tables[metric]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from truecal._errors import did_you_mean, option
 from truecal._text import plural
-from truecal.metrics import Mean, PNorm, format_name
+from truecal.metrics import Mean, Metric, PNorm, format_name
 from truecal.observations import Bools, Floats, Ints
 from truecal.plot._axis import (
     Axis,
@@ -308,7 +308,7 @@ def picture_errors(
     result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
 ) -> Picture:
     """Along the score axis, the shares refuted as too high and as too low, over all predictions."""
-    metric = next(iter(result.metrics)) if metric is None else metric
+    metric = next(iter(result.tables), None) if metric is None else metric
     axis = fit_axis([result], metric, scale)
     _, histogram, outline = get_shapes(result, metric, axis.logit)
     margins = find_margins(result, metric, axis)
@@ -377,7 +377,7 @@ def picture_metrics(results: Mapping[str, Result], metrics: Iterable[str] | None
     """Show the metrics of several models, with a panel for each unit: values, intervals, and values by chance."""
     named = check_models(results)
     first = next(iter(named.values()))
-    names = list(first.values) if metrics is None else list(metrics)
+    names = list(first.tables) if metrics is None else list(metrics)
     for model, result in named.items():
         unknown = [name for name in names if name not in result.values]
         if unknown:
@@ -554,8 +554,10 @@ def _find_edges(x: Floats, half: float) -> Floats:
 def _fit_from_zero(*columns: Floats) -> tuple[float, float]:
     """Return limits that hold these numbers and 0, with room for a marker."""
     values = np.concatenate([np.ravel(column) for column in columns])
-    top = float(values[np.isfinite(values)].max(initial=0)) or 1.0
-    return -0.02 * top, 1.06 * top
+    known = values[np.isfinite(values)]
+    low, high = float(known.min(initial=0)), float(known.max(initial=0))
+    high = high if high > low else low + 1.0
+    return low - 0.02 * (high - low), high + 0.06 * (high - low)
 
 
 def check_models(results: Mapping[str, Result]) -> dict[str, Result]:
@@ -571,8 +573,8 @@ def check_models(results: Mapping[str, Result]) -> dict[str, Result]:
 def list_binnings(result: Result) -> list[str]:
     """Return the first metric of each binning of a result."""
     first: dict[str, str] = {}
-    for name, metric in result.metrics.items():
-        first.setdefault(metric.bins, name)
+    for name in result.tables:
+        first.setdefault(result.metrics[name].bins, name)
     return list(first.values())
 
 
@@ -582,8 +584,9 @@ def group_metrics(result: Result, names: Iterable[str]) -> dict[str, list[str]]:
     for name in names:
         metric = result.metrics[name]
         # a root mean square is an average too
-        kind = replace(metric, norm=Mean()) if isinstance(metric.norm, PNorm) else metric
-        groups.setdefault(kind.axis, []).append(name)
+        if isinstance(metric, Metric) and isinstance(metric.norm, PNorm):
+            metric = replace(metric, norm=Mean())
+        groups.setdefault(metric.axis, []).append(name)
     return groups
 
 

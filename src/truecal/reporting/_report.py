@@ -254,13 +254,13 @@ def _write_metrics(named: dict[str, Result], figures: Figures) -> str:
     for level in sorted({span.confidence for result in named.values() for span in result.intervals.values()}):
         notes += f"{100 * level:g} % interval: where the metric lies on average over data like these. "
     table = (
-        '<div class="wide" tabindex="0" role="region" aria-label="Metrics"><table id="metrics"><caption>Every metric; '
-        f'0 is best</caption><thead><tr><th scope="col">metric</th>{head}</tr></thead><tbody>'
+        '<div class="wide" tabindex="0" role="region" aria-label="Metrics"><table id="metrics"><caption>Every '
+        f'metric</caption><thead><tr><th scope="col">metric</th>{head}</tr></thead><tbody>'
         f'<tr><th scope="row">predictions</th>{counts}</tr><tr><th scope="row">{outcomes}</th>{rates}</tr>'
         f"{''.join(rows)}</tbody></table></div>"
         f'<p class="soft">{notes}</p>'
     )
-    shared = [name for name in names if all(name in result.values for result in named.values())]
+    shared = [name for name in names if all(name in result.tables for result in named.values())]
     groups = group_metrics(next(iter(named.values())), shared)
     caption = "Dots are values, lines their intervals, grey is chance."
     plots = [
@@ -300,7 +300,7 @@ def _write_model(i: int, name: str, result: Result, metric: str | None, figures:
     plots += add(f"errors-{i}", "low", words, "errors", result, metric)
     more = ""
     for kind, what in ((Uniform, "equal widths"), (Quantile, "equal sizes")):
-        key = next((key for key, value in result.metrics.items() if isinstance(value.binning, kind)), None)
+        key = next((key for key in result.tables if isinstance(result.metrics[key].binning, kind)), None)
         if key is not None:
             caption = f"Observed rate against mean prediction, {result.metrics[key].bins}."
             words = f"Reliability diagram of {name}, {what}", caption

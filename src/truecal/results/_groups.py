@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -11,7 +12,7 @@ import numpy as np
 
 from truecal._text import plural
 from truecal.inference import Difference
-from truecal.metrics import LTCE, Adjustment, Metric
+from truecal.metrics import LTCE, Adjustment, Measure, format_name
 from truecal.observations import Bools, Floats, Ints
 from truecal.results._table import Column, Table, column, register_table
 
@@ -67,7 +68,7 @@ class _Groups(Table):
         )
     )
     seen_above: Floats = field(metadata=column("share", "seen above", "The nearest such rate above it."))
-    metric: Metric = LTCE
+    metric: Measure = LTCE
     replicates: int = 199
     adjust: Adjustment = "holm"
     significance: float = 0.05
@@ -267,13 +268,18 @@ class Comparison(Table):
     first: Floats = field(metadata=column("metric", "first", "The value of the first model."))
     second: Floats = field(metadata=column("metric", "second", "The value of the second model."))
     difference: Floats = field(
-        metadata=column("metric", "difference", "First minus second; below 0 the first is better.")
+        metadata=column(
+            "metric",
+            "difference",
+            "First minus second; of their distances from the best value where that lies between bad ones, as for the "
+            "slope. Below 0 the first is better, unless higher is better.",
+        )
     )
     low: Floats = field(metadata=column("metric", "low", "Lower end of the interval of the difference's expectation."))
     high: Floats = field(metadata=column("metric", "high", "Upper end of it."))
     confidence: Floats = field(metadata=column("share", "confidence", "The confidence of the interval."))
     replicates: Ints = field(metadata=column("count", "replicates", "How often labels were redrawn."))
-    metrics: dict[str, Metric] = field(default_factory=dict)
+    metrics: dict[str, Measure] = field(default_factory=dict)
     models: tuple[str, str] = ("first", "second")
     notes: tuple[str, ...] = ()
 
@@ -286,7 +292,7 @@ class Comparison(Table):
     def of(
         cls,
         differences: Mapping[str, Difference],
-        metrics: Mapping[str, Metric],
+        metrics: Mapping[str, Measure],
         *,
         models: tuple[str, str] = ("first", "second"),
         notes: tuple[str, ...] = (),
@@ -327,11 +333,48 @@ class Comparison(Table):
     @property
     def verdict(self) -> list[str]:
         """Which model is better beyond chance: the interval of the difference does not contain 0."""
-        first, second = (f"{model} is better" for model in self.models)
-        return [
-            "no difference beyond chance" if low <= 0 <= high else first if high < 0 else second
-            for low, high in zip(self.low, self.high, strict=True)
+        found = map(self.find_better, self.metric)
+        return ["no difference beyond chance" if better is None else f"{better} is better" for better in found]
+
+    def find_better(self, name: str) -> str | None:
+        """The model that is better in a metric: the interval of the difference does not contain 0. None if neither."""
+        i = self.metric.index(name)
+        low, high = float(self.low[i]), float(self.high[i])
+        if not (low > 0 or high < 0):
+            return None
+        return self.models[0] if (high < 0) != (self.metrics[name].bad == "low") else self.models[1]
+
+    def sentences(self) -> tuple[str, ...]:
+        """Which model is better calibrated, by the first metric of calibration, which has the better log loss (or the
+        first metric that is about more than calibration), and whether these disagree."""
+        own = [name for name in self.metric if not self.metrics[name].overall][:1]
+        overall = sorted((name for name in self.metric if self.metrics[name].overall), key=lambda n: n != "log_loss")[
+            :1
         ]
+        lines = [self._tell(name) for name in own + overall]
+        better = [model for name in own + overall if (model := self.find_better(name)) is not None]
+        if len(set(better)) == 2:
+            lines.append(
+                f"These disagree: the probabilities of {better[0]} are nearer to what happens, and {better[1]} tells "
+                "more about which rows are positive. Recalibrating it may give both."
+            )
+        return tuple(lines)
+
+    @property
+    def sentence(self) -> str:
+        """The sentences as one text."""
+        return " ".join(self.sentences())
+
+    def _tell(self, name: str) -> str:
+        """Which model is better in a metric, or that no difference is shown, with the values."""
+        i, metric, title = self.metric.index(name), self.metrics[name], format_name(name)
+        values = [metric.format(column[i].item()) for column in (self.first, self.second)]
+        better = self.find_better(name)
+        if better is None:
+            what = title if metric.overall else f"calibration ({title})"
+            return f"No difference in {what} is shown: {' and '.join(values)}."
+        what = f"has the better {title}: " if metric.overall else f"is better calibrated: {title} "
+        return f"{better} {what}{' against '.join(values if better == self.models[0] else values[::-1])}."
 
     def heading(self, name: str) -> str:
         """Return the heading of a column; those of values are the names of the models."""
@@ -339,6 +382,12 @@ class Comparison(Table):
 
     def _format_metric(self, row: int, value: float) -> str:
         return self.metrics[self.metric[row]].format(value)
+
+    def __repr__(self) -> str:
+        return "\n".join([*self.sentences(), Table.__repr__(self)])
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{html.escape(self.sentence)}</b></p>{Table._repr_html_(self)}"
 
     def summary(self) -> str:
         """Return the names of the models and the confidence of the intervals."""

@@ -303,6 +303,8 @@ for _part in (
     *(metrics.Binomial, metrics.MidP, metrics.ScoreTest, metrics.LikelihoodRatio, metrics.StudentT),
     *(metrics.BayesFactor, metrics.Absolute, metrics.Relative, metrics.Metric),
     *(metrics.Windows, metrics.Refutation, metrics.LocalError, metrics.ScoreRange, metrics.OddsFactor),
+    *(metrics.Brier, metrics.LogLoss, metrics.NetBenefit, metrics.Slope, metrics.Intercept, metrics.Spiegelhalter),
+    *(metrics.CumulativeRange, metrics.CumulativeMaximum, metrics.SmoothError, metrics.TwoBins),
     *(metrics.Gap, metrics.Rejection, metrics.Mean, metrics.PNorm, metrics.Max, inference.Verdict),
     *(inference.Reference, inference.Interval, inference.Difference, inference.Plan, observations.Account),
 ):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from truecal import _draw_inline
 from truecal._text import escape_html, plural
 from truecal.inference import Interval, Outcome, Reference, Verdict
-from truecal.metrics import Adjustment, Metric, Rejection, Test, Tolerance, check_test
+from truecal.metrics import Adjustment, Measure, Metric, Rejection, Test, Tolerance, check_test
 from truecal.observations import Account
 from truecal.results._bins import BinTable
 from truecal.results._json import Stored, register
@@ -36,7 +36,7 @@ class Result(Stored):
     metrics : dict
         Metric name to what was computed.
     tables : dict
-        Metric name to its bins; metrics of the same binning share one table.
+        Metric name to its bins, for those that have any; metrics of the same binning share one table.
     test, significance, tolerance
         The test behind every table.
     adjust, region
@@ -57,7 +57,7 @@ class Result(Stored):
     positives: int
     account: Account
     values: dict[str, float]
-    metrics: dict[str, Metric]
+    metrics: dict[str, Measure]
     tables: dict[str, BinTable]
     test: Test
     significance: float
@@ -95,15 +95,23 @@ class Result(Stored):
 
     @property
     def bins(self) -> BinTable:
-        """The bins of the first metric."""
+        """The bins of the first metric that has any."""
+        if not self.tables:
+            raise ValueError(
+                f"Bins are of metrics such as 'ltce' or 'ece'; these have none: {', '.join(self.metrics)}."
+            )
         return next(iter(self.tables.values()))
 
     @property
     def pictured(self) -> str:
         """The metric whose bins diagrams show: the first that judges each prediction in its bin, as TCE does, and not
-        whole windows; the first of all if none does."""
-        tests = {name: metric.test_of_bins(self.rejection) for name, metric in self.metrics.items()}
-        return next((name for name, test in tests.items() if test.per_prediction), next(iter(self.metrics)))
+        whole windows; the first of all that have bins if none does."""
+        tests = {
+            name: metric.test_of_bins(self.rejection)
+            for name, metric in self.metrics.items()
+            if isinstance(metric, Metric)
+        }
+        return next((name for name, test in tests.items() if test.per_prediction), next(iter(tests or self.metrics)))
 
     def __getitem__(self, name: str) -> float:
         return self.values[name]
@@ -145,7 +153,7 @@ class Result(Stored):
         test = metric.rejection
         own = test is not None and test != test.like(self.rejection)
         words = f" ({test.test_words})" if test is not None and own else ""
-        return f"{metric.words}{words}; {metric.bins}"
+        return f"{metric.words}{words}; {metric.bins}" if metric.bins else metric.meaning
 
     def to_frame(self, metric: str | None = None, library: str | None = None) -> Any:
         """The bins of a metric as a dataframe, in the library the data came in unless another is named."""
@@ -161,7 +169,8 @@ class Result(Stored):
         notes = [f"Note: {note}." for note in self.notes]
         if self.adjust:
             notes.append(f"Note: p-values of bins are adjusted for their number ({self.adjust}).")
-        return "\n".join([*lines, "", f"Bins of {next(iter(self.tables))}", self.bins.text(), *notes])
+        bins = ["", f"Bins of {next(iter(self.tables))}", self.bins.text()] if self.tables else []
+        return "\n".join([*lines, *bins, *notes])
 
     def _repr_html_(self) -> str:
         values = "".join(
@@ -170,12 +179,14 @@ class Result(Stored):
             for name in self.metrics
         )
         notes = "".join(f"<p>Note: {escape_html(note)}.</p>" for note in self.notes)
-        names = [each.name for each in self.bins.columns if each.unit != "label"]
+        bins = ""
+        if self.tables:
+            names = [each.name for each in self.bins.columns if each.unit != "label"]
+            title = f"{len(self.bins)} bins of {escape_html(next(iter(self.tables)))}"
+            bins = f"{_draw_inline(self)}<details><summary>{title}</summary>{self.bins.html(names)}</details>"
         return (
-            f"<div>{self._verdict_html()}<p>{escape_html(self._headline())}</p><table>{values}</table>"
-            f"{_draw_inline(self)}"
-            f"<details><summary>{len(self.bins)} bins of {escape_html(next(iter(self.tables)))}</summary>"
-            f"{self.bins.html(names)}</details>{notes}</div>"
+            f"<div>{self._verdict_html()}<p>{escape_html(self._headline())}</p><table>{values}</table>{bins}"
+            f"{notes}</div>"
         )
 
     def _verdict_lines(self) -> list[str]:
