@@ -45,12 +45,12 @@ from truecal.metrics import (
     Metric,
     Rejection,
     adjust_p_values,
-    certified_bounds,
     check_significance,
     choose,
     divide_rates,
     exact_interval,
     fisher_p_value,
+    grid_bounds,
 )
 from truecal.observations import (
     Bools,
@@ -391,7 +391,7 @@ def _measure_parts(parts: Iterable[Part], metric: Metric) -> dict[str, Any]:
         total, value = tally.n_rows, metric.on(bins)
         lowest, highest = value, value
         if isinstance(part, GridTally) and metric.rejection is not None and metric.rejection.per_prediction:
-            low, high = certified_bounds(part, metric, bins.partition)
+            low, high = grid_bounds(part, metric, bins.partition)
             lowest, highest = min(low, value), max(high, value)
         mean = min(float(bins.score_sums.sum()) / total, 1.0)
         sides = (float(side.sum()) / total for side in loss.count(bins))

@@ -273,11 +273,11 @@ def _judge_limit(
     if not all(map(math.isfinite, (observed, *ends))):
         return place.find("cannot tell", f"{what} is no finite number.")
     low, high = (place.write(end) for end in ends)
-    known = f"is {place.write(observed)}" if ends[0] == ends[1] else f"lies between {low} and {high}"
+    known = f"is {place.write(observed)}" if ends[0] == ends[1] else f"lies between {low} and {high} on bins of cells"
     if not _above(ends[1], place.top):
         return place.find("pass", f"{what} {known}, within {place.limit}.", observed)
     if not _above(ends[0], place.top):
-        reason = f"{what} {known}, as scores were grouped into cells, and so does {place.limit}."
+        reason = f"{what} {known}, and so does {place.limit}."
         return place.find("cannot tell", reason, observed)
     message = f"{what} {known}, above {place.limit}"
     if not place.off or place.evidence is None:
