@@ -190,7 +190,7 @@ def last_bin_beyond() -> Iterator[Reading]:
     for _ in range(200):
         p = rng.random(1000)
         tally = Tally.from_arrays(rng.random(1000) < p, p)
-        schemes = (TailJoined(20, 50), BoundedIsotonic(20, 50))
+        schemes = (TailJoined(20, 50), BoundedIsotonic(20, 50, sizes="paper"))
         broken += [int(scheme.partition(tally).n.max() > 50) for scheme in schemes]
     yield "data sets of 200 with a bin beyond n_max", "", *(float(count) for count in broken)
 

@@ -167,12 +167,13 @@ auto pool_starts(In<Index> n, Moments3 sums, In<bool> upper) {
 
 // Each function of sorted entries, once for every layout; `make` turns its columns into entries.
 template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make make) {
-    m.def("pava_bc", [=](std::tuple<Columns...> columns, Index n_min, Index n_max) {
+    m.def("pava_bc", [=](std::tuple<Columns...> columns, Index n_min, Index n_max, bool paper) {
         const auto e = std::apply(make, columns);
         std::vector<Block> blocks;
         {
             nb::gil_scoped_release release;
-            blocks = e.total() <= 3'000'000'000 ? pava_bc<Index>(e, n_min, n_max) : pava_bc<Wide>(e, n_min, n_max);
+            blocks = e.total() <= 3'000'000'000 ? pava_bc<Index>(e, n_min, n_max, paper)
+                                                : pava_bc<Wide>(e, n_min, n_max, paper);
         }
         auto starts = empty<Index>(blocks.size() + 1);
         auto n = empty<Index>(blocks.size()), k = empty<Index>(blocks.size());

@@ -33,6 +33,7 @@ struct Counts {
 };
 
 template <class Int> struct Keys {
+    static constexpr bool single_rows = true;
     const Int *key;
     Index size;
 
@@ -45,6 +46,7 @@ template <class Int> struct Keys {
 };
 
 struct Groups {
+    static constexpr bool single_rows = false;
     const double *score_;
     const Index *n;
     const Index *pos;
@@ -177,10 +179,10 @@ template <class Entries>
 void rows_before(const Entries &e, const Index *position, Index size, Index *rows) {
     Index i = 0, seen = 0;
     for (Index j = 0; j < size; ++j) {
-        if constexpr (std::is_same_v<Entries, Groups>)
-            while (i < position[j]) seen += e.at(i++).n;
-        else
+        if constexpr (Entries::single_rows)
             seen = position[j];
+        else
+            while (i < position[j]) seen += e.at(i++).n;
         rows[j] = seen;
     }
 }

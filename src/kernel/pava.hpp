@@ -3,11 +3,39 @@
 
 #include "keys.hpp"
 
+#include <limits>
+
 namespace truecal {
 
 struct Block {
     Index start, n, k;
 };
+
+// The entries from the highest score down, positives and negatives exchanged.
+template <class Entries> struct FromTop {
+    static constexpr bool single_rows = Entries::single_rows;
+    const Entries &entries;
+    Index size;
+
+    Counts at(Index i) const {
+        const Counts c = entries.at(size - 1 - i);
+        return {c.n, c.n - c.k};
+    }
+    bool same(Index i, Index j) const { return entries.same(size - 1 - i, size - 1 - j); }
+};
+
+// Single rows: where among the next `heavy` entries a score with that many rows begins; the end of them if none does.
+template <class Entries> Index find_heavy(const Entries &e, Index begin, Index end, Index heavy) {
+    const Index at = begin + heavy - 1; // a row of any such score
+    if (at >= end) return end;
+    Index lo = begin, hi = at;
+    while (lo < hi) {
+        const Index mid = lo + (hi - lo) / 2;
+        if (e.same(mid, at)) hi = mid;
+        else lo = mid + 1;
+    }
+    return lo + heavy <= end && e.same(lo, lo + heavy - 1) ? lo : at + 1;
+}
 
 // PAVA-BC, Algorithm 1 of the paper with weights and ties. In its line numbers:
 //   2-3  groups of equal scores are pushed, not single labels; the tail that line 2 leaves out is the
@@ -16,21 +44,34 @@ struct Block {
 //   7    the rates are compared as products of integers; `cross` is their difference, left.k * n - k * left.n,
 //        kept up to date while the left block stands still;
 //   10   a last block below n_min takes the tail whatever the sum.
+// With `Atoms` a score that holds n_min rows, and two or more, is heavy:
+//   2    the tail stops before a heavy score;
+//   5    a block below n_min does not join a heavy score unless the rates fall, nor anything beyond n_max;
+//   10   the tail joins up to n_max, and a block with a heavy score only if the rates fall.
 // `Product` must hold the square of the total.
-template <class Product, class Entries>
-std::vector<Block> pava_bc(const Entries &e, Index n_min, Index n_max) {
+template <bool Atoms, class Product, class Entries>
+std::vector<Block> scan(const Entries &e, Index n_min, Index n_max) {
+    const Index heavy = Atoms ? std::max<Index>(2, n_min) : std::numeric_limits<Index>::max();
     Index tail = e.size;
     Counts rest{0, 0};
-    while (tail > 0 && (rest.n < n_min || (tail < e.size && e.same(tail - 1, tail)))) {
-        const Counts c = e.at(--tail);
-        rest.n += c.n;
-        rest.k += c.k;
+    while (tail > 0 && rest.n < n_min) {
+        Counts group{0, 0};
+        Index begin = tail;
+        do {
+            const Counts c = e.at(--begin);
+            group.n += c.n;
+            group.k += c.k;
+        } while (begin > 0 && e.same(begin - 1, begin));
+        if (group.n >= heavy) break;
+        rest = {rest.n + group.n, rest.k + group.k};
+        tail = begin;
     }
 
     std::vector<Block> done;
     Block block{0, 0, 0}, left{0, 0, 0};
     Index room = -1; // what the current block may hold and still join the left one
     Product cross = 0;
+    Index last_heavy = -1, light = 0; // the last heavy score so far; none begins from here to `light`
     const auto join_left = [&] {
         while (cross >= 0 && block.n <= room) {
             block = {left.start, left.n + block.n, left.k + block.k};
@@ -41,14 +82,19 @@ std::vector<Block> pava_bc(const Entries &e, Index n_min, Index n_max) {
         }
     };
     for (Index i = 0; i < tail;) {
-        if constexpr (!std::is_same_v<Entries, Groups>) {
+        if constexpr (Entries::single_rows) {
             // Rows that join the current block without question, in one go.
             const Index begin = i;
             Index ones = 0;
-            if (block.n < n_min) { // any label; where the block can still join the left one, until it does
+            // any label; where the block can still join the left one, until it does
+            if (block.n < n_min && (!Atoms || n_max >= 2 * n_min)) {
                 const bool watched = block.n <= room;
                 const Index limit = watched ? std::min(n_min, room + 1) : n_min;
-                const Index stop = std::min(tail, i + limit - block.n);
+                Index stop = std::min(tail, i + limit - block.n);
+                if constexpr (Atoms) {
+                    if (i >= light) light = find_heavy(e, i, tail, heavy);
+                    stop = std::min(stop, light);
+                }
                 const Product left_k = left.k, left_n = left.n;
                 const auto take = [&] {
                     const Index label = e.at(i++).k;
@@ -60,7 +106,7 @@ std::vector<Block> pava_bc(const Entries &e, Index n_min, Index n_max) {
                 else
                     while (i < stop) take();
                 while (i > begin && i < tail && e.same(i - 1, i)) take();
-            } else if (block.n > 0) { // untied zeros
+            } else if (block.n > 0 && block.n >= n_min) { // untied zeros
                 const bool watched = block.n <= room;
                 const Index limit = watched ? std::min(n_max, room + 1) : n_max;
                 const Index stop = std::min(tail - 1, i + limit - block.n);
@@ -83,8 +129,10 @@ std::vector<Block> pava_bc(const Entries &e, Index n_min, Index n_max) {
             group.n += c.n;
             group.k += c.k;
         }
-        if (block.n >= n_min && block.n > 0 &&
-            (block.n + group.n > n_max || Product(block.k) * group.n < Product(group.k) * block.n)) {
+        if (group.n >= heavy) last_heavy = i;
+        const bool full = block.n >= n_min;
+        if (block.n > 0 && (((full || Atoms) && block.n + group.n > n_max) ||
+                            ((full || group.n >= heavy) && Product(block.k) * group.n < Product(group.k) * block.n))) {
             done.push_back(block);
             left = block;
             room = n_max - left.n;
@@ -99,13 +147,39 @@ std::vector<Block> pava_bc(const Entries &e, Index n_min, Index n_max) {
         i = next;
     }
 
-    if (block.n > 0 && rest.n > 0 && block.n >= n_min && block.n + rest.n > n_max) {
+    const bool beyond = block.n + rest.n > n_max, rises = Product(block.k) * rest.n < Product(rest.k) * block.n;
+    const bool apart = Atoms ? beyond || (last_heavy >= block.start && rises) : beyond && block.n >= n_min;
+    if (block.n > 0 && rest.n > 0 && apart) {
         done.push_back(block);
         done.push_back({tail, rest.n, rest.k});
     } else {
         done.push_back({block.start, block.n + rest.n, block.k + rest.k});
     }
     return done;
+}
+
+inline double squared_error(const std::vector<Block> &blocks) {
+    double error = 0;
+    for (const Block &b : blocks)
+        error += static_cast<double>(b.k) * (static_cast<double>(b.n - b.k) / static_cast<double>(b.n));
+    return error;
+}
+
+// The paper's scan, or the one that knows heavy scores, from either end: the smaller error counts.
+template <class Product, class Entries>
+std::vector<Block> pava_bc(const Entries &e, Index n_min, Index n_max, bool paper) {
+    if (paper) return scan<false, Product>(e, n_min, n_max);
+    std::vector<Block> up = scan<true, Product>(e, n_min, n_max);
+    std::vector<Block> down = scan<true, Product>(FromTop<Entries>{e, e.size}, n_min, n_max);
+    if (squared_error(up) <= squared_error(down) * (1 + 1e-12)) return up; // equal, but for rounding
+    Index end = e.size;
+    for (auto block = down.rbegin(); block != down.rend(); ++block) {
+        const Index begin = block->start;
+        *block = {e.size - end, block->n, block->n - block->k};
+        end = begin;
+    }
+    std::reverse(down.begin(), down.end());
+    return down;
 }
 
 // Cut b follows the first group at which the running count reaches floor(b N / B).
@@ -115,7 +189,7 @@ template <class Entries> std::vector<Index> quantile_starts(const Entries &e, In
     Index seen = 0, i = 0;
     for (Index b = 1; b < n_bins; ++b) {
         const Index target = static_cast<Index>(Wide(b) * total / n_bins);
-        if constexpr (!std::is_same_v<Entries, Groups>) {
+        if constexpr (Entries::single_rows) {
             if (target > i) seen = i = target; // single rows: jump there
         }
         while (i < e.size && (seen < target || (i > 0 && e.same(i - 1, i)))) seen += e.at(i++).n;

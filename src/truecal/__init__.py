@@ -4,14 +4,12 @@ The public names are listed in `__init__.pyi` and imported when first used, so t
 nothing.
 """
 
-import re as _re
-from pathlib import Path as _Path
 from typing import Any as _Any
 
 __version__ = "0.1.0"
 
-_STUB = _Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-_HOME = {name: module for module, name in _re.findall(r"^from (\S+) import \w+ as (\w+)$", _STUB, _re.MULTILINE)}
+with open(__file__ + "i", encoding="utf-8") as _stub:  # "from module import name as name"
+    _HOME = {words[-1]: words[1] for words in map(str.split, _stub) if words[:1] == ["from"]}
 
 __all__ = sorted(_HOME)  # noqa: PLE0605
 

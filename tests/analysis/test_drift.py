@@ -280,7 +280,7 @@ def test_windows_without_events_of_one_class_or_one_row_have_an_answer(rng):
     assert single.verdict == ["too small to tell"]
 
 
-def test_cells_have_certified_bounds(rng):
+def test_cells_have_bounds(rng):
     tallies = windows(rng, 3, rows=5000)
     exact = judge_windows(tallies, random_state=0, intervals=0)
     cells = judge_windows({k: GridTally.of(t, 6) for k, t in tallies.items()}, random_state=0, intervals=0)

@@ -254,14 +254,14 @@ def test_mistakes_about_time_are_told(data, folder):
     assert f"Hint: say which, such as  truecal drift {two} --time a" in refused("drift", two)
 
 
-def test_a_grid_comes_with_certified_bounds(data):
+def test_a_grid_comes_with_bounds(data):
     tallies = truecal.read(data, **COLUMNS, limits=truecal.reading.Limits(grid=5))
     result = truecal.evaluate(tallies, metrics=["ltce", "tce", "ece", "ace"], reference=199, random_state=0)
     low, high = result.bounds["tce"]
     assert low < high
     done = run("score", data, "--grid", "5")
     assert f"{low:.2f} to {high:.2f} %" in done.stdout
-    assert " certified " in done.stdout
+    assert " on the grid " in done.stdout
     assert "cells of 5 significant bits" in done.stderr
     assert truecal.Result.from_json(run("score", data, "--grid", "5", "--json").stdout) == result
     rows = rows_of(run("score", data, "--grid", "5", "--csv").stdout)
@@ -269,12 +269,12 @@ def test_a_grid_comes_with_certified_bounds(data):
     assert (float(rows[1]["lowest"]), float(rows[1]["highest"])) == (low, high)
     assert rows[2]["lowest"] == rows[2]["highest"] == rows[2]["value"]
     segments = run("segments", data, "--by", "country", "--grid", "5", "--metrics", "tce").stdout
-    assert " certified " in segments
-    assert " certified " in run("drift", data, "--grid", "5", "--intervals", "0", "--metrics", "tce").stdout
-    assert "certified" not in run("score", data, "--grid", "none").stdout
+    assert " on the grid " in segments
+    assert " on the grid " in run("drift", data, "--grid", "5", "--intervals", "0", "--metrics", "tce").stdout
+    assert "on the grid" not in run("score", data, "--grid", "none").stdout
     told = run("check", data, "--max-value", f"tce={(low + high) / 2:.6f}", "--grid", "5")
     assert told.returncode == 3
-    assert "scores were grouped into cells" in " ".join(told.stdout.split())
+    assert "on bins of cells, and so does the limit" in " ".join(told.stdout.split())
 
 
 def test_a_limit_makes_a_grid_and_says_so(data, folder):

@@ -528,10 +528,7 @@ def test_reasons_carry_numbers_units_and_limits():
         == "ltce minus the baseline's is 2.00 %, its 95 % interval 1.00 % to 3.00 %, wholly above the limit of 0 %."
     )
     told = one(Rule("value", 15), make(12.0, bounds=(11, 16))).reason
-    assert (
-        told
-        == "ltce lies between 11.00 % and 16.00 %, as scores were grouped into cells, and so does the limit of 15 %."
-    )
+    assert told == "ltce lies between 11.00 % and 16.00 % on bins of cells, and so does the limit of 15 %."
 
 
 @given(st.floats(0, 100), st.floats(0, 100))

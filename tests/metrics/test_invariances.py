@@ -29,10 +29,15 @@ BINNINGS = [Uniform(8), Quantile(6), Isotonic(), BoundedIsotonic(), BoundedIsoto
 TESTS = [Binomial(), MidP(), ScoreTest(), LikelihoodRatio(), StudentT(), BayesFactor()]
 LOSSES = [Gap(), *(Rejection(test) for test in TESTS), Rejection(Binomial(), 0.01, Relative(0.1))]
 REFUTATIONS = [Refutation(), Refutation(0.2, Relative(0.1)), Refutation(weight="information")]
+NORMS = [Mean(), PNorm(2), Max()]
 METRICS = [
     Metric(*parts)
-    for some in ((BINNINGS, LOSSES), ([Windows()], REFUTATIONS))
-    for parts in itertools.product(*some, [Mean(), PNorm(2), Max()])
+    for some in (
+        (BINNINGS, LOSSES),
+        (BINNINGS, LOSSES[:2], NORMS[1:]),  # a norm sees n and the loss of each bin, whatever the test
+        ([Windows()], REFUTATIONS, NORMS),
+    )
+    for parts in itertools.product(*some)
 ]
 
 

@@ -25,8 +25,11 @@ def bins_of(scheme, y, p):
         return oracle.bins_of_rows(p, np.arange(scheme.n_bins + 1) / scheme.n_bins)
     if isinstance(scheme, Quantile):
         return oracle.quantile_bin_of_rows(p, scheme.n_bins)
-    n_min, n_max = (0, len(y)) if isinstance(scheme, Isotonic) else scheme.bounds(len(y))
-    sizes = [n for _, n in oracle.grouped_pava_bc(p, y, n_min, n_max)]
+    if isinstance(scheme, Isotonic):
+        found = oracle.grouped_pava_bc(oracle.group(p, y), 0, len(y))
+    else:
+        found = oracle.best_pava_bc(oracle.group(p, y), *scheme.bounds(len(y)))
+    sizes = [n for _, n in found]
     order = np.argsort(p, kind="stable")
     bin_of = np.empty(len(y), int)
     bin_of[order] = np.repeat(np.arange(len(sizes)), sizes)
@@ -167,12 +170,11 @@ def test_large_powers_approach_the_maximum(rng):
         assert 0.2 ** (1 / 500) * largest <= Metric(Quantile(5), loss, PNorm(500))(tally) <= largest
 
 
-def test_a_number_that_may_mislead_comes_with_a_warning():
-    """A perfect model whose few ones lie above a large tie: no bin of n_min can hold them apart."""
+def test_a_right_model_with_heavy_ties_is_not_refuted():
+    """990 rows at 0 without a positive, 10 at 1: the paper's scan joins them into one bin, whose rate refutes both."""
     y = np.repeat([0, 1], [990, 10])
-    with pytest.warns(UserWarning, match=r"joins a large tie with other scores(?s:.*)a smaller n_min keeps them apart"):
-        assert truecal.tce(y, y.astype(float)) == 100
-    assert truecal.tce(y, y.astype(float), binning=BoundedIsotonic(10, 200)) == 0
+    assert truecal.tce(y, y.astype(float)) == 0
+    assert truecal.tce(y, y.astype(float), binning=BoundedIsotonic(sizes="paper")) == 100
     assert truecal.tce(y, y.astype(float), binning="pava") == 0
 
 

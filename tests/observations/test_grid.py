@@ -28,7 +28,7 @@ from truecal.metrics import (
     Rejection,
     ScoreTest,
     StudentT,
-    certified_bounds,
+    grid_bounds,
 )
 from truecal.metrics._bounds import bound_rejected
 from truecal.metrics._decisions import binomtest_rejects
@@ -300,9 +300,9 @@ def test_bounds_hold_on_500_data_sets():
             undecided += int((fewest < most).any())
             for norm in (Mean(), PNorm(2), Max()):
                 metric = Metric(binning, loss, norm)
-                low, high = certified_bounds(cells, metric, partition)
+                low, high = grid_bounds(cells, metric, partition)
                 assert low - 1e-9 <= metric.on(exact) <= high + 1e-9
-        assert certified_bounds(cells, Metric(binning, Rejection())) == certified_bounds(
+        assert grid_bounds(cells, Metric(binning, Rejection())) == grid_bounds(
             cells, Metric(binning, Rejection()), partition
         )
     assert undecided > 300  # of 1500: the bounds are put to the test
@@ -344,7 +344,7 @@ def test_a_cell_across_an_end_counts_what_is_known_of_it():
     assert cells.n.tolist() == [30, 30, 30, 10]
     metric = Metric(Uniform(1), Rejection(ScoreTest()))
     # 0.13 is rejected and 0.15 not; of the 28 between nothing is known; all from 0.26 to 0.28 are accepted; 0.5 is not
-    assert certified_bounds(cells, metric) == (11.0, 39.0)
+    assert grid_bounds(cells, metric) == (11.0, 39.0)
 
 
 def test_cells_of_single_scores_leave_nothing_open(rng):
@@ -352,20 +352,20 @@ def test_cells_of_single_scores_leave_nothing_open(rng):
     tally = Tally.from_arrays(rng.random(5000) < score, score)
     cells = GridTally.of(tally, 20)
     assert cells.tally == tally
-    assert certified_bounds(cells, TCE) == pytest.approx((TCE(tally), TCE(tally)))
+    assert grid_bounds(cells, TCE) == pytest.approx((TCE(tally), TCE(tally)))
 
 
 def test_bounds_are_narrow_at_13_bits(rng):
     """Cells of a 4000th of a score: at a million rows, below one point for perfect models, and a tenth for rare events."""
     for score, most in ((rng.beta(0.5, 50, 10**6), 0.1), (rng.beta(0.5, 5, 10**6), 0.3), (rng.beta(2, 2, 10**6), 1.0)):
         cells = GridTally.of(Tally.from_arrays(rng.random(10**6) < score, score), 13)
-        low, high = certified_bounds(cells, TCE)
+        low, high = grid_bounds(cells, TCE)
         assert 0 <= low < high < low + most
 
 
 def test_gap_metrics_have_no_bounds(tally):
     with pytest.raises(TypeError, match=r"`metric` must be test-based, its loss a `Rejection`; its loss is Gap\(\)"):
-        certified_bounds(GridTally.of(tally, 5), METRICS["ece"])
+        grid_bounds(GridTally.of(tally, 5), METRICS["ece"])
 
 
 # ---- results --------------------------------------------------------------------------------------
@@ -380,13 +380,13 @@ def test_a_result_of_cells_has_bounds_and_says_what_they_are_for(tally):
     assert result.verdict.p_value == pytest.approx(plain.verdict.p_value, rel=1e-6)  # sums of cells to rounding
     assert list(result.bounds) == ["tce", "tce_q", "tce_v"]
     for name, (low, high) in result.bounds.items():
-        lowest, highest = certified_bounds(cells, result.metrics[name])
+        lowest, highest = grid_bounds(cells, result.metrics[name])
         assert (low, high) == (min(lowest, result[name]), max(highest, result[name]))
     (note,) = (note for note in result.notes if "cells" in note)
     assert note.startswith(
         f"scores were grouped into {len(cells):,} cells of 12 significant bits; values and bounds are"
     )
-    assert "certified" in repr(result)
+    assert "on these bins of cells" in repr(result)
     assert Result.from_json(result.to_json()) == result
 
 
@@ -397,7 +397,7 @@ def test_empty_bins_and_regions_are_found_again(tally):
         result = truecal.evaluate(cells, own, **options)
         assert (result.bins.n == 0).any()
         judged = cells.tail(len(cells) - int(np.flatnonzero(np.cumsum(cells.n[::-1]) == result.n)[0]) - 1)
-        low, high = certified_bounds(judged, own["own"])
+        low, high = grid_bounds(judged, own["own"])
         assert result.bounds["own"] == (min(low, result["own"]), max(high, result["own"]))
         assert any("its lowest score is" in note for note in result.notes) == bool(options)
 

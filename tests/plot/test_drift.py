@@ -187,13 +187,13 @@ def test_the_interactive_figure_holds_the_table():
     assert "<i>" not in named["data"][-1]["hovertext"][0]
 
 
-def test_certified_bounds_are_drawn_by_both(rng):
+def test_bounds_on_a_grid_are_drawn_by_both(rng):
     cells = {start: GridTally.of(tally, 6) for start, tally in windows(rng, 3).items()}
     table = judge(cells, every="1d", intervals=0)
     wide = np.flatnonzero(table.highest > table.lowest)
     assert len(wide)
-    bounds = drawn(truecal.plot.drift(table).value, "certified bounds").get_segments()
+    bounds = drawn(truecal.plot.drift(table).value, "bounds on the grid").get_segments()
     np.testing.assert_array_equal([line[:, 1] for line in bounds], np.stack([table.lowest, table.highest], 1)[wide])
-    (trace,) = (trace for trace in make_figure("drift", table)["data"] if trace["name"] == "certified bounds")
+    (trace,) = (trace for trace in make_figure("drift", table)["data"] if trace["name"] == "bounds on the grid")
     ends = np.array(trace["y"], dtype=float).reshape(-1, 3)[:, :2]
     np.testing.assert_allclose(ends, np.stack([table.lowest, table.highest], 1)[wide], rtol=1e-5)

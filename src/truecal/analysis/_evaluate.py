@@ -26,9 +26,9 @@ from truecal.metrics import (
     Tolerance,
     as_tolerance,
     bin_once,
-    certified_bounds,
     choose,
     choose_bits,
+    grid_bounds,
 )
 from truecal.observations import (
     MOST_BITS,
@@ -137,7 +137,7 @@ def evaluate(
         `confidence`, `random_state`, `threads`: see `truecal.analysis.Options`.
 
     Where scores were grouped into cells, bins are made of whole cells. For these bins gap metrics are exact; test-based
-    ones take each cell at its mean, and the result's `bounds` say between which values the exact scores would put them.
+    ones take each cell at its mean, and the result's `bounds` say between which values they lie on these bins of cells.
 
     Examples
     --------
@@ -324,13 +324,13 @@ def _to_redraw(data: Sorted) -> tuple[Tally, list[str]]:
 
 
 def _evaluate_cells(cells: GridTally, metrics: Metrics, options: Options) -> Result:
-    """All metrics at once for observations in cells, with bounds for what the exact scores would give."""
+    """All metrics at once for observations in cells, with bounds for the bins of cells."""
     result = _evaluate_sorted(cells.tally, metrics, options)
     judged = cells.tail(len(cells) - int(np.searchsorted(np.cumsum(cells.n[::-1]), result.n)) - 1)
     bounds = {}
     for name, metric in result.metrics.items():
         if isinstance(metric, Metric) and metric.rejection is not None and metric.rejection.per_prediction:
-            low, high = certified_bounds(judged, metric, _partition(judged, result.tables[name]))
+            low, high = grid_bounds(judged, metric, _partition(judged, result.tables[name]))
             # a cell that is partly rejected counts in full, or not at all, in the value
             bounds[name] = min(low, result.values[name]), max(high, result.values[name])
     verdict = judge(CellSums.of(judged), result.significance, result.tolerance)

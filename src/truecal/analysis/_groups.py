@@ -48,12 +48,12 @@ from truecal.metrics import (
     adjust_p_values,
     as_error,
     bin_once,
-    certified_bounds,
     check_significance,
     choose,
     divide_rates,
     exact_interval,
     fisher_p_value,
+    grid_bounds,
 )
 from truecal.observations import (
     Bools,
@@ -397,7 +397,7 @@ def _measure_parts(parts: Iterable[Part], metric: Measure) -> dict[str, Any]:
         lowest, highest = value, value
         test = metric.rejection
         if isinstance(part, GridTally) and isinstance(metric, Metric) and test is not None and test.per_prediction:
-            low, high = certified_bounds(part, metric, bins.partition)
+            low, high = grid_bounds(part, metric, bins.partition)
             lowest, highest = min(low, value), max(high, value)
         sums = tally.n * tally.score if loss is None else bins.score_sums
         mean = min(float(sums.sum()) / total, 1.0)

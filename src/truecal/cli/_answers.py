@@ -40,7 +40,7 @@ WORDS = {"off": ("x", "red"), "consistent": ("+", "green"), "cannot tell": ("?",
 MARKS = {"pass": "green", "fail": "red", "cannot tell": "yellow"}
 WINDOW_STYLES = {BOTH: "red", CALIBRATION: "red", PREVALENCE: "yellow", INCOMPLETE: "dim", TOO_SMALL: "dim"}
 ADJUSTED = {"holm": "; Holm's for all {}", "bh": "; Benjamini and Hochberg's for all {}", None: ""}
-CERTIFIED = "where the value of these bins surely lies, whatever the exact scores in their cells are"
+ON_GRID = "the lowest and highest value on these bins of cells, wherever in its cell a score lies; exact bins differ"
 P_VALUE = "how often a perfect model would look as bad; small means worse than chance"
 WINDOW_P_VALUE = "how often a perfect model would look as bad, by the metric or by the number of positives"
 
@@ -134,12 +134,12 @@ def _metric_columns(results: Mapping[str, Result]) -> list[Column]:
     bounded = [record["metric"] in results[record["model"]].bounds for record in records]
     models = [printable(record["model"]) if len(results) > 1 else "" for record in records]
     p_values = ["" if record["p_value"] is None else f"{record['p_value']:.3g}" for record in records]
-    certified = [span if known else "" for span, known in zip(spans("lowest", "highest"), bounded, strict=True)]
+    on_grid = [span if known else "" for span, known in zip(spans("lowest", "highest"), bounded, strict=True)]
     return [
         Column("metric", once(names), left=True),
         Column("model", models, left=True),
         Column("value", values("value"), styles=["bold"] * len(records)),
-        Column("certified", certified, 1),
+        Column("on the grid", on_grid, 1),
         Column(f"{100 * confidence:g} % interval", spans("low", "high"), 2),
         Column("by chance", values("by_chance"), 1),
         Column("chance, 5 to 95 %", spans("chance_low", "chance_high"), 4),
@@ -152,7 +152,7 @@ def _metric_columns(results: Mapping[str, Result]) -> list[Column]:
 def _legend(result: Result) -> list[tuple[str, str]]:
     terms = _meanings(result.metrics)
     if result.bounds:
-        terms.append(("certified", CERTIFIED))
+        terms.append(("on the grid", ON_GRID))
     if result.references:
         count = next(iter(result.references.values())).replicates
         terms.append(("by chance", f"the mean of {plural(count, 'perfect model')} with these scores"))
@@ -205,7 +205,7 @@ def format_segments(tables: Mapping[str, GroupTable], source: str, terminal: Ter
     first = next(iter(tables.values()))
     terms = [
         (first.metric.name, first.metric.meaning),
-        ("certified", CERTIFIED),
+        ("on the grid", ON_GRID),
         ("by chance", "the mean of perfect models with the segment's scores"),
         (_p_heading(first), P_VALUE + ADJUSTED[first.adjust].format("segments")),
         ("mostly", "whether the refuted predictions are too low or too high"),
@@ -234,14 +234,14 @@ def _segment_columns(table: GroupTable, rows: Sequence[int]) -> list[Column]:
         return f"{'<= ' * floor}{table.p_adjusted[row]:.3g}"
 
     alarms = ["red" if table.alarm[row] else "" for row in rows]
-    certified = _spans(cells["lowest"], cells["highest"], (table.lowest < table.highest)[rows])
+    on_grid = _spans(cells["lowest"], cells["highest"], (table.lowest < table.highest)[rows])
     return [
         Column("segment", cells["segment"], left=True, styles=alarms),
         Column("n", cells["n"], 1),
         Column("positive", cells["prevalence"], 5),
         Column("mean score", cells["mean"], 6),
         Column(table.metric.name, cells["value"], styles=["bold"] * len(rows)),
-        Column("certified", certified, 2),
+        Column("on the grid", on_grid, 2),
         Column("by chance", cells["by_chance"], 2),
         Column("excess", cells["excess"], 4),
         Column(_p_heading(table), [format_p(row) for row in rows], styles=alarms),
@@ -284,7 +284,7 @@ def format_drift(table: DriftTable, source: str, terminal: Terminal) -> str:
         ("positive", "share of positives"),
         ("predicted", "mean prediction"),
         (table.metric.name, table.metric.meaning),
-        ("certified", CERTIFIED),
+        ("on the grid", ON_GRID),
         ("by chance", "the mean of perfect models with the window's scores"),
         ("obs / exp", "positives over what was predicted; 1 is best"),
         (_p_heading(table), f"{p_value}; up to {table.significance:g} is an alarm"),
@@ -296,7 +296,7 @@ def format_drift(table: DriftTable, source: str, terminal: Terminal) -> str:
 def _window_columns(table: DriftTable) -> list[Column]:
     cells = table.cells()
     alarms = ["red" if alarm else "" for alarm in table.alarm]
-    certified = _spans(cells["lowest"], cells["highest"], table.lowest < table.highest)
+    on_grid = _spans(cells["lowest"], cells["highest"], table.lowest < table.highest)
     intervals = _spans(cells["low"], cells["high"], table.low <= table.high)
     return [
         Column("window", cells["window"], left=True),
@@ -304,7 +304,7 @@ def _window_columns(table: DriftTable) -> list[Column]:
         Column("positive", cells["prevalence"], 2),
         Column("predicted", cells["mean"], 3),
         Column(table.metric.name, cells["value"], styles=["bold"] * len(table)),
-        Column("certified", certified, 1),
+        Column("on the grid", on_grid, 1),
         Column(f"{100 * table.confidence:g} % interval", intervals, 5),
         Column("by chance", cells["by_chance"], 1),
         Column(_p_heading(table), cells["p_adjusted"], styles=alarms),

@@ -373,7 +373,7 @@ OPTIONS = (
     Option("--power", "probability of finding it; default 0.8", COMPUTED, "plan", "P", type=number, default=0.8),
     # ---- large data
     Option(
-        "--grid", "group scores into cells of so many significant bits, 2 to 26, which gives certified bounds; none "
+        "--grid", "group scores into cells of so many significant bits, 2 to 26, with bounds for bins of cells; none "
         "never, auto (default) beyond --limit",
         LARGE, SIZED, "BITS", type=bits, default="auto", spells={"limits": "--grid, --limit and --memory"},
     ),

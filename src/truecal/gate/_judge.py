@@ -282,12 +282,12 @@ def _judge_limit(
     if not all(map(math.isfinite, (observed, *ends))):
         return place.find("cannot tell", f"{what} is no finite number.")
     low, high = (place.write(end) for end in ends)
-    known = f"is {place.write(observed)}" if ends[0] == ends[1] else f"lies between {low} and {high}"
+    known = f"is {place.write(observed)}" if ends[0] == ends[1] else f"lies between {low} and {high} on bins of cells"
     near, far = ends[::-1] if least else ends
     if not place.breaks(far):
         return place.find("pass", f"{what} {known}, within {place.limit}.", observed)
     if not place.breaks(near):
-        reason = f"{what} {known}, as scores were grouped into cells, and so does {place.limit}."
+        reason = f"{what} {known}, and so does {place.limit}."
         return place.find("cannot tell", reason, observed)
     message = f"{what} {known}, {'below' if least else 'above'} {place.limit}"
     overall = place.metric is not None and place.metric.overall

@@ -11,7 +11,7 @@ from truecal.metrics._binning import Quantile as Quantile
 from truecal.metrics._binning import Uniform as Uniform
 from truecal.metrics._binning import choose_bits as choose_bits
 from truecal.metrics._binning import measure_bins as measure_bins
-from truecal.metrics._bounds import certified_bounds as certified_bounds
+from truecal.metrics._bounds import grid_bounds as grid_bounds
 from truecal.metrics._decisions import Absolute as Absolute
 from truecal.metrics._decisions import Relative as Relative
 from truecal.metrics._decisions import Test as Test

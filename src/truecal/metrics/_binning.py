@@ -24,7 +24,7 @@ SPARE_BITS = 3  # more bits than bins need, which makes bounds four to ten times
 class Partition:
     """Bins of sorted rows: entries `starts[b]` to `starts[b + 1]`, rows `n`, positives `k`, `edges`.
 
-    `notes` are for the reader of a result; `crowded` says that a bin joins a large tie with other scores.
+    `notes` are for the reader of a result.
     """
 
     starts: Ints
@@ -32,7 +32,6 @@ class Partition:
     k: Ints
     edges: Floats
     notes: tuple[str, ...] = ()
-    crowded: bool = False
 
     def __len__(self) -> int:
         return len(self.n)
@@ -108,7 +107,7 @@ class Isotonic:
 
     def partition(self, data: Sorted) -> Partition:
         check_rows(data)
-        starts, n, k = _kernel.pava_bc(data.entries, 0, data.n_rows)
+        starts, n, k = _kernel.pava_bc(data.entries, 0, data.n_rows, True)
         return Partition(starts, n, k, edges_between(data, starts))
 
 
@@ -122,15 +121,20 @@ class BoundedIsotonic:
         Bounds as counts (int) or as shares of all rows (float up to 1). The default comes from `sizes`. If only n_max
         is given, n_min is at most a quarter of it; if only n_min is given, n_max is at least four times it.
     sizes : "auto" or "paper"
-        "paper": N / 20 and N / 5. "auto", the default: the same up to N = 8000, then N^(2/3) and four times that. A
-        test gets sharper as N grows: on bins of a fixed share of N it refutes any model in the end. Narrower bins keep
-        values comparable.
+        "paper": N / 20 and N / 5, and the paper's scan. "auto", the default: the same sizes up to N = 8000, then
+        N^(2/3) and four times that. A test gets sharper as N grows: on bins of a fixed share of N it refutes any model
+        in the end. Narrower bins keep values comparable.
 
     Notes
     -----
-    If n_max >= 2 n_min and no score is tied more than n_max - 2 n_min + 2 times, every bin holds n_min to n_max
-    rows. With larger ties that can be impossible (9 single scores, one tied 10 times, 9 single ones: no cut gives bins
-    of 10 to 20). Then n_min has priority, and the notes of the partition say which bound was broken.
+    "auto" scans from the lowest score up and from the highest down, and takes the bins with the smaller squared error.
+    A score is heavy if it holds n_min rows, and two or more. A bin goes beyond n_max only where a single score does. A
+    heavy score joins others only where rates fall, so bins beside it can hold fewer than n_min rows. Where no score is
+    heavy, n_max >= 2 n_min and no score has more than n_max - 2 n_min + 2 rows, every bin holds n_min to n_max rows.
+
+    "paper" scans up. Every bin holds at least n_min rows, and with large ties more than n_max.
+
+    The notes of the partition say which bound was broken.
 
     References
     ----------
@@ -177,25 +181,20 @@ class BoundedIsotonic:
     def partition(self, data: Sorted) -> Partition:
         check_rows(data)
         n_min, n_max = self.bounds(data.n_rows)
-        starts, n, k = _kernel.pava_bc(data.entries, n_min, n_max)
-        over = np.flatnonzero(n > n_max)
-        notes: tuple[str, ...] = ()
-        crowded = False
-        if len(over):
-            ends = _kernel.scores_at(data.entries, np.concatenate([starts[over], starts[over + 1] - 1]))
-            mixed = int(np.count_nonzero(np.diff(ends.reshape(2, -1), axis=0)))
-            crowded = mixed > 0
-            note = (
-                f"{len(over)} of {len(n)} bins {'holds' if len(over) == 1 else 'hold'} more than n_max = {n_max} "
-                f"rows, the largest {int(n.max())}: tied scores are never separated and n_min has priority"
+        starts, n, k = _kernel.pava_bc(data.entries, n_min, n_max, self.sizes == "paper")
+        over, under = int(np.count_nonzero(n > n_max)), int(np.count_nonzero(n < n_min))
+        notes = []
+        if over:
+            notes.append(
+                f"{over} of {len(n)} bins {'holds' if over == 1 else 'hold'} more than n_max = {n_max} rows, the "
+                f"largest {n.max()}: tied scores are never separated"
             )
-            if crowded:
-                note += (
-                    f"; {mixed} of them {'joins' if mixed == 1 else 'join'} a large tie with other scores, which a "
-                    "test of their common rate may refute even if they are right (a smaller n_min keeps them apart)"
-                )
-            notes = (note,)
-        return Partition(starts, n, k, edges_between(data, starts), notes, crowded)
+        if under:
+            notes.append(
+                f"{under} of {len(n)} bins {'holds' if under == 1 else 'hold'} fewer than n_min = {n_min} rows, the "
+                f"smallest {n.min()}: a large tie next to them stands alone"
+            )
+        return Partition(starts, n, k, edges_between(data, starts), tuple(notes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Certified bounds for test-based metrics of rows in cells.
+"""Bounds for test-based metrics of rows in cells.
 
 The probabilities that a test accepts form an interval, except for a narrow hole near either end. A cell whose scores
 all lie inside is accepted, one whose scores all lie outside is rejected. A cell that contains an end is undecided,
@@ -15,8 +15,9 @@ from truecal.metrics._metric import Metric, Rejection
 from truecal.observations import Floats, GridTally, Ints
 
 
-def certified_bounds(cells: GridTally, metric: Metric, partition: Partition | None = None) -> tuple[float, float]:
-    """Return the lowest and the highest value of a test-based metric that scores within the cells can have.
+def grid_bounds(cells: GridTally, metric: Metric, partition: Partition | None = None) -> tuple[float, float]:
+    """Return the lowest and the highest value of a test-based metric on bins of whole cells, wherever in its cell each
+    score lies.
 
     Parameters
     ----------
@@ -29,7 +30,8 @@ def certified_bounds(cells: GridTally, metric: Metric, partition: Partition | No
 
     Notes
     -----
-    The bounds hold for these bins. The exact scores may be binned differently, and their value may then lie outside.
+    They bound the value on these bins. The exact scores are binned differently, and their value may lie outside: in 10
+    of 12 data sets of 1e6 rows on 13 bits it did, by up to 1.3 points (docs/scale.md).
     """
     rejection = metric.loss
     if not isinstance(rejection, Rejection):

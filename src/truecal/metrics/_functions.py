@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,7 +32,6 @@ from truecal.observations import (
     CellSums,
     Classes,
     Multiclass,
-    Sorted,
     Tally,
     as_matrix,
     check_class_options,
@@ -233,22 +231,14 @@ def compute(metric: Measure, y_true: Any, y_prob: Any, *, pos_label: Any = None,
         cells = CellSums.from_arrays(y_true, y_prob, sample_weight, pos_label)
         return metric.on(Binned(*metric.binning.over(cells)))
     if sample_weight is not None:
-        return _compute_with_warning(metric, Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
+        return metric(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
     scheme = metric.binning
     if isinstance(metric.loss, Gap) and isinstance(scheme, (Uniform, Edges)):
         score, label = read_pair(y_true, y_prob, pos_label)
         n, k, sums, scores_ok, labels_ok = _kernel.fixed_bins(score, label, scheme.edges, isinstance(scheme, Uniform))
         check_values(score, label, scores_ok, labels_ok)
         return metric.norm(n, gaps(n, k, sums))
-    return _compute_with_warning(metric, sort_rows(y_true, y_prob, pos_label))
-
-
-def _compute_with_warning(metric: Metric, data: Sorted) -> float:
-    """The value. A number has no notes, so a warning says what could make it misleading."""
-    bins = Binned(data, metric.binning.partition(data))
-    if bins.partition.crowded:
-        warnings.warn(f"{bins.partition.notes[0]}.", stacklevel=4)
-    return metric.on(bins)
+    return metric(sort_rows(y_true, y_prob, pos_label))
 
 
 def compute_any(

@@ -199,7 +199,7 @@ class GridTally:
         """The cells as a tally with one score per cell, its mean. Every binning, metric and picture uses it.
 
         Its bins are unions of cells. Their rows, positives and mean scores are exact, up to the rounding of sums. Only
-        which scores a test rejects is uncertain; see `certified_bounds`.
+        which scores a test rejects is uncertain; see `grid_bounds`.
         """
         return unchecked(np.clip(self.score_sum / self.n, self.low, self.high), self.n, self.pos)
 

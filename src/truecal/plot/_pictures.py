@@ -494,7 +494,7 @@ def picture_drift(table: DriftTable, *, title: str | None = None) -> Picture:
     wide = np.flatnonzero(table.highest > table.lowest)
     if len(wide):
         ends = table.lowest[wide], table.highest[wide]
-        upper.append(Lines(*_vertical_lines(x[wide], *ends), BLUE, "certified bounds", 0.5, 4 * thin))
+        upper.append(Lines(*_vertical_lines(x[wide], *ends), BLUE, "bounds on the grid", 0.5, 4 * thin))
     open_ended = _find_runs(x, half, ~table.mature)
     if open_ended:
         starts, stops = (np.array(part) for part in zip(*open_ended, strict=True))

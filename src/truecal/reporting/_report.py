@@ -277,7 +277,7 @@ def _write_value(result: Result, name: str) -> str:
     text, metric = escape(result.format(name)), result.metrics[name]
     if name in result.bounds:
         low, high = map(metric.format, result.bounds[name])
-        text += f'<span class="soft">certified {low} to {high}</span>'
+        text += f'<span class="soft">{low} to {high} on bins of cells</span>'
     if name in result.references:
         found = result.references[name]
         text += f'<span class="soft">by chance {metric.format(found.mean)}, p {found.p_value:.2g}</span>'

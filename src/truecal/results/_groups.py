@@ -41,10 +41,10 @@ class _Groups(Table):
         metadata=column(
             "metric",
             "lowest",
-            "The lowest value that the data allow: the value itself, unless scores are grouped into cells.",
+            "The lowest value on bins of whole cells; the value itself, unless scores are grouped into cells.",
         )
     )
-    highest: Floats = field(metadata=column("metric", "highest", "The highest value that the data allow."))
+    highest: Floats = field(metadata=column("metric", "highest", "The highest value on bins of whole cells."))
     by_chance: Floats = field(metadata=column("metric", "by chance", "The mean of the metric's null reference."))
     excess: Floats = field(metadata=column("metric", "excess", "Value minus by_chance."))
     p_value: Floats = field(metadata=column("p-value", "p", "The p-value of the null reference."))

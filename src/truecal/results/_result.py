@@ -45,7 +45,8 @@ class Result(Stored):
     references, intervals : dict
         Metric name to its `Reference` and its `Interval`, where they were asked for.
     bounds : dict
-        Metric name to the lowest and highest value that the data allow, where scores were grouped into cells.
+        Where scores were grouped into cells: metric name to the lowest and highest value on these bins of cells. The
+        exact scores have other bins, whose value may lie outside.
     scores, shapes
         What pictures need: all predictions, and for each metric name the outlines of its table's bins.
     notes : tuple of str
@@ -126,14 +127,14 @@ class Result(Stored):
         return float(table.n_too_low.sum()) / self.n, float(table.n_too_high.sum()) / self.n
 
     def explain(self, name: str) -> list[str]:
-        """What is known of a value, in words: its direction, certified bounds, reference and interval."""
+        """What is known of a value, in words: its direction, bounds on a grid, reference and interval."""
         metric, lines = self.metrics[name], []
         if metric.rejection is not None and metric.rejection.whose == "predictions" and self.values[name] > 0:
             too_low, too_high = self.direction(name)
             lines.append(f"{100 * too_low:.2f} % too low, {100 * too_high:.2f} % too high")
         if name in self.bounds:
             low, high = map(metric.format, self.bounds[name])
-            lines.append(f"certified {low} to {high}: scores were grouped into cells")
+            lines.append(f"{low} to {high} on these bins of cells, wherever in its cell each score lies")
         if name in self.references:
             found = self.references[name]
             mean, low, high, excess = map(metric.format, (found.mean, found.low, found.high, found.excess))
