@@ -1,7 +1,7 @@
 """Null references, intervals and differences of metrics, from redrawn labels.
 
 Labels are redrawn on the tally, without sorting again. The null reference draws them from the predictions themselves,
-intervals from the predictions after logistic recalibration, and differences from a logistic regression on both models.
+intervals from recalibrated predictions (see `_logistic`), and differences from a logistic regression on both models.
 """
 
 from __future__ import annotations
@@ -143,10 +143,10 @@ def intervals(
 ) -> dict[str, Interval]:
     """Return an interval for the expectation of every metric. `observed` values are those of the tally unless given.
 
-    Labels are redrawn from the logistically recalibrated predictions. The spread of the redrawn values on both sides of
-    their mean, averaged between their quantiles and their standard deviation, is laid around the observed value. The
-    percentile interval of an ordinary bootstrap is not offered: resampled rows are noisier than the data, so it lies
-    off centre and covers as little as 40 %.
+    Labels are redrawn from predictions that are recalibrated by two parameters and then window by window. The spread of
+    the redrawn values on both sides of their mean, averaged between their quantiles and their standard deviation, is
+    laid around the observed value. The percentile interval of an ordinary bootstrap is not offered: resampled rows are
+    noisier than the data, so it lies off centre and covers as little as 40 %.
     """
     check_confidence(confidence)
     observed = _compute_values(tally, metrics) if observed is None else observed
