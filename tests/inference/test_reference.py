@@ -177,11 +177,11 @@ def test_certain_scores_are_drawn_at_their_rate(rng):
 
 @pytest.mark.parametrize("score", [1e-300, 1e-9, 0.4, 1 - 1e-9])
 @pytest.mark.parametrize("pos", [0, 1, 300, 999, 1000])
-def test_a_window_expects_its_positives_as_far_as_chance_does_not_explain_them(score, pos):
-    """One atom: E of the fit moves towards k by t^2 / (t^2 + 1), t^2 = (k - E)^2 / v."""
+def test_positives_are_expected_as_far_as_chance_does_not_explain_them(score, pos):
+    """One atom: E of the fit moves towards k by 1 - 1 / t^2, t^2 = (k - E)^2 / v, or stays."""
     fit = _sigmoid(_fit((np.array([score]),), np.array([1000]), np.array([pos])))[0]
-    gap = pos - 1000 * fit
-    expected = fit + gap**3 / (gap**2 + 1000 * fit * (1 - fit)) / 1000
+    gap, v = pos - 1000 * fit, 1000 * fit * (1 - fit)
+    expected = fit + max(0.0, 1 - v / gap**2) * gap / 1000
     found = recalibrate(Tally(np.array([score]), np.array([1000]), np.array([pos])))
     assert found == pytest.approx(expected, abs=1e-9)
 

@@ -1,9 +1,10 @@
-"""The probabilities from which labels are redrawn: predictions recalibrated by two parameters, then window by window.
+"""The probabilities from which labels are redrawn: predictions recalibrated by two parameters, then region by region.
 
 P(Y = 1) = sigmoid(intercept + slope x log-odds of the score), fitted to the labels (Cox, 1958). A model that is off in
-one region, or up and down, is not described by that. So the log-odds of each window of Local TCE are shifted, too: with
-E and v the mean and the variance of its positives k under the fit and t^2 = (k - E)^2 / v, the positives to be expected
-move from E towards k by t^2 / (t^2 + 1), which is little where chance explains the gap.
+one region, or up and down, is not described by that. So log-odds are shifted, too, first in long runs of the windows of
+Local TCE, then in halves of these, and so on down to single windows. With E and v the mean and the variance of a run's
+positives k so far, and t^2 = (k - E)^2 / v, the expected positives move from E towards k by the share 1 - 1 / t^2, or
+not at all where t^2 < 1: what chance explains is left alone.
 
 Predictions of exactly 0 and 1 have no log-odds. They take no part in the fit and are drawn at their observed rate.
 """
@@ -21,13 +22,17 @@ STEPS = 30  # of Newton's method, each of at most 2: they reach from one end to 
 
 
 def recalibrate(tally: Tally) -> Floats:
-    """Return the probability of each score: recalibrated, shifted in its window, or the rate at scores of 0 and 1."""
-    certain = (tally.score == 0) | (tally.score == 1)
-    n, pos = (np.where(certain, 0, counts) for counts in (tally.n, tally.pos))
-    starts = Windows().partition(tally).starts
+    """Return the probability of each score: that of its cell, recalibrated, or the observed rate at 0 and 1."""
+    windows = Windows().partition(tally)
+    cells, starts = windows.cells, windows.grids[0]
+    certain = (cells.p == 0) | (cells.p == 1)
+    n, pos = (np.where(certain, 0, counts) for counts in (cells.n, cells.pos))
     window = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    eta = _fit((tally.score,), n, pos)
-    return np.where(certain, tally.pos / tally.n, _sigmoid(eta + _shift(eta, n, pos, window)))
+    eta = _fit((cells.p,), n, pos)
+    for level in reversed(range(len(windows).bit_length())):
+        eta = eta + _shift(eta, n, pos, window >> level)
+    fitted = np.where(certain, cells.pos / cells.n, _sigmoid(eta))
+    return np.repeat(fitted, np.diff(windows.places))
 
 
 def recalibrate_pairs(pairs: Pairs) -> Floats:
@@ -42,25 +47,26 @@ def _fit(scores: tuple[Floats, ...], n: Ints, pos: Ints) -> Floats:
     return np.clip(columns @ fit_logistic(columns, n, pos, start, ridge=RIDGE), -FARTHEST, FARTHEST)
 
 
-def _shift(eta: Floats, n: Ints, pos: Ints, window: Ints) -> Floats:
-    """Return the shift of each log-odds after which its window expects the positives that are partly believed."""
+def _shift(eta: Floats, n: Ints, pos: Ints, run: Ints) -> Floats:
+    """Return the shift of each log-odds after which its run expects as many positives as chance does not explain."""
 
     def expect(shift: Floats) -> tuple[Floats, Floats]:
-        p = _sigmoid(eta + shift[window])
-        return np.bincount(window, n * p), np.maximum(np.bincount(window, n * p * (1 - p)), 1e-200)
+        p = _sigmoid(eta + shift[run])
+        mean, v = (np.bincount(run, part).astype(np.float64) for part in (n * p, n * p * (1 - p)))
+        return mean, np.maximum(v, 1e-200)
 
-    k = np.bincount(window, pos)
-    shift = np.zeros(len(k))
+    shift = np.zeros(run[-1] + 1)
     expected, v = expect(shift)
-    gap = k - expected
-    target = expected + gap**3 / (gap**2 + v)
+    gap = np.bincount(run, pos) - expected
+    beyond = gap**2 > v
+    target = expected + np.where(beyond, gap - v / np.where(beyond, gap, 1.0), 0.0)
     for _ in range(STEPS):
         step = np.clip((target - expected) / v, -2, 2)
         if np.abs(step).max() < 1e-6:
             break
         shift += step
         expected, v = expect(shift)
-    return np.asarray(shift[window])
+    return np.asarray(shift[run])
 
 
 def _sigmoid(x: Floats) -> Floats:
