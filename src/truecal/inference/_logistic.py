@@ -1,12 +1,12 @@
-"""The probabilities from which labels are redrawn: predictions recalibrated by two parameters, then region by region.
+"""The probabilities from which labels are redrawn: predictions recalibrated region by region, on the logit scale.
 
-P(Y = 1) = sigmoid(intercept + slope x log-odds of the score), fitted to the labels (Cox, 1958). A model that is off in
-one region, or up and down, is not described by that. So log-odds are shifted, too, first in long runs of the windows of
-Local TCE, then in halves of these, and so on down to single windows. With E and v the mean and the variance of a run's
-positives k so far, and t^2 = (k - E)^2 / v, the expected positives move from E towards k by the share 1 - 1 / t^2, or
-not at all where t^2 < 1: what chance explains is left alone.
+For one model, log-odds are shifted in all rows, then in long runs of the windows of Local TCE, then in halves of these,
+and so on down to single windows. With E and v the mean and the variance of a run's positives k so far, and t^2 =
+(k - E)^2 / v, the expected positives move from E towards k by the share 1 - 1 / t^2, or not at all where t^2 < 1: what
+chance explains is left alone, and so are predictions that the labels say nothing about. To begin with an intercept and
+a slope for all rows (Cox, 1958) was measured, too: where one region is off they move the others, for no gain elsewhere.
 
-Predictions of exactly 0 and 1 have no log-odds. They take no part in the fit and are drawn at their observed rate.
+Predictions of exactly 0 and 1 have no log-odds. They are drawn at their observed rate.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from truecal.metrics import Windows, fit_logistic, log_odds
 from truecal.observations import Floats, Ints, Pairs, Tally
 
 RIDGE = 0.01  # shrinks the coefficients slightly towards "the scores are right", which keeps them finite
-FARTHEST = 30.0  # log-odds beyond which a probability is as good as 0 or 1
-STEPS = 30  # of Newton's method, each of at most 2: they reach from one end to the other
+STEPS = 30  # of Newton's method, each of at most 2: they reach from one end of the log-odds to the other
 
 
 def recalibrate(tally: Tally) -> Floats:
@@ -27,9 +26,9 @@ def recalibrate(tally: Tally) -> Floats:
     cells, starts = windows.cells, windows.grids[0]
     certain = (cells.p == 0) | (cells.p == 1)
     n, pos = (np.where(certain, 0, counts) for counts in (cells.n, cells.pos))
-    window = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    eta = _fit((cells.p,), n, pos)
-    for level in reversed(range(len(windows).bit_length())):
+    window = np.repeat(np.arange(len(windows)), np.diff(starts))
+    eta = log_odds(cells.p)
+    for level in range((len(windows) - 1).bit_length(), -1, -1):  # runs of 2^level windows; all of them first
         eta = eta + _shift(eta, n, pos, window >> level)
     fitted = np.where(certain, cells.pos / cells.n, _sigmoid(eta))
     return np.repeat(fitted, np.diff(windows.places))
@@ -37,14 +36,9 @@ def recalibrate(tally: Tally) -> Floats:
 
 def recalibrate_pairs(pairs: Pairs) -> Floats:
     """Return the probability of each pair of scores, by a logistic regression on both models' log-odds."""
-    return _sigmoid(_fit(pairs.scores, pairs.n, pairs.pos))
-
-
-def _fit(scores: tuple[Floats, ...], n: Ints, pos: Ints) -> Floats:
-    """Return the log-odds after logistic recalibration, at most FARTHEST from 0."""
-    columns = np.stack([np.ones(len(n)), *(log_odds(score) for score in scores)], axis=1)
-    start = np.array([0.0, *(1 / len(scores) for _ in scores)])
-    return np.clip(columns @ fit_logistic(columns, n, pos, start, ridge=RIDGE), -FARTHEST, FARTHEST)
+    columns = np.stack([np.ones(len(pairs)), *(log_odds(score) for score in pairs.scores)], axis=1)
+    beta = fit_logistic(columns, pairs.n, pairs.pos, np.array([0.0, 0.5, 0.5]), ridge=RIDGE)
+    return _sigmoid(np.clip(columns @ beta, -700, 700))
 
 
 def _shift(eta: Floats, n: Ints, pos: Ints, run: Ints) -> Floats:

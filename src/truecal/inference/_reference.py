@@ -143,9 +143,9 @@ def intervals(
 ) -> dict[str, Interval]:
     """Return an interval for the expectation of every metric. `observed` values are those of the tally unless given.
 
-    Labels are redrawn from predictions that are recalibrated by two parameters and then region by region. The spread of
-    the redrawn values on both sides of their mean, averaged between their quantiles and their standard deviation, is
-    laid around the observed value. The percentile interval of an ordinary bootstrap is not offered: resampled rows are
+    Labels are redrawn from predictions that are recalibrated region by region. The spread of the redrawn values on both
+    sides of their mean, averaged between their quantiles and their standard deviation, is laid around the observed
+    value. The percentile interval of an ordinary bootstrap is not offered: resampled rows are
     noisier than the data, so it lies off centre and covers as little as 40 %.
     """
     check_confidence(confidence)
