@@ -229,6 +229,7 @@ def _measure_spread(values: Floats, confidence: float) -> tuple[float, float]:
     """Measure how far values lie below and above their mean, averaged between quantiles and a normal distribution."""
     tail = (1 - confidence) / 2
     mean = float(values.mean())
-    low, high = np.quantile(values, [tail, 1 - tail]).tolist()
+    # from 1 / tail values on, one more value lies beyond such a quantile with the probability `tail`
+    low, high = np.quantile(values, [tail, 1 - tail], method="weibull").tolist()
     width = normal_quantile(tail) * float(values.std(ddof=1)) if len(values) > 1 else 0.0
     return (mean - low + width) / 2, (high - mean + width) / 2
