@@ -135,13 +135,14 @@ def power_table() -> str:
 
 def coverage_table() -> str:
     rows = read_rows("coverage")
-    keys = dict.fromkeys((r["what"], r["case"], r["rows"]) for r in rows)
-    found = {(r["what"], r["case"], r["rows"], r["metric"]): r["coverage"] for r in rows}
+    metrics = dict.fromkeys(r["metric"] for r in rows)
+    found = {(r["case"], r["rows"], r["metric"]): r for r in rows}
     body = []
-    for what, case, size in keys:
-        shares = [f"{100 * float(found[what, case, size, metric]):.1f} %" for metric in ("tce", "ece", "ace")]
-        body.append([what, case, f"{int(size):,}", *shares])
-    return table(["of", "case", "N", "TCE", "ECE", "ACE"], body)
+    for case, size in dict.fromkeys((r["case"], r["rows"]) for r in rows):
+        lines = [found[case, size, metric] for metric in metrics]
+        shares = [f"{100 * float(line['coverage']):.1f} %" for line in lines]
+        body.append([case, "yes" if lines[0]["tuned"] == "1" else "", f"{int(size):,}", *shares])
+    return table(["case", "tuned on", "N", *(f"`{metric}`" for metric in metrics)], body)
 
 
 def main() -> None:

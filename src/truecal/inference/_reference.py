@@ -1,7 +1,7 @@
 """Null references, intervals and differences of metrics, from redrawn labels.
 
 Labels are redrawn on the tally, without sorting again. The null reference draws them from the predictions themselves,
-intervals from the predictions after logistic recalibration, and differences from a logistic regression on both models.
+intervals from recalibrated predictions (see `_logistic`), and differences from a logistic regression on both models.
 """
 
 from __future__ import annotations
@@ -152,10 +152,10 @@ def intervals(
 ) -> dict[str, Interval]:
     """Return an interval for the expectation of every metric. `observed` values are those of the tally unless given.
 
-    Labels are redrawn from the logistically recalibrated predictions. The spread of the redrawn values on both sides of
-    their mean, averaged between their quantiles and their standard deviation, is laid around the observed value. The
-    percentile interval of an ordinary bootstrap is not offered: resampled rows are noisier than the data, so it lies
-    off centre and covers as little as 40 %.
+    Labels are redrawn from predictions that are recalibrated region by region. The spread of the redrawn values on both
+    sides of their mean, averaged between their quantiles and their standard deviation, is laid around the observed
+    value. The percentile interval of an ordinary bootstrap is not offered: resampled rows are
+    noisier than the data, so it lies off centre and covers as little as 40 %.
     """
     check_confidence(confidence)
     observed = _compute_values(tally, metrics) if observed is None else observed
@@ -265,6 +265,7 @@ def _measure_spread(values: Floats, confidence: float) -> tuple[float, float]:
     if not np.isfinite(values).all():
         return math.nan, math.nan
     mean = float(values.mean())
-    low, high = np.quantile(values, [tail, 1 - tail]).tolist()
+    # from 1 / tail values on, one more value lies beyond such a quantile with the probability `tail`
+    low, high = np.quantile(values, [tail, 1 - tail], method="weibull").tolist()
     width = normal_quantile(tail) * float(values.std(ddof=1)) if len(values) > 1 else 0.0
     return (mean - low + width) / 2, (high - mean + width) / 2
