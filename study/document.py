@@ -73,17 +73,18 @@ def listed(rows: list[Row], names: list[str], shares: dict[str, str]) -> str:
 def span(rows: list[Row], column: str, unit: float = 100) -> dict[str, str]:
     """The smallest, the largest and the mean of a column."""
     values = [unit * float(row[column]) for row in rows]
-    return {"low": f"{min(values):.1f}", "high": f"{max(values):.1f}", "mean": f"{np.mean(values):.1f}"}
+    found = {"low": f"{min(values):.1f}", "high": f"{max(values):.1f}", "mean": f"{np.mean(values):.1f}"}
+    return found | {"sets": min((row["sets"] for row in rows), key=int)}
 
 
 def local_section() -> list[str]:
     level, grown = read_rows("verdict_level"), read_rows("verdict_growth")
     seen = [row for row in level if int(row["rows"]) >= 1000]
-    by_rows, evidence = (
-        span(seen, "mean Local TCE", 1),
-        span([r for r in seen if float(r["V"]) > 1], "by information", 1),
+    evidence = span([row for row in seen if float(row["V"]) > 1], "by information", 1)
+    error = max(float(row["sd"]) / int(row["sets"]) ** 0.5 for row in seen)
+    text = LOCAL.format(
+        **span(seen, "mean Local TCE", 1), least=evidence["low"], most=evidence["high"], error=f"{error:.2f}"
     )
-    text = LOCAL.format(low=by_rows["low"], high=by_rows["high"], least=evidence["low"], most=evidence["high"])
     kinds = [key for key in grown[0] if key.endswith(("%", "tolerance"))]
     body = [[f"{int(row['rows']):,}", *(f"{float(row[key]):.1f}" for key in kinds)] for row in grown]
     return [text, across(level, {"mean Local TCE": 1, "by information": 1}), GROWTH, table(["N", *kinds], body)]
@@ -91,30 +92,29 @@ def local_section() -> list[str]:
 
 def verdict_section() -> list[str]:
     size, power = read_rows("verdict_size"), read_rows("verdict_power")
-    fresh = [row for row in size if row["predictions"] in FRESH]
-    at_5, at_1, other = span(size, "p <= 0.05"), span(size, "p <= 0.01"), span(fresh, "p <= 0.05")
+    at_5, at_1 = span(size, "p <= 0.05"), span(size, "p <= 0.01")
+    fresh = span([row for row in size if row["predictions"] in FRESH], "p <= 0.05")
     text = SIZE.format(
         **at_5,
         least=at_1["low"],
         most=at_1["high"],
         usual=at_1["mean"],
-        fresh_low=other["low"],
-        fresh_high=other["high"],
+        error=f"{100 * (0.05 * 0.95 / int(at_5['sets'])) ** 0.5:.1f}",
+        fresh_low=fresh["low"],
+        fresh_high=fresh["high"],
     )
     found = {
         "p <= 0.05": "verdict",
         "five <= 0.05": "five",
         "p <= 0.01": "verdict at 0.01",
         "five <= 0.01": "five at 0.01",
-        "right, p <= 0.05": "right: verdict",
-        "right, five <= 0.05": "right: five",
     }
     said = ("off, x 1.5", "consistent, x 1.5", "off, / 1.5", "consistent, / 1.5")
     kept = ("right, off", "x 1.1, off", "x 0.9, off", "x 1.2, off")
     return [
         text,
         across(size, {"p <= 0.05": 100, "p <= 0.01": 100}),
-        POWER,
+        POWER.format(sets=power[0]["sets"], five=span(size, "five <= 0.05")["mean"], ours=at_5["mean"]),
         listed(power, ["error"], found),
         CONSISTENT,
         listed(read_rows("verdict_consistent"), ["predictions", "rows"], {key: key for key in said}),
@@ -128,7 +128,7 @@ def gate_section() -> list[str]:
     return [
         GATE.format(**span(gate, "fail")),
         across(gate, {"fail": 100, "pass": 100}),
-        SEGMENTS,
+        SEGMENTS.format(**span(read_rows("gate_segments"), "fail")),
         listed(read_rows("gate_segments"), ["predictions", "rows"], {"fail": "some segment fails"}),
         WRONG,
         listed(read_rows("gate_wrong"), ["model", "rows"], answers),

@@ -56,14 +56,12 @@ def blocks(part: int) -> Wrong:
     return draw
 
 
-def bad_rows(by_evidence: bool) -> Wrong:
-    """Half a percent of the rows, neighbours, odds x 3: anywhere by rows, or by evidence, the sum of p (1 - p)."""
+def bad_rows(least: float) -> Wrong:
+    """Half a percent of the rows, neighbours anywhere beyond a share of the rows: odds x 3."""
 
     def draw(rng: Rng, n: int) -> tuple[Floats, Floats]:
-        p = np.sort(rng.beta(0.5, 5, n))
-        running = np.cumsum(p * (1 - p) if by_evidence else np.ones(n))
-        bad = n // 200
-        first = int(np.searchsorted(running, rng.random() * running[-bad]))
+        p, bad = np.sort(rng.beta(0.5, 5, n)), n // 200
+        first = int(rng.uniform(least, 1) * (n - bad))
         truth = p.copy()
         truth[first : first + bad] = with_odds(p[first : first + bad], 3.0)
         return p, truth
@@ -105,8 +103,8 @@ def reverse_high(truth: Floats) -> Floats:
 ERRORS: dict[str, Wrong] = {
     "blocks of m/4": blocks(4),
     "blocks of m/16": blocks(16),
-    "a bad 0.5 % by rows, odds x 3": bad_rows(by_evidence=False),
-    "a bad 0.5 % by evidence, odds x 3": bad_rows(by_evidence=True),
+    "a bad 0.5 % anywhere, odds x 3": bad_rows(0),
+    "a bad 0.5 % in the upper third, odds x 3": bad_rows(2 / 3),
     "one atom of 100, x 2": bad_atom,
     "p > .999, truly .998": changed("Beta(.2, .2)", lambda p: np.where(p > 0.999, 0.998, p)),
     "p < 1e-4, truly 3e-4": changed("sharp, 1 %", lambda p: np.where(p < 1e-4, 3e-4, p)),

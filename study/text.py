@@ -8,10 +8,10 @@ truth is known. Rows are independent throughout: where one customer has many row
 LOCAL = """## Local TCE
 
 A right model must score the level, 5, whatever its rows, prevalence, ties and shape of scores. Mean Local TCE of right
-models by rows / by information, 400 data sets a cell (4,000 for the two shapes with two scores, whose few windows make
-single values vary widely); the standard error is 0.05 to 0.3. From 1,000 rows on the means lie between {low} and
-{high} by rows, and between {least} and {most} by information where the evidence V, the sum of p (1 - p), is above 1.
-Below that there is no information to share out.
+models by rows / by information, {sets} data sets a cell (ten times as many for the two shapes with two scores, whose
+few windows make single values vary widely); the standard error is at most {error}. From 1,000 rows on the means lie
+between {low} and {high} by rows, and between {least} and {most} by information where the evidence V, the sum of p (1 -
+p), is above 1. Below that there is no information to share out.
 
 Positives are drawn cell by cell, Binomial(n, mean score of the cell): a cell is 1/2048 of its score wide, so this is
 the rows' own distribution to within a 2^-24 part of its variance. Up to 1,000 rows every data set has predictions of
@@ -26,16 +26,17 @@ matter."""
 SIZE = """## The verdict
 
 How often a right model is called off: p at most 0.05 / at most 0.01, in percent, in the data sets above. Over all
-cells it is {low} to {high} % at 0.05, {mean} % on average, and {least} to {most} % at 0.01, {usual} % on average; 400
-data sets leave a standard error of 1.1 and 0.5 points. The last five shapes were drawn for this table only, after the
-verdict was finished: {fresh_low} to {fresh_high} % at 0.05. Where few positives are expected few outcomes are
-possible, and the verdict stays below its level."""
+cells it is {low} to {high} % at 0.05, {mean} % on average, and {least} to {most} % at 0.01, {usual} % on average;
+{sets} data sets leave a standard error of {error} points at 5 %. The last five shapes were drawn for this table only,
+after the verdict was finished: {fresh_low} to {fresh_high} % at 0.05. Where few positives are expected few outcomes
+are possible, and the verdict stays below its level."""
 
-POWER = """**Power**, in percent, at 20,000 rows: how often the verdict is "off" for models that are, beside the plain
-Cauchy mean of five parts (cox, cumulative, total, information, rows) in the same data sets, and how often both call
-the same predictions off where they are right. m is N^(2/3), 737 rows; blocks are 1.4 and 0.6 times the prediction in
-turn. The bad half percent (100 neighbouring rows) lies anywhere among the rows, half of which are predicted below 5 %,
-or anywhere in the evidence: where a region lies decides whether it can be seen at all."""
+POWER = """**Power**, in percent, at 20,000 rows, {sets} data sets a line: how often the verdict is "off" for models
+that are, beside the plain Cauchy mean of five parts (cox, cumulative, total, information, rows) in the same data sets.
+The five call {five} % of the right models above off at 0.05 on average, the verdict {ours} %. m is N^(2/3), 737 rows;
+blocks are 1.4 and 0.6 times the prediction in turn. A bad half percent is 100 neighbouring rows: anywhere, most of
+them predict few positives, which nobody can tell from three times as many; in the upper third of the scores they
+predict 9 % or more."""
 
 CONSISTENT = """**"Consistent"** must not be said of a model whose odds are all off by 1.5. At the fewest rows that
 make the word possible, how often such models are called off and consistent (the rest: at other draws of the
@@ -46,18 +47,18 @@ right, too low or too high by exactly the tolerance, and too low by a fifth. The
 
 GATE = """## The gate
 
-The gate judges by the verdict at 0.01. Right models, 400 data sets a cell: in percent, how often it fails / how often
-it passes; the rest is "cannot tell". It fails {mean} % on average, {high} % at most. 400 data sets leave a standard
-error of 0.5 points around 1 %, so that the largest of so many cells is above 2 by chance as often as not."""
+The gate judges by the verdict at 0.01. Right models, {sets} data sets a cell: in percent, how often it fails / how
+often it passes; the rest is "cannot tell". It fails {mean} % on average, {high} % at most. With 400 data sets and a
+true 1 %, the largest of 48 cells is above 2 % by chance in two of three runs: nine failures."""
 
-SEGMENTS = """Sets of 12 right segments, each of so many rows, under one rule for all of them, whose p-values are
-adjusted by Holm's procedure:"""
+SEGMENTS = """Sets of 12 right segments ({sets} sets a line), each of so many rows, under one rule for all of them,
+whose p-values are adjusted by Holm's procedure:"""
 
 WRONG = """And models that are off, or of which the data say nothing:"""
 
 DRIFT = """## Drift's alarms
 
-One look at 30 windows of right predictions, 400 streams a line: how often any window raises an alarm, which Holm's
+One look at 30 windows of right predictions, {sets} streams a line: how often any window raises an alarm, which Holm's
 procedure keeps to 5 % of streams ({low} to {high} % here), and how often a window's reference and its total, each
 alone and unadjusted, are at most 0.05. This holds for one look. A job that looks every day at the last 30 windows
 looks 365 times a year, and each new window is tested at 0.05 / 30: of streams in which nothing ever happens up to 1 -
