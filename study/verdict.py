@@ -171,7 +171,7 @@ def write(part: str, lines: Iterable[Line]) -> None:
     for line in lines:
         found.append(line)
         show(line)
-    write_rows(f"verdict_{part}", found)
+        write_rows(f"verdict_{part}", found)
 
 
 BOUNDARY = ("Beta(.5, 5)", "Beta(2, 2)", "Beta(.2, .2)", "Beta(.5, 50)", "100 levels", "sharp, 1 %")
