@@ -12,16 +12,133 @@ import matplotlib.pyplot as plt
 import numpy as np
 from landscape import PREVALENCES, SETS, TESTS
 from results import read_rows
-from text import ALERT, BETWEEN, END, HEAD, LEVEL, SIZES, VALUES, VERDICT
+from shapes import FRESH
+from text import (
+    ALERT,
+    BETWEEN,
+    CONSISTENT,
+    DRIFT,
+    END,
+    FINDS,
+    GATE,
+    GROWTH,
+    HEAD,
+    LEVEL,
+    LOCAL,
+    POWER,
+    SEGMENTS,
+    SIZE,
+    SIZES,
+    TOLERANCE,
+    VALUES,
+    WRONG,
+)
 from worlds import MODELS, PERFECT
 
 DOCS = Path(__file__).parents[1] / "docs"
+Row = dict[str, str]
 FINDERS = ["TCE", "ECE", "ACE", *TESTS]
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def across(rows: list[Row], columns: dict[str, float]) -> str:
+    """A line for each shape of predictions and a column for each number of rows: columns of the file, each times its
+    unit."""
+    found = {(row["predictions"], row["rows"]): row for row in rows}
+    sizes, shapes = (list(dict.fromkeys(row[key] for row in rows)) for key in ("rows", "predictions"))
+    body = [
+        [
+            name,
+            *(" / ".join(f"{unit * float(found[name, n][key]):.1f}" for key, unit in columns.items()) for n in sizes),
+        ]
+        for name in shapes
+    ]
+    return table(["predictions", *(f"N = {int(n):,}" for n in sizes)], body)
+
+
+def listed(rows: list[Row], names: list[str], shares: dict[str, str]) -> str:
+    """A line for each row of a file: some columns as they are, and shares in percent under a heading."""
+    body = [
+        [*(f"{int(r[key]):,}" if r[key].isdigit() else r[key] for key in names)]
+        + [f"{100 * float(r[key]):.1f}" for key in shares]
+        for r in rows
+    ]
+    return table([*names, *shares.values()], body)
+
+
+def span(rows: list[Row], column: str, unit: float = 100) -> dict[str, str]:
+    """The smallest, the largest and the mean of a column."""
+    values = [unit * float(row[column]) for row in rows]
+    found = {"low": f"{min(values):.1f}", "high": f"{max(values):.1f}", "mean": f"{np.mean(values):.1f}"}
+    return found | {"sets": min((row["sets"] for row in rows), key=int)}
+
+
+def local_section() -> list[str]:
+    level, grown = read_rows("verdict_level"), read_rows("verdict_growth")
+    seen = [row for row in level if int(row["rows"]) >= 1000]
+    evidence = span([row for row in seen if float(row["V"]) > 1], "by information", 1)
+    error = max(float(row["sd"]) / int(row["sets"]) ** 0.5 for row in seen)
+    text = LOCAL.format(
+        **span(seen, "mean Local TCE", 1), least=evidence["low"], most=evidence["high"], error=f"{error:.2f}"
+    )
+    kinds = [key for key in grown[0] if key.endswith(("%", "tolerance"))]
+    body = [[f"{int(row['rows']):,}", *(f"{float(row[key]):.1f}" for key in kinds)] for row in grown]
+    return [text, across(level, {"mean Local TCE": 1, "by information": 1}), GROWTH, table(["N", *kinds], body)]
+
+
+def verdict_section() -> list[str]:
+    size, power = read_rows("verdict_size"), read_rows("verdict_power")
+    at_5, at_1 = span(size, "p <= 0.05"), span(size, "p <= 0.01")
+    fresh = span([row for row in size if row["predictions"] in FRESH], "p <= 0.05")
+    text = SIZE.format(
+        **at_5,
+        least=at_1["low"],
+        most=at_1["high"],
+        usual=at_1["mean"],
+        error=f"{100 * (0.05 * 0.95 / int(at_5['sets'])) ** 0.5:.1f}",
+        fresh_low=fresh["low"],
+        fresh_high=fresh["high"],
+    )
+    found = {
+        "p <= 0.05": "verdict",
+        "five <= 0.05": "five",
+        "p <= 0.01": "verdict at 0.01",
+        "five <= 0.01": "five at 0.01",
+    }
+    said = ("off, x 1.5", "consistent, x 1.5", "off, / 1.5", "consistent, / 1.5")
+    kept = ("right, off", "x 1.1, off", "x 0.9, off", "x 1.2, off")
+    return [
+        text,
+        across(size, {"p <= 0.05": 100, "p <= 0.01": 100}),
+        POWER.format(sets=power[0]["sets"], five=span(size, "five <= 0.05")["mean"], ours=at_5["mean"]),
+        listed(power, ["error"], found),
+        CONSISTENT,
+        listed(read_rows("verdict_consistent"), ["predictions", "rows"], {key: key for key in said}),
+        TOLERANCE,
+        listed(read_rows("verdict_tolerance"), ["predictions", "rows"], {key: key for key in kept}),
+    ]
+
+
+def gate_section() -> list[str]:
+    gate, answers = read_rows("gate"), {"pass": "pass", "fail": "fail", "cannot tell": "cannot tell"}
+    return [
+        GATE.format(**span(gate, "fail")),
+        across(gate, {"fail": 100, "pass": 100}),
+        SEGMENTS.format(**span(read_rows("gate_segments"), "fail")),
+        listed(read_rows("gate_segments"), ["predictions", "rows"], {"fail": "some segment fails"}),
+        WRONG,
+        listed(read_rows("gate_wrong"), ["model", "rows"], answers),
+        DRIFT.format(**span(read_rows("drift"), "some alarm")),
+        listed(
+            read_rows("drift"),
+            ["predictions", "rows"],
+            {key: key for key in ("some alarm", "reference, p <= 0.05", "total, p <= 0.05")},
+        ),
+    ]
 
 
 def sizes_table() -> str:
@@ -102,6 +219,13 @@ def values_table() -> str:
     return table(["model", "positives", "TCE, % (by chance)", "ECE (by chance)", "slope"], body)
 
 
+def end_numbers() -> dict[str, str]:
+    rows = [r for r in read_rows("landscape") if r["rows"] == "50000"]
+    fifth = [f"{float(r['tce value']):.0f}" for r in rows if r["model"] == "20 % too low"]
+    perfect = span([r for r in rows if r["model"] == "perfect"], "tce value", 1)
+    return perfect | {"fifth": ", ".join(fifth[:-1]) + f" and {fifth[-1]}"}
+
+
 def alert_table() -> str:
     body = []
     for row in read_rows("alert"):
@@ -151,6 +275,9 @@ def main() -> None:
     page = "\n\n".join(
         [
             HEAD,
+            *local_section(),
+            *verdict_section(),
+            *gate_section(),
             SIZES,
             "![TCE of perfect models](inference/sizes.png)",
             sizes_table(),
@@ -159,13 +286,13 @@ def main() -> None:
             power_table(),
             BETWEEN,
             coverage_table(),
-            VERDICT,
+            FINDS,
             "![Who finds what](inference/landscape.png)",
             VALUES,
             values_table(),
             ALERT,
             alert_table(),
-            END,
+            END.format(**end_numbers()),
         ]
     )
     temporary = DOCS / f"inference.{os.getpid()}.tmp"

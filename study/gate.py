@@ -6,60 +6,83 @@ from collections.abc import Callable
 
 import numpy as np
 from results import write_rows
-from worlds import MODELS, PERFECT, Draw, Floats
+from shapes import ERRORS, FRESH, PREDICTIONS, Rng, Wrong
+from worlds import MODELS, Draw, Floats
 
 import truecal
 from truecal import Rule, Tallies, Tally
 
 SETS = 400
-WORLDS: dict[str, Draw] = {
-    **PERFECT,
-    "Beta(.2, .2)": lambda rng, rows: rng.beta(0.2, 0.2, rows),
-    "100 levels": lambda rng, rows: np.round(rng.beta(0.5, 5, rows), 2),
-    "half at 0": lambda rng, rows: np.where(rng.random(rows) < 0.5, 0.0, rng.beta(1, 9, rows)),
-    "sharp, 1 %": lambda rng, rows: np.where(rng.random(rows) < 0.98, rng.beta(0.05, 4, rows), rng.beta(2, 2, rows)),
+SHAPES = PREDICTIONS | FRESH
+
+
+def draw(rng: Rng, said: Floats, truth: Floats) -> Tally:
+    return Tally.from_arrays(rng.random(len(truth)) < truth, said)
+
+
+def count(case: str, name: str, rows: int, decide: Callable[[Rng], str]) -> dict[str, object]:
+    """The share of data sets with each answer."""
+    rng = np.random.default_rng([rows, *name.encode()])
+    found = [decide(rng) for _ in range(SETS)]
+    shares = {word: found.count(word) / SETS for word in ("pass", "fail", "cannot tell")}
+    print(name, rows, shares, flush=True)
+    return {case: name, "rows": rows, "sets": SETS, **shares}
+
+
+def whole(world: Wrong, rows: int) -> Callable[[Rng], str]:
+    def decide(rng: Rng) -> str:
+        return truecal.check(Tallies("y", "p", {(): draw(rng, *world(rng, rows))})).status
+
+    return decide
+
+
+def segments(world: Draw, rows: int) -> Callable[[Rng], str]:
+    """12 right segments; a rule that allows what cannot be told, so that the answer is fail or pass."""
+    rule = Rule("verdict", segment="*", allow_cannot_tell=True)
+
+    def decide(rng: Rng) -> str:
+        parts = {}
+        for i in range(12):
+            p = world(rng, rows)
+            parts[str(i),] = draw(rng, p, p)
+        return truecal.check(Tallies("y", "p", parts, by=("segment",)), [rule]).status
+
+    return decide
+
+
+def say(model: str) -> Wrong:
+    """A model of worlds.py on Beta(.5, 5) truths."""
+
+    def draw(rng: Rng, rows: int) -> tuple[Floats, Floats]:
+        truth = rng.beta(0.5, 5, rows)
+        return MODELS[model](truth, float(truth.mean())), truth
+
+    return draw
+
+
+def right(world: Draw) -> Wrong:
+    def draw(rng: Rng, rows: int) -> tuple[Floats, Floats]:
+        p = world(rng, rows)
+        return p, p
+
+    return draw
+
+
+WRONG: dict[str, Wrong] = {
+    **{name: say(name) for name in MODELS if name != "perfect"},
+    **{name: ERRORS[name] for name in ("reversed above 0.05", "halved above 0.02")},
+    "no positive expected or seen": lambda rng, rows: (np.full(rows, 1e-9), np.zeros(rows)),
+    "only certain predictions, right": lambda rng, rows: (np.arange(rows) % 2.0, np.arange(rows) % 2.0),
 }
 
 
-def draw(rng: np.random.Generator, truth: Floats, said: Floats | None = None) -> Tally:
-    return Tally.from_arrays(rng.random(len(truth)) < truth, truth if said is None else said)
-
-
-def count(name: str, rows: int, decide: Callable[[np.random.Generator], str]) -> dict[str, object]:
-    """The share of data sets with each answer."""
-    rng = np.random.default_rng(rows)
-    found = [decide(rng) for _ in range(SETS)]
-    shares = {word: found.count(word) / SETS for word in ("pass", "fail", "cannot tell")}
-    return {"predictions": name, "rows": rows, "sets": SETS, **shares}
-
-
-def whole(world: Draw, rows: int, model: str = "perfect") -> Callable[[np.random.Generator], str]:
-    def decide(rng: np.random.Generator) -> str:
-        truth = world(rng, rows)
-        said = MODELS[model](truth, float(truth.mean()))
-        return truecal.check(Tallies("y", "p", {(): draw(rng, truth, said)})).status
-
-    return decide
-
-
-def segments(world: Draw, rows: int) -> Callable[[np.random.Generator], str]:
-    def decide(rng: np.random.Generator) -> str:
-        parts = {(str(i),): draw(rng, world(rng, rows)) for i in range(12)}
-        return truecal.check(Tallies("y", "p", parts, by=("segment",)), [Rule("verdict", segment="*")]).status
-
-    return decide
-
-
 def main() -> None:
-    lines = [count(name, rows, whole(world, rows)) for rows in (300, 3000, 20_000) for name, world in WORLDS.items()]
-    write_rows("gate", lines)
-    models = [name for name in MODELS if name != "perfect"]
-    world = WORLDS["Beta(.5, 5)"]
+    sizes, few = (300, 3000, 20_000), ("Beta(.5, 5)", "Beta(.5, 50)", "Beta(.2, .2)", "100 levels", "sharp, 1 %")
+    write_rows("gate", [count("predictions", name, n, whole(right(SHAPES[name]), n)) for n in sizes for name in SHAPES])
+    write_rows("gate_wrong", [count("model", name, n, whole(WRONG[name], n)) for n in sizes for name in WRONG])
     write_rows(
-        "gate_wrong", [count(name, rows, whole(world, rows, name)) for rows in (3000, 20_000) for name in models]
+        "gate_segments", [count("predictions", name, n, segments(SHAPES[name], n)) for n in (300, 3000) for name in few]
     )
-    few = ("Beta(.5, 5)", "Beta(.5, 50)", "100 levels")
-    write_rows("gate_segments", [count(name, rows, segments(WORLDS[name], rows)) for rows in (1000,) for name in few])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,66 @@
 HEAD = """# How far the inference can be trusted
 
 Measured by `make study`, which writes this page; the numbers are in `study/results/`. Labels are simulated, so the
-truth is known."""
+truth is known. Rows are independent throughout: where one customer has many rows, every p-value here is too small."""
+
+LOCAL = """## Local TCE
+
+A right model must score the level, 5, whatever its rows, prevalence, ties and shape of scores. Mean Local TCE of right
+models by rows / by information, {sets} data sets a cell (ten times as many for the two shapes with two scores, whose
+few windows make single values vary widely); the standard error is at most {error}. From 1,000 rows on the means lie
+between {low} and {high} by rows, and between {least} and {most} by information where the evidence V, the sum of p (1 -
+p), is above 1. Below that there is no information to share out.
+
+Positives are drawn cell by cell, Binomial(n, mean score of the cell): a cell is 1/2048 of its score wide, so this is
+the rows' own distribution to within a 2^-24 part of its variance. Up to 1,000 rows every data set has predictions of
+its own, at 10,000 one in a hundred, beyond that all labels belong to one set of predictions."""
+
+GROWTH = """**It is not a size.** Local TCE of Beta(.5, 5) predictions whose truth is 0, 2, 5 and 20 % higher, without
+and with a tolerance of a tenth of each prediction (`Relative(0.1)`). Without one, the same error scores more the more
+rows show it; every error reaches 100 in the end. With one, an error within it goes to 0 and one beyond it goes on to
+100: the number has a limit. So read observed over expected beside it, and give a tolerance where small errors do not
+matter."""
+
+SIZE = """## The verdict
+
+How often a right model is called off: p at most 0.05 / at most 0.01, in percent, in the data sets above. Over all
+cells it is {low} to {high} % at 0.05, {mean} % on average, and {least} to {most} % at 0.01, {usual} % on average;
+{sets} data sets leave a standard error of {error} points at 5 %. The last five shapes were drawn for this table only,
+after the verdict was finished: {fresh_low} to {fresh_high} % at 0.05. Where few positives are expected few outcomes
+are possible, and the verdict stays below its level."""
+
+POWER = """**Power**, in percent, at 20,000 rows, {sets} data sets a line: how often the verdict is "off" for models
+that are, beside the plain Cauchy mean of five parts (cox, cumulative, total, information, rows) in the same data sets.
+The five call {five} % of the right models above off at 0.05 on average, the verdict {ours} %. m is N^(2/3), 737 rows;
+blocks are 1.4 and 0.6 times the prediction in turn. A bad half percent is 100 neighbouring rows: anywhere, most of
+them predict few positives, which nobody can tell from three times as many; in the upper third of the scores they
+predict 9 % or more."""
+
+CONSISTENT = """**"Consistent"** must not be said of a model whose odds are all off by 1.5. At the fewest rows that
+make the word possible, how often such models are called off and consistent (the rest: at other draws of the
+predictions the verdict cannot tell). By its definition the word may be wrong here in one of five."""
+
+TOLERANCE = """**With a tolerance** of a tenth, how often the verdict is "off", at 0.05, for predictions that are
+right, too low or too high by exactly the tolerance, and too low by a fifth. The first three must be at most 5."""
+
+GATE = """## The gate
+
+The gate judges by the verdict at 0.01. Right models, {sets} data sets a cell: in percent, how often it fails / how
+often it passes; the rest is "cannot tell". It fails {mean} % on average, {high} % at most. With 400 data sets and a
+true 1 %, the largest of 48 cells is above 2 % by chance in two of three runs: nine failures."""
+
+SEGMENTS = """Sets of 12 right segments ({sets} sets a line), each of so many rows, under one rule for all of them,
+whose p-values are adjusted by Holm's procedure:"""
+
+WRONG = """And models that are off, or of which the data say nothing:"""
+
+DRIFT = """## Drift's alarms
+
+One look at 30 windows of right predictions, {sets} streams a line: how often any window raises an alarm, which Holm's
+procedure keeps to 5 % of streams ({low} to {high} % here), and how often a window's reference and its total, each
+alone and unadjusted, are at most 0.05. This holds for one look. A job that looks every day at the last 30 windows
+looks 365 times a year, and each new window is tested at 0.05 / 30: of streams in which nothing ever happens up to 1 -
+(1 - 0.05 / 30)^365 = 46 % raise an alarm within a year."""
 
 SIZES = """## The default sizes
 
@@ -35,7 +94,7 @@ that is wrong in one region only is described by them badly, and its interval is
 TCE's intervals keep to 92 to 98 % in all twelve settings. ECE's are too wide at 1 % positives (99 %): read them as
 such. Those of differences of ECE and ACE cover 86 to 95 %, so `compare` does not offer them."""
 
-VERDICT = """## Who finds what
+FINDS = """## Who finds what
 
 The share of data sets, in percent, in which each test finds the model wrong at 5 %: TCE, ECE and ACE by their
 references, the others by their own p-values. Perfect models in the first row: what is far above 5 there is a false
@@ -48,17 +107,17 @@ ALERT = """An error in the top 1 % of predictions alone, found by TCE over all r
 
 END = """### Where TCE is the right tool, and where it is not
 
-- **As a size.** TCE says which share of predictions the data refute, and where: 90 % for a prior shift at 10 %
-  positives, 40 % where one region (a fifth of the rows, and what shares bins with it) is wrong, 12 % for a perfect
-  model. ECE's 0.05 and 0.004 for the same shift at 10 % and 1 % positives cannot be read without knowing the
-  prevalence.
-- **Against chance.** Read it with its reference. What a perfect model scores depends on its scores: 1 to 18 % here.
-- **As an alarm it is not the most sensitive.** It needs single bins to be refuted, so small errors that all point one
-  way are found sooner by Cox's test and by cumulative differences, at every prevalence and size above. The verdict
-  has both; take it for a yes or no, and TCE for how much and where. Spiegelhalter's test is blind to over-
-  and under-confidence that leaves the Brier score alone.
-- **Not over all rows for a rare region.** An error confined to the top 1 % of predictions can add at most one point
-  to TCE, and its bins hold more rows than that: it is not found at any size. Restricted to the region that acts
+- **Not as a size.** TCE says which share of predictions the data refute. That depends on the error, on the rows and on
+  the prevalence: predictions a fifth too low score {fifth} % at 50, 10, 1 and 0.1 % positives, in the table above. ECE
+  has the opposite fault: it shrinks with the prevalence and says nothing about chance. Observed over expected is the
+  size.
+- **Against chance.** Read it with its reference. What a perfect model scores depends on its scores: {low} to {high} %
+  here.
+- **Not for a yes or no.** It needs single bins to be refuted, so small errors that all point one way are found sooner
+  by Cox's test and by cumulative differences, at every prevalence and size above. Both are parts of the verdict; take
+  that. Spiegelhalter's test is blind to over- and under-confidence that leaves the Brier score alone.
+- **Not over all rows for a rare region.** An error confined to the top 1 % of predictions can add at most one point to
+  TCE, and its bins hold more rows than that: it is not found at any size. Restricted to the region that acts
   (`above=`, `top=`) it is.
-- **Few positives refute little.** At 0.1 % positives and 5,000 rows next to nothing is found. A low TCE then means "not
-  refuted"; `plan` says how much data it takes, and every bin lists the rates it could have seen."""
+- **Few positives refute little.** At 0.1 % positives and 5,000 rows next to nothing is found. A low TCE then means
+  "not refuted"; `plan` says how much data it takes, and every bin lists the rates it could have seen."""

@@ -1,186 +1,105 @@
 """Local TCE and the verdict: level of right models, size at 0.05 and 0.01, power, and what "consistent" rules out.
 
-    python verdict.py [part ...] [--sets 400] [--rows 20000]
+    python verdict.py [part ...] [--sets 400] [--rows 1000000]
 
-Parts: level, size, power, consistent, fifth; all of them by default. Each writes results/verdict_<part>.csv. From
-100,000 rows on a quarter of the data sets is drawn, from a million on a tenth; ten sets of labels share predictions.
+Parts: right, power, consistent, fifth, tolerance, growth; all of them by default. "right" writes verdict_level.csv and
+verdict_size.csv, each other part verdict_<part>.csv.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 
 import numpy as np
 from results import write_rows
-from worlds import Floats, log_odds, sigmoid
+from shapes import ERRORS, FRESH, PREDICTIONS, Rng, draw_right, observe, remember_windows, with_odds
 
 from truecal.inference import combine_parts, find_parts, judge
-from truecal.metrics import local_error
-from truecal.observations import CellSums
+from truecal.inference._verdict import HIGHEST, combine
+from truecal.metrics import Relative, local_error
 
-Rng = np.random.Generator
-PREDICTIONS: dict[str, Callable[[Rng, int], Floats]] = {
-    "Beta(.5, 5)": lambda rng, n: rng.beta(0.5, 5, n),
-    "Beta(2, 2)": lambda rng, n: rng.beta(2, 2, n),
-    "Beta(.2, .2)": lambda rng, n: rng.beta(0.2, 0.2, n),
-    "Beta(.5, 50)": lambda rng, n: rng.beta(0.5, 50, n),
-    "Beta(.3, 300), 0.1 %": lambda rng, n: rng.beta(0.3, 300, n),
-    "100 levels": lambda rng, n: rng.choice(LEVELS, n),
-    "0.001 and 0.999": lambda rng, n: rng.choice([0.001, 0.999], n),
-    "near both ends": lambda rng, n: sigmoid(rng.choice([-6.9, 6.9], n) + 0.3 * rng.normal(size=n)),
-    "sharp, 1 %": lambda rng, n: sigmoid(rng.normal(-9.3, 3.2, n)),
-    "half at 0": lambda rng, n: np.where(rng.random(n) < 0.5, 0.0, rng.beta(0.5, 5, n)),
-    "3 decimals": lambda rng, n: np.round(rng.beta(0.5, 5, n), 3),
-}
-LEVELS = np.quantile(np.random.default_rng(0).beta(0.5, 5, 10**6), (np.arange(100) + 0.5) / 100)
+Line = dict[str, object]
 ROWS = (300, 1000, 10_000, 100_000, 1_000_000)
-
-
-def with_odds(p: Floats, factor: float) -> Floats:
-    return factor * p / (1 - p + factor * p)
-
-
-def blocks(part: int) -> Callable[[Rng, int], tuple[Floats, Floats]]:
-    """Blocks of N^(2/3) / part rows whose truth is 1.4 and 0.6 times the prediction, in turn."""
-
-    def draw(rng: Rng, n: int) -> tuple[Floats, Floats]:
-        p = np.sort(rng.beta(0.5, 5, n))
-        block = (np.arange(n) // (n ** (2 / 3) / part)).astype(int)
-        return p, np.minimum(p * np.where(block % 2, 0.6, 1.4), 1.0)
-
-    return draw
-
-
-def bad_rows(rng: Rng, n: int) -> tuple[Floats, Floats]:
-    """Half a percent of the rows, neighbours anywhere: odds x 3."""
-    p = np.sort(rng.beta(0.5, 5, n))
-    first = int(rng.integers(0, n - n // 200))
-    truth = p.copy()
-    truth[first : first + n // 200] = with_odds(p[first : first + n // 200], 3.0)
-    return p, truth
-
-
-def bad_atom(rng: Rng, n: int) -> tuple[Floats, Floats]:
-    p = rng.choice(LEVELS, n)
-    return p, np.where(p == rng.choice(LEVELS), np.minimum(2 * p, 1.0), p)
-
-
-def changed(name: str, change: Callable[[Floats], Floats]) -> Callable[[Rng, int], tuple[Floats, Floats]]:
-    """Predictions of a shape, and the truth as a function of them."""
-
-    def draw(rng: Rng, n: int) -> tuple[Floats, Floats]:
-        p = PREDICTIONS[name](rng, n)
-        return p, change(p)
-
-    return draw
-
-
-def misread(change: Callable[[Floats], Floats]) -> Callable[[Rng, int], tuple[Floats, Floats]]:
-    """A strong classifier (AUC 0.98, 2 to 3 % positive) whose right probabilities are changed."""
-
-    def draw(rng: Rng, n: int) -> tuple[Floats, Floats]:
-        truth = sigmoid(rng.normal(-6.3, 2.6, n))
-        return change(truth), truth
-
-    return draw
-
-
-def reverse_high(truth: Floats) -> Floats:
-    p, high = truth.copy(), truth > 0.05
-    p[high] = np.sort(truth[high])[::-1][np.argsort(np.argsort(truth[high]))]
-    return p
-
-
-ERRORS: dict[str, Callable[[Rng, int], tuple[Floats, Floats]]] = {
-    "blocks of m/4": blocks(4),
-    "blocks of m/16": blocks(16),
-    "a bad 0.5 %, odds x 3": bad_rows,
-    "one atom of 100, x 2": bad_atom,
-    "p > .999, truly .998": changed("Beta(.2, .2)", lambda p: np.where(p > 0.999, 0.998, p)),
-    "p < 1e-4, truly 3e-4": changed("sharp, 1 %", lambda p: np.where(p < 1e-4, 3e-4, p)),
-    "shift x 1.1, Beta(.5, 5)": changed("Beta(.5, 5)", lambda p: with_odds(p, 1.1)),
-    "shift x 1.3, sharp 1 %": changed("sharp, 1 %", lambda p: with_odds(p, 1.3)),
-    "slope 1.05, Beta(.5, 5)": changed("Beta(.5, 5)", lambda p: sigmoid(1.05 * log_odds(p))),
-    "wiggle, Beta(.5, 5)": changed("Beta(.5, 5)", lambda p: sigmoid(log_odds(p) + 0.25 * np.sin(3 * log_odds(p)))),
-    "reversed above 0.05": misread(reverse_high),
-    "halved above 0.02": misread(lambda truth: np.where(truth > 0.02, truth / 2, truth)),
-}
-
-
-def count_sets(sets: int, rows: int) -> int:
-    return sets if rows < 100_000 else sets // 4 if rows < 1_000_000 else sets // 10
+FIVE = ("total", "information", "rows", "cox", "cumulative")
+SHAPES = PREDICTIONS | FRESH
 
 
 def seed(name: str, rows: int) -> Rng:
     return np.random.default_rng([rows, *name.encode()])
 
 
-def perfect(name: str, rows: int, sets: int):
-    """Cells of right models; from 100,000 rows on one set of predictions serves ten sets of labels."""
-    rng = seed(name, rows)
-    p = PREDICTIONS[name](rng, rows)
-    for i in range(sets):
-        if rows < 100_000 or i % 10 == 0:
-            p = PREDICTIONS[name](rng, rows)
-        yield CellSums.from_arrays(rng.random(rows) < p, p)
+def combine_five(parts: Mapping[str, float]) -> float:
+    """Cauchy's mean of five parts, with equal weights and no factor: what the verdict is held against."""
+    return combine(np.array([parts[name] for name in FIVE if name in parts]), HIGHEST)
 
 
-def level(name: str, rows: int, sets: int) -> dict[str, object]:
-    found = [local_error(cells) for cells in perfect(name, rows, sets)]
-    values = np.array([one.value for one in found])
-    evidence = np.array([one.evidence for one in found if one.evidence is not None])
-    return {
-        "predictions": name,
-        "rows": rows,
-        "sets": sets,
-        "mean Local TCE": float(values.mean()),
-        "sd": float(values.std()),
-        "by information": float(evidence.mean()),
-        "proven, mean": float(np.mean([one.proven for one in found])),
-        "some proven": float(np.mean([one.proven > 0 for one in found])),
-    }
+def right(sets: int, most: int) -> None:
+    """Level and size in the same data sets of right models. Two atoms have few windows: ten times the data sets."""
+    levels, sizes = [], []
+    for rows in (rows for rows in ROWS if rows <= most):
+        for name, draw in SHAPES.items():
+            local, parts = [], []
+            count = 10 * sets if name in ("0.001 and 0.999", "two far atoms") else sets
+            with remember_windows() if rows >= 10_000 else nullcontext():
+                for cells in draw_right(draw, rows, count, seed(name, rows)):
+                    local.append(local_error(cells))
+                    parts.append(find_parts(cells))
+            case: Line = {"predictions": name, "rows": rows, "sets": count}
+            values = np.array([found.value for found in local])
+            evidence = [found.evidence for found in local if found.evidence is not None]
+            levels.append(
+                case
+                | {
+                    "V": float(cells.v.sum()),
+                    "mean Local TCE": float(values.mean()),
+                    "sd": float(values.std()),
+                    "by information": float(np.mean(evidence)),
+                    "proven, mean": float(np.mean([found.proven for found in local])),
+                    "some proven": float(np.mean([found.proven > 0 for found in local])),
+                }
+            )
+            sizes.append(case | rates(parts))
+            show(levels[-1] | sizes[-1])
+        write_rows("verdict_level", levels)
+        write_rows("verdict_size", sizes)
 
 
-def size(name: str, rows: int, sets: int) -> dict[str, object]:
-    parts = [find_parts(cells) for cells in perfect(name, rows, sets)]
-    return {"predictions": name, "rows": rows, "sets": sets} | rates(parts)
-
-
-def power(name: str, rows: int, sets: int) -> dict[str, object]:
-    rng = seed(name, rows)
-    parts = []
-    for _ in range(sets):
-        p, truth = ERRORS[name](rng, rows)
-        parts.append(find_parts(CellSums.from_arrays(rng.random(rows) < truth, p)))
-    return {"error": name, "rows": rows, "sets": sets} | rates(parts)
-
-
-def rates(parts: list[dict[str, float]]) -> dict[str, object]:
-    """How often the verdict and each part are at most 0.05 and 0.01."""
-    p = np.array([combine_parts(one) for one in parts])
-    found: dict[str, object] = {"p <= 0.05": float(np.mean(p <= 0.05)), "p <= 0.01": float(np.mean(p <= 0.01))}
-    for name in ("total", "information", "rows", "cox", "cumulative", "spread"):
+def rates(parts: list[dict[str, float]]) -> Line:
+    """How often the verdict, the five and each part are at most 0.05 and 0.01."""
+    ours, five = (np.array([rule(one) for one in parts]) for rule in (combine_parts, combine_five))
+    found: Line = {}
+    for level in (0.05, 0.01):
+        found |= {f"p <= {level}": float(np.mean(ours <= level)), f"five <= {level}": float(np.mean(five <= level))}
+    for name in (*FIVE, "spread"):
         found[f"part {name}"] = float(np.mean([one.get(name, 1.0) <= 0.05 for one in parts]))
     return found
 
 
-def consistent(name: str, sets: int) -> dict[str, object]:
+def power(name: str, rows: int, sets: int) -> Line:
+    """How often an error is found."""
+    rng = seed(name, rows)
+    parts = [find_parts(observe(rng, *ERRORS[name](rng, rows))) for _ in range(sets)]
+    return {"error": name, "rows": rows, "sets": sets} | rates(parts)
+
+
+def consistent(name: str, sets: int) -> Line:
     """At the fewest rows that make the verdict "consistent" possible: how often is it said of odds off by 1.5?"""
     rng = seed(name, 1)
     low, high = 10, 10**7
     while high / low > 1.02:
         rows = int(math.sqrt(low * high))
         p = PREDICTIONS[name](rng, rows)
-        zeros = CellSums.from_arrays(rng.random(rows) < p, p)
-        low, high = (rows, high) if judge(zeros).detectable > 1.5 else (low, rows)
-    said: dict[str, object] = {"predictions": name, "rows": high, "sets": sets}
+        found = judge(observe(rng, p, p)).detectable
+        low, high = (rows, high) if found > 1.5 else (low, rows)
+    said: Line = {"predictions": name, "rows": high, "sets": sets}
     for way, factor in (("x 1.5", 1.5), ("/ 1.5", 1 / 1.5)):
         words = []
         for _ in range(sets):
             p = PREDICTIONS[name](rng, high)
-            cells = CellSums.from_arrays(rng.random(high) < with_odds(p, factor), p)
+            cells = observe(rng, p, with_odds(p, factor))
             off = combine_parts(find_parts(cells)) <= 0.05
             words.append("off" if off else judge(cells).word)
         said[f"off, {way}"] = words.count("off") / sets
@@ -188,19 +107,19 @@ def consistent(name: str, sets: int) -> dict[str, object]:
     return said
 
 
-def fifth(name: str, rows: int, sets: int) -> dict[str, object]:
+def fifth(name: str, rows: int, sets: int) -> Line:
     """A fifth of the evidence, neighbours anywhere, off by the factors that the verdict says it finds there."""
     rng = seed(name, 2)
     found = {"above": 0, "below": 0}
     p = np.sort(PREDICTIONS[name](rng, rows))
-    verdict = judge(CellSums.from_arrays(rng.random(rows) < p, p))
+    verdict = judge(observe(rng, p, p))
     running = np.cumsum(p * (1 - p)) / np.sum(p * (1 - p))
     for _ in range(sets):
         start = rng.uniform(0, 0.8)
         inside = (running > start) & (running <= start + 0.2)
         for way, factor in (("above", verdict.detectable_above), ("below", 1 / verdict.detectable_below)):
             truth = np.where(inside, with_odds(p, factor), p)
-            parts = find_parts(CellSums.from_arrays(rng.random(rows) < truth, p))
+            parts = find_parts(observe(rng, p, truth))
             found[way] += combine_parts(parts) <= 0.05
     return {
         "predictions": name,
@@ -213,35 +132,72 @@ def fifth(name: str, rows: int, sets: int) -> dict[str, object]:
     }
 
 
-def run(part: str, sets: int, most: int) -> None:
-    lines = []
-    sizes = [rows for rows in ROWS if rows <= most]
-    if part in ("level", "size"):
-        measure = level if part == "level" else size
-        cases = [(measure, (name, rows, count_sets(sets, rows))) for rows in sizes for name in PREDICTIONS]
-    elif part == "power":
-        cases = [(power, (name, 20_000, sets)) for name in ERRORS]
-    elif part == "consistent":
-        names = ["Beta(.5, 5)", "Beta(2, 2)", "Beta(.2, .2)", "Beta(.5, 50)", "100 levels", "sharp, 1 %"]
-        cases = [(consistent, (name, sets)) for name in names]
-    else:
-        cases = [(fifth, (name, 20_000, sets)) for name in ("Beta(.5, 5)", "Beta(2, 2)", "sharp, 1 %")]
-    for measure, arguments in cases:
-        lines.append(measure(*arguments))
-        print(
-            " ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in lines[-1].items()), flush=True
-        )
-    write_rows(f"verdict_{part}", lines)
+def tolerance(name: str, rows: int, sets: int) -> Line:
+    """A tolerance of a tenth: right models, those off by exactly a tenth, and those off by a fifth."""
+    rng = seed(name, 3)
+    line: Line = {"predictions": name, "rows": rows, "sets": sets}
+    for way, factor in (("right", 1.0), ("x 1.1", 1.1), ("x 0.9", 0.9), ("x 1.2", 1.2)):
+        found = []
+        for _ in range(sets):
+            p = PREDICTIONS[name](rng, rows)
+            cells = observe(rng, p, factor * p)
+            found.append(judge(cells, tolerance=Relative(0.1)))
+        line[f"{way}, off"] = float(np.mean([verdict.word == "off" for verdict in found]))
+        line[f"{way}, p <= 0.01"] = float(np.mean([verdict.p_value <= 0.01 for verdict in found]))
+        line[f"{way}, Local TCE"] = float(np.mean([verdict.local.value for verdict in found]))
+    return line
+
+
+def growth(rows: int, sets: int) -> Line:
+    """Local TCE of one error at growing sizes, without a tolerance and with one of a tenth."""
+    rng = np.random.default_rng(rows)
+    line: Line = {"rows": rows, "sets": sets}
+    base = next(draw_right(PREDICTIONS["Beta(.5, 5)"], rows, 1, rng))
+    for percent in (0, 2, 5, 20):
+        found = [
+            base.with_positives(rng.binomial(base.n, np.minimum((1 + percent / 100) * base.p, 1))) for _ in range(sets)
+        ]
+        for name, allowed in (("", None), (", tolerance", Relative(0.1))):
+            line[f"{percent} %{name}"] = float(np.mean([local_error(cells, 0.05, allowed).value for cells in found]))
+    return line
+
+
+def show(line: Line) -> None:
+    print(" ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in line.items()), flush=True)
+
+
+def write(part: str, lines: Iterable[Line]) -> None:
+    found = []
+    for line in lines:
+        found.append(line)
+        show(line)
+        write_rows(f"verdict_{part}", found)
+
+
+BOUNDARY = ("Beta(.5, 5)", "Beta(2, 2)", "Beta(.2, .2)", "Beta(.5, 50)", "100 levels", "sharp, 1 %")
+TOLERANT = ("Beta(.5, 5)", "Beta(.5, 50)", "100 levels", "half at 0", "Beta(.3, 300), 0.1 %")
+PARTS: dict[str, Callable[[int, int], None]] = {
+    "right": right,
+    "power": lambda sets, _: write("power", (power(name, 20_000, sets) for name in ERRORS)),
+    "consistent": lambda sets, _: write("consistent", (consistent(name, sets) for name in BOUNDARY)),
+    "fifth": lambda sets, _: write(
+        "fifth", (fifth(name, 20_000, sets) for name in ("Beta(.5, 5)", "Beta(2, 2)", "sharp, 1 %"))
+    ),
+    "tolerance": lambda sets, _: write(
+        "tolerance", (tolerance(name, rows, sets) for rows in (1000, 20_000) for name in TOLERANT)
+    ),
+    "growth": lambda sets, most: write("growth", (growth(rows, sets // 8) for rows in ROWS[2:] if rows <= most)),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=["level", "size", "power", "consistent", "fifth"])
+    parser.add_argument("parts", nargs="*", default=list(PARTS))
     parser.add_argument("--sets", type=int, default=400)
     parser.add_argument("--rows", type=int, default=max(ROWS))
     options = parser.parse_args()
     for part in options.parts:
-        run(part, options.sets, options.rows)
+        PARTS[part](options.sets, options.rows)
 
 
 if __name__ == "__main__":

@@ -166,11 +166,10 @@ def test_cauchy_s_rule():
     t = (3 / math.tan(math.pi * 1e-8) + 1 / math.tan(math.pi * 0.99)) / 4
     assert combine(np.array([1e-8, 1e-8, 1e-8, 1.0]), 0.99) == pytest.approx(math.atan(1 / t) / math.pi)
     assert combine_parts({"a": 0.0, "b": 0.5}) < 1e-290
-    # all parts cost a fifth for their dependence, the exact ones alone nothing
-    exact = dict.fromkeys(EXACT, 0.02)
-    assert combine_parts(exact) == pytest.approx(0.02)
-    assert combine_parts(exact | dict.fromkeys(ASYMPTOTIC, 0.02)) == pytest.approx(0.024)
-    assert combine_parts(dict.fromkeys(EXACT | ASYMPTOTIC, 0.9)) == 1.0
+    # "spread" weighs half of any other part
+    parts = dict.fromkeys(EXACT | ASYMPTOTIC, 0.3) | {"spread": 1e-6}
+    t = (5 / math.tan(math.pi * 0.3) + 0.5 / math.tan(math.pi * 1e-6)) / 5.5
+    assert combine_parts(parts) == pytest.approx(math.atan(1 / t) / math.pi)
 
 
 def test_consistent_follows_the_stated_formula(rng):

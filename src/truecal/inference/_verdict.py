@@ -23,10 +23,11 @@ spread
     distribution with the same mean, variance and skewness, then Cauchy's mean over levels: it sees many small errors
     of which none stands out.
 
-The parts' p-values, at most 0.99, are combined by Cauchy's rule and multiplied by 1.2: the parts depend on each other,
-which makes the rule liberal, by a tenth to a fifth at 0.05 in right models of many shapes. Where V < 5 the three parts
-that rest on limits (cox, cumulative, spread) are left out, and with them the factor: few outcomes are possible, so that
-the rest stays below its level. A positive at a prediction of 0 or a negative at 1 is impossible: p = 0.
+The parts' p-values, at most 0.99, are combined by Cauchy's rule; "spread" counts by half, since the errors that it alone
+sees make it very small. The parts depend on each other, which makes the rule a little liberal at 0.05 (docs/inference.md
+has the measured size) and exact as p falls. Where V < 5 the three parts that rest on limits (cox, cumulative, spread)
+are left out: few outcomes are possible, and the rest stays below its level. A positive at a prediction of 0 or a
+negative at 1 is impossible: p = 0.
 
 With a tolerance the question is whether the predictions are off by more than it. Two parts answer it, with every p
 raised where positives are many and lowered where they are few: "total", and "windows", the smallest of Local TCE's
@@ -69,7 +70,7 @@ Outcome = Literal["positive", "correct"]
 FACTOR = 1.5  # on all odds: what "consistent" rules out
 ASYMPTOTIC = 5.0  # the least V at which limits are trusted
 HIGHEST = 0.99  # a part's p-value, at most
-DEPENDENCE = 1.2  # what the dependence of all parts costs
+WEIGHTS = {"spread": 0.5}  # the others' are 1
 SMALLEST = 4.0  # the least v of a part whose square is summed
 SIGNS: dict[Word, str] = {"off": "\N{MULTIPLICATION X}", "consistent": "\N{CHECK MARK}", "cannot tell": "?"}
 
@@ -257,23 +258,22 @@ def find_parts(cells: CellSums) -> dict[str, float]:
 
 def combine_parts(parts: Mapping[str, float]) -> float:
     """The verdict's p-value, of those of its parts."""
-    cost = DEPENDENCE if "spread" in parts else 1.0
-    return min(1.0, cost * combine(np.array(list(parts.values())), HIGHEST))
+    return combine(np.array(list(parts.values())), HIGHEST, np.array([WEIGHTS.get(name, 1.0) for name in parts]))
 
 
-def combine(p: Floats, highest: float) -> float:
-    """Cauchy's combination: the p-value of the mean of tan((1/2 - p) pi), each p at most the highest.
+def combine(p: Floats, highest: float, weights: Floats | None = None) -> float:
+    """Cauchy's combination: the p-value of the weighted mean of tan((1/2 - p) pi), each p at most the highest.
 
     Examples
     --------
     >>> round(combine(np.array([0.01, 0.5, 0.5, 0.5]), 0.99), 4)
     0.0398
     """
-    return _from_cauchy(_cauchy_mean(p, highest))
+    return _from_cauchy(_cauchy_mean(p, highest, weights))
 
 
-def _cauchy_mean(p: Floats, highest: float) -> float:
-    return float(np.mean(1 / np.tan(np.pi * np.clip(p, 1e-300, highest))))
+def _cauchy_mean(p: Floats, highest: float, weights: Floats | None = None) -> float:
+    return float(np.average(1 / np.tan(np.pi * np.clip(p, 1e-300, highest)), weights=weights))
 
 
 def _from_cauchy(mean: float) -> float:
