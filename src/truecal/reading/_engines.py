@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -36,6 +37,28 @@ def language(frame: Any) -> Any:
     import narwhals
 
     return narwhals
+
+
+def column(frame: Any, name: str) -> Any:
+    """Return the expression of a column, for polars also if its name looks like a pattern, as `*` does."""
+    if not _is_polars(frame):
+        return language(frame).col(name)
+    import polars.selectors
+
+    return polars.selectors.by_name(name).as_expr()
+
+
+def pick(frame: Any, names: Mapping[str, str]) -> Any:
+    """Select columns under new names, given as new: old. The old ones may be of any characters."""
+    engine = engine_of(frame)
+    if engine == "duckdb":
+        quoted = [[f'"{part.replace(chr(34), 2 * chr(34))}"' for part in pair] for pair in names.items()]
+        return open_frame(native(frame).project(", ".join(f"{old} AS {new}" for new, old in quoted)))
+    if engine == "pyspark":  # which takes dots and backticks for syntax
+        order = {name: f"column{i}" for i, name in enumerate(native(frame).columns)}
+        frame = open_frame(native(frame).toDF(*order.values()))
+        names = {new: order[old] for new, old in names.items()}
+    return frame.select(*(column(frame, old).alias(new) for new, old in names.items()))
 
 
 def engine_of(frame: Any) -> str:
