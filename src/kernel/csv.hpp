@@ -73,6 +73,12 @@ struct CsvCheck {
     }
 
 #if defined(__SSE2__)
+    static Index count(std::uint64_t bits) {  // few, and as many in every row: faster than a call without POPCNT
+        Index found = 0;
+        for (; bits; bits &= bits - 1) ++found;
+        return found;
+    }
+
     // 64 bytes without quotes, zeros and blank lines; false, and nothing done, where there are any, or a row is odd.
     bool step_block(const unsigned char *text) {
         __m128i part[4], rare = _mm_setzero_si128(), spaces = rare, returns = rare;
@@ -112,13 +118,13 @@ struct CsvCheck {
         std::uint64_t rest = marks;
         for (std::uint64_t left = lines; left; left &= left - 1) {
             const std::uint64_t below = (left & -left) - 1;
-            if (before + __builtin_popcountll(rest & below) != wanted) return false;
+            if (before + count(rest & below) != wanted) return false;
             rest &= ~below;
             before = 0;
             ++rows;
         }
         state.rows += rows;
-        state.marks = before + __builtin_popcountll(rest);
+        state.marks = before + count(rest);
         state.previous = text[63];
         if (high) state.other |= 1;
         return true;

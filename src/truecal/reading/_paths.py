@@ -118,7 +118,7 @@ class Files:
         import polars as pl
 
         for place in self.places if len(self.places) > 1 else ():
-            with replace(self, places=(place,)).explain_errors():
+            with Files(None, 0, (place,), self.kind).explain_errors():
                 columns = dict(_open(pl, (place,), self.kind).collect_schema())
             yield place, columns
 

@@ -20,7 +20,16 @@ from truecal.metrics import choose_bits
 from truecal.observations import AnyArray, cell, list_reasons
 from truecal.reading._columns import Columns, Kind, check_swapped, find_kinds
 from truecal.reading._csv import Unreadable
-from truecal.reading._engines import collect, count_distinct, engine_of, is_lazy, language, open_frame, pick
+from truecal.reading._engines import (
+    collect,
+    count_distinct,
+    decode_numbers,
+    engine_of,
+    is_lazy,
+    language,
+    open_frame,
+    pick,
+)
 from truecal.reading._paths import Files, is_path, open_files
 
 DROP = 'on_null="drop"'  # the option that leaves out rows without a value
@@ -56,7 +65,7 @@ class Query:
         frame, source = open_data(data, columns.format, numbers, any(columns.windows.values()))
         if source is not None:
             source.check_dates(name for name, every in columns.windows.items() if every)
-        query = cls(frame, columns, source)
+        query = cls(decode_numbers(frame, (columns.label, *numbers)), columns, source)
         query = replace(query, columns=query._check_columns())
         return query if other is None else query._with_baseline()
 
@@ -172,7 +181,8 @@ class Query:
         names |= {f"base{i}": name for i, name in enumerate(self.baselines)}
         names |= {f"by{i}": name for i, name in enumerate(self.columns.by)}
         rows = pick(rows, names | ({MATCHED: MATCHED} if self.matched else {}))
-        return rows.with_columns(*self._windows())
+        changed = [*self._plain_types(rows), *self._windows()]
+        return rows.with_columns(*changed) if changed else rows
 
     @property
     def needed(self) -> list[str]:
@@ -184,20 +194,21 @@ class Query:
         """Select segments, scores, `one` (1 for a positive, else 0), `status`, and `others` from renamed columns."""
         pl, schema = language(rows), rows.collect_schema()
         y = pl.col("label")
+        missing = y.is_null() | y.is_nan() if schema["label"].is_float() else y.is_null()
         if self.columns.pos_label is not None:
-            positive, usable = y == self.columns.pos_label, ~y.is_null()
+            positive, usable = y == self.columns.pos_label, ~missing
         elif schema["label"] == pl.Boolean:
-            positive, usable = y, ~y.is_null()
+            positive, usable = y, ~missing
         else:
             positive, usable = y == 1, (y == 0) | (y == 1)
-        p = [pl.col(name) if schema[name] == pl.Float32 else pl.col(name).cast(pl.Float64) for name in scores]
+        p = [pl.col(name) for name in scores]
         status: Any = pl.when(usable).then(pl.lit(0)).otherwise(pl.lit(5))
         kinds: tuple[tuple[int, Callable[[Any], Any]], ...] = (
             (3, lambda x: (x < 0) | (x > 1)),
             (2, lambda x: x.is_nan()),
             (1, lambda x: x.is_null()),
         )
-        status = pl.when(y.is_null()).then(pl.lit(4)).otherwise(status)
+        status = pl.when(missing).then(pl.lit(4)).otherwise(status)
         for name in self.needed[1:]:
             code = UNMATCHED if name == MATCHED else 6
             status = pl.when(pl.col(name).is_null()).then(pl.lit(code)).otherwise(status)
@@ -208,6 +219,18 @@ class Query:
                 status = pl.when(wrong).then(pl.lit(code)).otherwise(status)
         one = pl.when(positive).then(pl.lit(1)).otherwise(pl.lit(0))
         return rows.select(*self._segment_names, *p, one.alias("one"), status.alias("status"), *others)
+
+    def _plain_types(self, rows: Any) -> Iterator[Any]:
+        """Yield the expressions that make renamed labels and scores of one type in every engine."""
+        pl, schema = language(rows), rows.collect_schema()
+        for name, kind in schema.items():
+            if name.startswith(("score", "base")) and kind not in (pl.Float32, pl.Float64):
+                yield pl.col(name).cast(pl.Float64)
+        kind = schema["label"]
+        if kind.is_decimal() or (kind.is_float() and kind not in (pl.Float32, pl.Float64)):
+            yield pl.col("label").cast(pl.Float64)
+        elif kind in (pl.Categorical, pl.Enum):
+            yield pl.col("label").cast(pl.String)
 
     def _windows(self) -> Iterator[Any]:
         """Yield the expressions that cut renamed times into windows."""
@@ -375,6 +398,7 @@ def _join_scores(frame: Any, other: Any, columns: Columns, added: Mapping[str, s
             check_column("on", name, list(side.collect_schema()))
     for name in added:
         check_column("score", name, list(right.collect_schema()))
+    right = decode_numbers(right, added)
     pl, keys = language(right), {f"{ON}{i}": name for i, name in enumerate(on)}
     other_scores = pick(right, keys | {new: old for old, new in added.items()}).with_columns(
         pl.lit(True).alias(MATCHED)
