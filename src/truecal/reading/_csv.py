@@ -64,6 +64,8 @@ class Table:
         Whether a field begins or ends with a space.
     missing
         Its words for missing values, judged by the first rows, since looking for all of them takes a quarter longer.
+    again
+        The names that several of its columns have.
     """
 
     place: Path
@@ -72,6 +74,7 @@ class Table:
     spaced: bool
     missing: list[str]
     copy: Copy | None
+    again: tuple[str, ...] = ()
 
 
 _recent: deque[tuple[Any, Table]] = deque(maxlen=16)  # columns are guessed and read from the same file
@@ -152,13 +155,14 @@ def _check(place: Path, separator: str, shown: Path, copy: Copy | None) -> Table
         if not skipped and b"\r" not in first.rstrip(b"\r\n"):
             while first.count(b'"') % 2 and len(first) < LONGEST and (line := file.readline(LONGEST)):
                 first += line
-            names = _check_names(first, separator, shown)
+            names = _read_names(first, separator, shown)
             file.seek(start)
             state = np.array([0, 0, ord("\n"), 0, 0])
             if not _check_rows(file, separator, len(names), state, shown):
                 fields = {field.strip() for line in head.split(b"\n") for field in line.split(separator.encode())}
                 missing = [word for word in MISSING if word.encode() in fields] or MISSING[:1]
-                return Table(place, separator, int(state[0]) - 1, bool(state[4] & 2), missing, copy)
+                again = tuple(name for name, count in Counter(names).items() if count > 1)
+                return Table(place, separator, int(state[0]) - 1, bool(state[4] & 2), missing, copy, again)
         file.seek(start)
         for _ in range(skipped):
             file.readline()
@@ -169,7 +173,7 @@ def _check_encoding(head: bytes, shown: Path) -> None:
     for mark, name in MARKS:
         if head.startswith(mark):
             _refuse(shown, f"must be UTF-8; it is {name}.", f"convert it with `iconv -f {name} -t UTF-8`.")
-    if not head.strip():
+    if not head.removeprefix(UTF8_MARK).strip():
         _refuse(shown, "must have a line of column names; it is empty.")
 
 
@@ -179,8 +183,8 @@ def _find_told_separator(line: bytes) -> str:
     return told[4:] if told[:4].lower() == "sep=" and told[4:] in SEPARATORS else ""
 
 
-def _check_names(line: bytes, separator: str, shown: Path) -> list[str]:
-    """Return the column names of a header; raise an error if one occurs twice."""
+def _read_names(line: bytes, separator: str, shown: Path) -> list[str]:
+    """Return the column names of a header."""
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
@@ -191,9 +195,6 @@ def _check_names(line: bytes, separator: str, shown: Path) -> list[str]:
         names = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True), [])
     except csv.Error as error:
         _refuse(shown, f"must have a header of valid CSV; it is not: {error}.")
-    again = [name for name, count in Counter(names).items() if count > 1 and name]
-    if again:
-        _refuse(shown, f"must name each column once; {again[0]!r} is named {names.count(again[0])} times.")
     return names
 
 

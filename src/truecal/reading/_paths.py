@@ -71,6 +71,13 @@ class Files:
             if not place.exists() or stamp(place) != seen:
                 raise Unreadable(f"{str(place)!r} must not change while it is read; it did.\n\nHint: read it again.")
 
+    def check_once(self, names: Iterable[str]) -> None:
+        """Raise an error if a file has several columns of a name."""
+        for place, table in zip(self.places, self.tables, strict=False):
+            for name in names:
+                if name in table.again:
+                    raise ValueError(f"{str(place)!r} must name the column {name!r} once; it names it more often.")
+
     def check_complete(self, arrived: int) -> None:
         """Raise an error unless every row of the files has arrived."""
         if arrived != self.rows:
@@ -132,7 +139,7 @@ class Files:
         present = [name for name in self.numbers if name in words.collect_schema()]
         for name in present:
             value = column(words, name)
-            wrong = value.is_not_null() & value.str.strip_chars().cast(pl.Float64, strict=False).is_null()
+            wrong = value.is_not_null() & value.str.strip_chars(" ").cast(pl.Float64, strict=False).is_null()
             rows = words.select(value.alias("value"), wrong.alias("wrong")).with_row_index("row", 1)
             found = rows.filter("wrong").select("row", "value").collect(engine="streaming")
             if len(found):
@@ -255,16 +262,16 @@ def _open_csv(pl: Any, tables: Sequence[Table], schema_overrides: Any = None, **
     frame = pl.scan_csv(
         places, null_values=missing, schema_overrides=types | dict.fromkeys(padded, pl.String), **options
     )
-    blank = dict.fromkeys(["", *missing])
-    words = {name: column(frame, name).str.strip_chars().replace(blank) for name in padded}
+    blank = dict.fromkeys(missing)
+    words = {name: column(frame, name).str.strip_chars(" ").replace(blank) for name in padded}
     return frame.with_columns(*(value.cast(padded[name]) for name, value in words.items()))
 
 
 def _find_padded(pl: Any, column: Any, missing: Sequence[str]) -> Any:
     """Return the type of numbers in a column of text, some with spaces around them; None if it holds others."""
     words = column.drop_nulls()
-    plain = words.str.strip_chars()
-    values = plain.filter(~plain.is_in(["", *missing]))
+    plain = words.str.strip_chars(" ")
+    values = plain.filter(~plain.is_in(missing))
     for kind in (pl.Int64, pl.Float64) if len(values) and (plain != words).any() else ():
         if not values.cast(kind, strict=False).null_count():
             return kind

@@ -64,6 +64,7 @@ class Query:
         numbers = (*columns.scores, other) if isinstance(other, str) and not columns.on else columns.scores
         frame, source = open_data(data, columns.format, numbers, any(columns.windows.values()))
         if source is not None:
+            source.check_once((columns.label, *numbers, *columns.by, *columns.on))
             source.check_dates(name for name, every in columns.windows.items() if every)
         query = cls(decode_numbers(frame, (columns.label, *numbers)), columns, source)
         query = replace(query, columns=query._check_columns())
@@ -391,8 +392,10 @@ def _join_scores(frame: Any, other: Any, columns: Columns, added: Mapping[str, s
 
     A row may match at most one row of the other frame.
     """
-    right, _ = open_data(other, columns.format if is_path(other) else None)
+    right, source = open_data(other, columns.format if is_path(other) else None)
     on = list(columns.on)
+    if source is not None:
+        source.check_once((*on, *added))
     for side in (frame, right):
         for name in on:
             check_column("on", name, list(side.collect_schema()))
