@@ -29,8 +29,8 @@ def make(request, need):
     def build(**columns):
         table = pa.table(columns)
         return {
-            "pandas": lambda: pd.DataFrame(columns),
-            "pandas-nullable": lambda: pd.DataFrame(columns).convert_dtypes(),
+            "pandas": table.to_pandas,
+            "pandas-nullable": lambda: table.to_pandas().convert_dtypes(),
             "pandas-pyarrow": lambda: table.to_pandas(types_mapper=pd.ArrowDtype),
             "polars": lambda: pl.from_arrow(table),
             "polars-lazy": lambda: pl.from_arrow(table).lazy(),

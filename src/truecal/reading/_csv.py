@@ -263,7 +263,7 @@ def _rewrite(file: IO[bytes], separator: str, shown: Path, name: str) -> Table:
     """Copy a file with the fields that Python's csv finds in it; raise an error if rows differ in their number."""
     copy, rows, wanted = Copy(name), -1, 0
     with open(copy.place, "w", encoding="utf-8", newline="") as target:
-        writer = csv.writer(target, delimiter=separator, lineterminator="\n")
+        writer = csv.writer(target, delimiter=separator, lineterminator="\r\n")  # so that both are quoted
         for rows, fields in enumerate(_parse(file, separator, shown)):
             wanted = wanted or len(fields)
             if len(fields) != wanted:

@@ -53,9 +53,9 @@ def expand_all(paths: PathLike | Sequence[PathLike]) -> list[Path]:
 def expand(name: str) -> list[Path]:
     """Return the files that a path stands for."""
     place = Path(name)
-    if not _exists(place) and name.startswith("~"):
-        place = Path(os.path.expanduser(name))
-    if not _exists(place):
+    if name.startswith("~"):  # polars would take it for the home folder even if it exists
+        place = place.absolute() if _exists(name) else Path(os.path.expanduser(name))
+    if not name or not _exists(place):
         if not glob.has_magic(name):
             raise FileNotFoundError(f"The file {name!r} must exist; it does not.")
         start = Path(place.anchor)
@@ -80,7 +80,7 @@ def strip_compression(place: Path) -> Path:
     return place.with_suffix("") if place.suffix.lower() in COMPRESSED else place
 
 
-def _exists(place: Path) -> bool:
+def _exists(place: PathLike) -> bool:
     """Whether a path exists, be it as a link to nothing. A path that may not be looked up is an error."""
     try:
         os.lstat(place)
