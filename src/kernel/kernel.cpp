@@ -2,6 +2,7 @@
 #include "binomial.hpp"
 #include "cell_sums.hpp"
 #include "counting.hpp"
+#include "csv.hpp"
 #include "grid.hpp"
 #include "keys.hpp"
 #include "pava.hpp"
@@ -288,6 +289,13 @@ NB_MODULE(_kernel, m) {
         Table table = as_table(to, 0);
         for (std::size_t i = 0; i < from.shape(0); i += 2)
             if (from.data()[i + 1] > 0) table.add(from.data()[i], from.data()[i + 1]);
+    });
+
+    m.def("check_csv", [](In<std::uint8_t> text, int separator, Index fields, Out<Index> state) {
+        nb::gil_scoped_release release;
+        CsvState &seen = *reinterpret_cast<CsvState *>(state.data());
+        const auto [at, odd] = CsvCheck{static_cast<unsigned char>(separator), fields - 1, seen}.run(text.data(), length(text));
+        return std::tuple(at, static_cast<int>(odd));
     });
 
     m.def("cell_rows", &cell_rows<double>);

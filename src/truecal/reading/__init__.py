@@ -7,10 +7,10 @@ from truecal.reading._columns import OnNull as OnNull
 from truecal.reading._columns import UnclearColumns as UnclearColumns
 from truecal.reading._columns import guess_columns as guess_columns
 from truecal.reading._columns import guess_time as guess_time
-from truecal.reading._paths import PathLike as PathLike
-from truecal.reading._paths import expand as expand
 from truecal.reading._paths import open_files as open_files
 from truecal.reading._paths import scan as scan
+from truecal.reading._places import PathLike as PathLike
+from truecal.reading._places import expand as expand
 from truecal.reading._query import column_names as column_names
 from truecal.reading._read import is_tallies as is_tallies
 from truecal.reading._read import load_tallies as load_tallies

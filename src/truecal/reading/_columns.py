@@ -273,9 +273,8 @@ def guess_time(data: Any, *, format: str | None = None) -> str:
     >>> truecal.reading.guess_time(pl.DataFrame({"y": [0], "p": [0.1], "day": [datetime.date(2026, 1, 31)]}))
     'day'
     """
-    if is_path(data):
-        data = open_files(data, format=format, dates=True).frame
-    frame = open_frame(data)
+    source = open_files(data, format=format, dates=True) if is_path(data) else None
+    frame = open_frame(data if source is None else source.frame)
     pl, schema = language(frame), frame.collect_schema()
     found = [name for name, kind in schema.items() if kind in (pl.Date, pl.Datetime)]
     if len(found) != 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -36,6 +37,66 @@ def language(frame: Any) -> Any:
     import narwhals
 
     return narwhals
+
+
+def column(frame: Any, name: str) -> Any:
+    """Return the expression of a column, for polars also if its name looks like a pattern, as `*` does."""
+    if not _is_polars(frame):
+        return language(frame).col(name)
+    import polars.selectors
+
+    return polars.selectors.by_name(name).as_expr()
+
+
+def pick(frame: Any, names: Mapping[str, str]) -> Any:
+    """Select columns under new names, given as new: old. The old ones may be of any characters."""
+    engine = engine_of(frame)
+    if engine == "duckdb":
+        quoted = [[f'"{part.replace(chr(34), 2 * chr(34))}"' for part in pair] for pair in names.items()]
+        return open_frame(native(frame).project(", ".join(f"{old} AS {new}" for new, old in quoted)))
+    if engine == "pyspark":  # which takes dots and backticks for syntax
+        order = {name: f"column{i}" for i, name in enumerate(native(frame).columns)}
+        frame = open_frame(native(frame).toDF(*order.values()))
+        names = {new: order[old] for new, old in names.items()}
+    return frame.select(*(column(frame, old).alias(new) for new, old in names.items()))
+
+
+def decode_numbers(frame: Any, names: Iterable[str]) -> Any:
+    """Convert columns of numbers that narwhals takes for something else: dictionaries, and objects in pandas."""
+    own, engine = native(frame), engine_of(frame)
+    if engine not in ("pandas", "dask", "pyarrow"):
+        return frame
+    for name in dict.fromkeys(name for name in names if name in frame.columns):
+        kind = _find_number_type(own[name], engine)
+        if kind is None:
+            continue
+        if engine == "pyarrow":
+            own = own.set_column(own.column_names.index(name), name, own[name].cast(kind))
+        elif engine == "dask":  # whose own cast tries an invented value, which need not fit
+            empty = own[name]._meta.astype(kind)
+            own = own.assign(**{name: own[name].map_partitions(lambda part, kind=kind: part.astype(kind), meta=empty)})
+        else:
+            own = own.assign(**{name: own[name].astype(kind)})
+    return open_frame(own)
+
+
+def _find_number_type(column: Any, engine: str) -> Any:
+    """Return the type to convert a native column to; None if it stays."""
+    kind = column.type if engine == "pyarrow" else getattr(column.dtype, "pyarrow_dtype", None)
+    modules = language(column).dependencies
+    if kind is not None:
+        pa = modules.get_pyarrow()
+        inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+        number = pa.types.is_integer(inner) or pa.types.is_floating(inner) or pa.types.is_decimal(inner)
+        plain = pa.float64() if number else inner
+        if not pa.types.is_decimal(kind) and (inner is kind or not (number or pa.types.is_boolean(inner))):
+            return None
+        return plain if engine == "pyarrow" else f"{plain}[pyarrow]"
+    if engine == "pandas" and column.dtype == object:
+        found = modules.get_pandas().api.types.infer_dtype(column, skipna=True)
+        return {"decimal": "float64", "boolean": "boolean"}.get(found)
+    inner = getattr(getattr(column.dtype, "categories", None), "dtype", None)
+    return {"i": "float64", "u": "float64", "f": "float64", "b": "boolean"}.get(getattr(inner, "kind", ""))
 
 
 def engine_of(frame: Any) -> str:

@@ -1,82 +1,90 @@
 """Open files as lazy polars frames: CSV, TSV, Parquet, Arrow IPC, JSON lines and NumPy archives.
 
-Only headers are read here; `_read` reads the rows. Text may be compressed (.gz, .zst), a path may be a glob or a
-folder, and "-" is standard input.
+Text may be compressed (.gz, .zst). It is read to its end here, which counts its rows.
 """
 
 from __future__ import annotations
 
-import atexit
 import glob
-import gzip
 import os
 import re
-import shutil
 import sys
-import tempfile
-import zlib
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
 from truecal._errors import option
 from truecal._text import plural
+from truecal.reading._csv import Stamp, Table, Unreadable, open_table, stamp
+from truecal.reading._engines import column
+from truecal.reading._places import FORMATS, PathLike, copy_stream, expand_all, strip_compression
 
-PathLike = str | os.PathLike[str]
-FORMATS = {
-    "csv": (".csv", ".txt"),
-    "tsv": (".tsv", ".tab"),
-    "parquet": (".parquet", ".pq"),
-    "ipc": (".arrow", ".feather", ".ipc"),
-    "jsonl": (".jsonl", ".ndjson"),
-    "npz": (".npz",),
-}
 TEXT = ("csv", "tsv", "jsonl")
-COMPRESSED = (".gz", ".zst")  # text files only; the other formats have their own compression
-MISSING = ["NA", "N/A", "null", "NULL", "None"]  # besides an empty field
 SAMPLE = 10_000  # rows from which the types of text columns are inferred
-FOREIGN = ("node_modules", "site-packages")  # folders of installed programs, which are skipped
-
-
-class Unreadable(ValueError):
-    """A file cannot be read in its format."""
+_kept: list[Any] = []  # copies of standard input, and of files that `scan` opened
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """A lazy polars frame of files, and their approximate number of rows, if that is cheap to find."""
+    """A lazy polars frame of files.
+
+    rows
+        The true number of their rows, which must all arrive.
+    stamps, tables
+        What the files were when they were opened; text that was checked, in copies that are deleted with this object.
+    """
 
     frame: Any
-    rows: int | None
+    rows: int
     places: tuple[Path, ...]
     kind: str
-    numbers: tuple[str, ...]
+    numbers: tuple[str, ...] = ()
+    stamps: tuple[Stamp, ...] = ()
+    tables: tuple[Table, ...] = ()
 
     @contextmanager
     def explain_errors(self) -> Iterator[None]:
-        """Turn the errors of polars for a broken file into an error that names the file."""
+        """Turn the errors of polars for a broken file into one that names it; raise one if a file has changed."""
         import polars as pl
 
-        kinds: tuple[type[Exception], ...] = (
-            pl.exceptions.PolarsError,
-            UnicodeDecodeError,
-            EOFError,
-            zlib.error,
-            gzip.BadGzipFile,
-        )
         try:
             yield
-        except kinds as error:
+        except pl.exceptions.PolarsError as error:
+            self.check_unchanged()
             self._check_numbers(pl)
             self._check_alike()
             reason = str(error).strip().splitlines()[0]
             raise Unreadable(
                 f"{name_places(self.places)} must be readable as {self.kind}; it is not: {reason}"
             ) from error
+        self.check_unchanged()
+
+    def check_unchanged(self) -> None:
+        """Raise an error if a file was written or replaced since it was opened."""
+        for place, seen in zip(self.places, self.stamps, strict=False):
+            if not place.exists() or stamp(place) != seen:
+                raise Unreadable(f"{str(place)!r} must not change while it is read; it did.\n\nHint: read it again.")
+
+    def check_once(self, names: Iterable[str]) -> None:
+        """Raise an error if a file has several columns of a name."""
+        for place, table in zip(self.places, self.tables, strict=False):
+            for name in names:
+                if name in table.again:
+                    raise ValueError(f"{str(place)!r} must name the column {name!r} once; it names it more often.")
+
+    def check_complete(self, arrived: int) -> None:
+        """Raise an error unless every row of the files has arrived."""
+        if arrived != self.rows:
+            raise Unreadable(
+                f"Every row must be judged or dropped; of {plural(self.rows, 'row')} of {name_places(self.places)} "
+                f"{arrived:,} arrived."
+            )
 
     def check_dates(self, names: Iterable[str]) -> None:
         """Raise an error if dates in a text file are not written as YYYY-MM-DD: 03/04/2026 is ambiguous."""
@@ -85,7 +93,7 @@ class Files:
         columns = self.frame.collect_schema()
         for name in names if self.kind in ("csv", "tsv") else ():
             words = _open(pl, self.places, self.kind, schema_overrides={name: pl.String}, encoding="utf8-lossy")
-            head = words.select(name).head(SAMPLE).collect() if name in columns else None
+            head = words.select(column(words, name)).head(SAMPLE).collect() if name in columns else None
             first = None if head is None else head[name].drop_nulls().first()
             if first is not None and not re.match(r"\s*\d{4}-\d\d-\d\d", first):
                 raise ValueError(
@@ -117,7 +125,7 @@ class Files:
         import polars as pl
 
         for place in self.places if len(self.places) > 1 else ():
-            with replace(self, places=(place,)).explain_errors():
+            with Files(None, 0, (place,), self.kind).explain_errors():
                 columns = dict(_open(pl, (place,), self.kind).collect_schema())
             yield place, columns
 
@@ -130,15 +138,17 @@ class Files:
         words = _open(pl, self.places, self.kind, schema_overrides=types, encoding="utf8-lossy")
         present = [name for name in self.numbers if name in words.collect_schema()]
         for name in present:
-            column = pl.col(name)
-            wrong = column.is_not_null() & column.str.strip_chars().cast(pl.Float64, strict=False).is_null()
-            found = words.with_row_index("row", 1).filter(wrong).select("row", name).collect(engine="streaming")
+            value = column(words, name)
+            wrong = value.is_not_null() & value.str.strip_chars(" ").cast(pl.Float64, strict=False).is_null()
+            rows = words.select(value.alias("value"), wrong.alias("wrong")).with_row_index("row", 1)
+            found = rows.filter("wrong").select("row", "value").collect(engine="streaming")
             if len(found):
                 row, value = found.sort("row").row(0)
+                hint = "\n\nHint: write decimal points, not commas." if re.fullmatch(r"\s*\d*,\d+\s*", value) else ""
                 raise ValueError(
                     f"`{name}` must hold numbers in [0, 1]; {plural(len(found), 'row')} of "
                     f"{name_places(self.places)} {'holds' if len(found) == 1 else 'hold'} something else, the first is "
-                    f"{value!r} in row {row:,}."
+                    f"{value!r} in row {row:,}.{hint}"
                 )
 
 
@@ -148,13 +158,16 @@ def scan(source: PathLike | Sequence[PathLike], *, format: str | None = None) ->
     Parameters
     ----------
     source : path or paths
-        Paths may have wildcards. A folder stands for all files in it and below (`key=value` folders become columns),
-        except in hidden folders, whose names begin with a dot or an underscore, and in virtual environments. "-" is
-        standard input, which is CSV unless `format` is given.
+        Paths may have wildcards, unless they exist as they are. A folder stands for all files in it and below, links
+        included, except in hidden folders, whose names begin with a dot or an underscore, and in virtual environments.
+        The `key=value` folders of Parquet files become columns. "-" is standard input, which is CSV unless `format` is
+        given. A file may be named only once.
     format : optional
         One of csv, tsv, parquet, ipc, jsonl, npz; by default found from the names.
     """
-    return open_files(source, format=format).frame
+    files = open_files(source, format=format)
+    _kept.extend(table.copy for table in files.tables if table.copy)
+    return files.frame
 
 
 def open_files(
@@ -175,12 +188,12 @@ def open_files(
         raise ImportError("Files need polars: pip install 'truecal[files]'") from error
     if format is not None and format not in FORMATS:
         raise ValueError(f"{option('format')} must be one of {', '.join(FORMATS)}; it is {format!r}.")
-    given: list[PathLike] = [source] if isinstance(source, (str, os.PathLike)) else list(source)
-    if given == ["-"]:
-        places = [_copy_stdin()]
+    if source in ("-", ["-"]):
+        _kept.append(copy_stream(sys.stdin.buffer, "input"))
+        places = [_kept[-1].place]
         kinds = {format or "csv": places[0]}
     else:
-        places = [place for part in given for place in expand(os.fspath(part))]
+        places = expand_all(source)
         kinds = {format or _find_format(place): place for place in reversed(places)}  # with the first file of each
     if len(kinds) > 1:
         named = ", ".join(f"{kind} ({str(place)!r})" for kind, place in sorted(kinds.items()))
@@ -194,13 +207,15 @@ def open_files(
         with open(place, "rb"):  # raises an error if a file may not be read
             pass
     (kind,) = kinds
-    unread = Files(None, None, tuple(places), kind, ())
+    stamps = tuple(map(stamp, places))
+    unread = Files(None, 0, tuple(places), kind, stamps=stamps, tables=_open_tables(places, kind))
     with unread.explain_errors():
         types = dict.fromkeys(numbers, pl.Float64)
         frame = _open(pl, unread.places, kind, schema_overrides=types, try_parse_dates=dates)
         frame.collect_schema()
-        rows = _estimate_rows(unread.places, kind) if kind in TEXT else frame.select(pl.len()).collect().item()
-    return Files(frame, rows, unread.places, kind, tuple(numbers))
+        counted = sum(table.rows for table in unread.tables)
+        rows = counted if kind in TEXT else frame.select(pl.len()).collect().item()
+    return replace(unread, frame=frame, rows=rows, numbers=tuple(numbers))
 
 
 def is_path(data: Any) -> bool:
@@ -215,96 +230,91 @@ def name_places(places: Sequence[Path]) -> str:
     return f"{str(places[0])!r}{more}"
 
 
+def _open_tables(places: Sequence[Path], kind: str) -> tuple[Table, ...]:
+    """Check text to its end and count its rows."""
+    return tuple(open_table(place, kind) for place in places) if kind in TEXT else ()
+
+
 def _open(pl: Any, places: Sequence[Path], kind: str, **text: Any) -> Any:
     """Open files as a lazy frame; `text` has options for CSV."""
+    tables = _open_tables(places, kind)
     if kind in ("csv", "tsv"):
-        separator, missing = _sniff(places[0], kind)
-        options = {"separator": separator, "null_values": missing, "infer_schema_length": SAMPLE}
-        return pl.scan_csv(list(places), **options, **text)
-    if kind == "jsonl":
-        return pl.scan_ndjson(list(places), infer_schema_length=SAMPLE)
+        return _open_csv(pl, tables, **text)
+    if kind == "jsonl":  # which takes patterns only
+        return pl.scan_ndjson([glob.escape(str(table.place)) for table in tables], infer_schema_length=SAMPLE)
     if kind == "parquet":
-        return pl.scan_parquet(list(places), hive_partitioning=True)
+        return _open_parquet(pl, places)
     if kind == "ipc":
         return pl.concat([_open_ipc(pl, place) for place in places])
     return pl.concat([_read_npz(pl, place) for place in places]).lazy()
 
 
+def _open_csv(pl: Any, tables: Sequence[Table], schema_overrides: Any = None, **text: Any) -> Any:
+    """Open CSV; columns of numbers may have spaces around them."""
+    options = {"separator": tables[0].separator, "glob": False, "infer_schema_length": SAMPLE, **text}
+    places, missing = [table.place for table in tables], tables[0].missing
+    types = dict(schema_overrides or {})
+    if not any(table.spaced for table in tables):
+        return pl.scan_csv(places, null_values=missing, schema_overrides=types, **options)
+    head = pl.scan_csv(places, **options | {"infer_schema": False}).head(SAMPLE).collect()
+    found = {name: types.get(name) or _find_padded(pl, head[name], missing) for name in head.columns}
+    padded = {name: kind for name, kind in found.items() if kind not in (None, pl.String)}
+    frame = pl.scan_csv(
+        places, null_values=missing, schema_overrides=types | dict.fromkeys(padded, pl.String), **options
+    )
+    blank = dict.fromkeys(missing)
+    words = {name: column(frame, name).str.strip_chars(" ").replace(blank) for name in padded}
+    return frame.with_columns(*(value.cast(padded[name]) for name, value in words.items()))
+
+
+def _find_padded(pl: Any, column: Any, missing: Sequence[str]) -> Any:
+    """Return the type of numbers in a column of text, some with spaces around them; None if it holds others."""
+    words = column.drop_nulls()
+    plain = words.str.strip_chars(" ")
+    values = plain.filter(~plain.is_in(missing))
+    for kind in (pl.Int64, pl.Float64) if len(values) and (plain != words).any() else ():
+        if not values.cast(kind, strict=False).null_count():
+            return kind
+    return None
+
+
+def _open_parquet(pl: Any, places: Sequence[Path]) -> Any:
+    """Open Parquet files. A `key=value` folder makes a column, which must agree with a column of the files."""
+    keys = [dict(part.split("=", 1) for part in place.parts[:-1] if "=" in part) for place in places]
+    if not any(keys):
+        return pl.scan_parquet(list(places), glob=False, hive_partitioning=False)
+    own = pl.scan_parquet(list(places), glob=False, hive_partitioning=False).collect_schema()
+    both = {name: own[name] for key in keys for name in key if name in own}
+    for place, key in zip(places, keys, strict=True) if both else ():
+        for name in both.keys() & key.keys():
+            frame = pl.scan_parquet(place, glob=False, hive_partitioning=False)
+            value = None if key[name] == "__HIVE_DEFAULT_PARTITION__" else unquote(key[name])
+            same = column(frame, name).eq_missing(pl.lit(value, dtype=pl.String).cast(own[name], strict=False))
+            if not frame.select(same.all()).collect().item():
+                raise ValueError(
+                    f"A folder must not contradict its files; the column {name!r} of {str(place)!r} holds other values "
+                    f"than {value!r}.\n\nHint: rename the folder."
+                )
+    schema = both or None  # the types of the files
+    return pl.scan_parquet(list(places), glob=False, hive_partitioning=True, hive_schema=schema)
+
+
 def _open_ipc(pl: Any, place: Path) -> Any:
     with open(place, "rb") as file:
         stream = file.read(6) != b"ARROW1"
-    return pl.read_ipc_stream(place).lazy() if stream else pl.scan_ipc(place)
+    return pl.read_ipc_stream(place).lazy() if stream else pl.scan_ipc(place, glob=False, hive_partitioning=False)
 
 
 def _read_npz(pl: Any, place: Path) -> Any:
     try:
         with np.load(place) as archive:
             columns = {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, OSError) as error:
+    except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile) as error:
         raise ValueError(f"{str(place)!r} must be readable as npz; it is not: {error}") from error
     shapes = {name: column.shape for name, column in columns.items()}
     if len(set(shapes.values())) != 1 or any(len(shape) != 1 for shape in shapes.values()):
         raise ValueError(f"The arrays of {str(place)!r} must be columns of one length; their shapes are {shapes}.")
     return pl.DataFrame(columns)
-
-
-def _sniff(place: Path, kind: str) -> tuple[str, list[str]]:
-    """Return the separator of a text file and its words for missing values.
-
-    The separator is the most frequent candidate in the header. Only words that occur in the first rows are returned,
-    since looking for all of them takes a quarter longer.
-    """
-    head = b""
-    if place.suffix.lower() != ".zst":
-        with gzip.open(place, "rb") if place.suffix.lower() == ".gz" else open(place, "rb") as file:
-            head = file.read(1 << 17)
-    header = head.partition(b"\n")[0]
-    separator = "\t" if kind == "tsv" else max((",", ";", "\t", "|"), key=lambda sign: header.count(sign.encode()))
-    fields = {field.strip() for line in head.split(b"\n") for field in line.split(separator.encode())}
-    return separator, [word for word in MISSING if word.encode() in fields] or MISSING[:1]
-
-
-def _estimate_rows(places: Sequence[Path], kind: str) -> int | None:
-    """Estimate the rows of text files from the length of the first rows."""
-    if any(place.suffix.lower() in COMPRESSED for place in places):
-        return None
-    with open(places[0], "rb") as file:
-        head = file.read(1 << 20)
-    return sum(place.stat().st_size for place in places) * head.count(b"\n") // max(len(head), 1)
-
-
-def expand(name: str) -> list[Path]:
-    """Return the files that a path stands for."""
-    place = Path(name).expanduser()
-    if place.is_dir():
-        known = {suffix for suffixes in FORMATS.values() for suffix in suffixes}
-        found = sorted(file for file in _walk(place) if _strip_compression(file).suffix.lower() in known)
-        if not found:
-            raise FileNotFoundError(f"The folder {name!r} must hold files of a known format; it holds none.")
-        return found
-    if not place.exists() and glob.has_magic(name):
-        matches = sorted(glob.glob(str(place), recursive=True))
-        found = list(dict.fromkeys(file for match in matches for file in expand(match)))
-        if not found:
-            raise FileNotFoundError(f"The pattern {name!r} must match at least one file; it matches none.")
-        return found
-    if not place.exists():
-        raise FileNotFoundError(f"The file {name!r} must exist; it does not.")
-    return [place]
-
-
-def _walk(place: Path) -> Iterator[Path]:
-    """Yield the files in a folder and below, except hidden files and those of installed programs."""
-    for name, folders, names in os.walk(place):
-        here = Path(name)
-        # as in Spark, a `key=value` folder may begin with an underscore
-        folders[:] = [
-            folder
-            for folder in folders
-            if folder[0] not in "._" or (folder[0] == "_" and "=" in folder)
-            if folder not in FOREIGN and not (here / folder / "pyvenv.cfg").exists()
-        ]
-        yield from (here / name for name in names if not name.startswith((".", "_")) and (here / name).is_file())
 
 
 def _compare(first: dict[str, Any], other: dict[str, Any], *, typed: bool) -> str:
@@ -323,25 +333,12 @@ def _compare(first: dict[str, Any], other: dict[str, Any], *, typed: bool) -> st
     return ""
 
 
-def _strip_compression(place: Path) -> Path:
-    """Remove the suffix of compression from a path."""
-    return place.with_suffix("") if place.suffix.lower() in COMPRESSED else place
-
-
 def _find_format(place: Path) -> str:
     """Return the format of a file, found from its name."""
-    plain = _strip_compression(place)
+    plain = strip_compression(place)
     for kind, suffixes in FORMATS.items():
         if plain.suffix.lower() in suffixes and (plain == place or kind in TEXT):
             return kind
     known = ", ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
     hint = "unpack it first" if place.suffix.lower() in (".xz", ".bz2", ".zip") else f"name its {option('format')}"
     raise ValueError(f"The name of {str(place)!r} must tell its format ({known}); it does not.\n\nHint: {hint}.")
-
-
-def _copy_stdin() -> Path:
-    """Copy standard input to a temporary file: it may be larger than memory, and is read more than once."""
-    with tempfile.NamedTemporaryFile(prefix="truecal-", delete=False) as file:
-        atexit.register(Path(file.name).unlink, missing_ok=True)
-        shutil.copyfileobj(sys.stdin.buffer, file)
-    return Path(file.name)

@@ -19,8 +19,18 @@ from truecal._text import plural
 from truecal.metrics import choose_bits
 from truecal.observations import AnyArray, cell, list_reasons
 from truecal.reading._columns import Columns, Kind, check_swapped, find_kinds
-from truecal.reading._engines import collect, count_distinct, engine_of, is_lazy, language, open_frame
-from truecal.reading._paths import Files, Unreadable, is_path, open_files
+from truecal.reading._csv import Unreadable
+from truecal.reading._engines import (
+    collect,
+    count_distinct,
+    decode_numbers,
+    engine_of,
+    is_lazy,
+    language,
+    open_frame,
+    pick,
+)
+from truecal.reading._paths import Files, is_path, open_files
 
 DROP = 'on_null="drop"'  # the option that leaves out rows without a value
 KINDS = 8
@@ -28,7 +38,7 @@ KINDS = 8
 MISSING = {1: "{score} is null", 2: "{score} is NaN", 4: "{label} is null", 6: "{time} is null"}
 WRONG = {3: "{score} is outside [0, 1]", 5: "{label} is neither 0 nor 1"}
 UNMATCHED = 7
-BASELINE, MATCHED = "truecal_baseline", "truecal_matched"  # columns added by a join
+BASELINE, MATCHED, ON = "truecal_baseline", "truecal_matched", "truecal_on"  # columns added by a join
 DATES = {  # how to convert text to dates, by engine
     "pandas": "parse it with `pd.to_datetime(frame[{!r}])`",
     "polars": "parse it with `pl.col({!r}).str.to_datetime()`",
@@ -54,8 +64,9 @@ class Query:
         numbers = (*columns.scores, other) if isinstance(other, str) and not columns.on else columns.scores
         frame, source = open_data(data, columns.format, numbers, any(columns.windows.values()))
         if source is not None:
+            source.check_once((columns.label, *numbers, *columns.by, *columns.on))
             source.check_dates(name for name, every in columns.windows.items() if every)
-        query = cls(frame, columns, source)
+        query = cls(decode_numbers(frame, (columns.label, *numbers)), columns, source)
         query = replace(query, columns=query._check_columns())
         return query if other is None else query._with_baseline()
 
@@ -155,25 +166,24 @@ class Query:
             if source is not None:
                 kinds = find_kinds(list(source.places), source.kind)
             else:
-                kinds = find_kinds(self.frame.select(*{label, *scores}))
+                kinds = find_kinds(pick(self.frame, {name: name for name in (label, *scores)}))
         check_swapped(kinds, label, scores)
         return kinds
 
     def select(self) -> Any:
         """Return the frame with only the columns to read."""
         names = (self.columns.label, *self.columns.scores, *self.baselines, *self.columns.by)
-        return self.frame.select(*dict.fromkeys((*names, *((MATCHED,) if self.matched else ()))))
+        return pick(self.frame, {name: name for name in (*names, *((MATCHED,) if self.matched else ()))})
 
     def rename(self, rows: Any) -> Any:
         """Rename the selected columns of some rows to `label`, `score0`, ..., `base0`, ..., `by0`, ..."""
-        pl = language(rows)
-        return rows.select(
-            pl.col(self.columns.label).alias("label"),
-            *(pl.col(name).alias(f"score{i}") for i, name in enumerate(self.columns.scores)),
-            *(pl.col(name).alias(f"base{i}") for i, name in enumerate(self.baselines)),
-            *(self._segment(name).alias(f"by{i}") for i, name in enumerate(self.columns.by)),
-            *((MATCHED,) if self.matched else ()),
-        )
+        names = {"label": self.columns.label}
+        names |= {f"score{i}": name for i, name in enumerate(self.columns.scores)}
+        names |= {f"base{i}": name for i, name in enumerate(self.baselines)}
+        names |= {f"by{i}": name for i, name in enumerate(self.columns.by)}
+        rows = pick(rows, names | ({MATCHED: MATCHED} if self.matched else {}))
+        changed = [*self._plain_types(rows), *self._windows()]
+        return rows.with_columns(*changed) if changed else rows
 
     @property
     def needed(self) -> list[str]:
@@ -185,20 +195,21 @@ class Query:
         """Select segments, scores, `one` (1 for a positive, else 0), `status`, and `others` from renamed columns."""
         pl, schema = language(rows), rows.collect_schema()
         y = pl.col("label")
+        missing = y.is_null() | y.is_nan() if schema["label"].is_float() else y.is_null()
         if self.columns.pos_label is not None:
-            positive, usable = y == self.columns.pos_label, ~y.is_null()
+            positive, usable = y == self.columns.pos_label, ~missing
         elif schema["label"] == pl.Boolean:
-            positive, usable = y, ~y.is_null()
+            positive, usable = y, ~missing
         else:
             positive, usable = y == 1, (y == 0) | (y == 1)
-        p = [pl.col(name) if schema[name] == pl.Float32 else pl.col(name).cast(pl.Float64) for name in scores]
+        p = [pl.col(name) for name in scores]
         status: Any = pl.when(usable).then(pl.lit(0)).otherwise(pl.lit(5))
         kinds: tuple[tuple[int, Callable[[Any], Any]], ...] = (
             (3, lambda x: (x < 0) | (x > 1)),
             (2, lambda x: x.is_nan()),
             (1, lambda x: x.is_null()),
         )
-        status = pl.when(y.is_null()).then(pl.lit(4)).otherwise(status)
+        status = pl.when(missing).then(pl.lit(4)).otherwise(status)
         for name in self.needed[1:]:
             code = UNMATCHED if name == MATCHED else 6
             status = pl.when(pl.col(name).is_null()).then(pl.lit(code)).otherwise(status)
@@ -210,14 +221,26 @@ class Query:
         one = pl.when(positive).then(pl.lit(1)).otherwise(pl.lit(0))
         return rows.select(*self._segment_names, *p, one.alias("one"), status.alias("status"), *others)
 
-    def _segment(self, name: str) -> Any:
-        """Return the expression of a segment column; times are cut into windows."""
+    def _plain_types(self, rows: Any) -> Iterator[Any]:
+        """Yield the expressions that make renamed labels and scores of one type in every engine."""
+        pl, schema = language(rows), rows.collect_schema()
+        for name, kind in schema.items():
+            if name.startswith(("score", "base")) and kind not in (pl.Float32, pl.Float64):
+                yield pl.col(name).cast(pl.Float64)
+        kind = schema["label"]
+        if kind.is_decimal() or (kind.is_float() and kind not in (pl.Float32, pl.Float64)):
+            yield pl.col("label").cast(pl.Float64)
+        elif kind in (pl.Categorical, pl.Enum):
+            yield pl.col("label").cast(pl.String)
+
+    def _windows(self) -> Iterator[Any]:
+        """Yield the expressions that cut renamed times into windows."""
         pl = language(self.frame)
-        every = self.columns.windows.get(name)
-        if every is None:
-            return pl.col(name)
-        # engines disagree on weeks: read days, which are added up to weeks later
-        return pl.col(name).cast(pl.Datetime("us")).dt.truncate("1d" if every == "1w" else every)
+        for i, name in enumerate(self.columns.by):
+            every = self.columns.windows.get(name)
+            if every is not None:  # engines disagree on weeks: read days, which are added up to weeks later
+                time = pl.col(f"by{i}").cast(pl.Datetime("us"))
+                yield time.dt.truncate("1d" if every == "1w" else every)
 
     def choose_bits(self) -> int | None:
         """Return the bits of the grid to use, or None if scores stay exact."""
@@ -287,6 +310,11 @@ class Query:
         score = pl.when(usable).then(pl.col("score0")).otherwise(pl.lit(0.0)).alias("score0")
         return self.judge(self.rename(self.frame), ["score0"]).with_columns(score)
 
+    def check_complete(self, arrived: int) -> None:
+        """Raise an error unless as many rows have arrived as the files have."""
+        if self.source is not None:
+            self.source.check_complete(arrived)
+
     def check_counts(self, counts: AnyArray, scores: Sequence[str]) -> None:
         """Raise an error if there are invalid rows that may not be dropped, or no valid ones. `counts` has the number
         of rows of each status, for these scores."""
@@ -333,8 +361,7 @@ class Query:
         """Raise an error if no row has the positive label, unless all rows have the same label."""
         if self.columns.pos_label is None or positives:
             return
-        pl = language(self.frame)
-        found = self.frame.select(pl.col(self.columns.label).alias("label")).unique()
+        found = pick(self.frame, {"label": self.columns.label}).unique()
         labels = [value for value in collect(found.head(4), ("label",))["label"] if value is not None]
         if len(labels) > 1:
             known = ", ".join(map(repr, sorted(labels, key=str)[:3]))
@@ -365,32 +392,37 @@ def _join_scores(frame: Any, other: Any, columns: Columns, added: Mapping[str, s
 
     A row may match at most one row of the other frame.
     """
-    right, _ = open_data(other, columns.format if is_path(other) else None)
+    right, source = open_data(other, columns.format if is_path(other) else None)
     on = list(columns.on)
+    if source is not None:
+        source.check_once((*on, *added))
     for side in (frame, right):
         for name in on:
             check_column("on", name, list(side.collect_schema()))
     for name in added:
         check_column("score", name, list(right.collect_schema()))
-    pl = language(right)
-    other_scores = right.select(
-        *on, *(pl.col(old).alias(new) for old, new in added.items()), pl.lit(True).alias(MATCHED)
+    right = decode_numbers(right, added)
+    pl, keys = language(right), {f"{ON}{i}": name for i, name in enumerate(on)}
+    other_scores = pick(right, keys | {new: old for old, new in added.items()}).with_columns(
+        pl.lit(True).alias(MATCHED)
     )
     if engine_of(other_scores) == "polars" and is_lazy(other_scores):
         other_scores = other_scores.collect()  # a join holds it in memory anyway; this way it is read once
-    keys = collect(other_scores.group_by(*on).agg(pl.len().alias("rows")).filter(pl.col("rows") > 1).head(1), tuple(on))
-    if len(keys["rows"]):
-        first = ", ".join(f"{name}={keys[name][0]!r}" for name in on)
+    again = other_scores.group_by(*keys).agg(pl.len().alias("rows")).filter(pl.col("rows") > 1).head(1)
+    found = collect(again, (ON,))
+    if len(found["rows"]):
+        first = ", ".join(f"{name}={found[key][0]!r}" for key, name in keys.items())
         raise ValueError(
             f"Every row must have one match in the baseline by {', '.join(map(repr, on))}; for {first} it has "
-            f"{int(keys['rows'][0]):,} rows."
+            f"{int(found['rows'][0]):,} rows."
         )
+    frame = pick(frame, {name: name for name in frame.collect_schema()} | keys)
     if engine_of(frame) != engine_of(other_scores) and not is_lazy(frame):
         frame = open_frame(frame.to_polars() if engine_of(frame) != "polars" else frame)
         other_scores = open_frame(other_scores.to_polars() if engine_of(other_scores) != "polars" else other_scores)
     if is_lazy(frame) != is_lazy(other_scores):
         frame, other_scores = frame.lazy(), other_scores.lazy()
-    return frame.join(other_scores, on=on, how="left")
+    return frame.join(other_scores, on=list(keys), how="left")
 
 
 def _collect_counts(frame: Any, counts: tuple[str, ...]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,8 @@ from truecal.observations import (
 )
 from truecal.reading._columns import DEFAULT, LEAST_MEMORY, Columns, Limits, OnNull
 from truecal.reading._engines import engine_of, is_lazy, language, native
-from truecal.reading._paths import PathLike, expand, is_path
+from truecal.reading._paths import is_path
+from truecal.reading._places import PathLike, expand, expand_all
 from truecal.reading._query import KINDS, Query
 from truecal.reading._spool import PairSpool, Spool, pack_rows
 
@@ -192,16 +192,8 @@ def load_tallies(
     Files are read one by one, and sums of equally many files are added, so memory holds a few partial sums. If that is
     too much, `by` keeps only some of the columns (`()` none), and `windows` makes windows longer; see `Tallies.over`.
     """
-    given: list[PathLike] = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    places = [place for part in given for place in expand(os.fspath(part))]
-    seen: set[Path] = set()
     sums: list[tuple[int, Tallies]] = []  # each with its number of files, like the digits of a binary number
-    for place in places:
-        if place.resolve() in seen:
-            raise ValueError(
-                f"Every file must be named once, so that no row counts twice; {str(place)!r} is named again."
-            )
-        seen.add(place.resolve())
+    for place in expand_all(paths):
         count, total = 1, Tallies.load(place)
         total = total.over(total.by if by is None else by, windows)
         with name_file(place, "must add to the files before it"):
@@ -270,6 +262,7 @@ def _read_query(query: Query) -> dict[str, Tallies]:
                 model.add(batch)
             seen += len(part)
             progress.step(len(part))
+    query.check_complete(seen)
     models.reverse()  # each is freed as soon as it is finished
     return {name: models.pop().finish(seen) for name in columns.scores}
 
@@ -461,6 +454,7 @@ def _group(query: Query, bits: int | None) -> Tallies:
     with query.explain_errors(), Clock("grouping"):
         lines = query.group_cells(bits) if cells and bits is not None else query.group()
     status = lines["status"]
+    query.check_complete(int(lines["n"].sum()))
     query.check_counts(_count_lines(lines, slice(None)), [name])
     dropped = {
         segment: query.name_reasons(_count_lines(lines, rows), [name])

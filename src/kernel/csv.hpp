@@ -1,0 +1,154 @@
+// Whether text is plain CSV: every row has the same number of fields, and quotes only enclose whole fields.
+#pragma once
+
+#include "keys.hpp"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace truecal {
+
+enum class Odd : int { none, fields, quote_inside, text_after_quote, zero, lone_return, blank_line };
+
+// What has been seen of a text that arrives in chunks.
+struct CsvState {
+    Index rows;       // complete rows, the header included
+    Index marks;      // separators so far in the row
+    Index previous;   // the last byte; a line feed before the first
+    Index quoted;     // 0 outside quotes, 1 inside, 2 after a quote that may be the closing one
+    Index other;      // bits: 1 if a byte is not ASCII, 2 if a field begins or ends with a space, 4 if a quote occurred
+};
+
+struct CsvCheck {
+    unsigned char separator;
+    Index wanted;  // separators in each row
+    CsvState &state;
+
+    Odd end_row() {
+        if (state.previous == '\n') return Odd::blank_line;
+        if (state.marks != wanted) return Odd::fields;
+        ++state.rows;
+        state.marks = 0;
+        return Odd::none;
+    }
+
+    Odd step(unsigned char c) {
+        const auto before = static_cast<unsigned char>(state.previous);
+        const bool ends = c == separator || c == '\n' || c == '\r';
+        if (c == 0) return Odd::zero;
+        if (c >= 0x80) state.other |= 1;
+        if (state.quoted == 1) {
+            if (c == '"') state.quoted = 2;
+            state.previous = c;
+            return Odd::none;
+        }
+        if (state.quoted == 2) {
+            if (c == '"') {
+                state.quoted = 1;
+            } else if (ends) {
+                state.quoted = 0;
+            } else {
+                return Odd::text_after_quote;
+            }
+            if (state.quoted == 1) return Odd::none;
+        }
+        const bool starts = before == separator || before == '\n';
+        if (before == '\r' && c != '\n') return Odd::lone_return;
+        if ((c == ' ' && starts) || (before == ' ' && ends)) state.other |= 2;
+        if (c == '"') {
+            if (!starts) return Odd::quote_inside;
+            state.quoted = 1;
+            state.other |= 4;
+        } else if (c == separator) {
+            ++state.marks;
+        } else if (c == '\r' && before == '\n') {
+            return Odd::blank_line;
+        } else if (c == '\n') {
+            const Odd odd = end_row();
+            if (odd != Odd::none) return odd;
+        }
+        state.previous = c;
+        return Odd::none;
+    }
+
+#if defined(__SSE2__)
+    static Index count(std::uint64_t bits) {  // few, and as many in every row: faster than a call without POPCNT
+        Index found = 0;
+        for (; bits; bits &= bits - 1) ++found;
+        return found;
+    }
+
+    // 64 bytes without quotes, zeros and blank lines; false, and nothing done, where there are any, or a row is odd.
+    bool step_block(const unsigned char *text) {
+        __m128i part[4], rare = _mm_setzero_si128(), spaces = rare, returns = rare;
+        const auto all = [](unsigned char c) { return _mm_set1_epi8(static_cast<char>(c)); };
+        std::uint64_t lines = 0, marks = 0, high = 0;
+        const auto bits = [](__m128i x, int i) {
+            return static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(x))) << (16 * i);
+        };
+        for (int i = 0; i < 4; ++i) {
+            part[i] = _mm_loadu_si128(reinterpret_cast<const __m128i *>(text + 16 * i));
+            rare = _mm_or_si128(rare, _mm_or_si128(_mm_cmpeq_epi8(part[i], all('"')), _mm_cmpeq_epi8(part[i], all(0))));
+            spaces = _mm_or_si128(spaces, _mm_cmpeq_epi8(part[i], all(' ')));
+            returns = _mm_or_si128(returns, _mm_cmpeq_epi8(part[i], all('\r')));
+            lines |= bits(_mm_cmpeq_epi8(part[i], all('\n')), i);
+            marks |= bits(_mm_cmpeq_epi8(part[i], all(separator)), i);
+            high |= bits(part[i], i);
+        }
+        if (_mm_movemask_epi8(rare)) return false;
+        const auto find = [&](unsigned char c) {
+            std::uint64_t found = 0;
+            for (int i = 0; i < 4; ++i) found |= bits(_mm_cmpeq_epi8(part[i], all(c)), i);
+            return found;
+        };
+        const std::uint64_t after_line = lines << 1 | (state.previous == '\n');
+        std::uint64_t feeds = 0, blanks = 0;
+        if (_mm_movemask_epi8(returns) || state.previous == '\r') {
+            feeds = find('\r');
+            if ((feeds << 1 | (state.previous == '\r')) & ~lines) return false;
+        }
+        if ((lines | feeds) & after_line) return false;  // a blank line
+        if (_mm_movemask_epi8(spaces) || state.previous == ' ') {
+            blanks = find(' ');
+            const std::uint64_t starts = after_line | marks << 1 | (state.previous == separator);
+            if ((blanks & starts) || ((blanks << 1 | (state.previous == ' ')) & (lines | marks | feeds))) state.other |= 2;
+        }
+        Index rows = 0, before = state.marks;
+        std::uint64_t rest = marks;
+        for (std::uint64_t left = lines; left; left &= left - 1) {
+            const std::uint64_t below = (left & -left) - 1;
+            if (before + count(rest & below) != wanted) return false;
+            rest &= ~below;
+            before = 0;
+            ++rows;
+        }
+        state.rows += rows;
+        state.marks = before + count(rest);
+        state.previous = text[63];
+        if (high) state.other |= 1;
+        return true;
+    }
+#endif
+
+    // Why the text is not plain, and where; the size of the chunk where it is.
+    std::tuple<Index, Odd> run(const unsigned char *text, Index size) {
+        Index at = 0;
+        while (at < size) {
+            Index end = std::min(at + 64, size);
+#if defined(__SSE2__)
+            if (state.quoted == 0 && end == at + 64 && step_block(text + at)) {
+                at = end;
+                continue;
+            }
+#endif
+            for (; at < end; ++at) {
+                const Odd odd = step(text[at]);
+                if (odd != Odd::none) return {at, odd};
+            }
+        }
+        return {size, Odd::none};
+    }
+};
+
+} // namespace truecal

@@ -1,0 +1,295 @@
+"""CSV that polars can read without losing a row.
+
+polars takes a quote inside a field for the start of a quoted one, cuts and fills rows of other lengths, and may not
+notice if only some columns are asked for. So every file is checked first, from its first byte to its last: rows must
+have as many fields as the header, and quotes must enclose whole fields. Quotes inside fields, blank lines, lone
+carriage returns and Excel's `sep=` line are read by Python's `csv` into a plain copy; anything else is an error.
+Compressed files are unpacked into a copy.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import os
+import shutil
+import tempfile
+import weakref
+import zlib
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+import numpy as np
+
+from truecal import _kernel
+
+CHUNK = 1 << 20
+LONGEST = 1 << 27  # bytes of a header or a field
+SEPARATORS = (",", ";", "\t", "|")
+MISSING = ["NA", "N/A", "null", "NULL", "None"]  # besides an empty field
+MARKS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
+UTF8_MARK = b"\xef\xbb\xbf"
+FIELDS, QUOTE_INSIDE, AFTER_QUOTE, ZERO, LONE_RETURN, BLANK = range(1, 7)  # as in csv.hpp
+Stamp = tuple[int, int, int, int]
+
+
+class Unreadable(ValueError):
+    """A file cannot be read in its format."""
+
+
+class Copy:
+    """A temporary file, deleted with this object."""
+
+    def __init__(self, name: str) -> None:
+        handle, path = tempfile.mkstemp(prefix="truecal-", suffix=f"-{name}")
+        os.close(handle)
+        self.place = Path(path)
+        weakref.finalize(self, self.place.unlink, missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A CSV file that was checked.
+
+    place, copy
+        The plain file to read: the file itself, or a copy that is deleted with this object.
+    rows
+        Its true number of rows, without the header.
+    spaced
+        Whether a field begins or ends with a space.
+    missing
+        Its words for missing values, judged by the first rows, since looking for all of them takes a quarter longer.
+    again
+        The names that several of its columns have.
+    """
+
+    place: Path
+    separator: str
+    rows: int
+    spaced: bool
+    missing: list[str]
+    copy: Copy | None
+    again: tuple[str, ...] = ()
+
+
+_recent: deque[tuple[Any, Table]] = deque(maxlen=16)  # columns are guessed and read from the same file
+
+
+def stamp(place: Path) -> Stamp:
+    """Return what changes when a file is replaced or written: device, inode, size and time."""
+    found = os.stat(place)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def open_table(place: Path, kind: str) -> Table:
+    """Check a text file from its first byte to its last; raise `Unreadable` if a row could be lost."""
+    key = str(place), stamp(place), kind
+    for known, table in list(_recent):
+        if known == key:
+            return table
+    copy = _unpack(place)
+    plain = place if copy is None else copy.place
+    if kind == "jsonl":
+        table = Table(plain, "", _count_lines(plain), False, [], copy)
+    else:
+        table = _check(plain, "\t" if kind == "tsv" else "", place, copy)
+    _recent.append((key, table))
+    return table
+
+
+def _count_lines(place: Path) -> int:
+    """Count the lines that are not blank."""
+    rows = 0
+    with open(place, "rb") as file:
+        while lines := file.readlines(CHUNK):
+            rows += len(lines) - sum(map(bytes.isspace, lines))
+    return rows
+
+
+def _refuse(shown: Path, problem: str, hint: str = "") -> NoReturn:
+    raise Unreadable(f"{str(shown)!r} {problem}" + (f"\n\nHint: {hint}" if hint else ""))
+
+
+def _unpack(place: Path) -> Copy | None:
+    """Unpack a compressed file."""
+    suffix = place.suffix.lower()
+    if suffix not in (".gz", ".zst"):
+        return None
+    copy = Copy(place.stem)
+    if suffix == ".gz":
+        try:
+            with gzip.open(place, "rb") as source, open(copy.place, "wb") as target:
+                shutil.copyfileobj(source, target, CHUNK)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            _refuse(place, f"must be a whole file of gzip; it is not: {error}")
+        return copy
+    import polars as pl  # which alone can read it; lines are copied unchanged
+
+    options: dict[str, Any] = {"has_header": False, "quote_char": None, "separator": "\x1e", "glob": False}
+    try:
+        lines = pl.scan_csv(place, schema={"line": pl.String}, empty_string_is_null=False, **options)
+        lines.sink_csv(copy.place, include_header=False, quote_style="never", engine="streaming")
+    except pl.exceptions.PolarsError as error:
+        _refuse(place, f"must be a whole file of UTF-8 text in Zstandard; it is not: {str(error).splitlines()[0]}")
+    return copy
+
+
+def _check(place: Path, separator: str, shown: Path, copy: Copy | None) -> Table:
+    """Check a file, whose separator is found in its first line if it is not given."""
+    with open(place, "rb") as file:
+        head = file.read(1 << 17)
+        _check_encoding(head, shown)
+        start = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
+        file.seek(start)
+        skipped, first, told = -1, b"\n", ""
+        while first and (told or not first.strip()):  # blank lines, and the one of Excel
+            separator, skipped = told or separator, skipped + 1
+            first = file.readline(LONGEST)
+            told = "" if separator else _find_told_separator(first)
+        separator = separator or max(SEPARATORS, key=lambda sign: first.count(sign.encode()))
+        if not skipped and b"\r" not in first.rstrip(b"\r\n"):
+            while first.count(b'"') % 2 and len(first) < LONGEST and (line := file.readline(LONGEST)):
+                first += line
+            names = _read_names(first, separator, shown)
+            file.seek(start)
+            state = np.array([0, 0, ord("\n"), 0, 0])
+            if not _check_rows(file, separator, len(names), state, shown):
+                fields = {field.strip() for line in head.split(b"\n") for field in line.split(separator.encode())}
+                missing = [word for word in MISSING if word.encode() in fields] or MISSING[:1]
+                again = tuple(name for name, count in Counter(names).items() if count > 1)
+                return Table(place, separator, int(state[0]) - 1, bool(state[4] & 2), missing, copy, again)
+        file.seek(start)
+        for _ in range(skipped):
+            file.readline()
+        return _rewrite(file, separator, shown, place.name)
+
+
+def _check_encoding(head: bytes, shown: Path) -> None:
+    for mark, name in MARKS:
+        if head.startswith(mark):
+            _refuse(shown, f"must be UTF-8; it is {name}.", f"convert it with `iconv -f {name} -t UTF-8`.")
+    if not head.removeprefix(UTF8_MARK).strip():
+        _refuse(shown, "must have a line of column names; it is empty.")
+
+
+def _find_told_separator(line: bytes) -> str:
+    """Return the separator in Excel's first line, such as `sep=;`."""
+    told = line.strip(b"\r\n").decode("latin-1")
+    return told[4:] if told[:4].lower() == "sep=" and told[4:] in SEPARATORS else ""
+
+
+def _read_names(line: bytes, separator: str, shown: Path) -> list[str]:
+    """Return the column names of a header."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        _refuse_bytes(shown, error, 1)
+    if len(line) >= LONGEST:
+        _refuse(shown, f"must have a header of less than {LONGEST:,} bytes; it is longer.")
+    try:
+        names = next(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True), [])
+    except csv.Error as error:
+        _refuse(shown, f"must have a header of valid CSV; it is not: {error}.")
+    return names
+
+
+def _check_rows(file: Any, separator: str, fields: int, state: Any, shown: Path) -> bool:
+    """Count the rows into `state`, and return whether the file must be copied; raise an error if it cannot be read."""
+    buffer = bytearray(CHUNK)
+    view = np.frombuffer(buffer, dtype=np.uint8)
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    size, odd = file.readinto(buffer), 0
+    while size and not odd:
+        row = int(state[0])
+        _, odd = _kernel.check_csv(view[:size], ord(separator), fields, state)
+        size = _decode(decoder, bytes(view[:size]), row, shown) if state[4] & 1 else size
+        size = size if odd else file.readinto(buffer)
+    if not odd:
+        _decode(decoder, b"", int(state[0]), shown, final=True)
+        if state[3] == 1:
+            _refuse_open_quote(shown, int(state[0]))
+        if state[2] != ord("\n") or state[3]:  # the last line may lack its end
+            _, odd = _kernel.check_csv(np.frombuffer(b"\n", dtype=np.uint8), ord(separator), fields, state)
+    if odd in (0, QUOTE_INSIDE, LONE_RETURN, BLANK):
+        return bool(odd)
+    row = int(state[0])
+    if odd == FIELDS:
+        _refuse_fields(shown, row, int(state[1]) + 1, fields)
+    if odd == AFTER_QUOTE:
+        _refuse_after_quote(shown, row)
+    _refuse(shown, f"must be text; row {row:,} holds a zero byte.", "a file that a crash cut off may end in zeros.")
+
+
+def _decode(decoder: Any, data: bytes, row: int, shown: Path, *, final: bool = False) -> int:
+    """Raise an error if bytes are not UTF-8; else return how many there are."""
+    try:
+        decoder.decode(data, final)
+    except UnicodeDecodeError as error:
+        _refuse_bytes(shown, error, row + error.object[: error.start].count(b"\n"))
+    return len(data)
+
+
+def _refuse_bytes(shown: Path, error: UnicodeDecodeError, row: int) -> NoReturn:
+    byte = error.object[error.start]
+    _refuse(
+        shown,
+        f"must be UTF-8; row {row:,} holds the byte 0x{byte:02x}, which is not.",
+        "if it is Latin-1 or Windows-1252, convert it with `iconv -f WINDOWS-1252 -t UTF-8`.",
+    )
+
+
+def _refuse_open_quote(shown: Path, row: int) -> NoReturn:
+    _refuse(shown, f"must close every quote; the quote that opens in row {row:,} is open at the end of the file.")
+
+
+def _refuse_after_quote(shown: Path, row: int) -> NoReturn:
+    _refuse(
+        shown,
+        f"must have quotes around whole fields; in row {row:,} text follows a closing quote.",
+        'write a quote inside a quoted field twice, as in "5"" pipe".',
+    )
+
+
+def _refuse_fields(shown: Path, row: int, found: int, wanted: int) -> NoReturn:
+    _refuse(shown, f"must have as many fields in each row as in its header, {wanted:,}; row {row:,} has {found:,}.")
+
+
+def _rewrite(file: IO[bytes], separator: str, shown: Path, name: str) -> Table:
+    """Copy a file with the fields that Python's csv finds in it; raise an error if rows differ in their number."""
+    copy, rows, wanted = Copy(name), -1, 0
+    with open(copy.place, "w", encoding="utf-8", newline="") as target:
+        writer = csv.writer(target, delimiter=separator, lineterminator="\r\n")  # so that both are quoted
+        for rows, fields in enumerate(_parse(file, separator, shown)):
+            wanted = wanted or len(fields)
+            if len(fields) != wanted:
+                _refuse_fields(shown, rows, len(fields), wanted)
+            writer.writerow(fields)
+    table = _check(copy.place, separator, shown, copy)
+    if table.rows != rows:
+        _refuse(shown, f"must be copied row by row; of {rows:,} rows {table.rows:,} were.")
+    return table
+
+
+def _parse(file: IO[bytes], separator: str, shown: Path) -> Iterator[list[str]]:
+    """Yield the fields of each row that is not blank."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    row = -1
+    try:
+        for fields in filter(None, csv.reader(text, delimiter=separator, strict=True)):
+            row += 1
+            yield fields
+    except UnicodeDecodeError as error:
+        _refuse_bytes(shown, error, row + 1)
+    except csv.Error as error:
+        if "unexpected end of data" in str(error):
+            _refuse_open_quote(shown, row + 1)
+        if "expected after" in str(error):
+            _refuse_after_quote(shown, row + 1)
+        _refuse(shown, f"must be valid CSV; row {row + 1:,} is not: {error}.")
+    finally:
+        text.detach()
