@@ -251,7 +251,7 @@ def test_no_evidence_is_no_number_and_no_alarm():
     metric = METRICS["ltce_information"]
     assert math.isnan(metric(tally))
     assert metric.format(metric(tally)) == "none"
-    assert null_reference(tally, {"x": metric}, Draws(9, 0))["x"].p_value == 1
+    assert math.isnan(null_reference(tally, {"x": metric}, Draws(9, 0))["x"].p_value)
     result = truecal.evaluate(tally, reference=9, intervals=9, random_state=0)
     assert truecal.Result.from_json(result.to_json()) == result
 

@@ -23,11 +23,11 @@ spread
     distribution with the same mean, variance and skewness, then Cauchy's mean over levels: it sees many small errors
     of which none stands out.
 
-The parts' p-values, at most 0.99, are combined by Cauchy's rule; "spread" counts by half, since the errors that it alone
-sees make it very small. The parts depend on each other, which makes the rule a little liberal at 0.05 (docs/inference.md
-has the measured size) and exact as p falls. Where V < 5 the three parts that rest on limits (cox, cumulative, spread)
-are left out: few outcomes are possible, and the rest stays below its level. A positive at a prediction of 0 or a
-negative at 1 is impossible: p = 0.
+The parts' p-values, at most 0.99, are combined by Cauchy's rule; "spread" counts by half, since the errors that it
+alone sees make it very small. The parts depend on each other, which makes the rule a little liberal at 0.05
+(docs/inference.md has the measured size) and exact as p falls. Where V < 5 the three parts that rest on limits (cox,
+cumulative, spread) are left out: few outcomes are possible, and the rest stays below its level. A positive at a
+prediction of 0 or a negative at 1 is impossible: p = 0.
 
 With a tolerance the question is whether the predictions are off by more than it. Two parts answer it, with every p
 raised where positives are many and lowered where they are few: "total", and "windows", the smallest of Local TCE's
