@@ -10,7 +10,7 @@ from worlds import Floats
 from truecal import evaluate_classes, ltce
 
 SETS = 400
-WORLDS = {(3, 1.0): 1000, (10, 0.3): 1000}  # classes, spread: rows
+WORLDS = {(3, 1.0): 1000, (10, 0.3): 1000, (10, 0.05): 1000}  # classes, spread: rows
 
 
 def draw(rng: np.random.Generator, rows: int, classes: int, spread: float) -> tuple[Floats, np.ndarray]:
