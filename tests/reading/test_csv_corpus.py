@@ -313,7 +313,7 @@ def test_no_row_is_lost(need, tmp_path, case):
     else:
         found = truecal.read(path, label="y", score="p", on_null="drop")
         tally = found.tally
-        got = tally.n_rows, tally.positives, float(np.dot(tally.score, tally.n)), sum(found.dropped.values())
+        got = tally.n_rows, tally.positives, float(np.dot(tally.score, tally.n)), sum(found.account.dropped.values())
         assert same(got, case.expected)
     expected = "error" if isinstance(case.expected, str) else case.expected
     answers = {name: ask(oracle, path, case.separator) for name, oracle in ORACLES.items()}

@@ -47,7 +47,7 @@ def read(frame, **options):
     except (ValueError, TypeError) as error:
         return str(error).splitlines()[0]
     tally = found.tally
-    return tally.n_rows, tally.positives, math.fsum(np.repeat(tally.score, tally.n)), dict(found.dropped)
+    return tally.n_rows, tally.positives, math.fsum(np.repeat(tally.score, tally.n)), dict(found.account.dropped)
 
 
 @pytest.mark.parametrize("at", range(len(NAMES)), ids=NAMES)
