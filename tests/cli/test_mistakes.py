@@ -49,7 +49,7 @@ def test_files_that_cannot_be_used_are_named(folder, data):
     assert "'*.none' must match at least one file" in refused("score", "*.none", cwd=folder)
     (folder / "void").mkdir()
     assert "'void' must hold files of a known format" in refused("score", "void", cwd=folder)
-    assert "standard input must be readable as csv" in refused("score", "-")
+    assert "standard input must have a line of column names; it is empty" in refused("score", "-")
     (folder / "other.json").write_text('{"a": 1}')
     assert "must be JSON as `truecal score --json` writes it" in refused("score", folder / "other.json")
     (folder / "broken.json").write_text("{")

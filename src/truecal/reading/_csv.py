@@ -46,7 +46,7 @@ class Copy:
     """A temporary file, deleted with this object."""
 
     def __init__(self, name: str) -> None:
-        handle, path = tempfile.mkstemp(prefix="truecal-", suffix=f"-{name}")
+        handle, path = tempfile.mkstemp(prefix="truecal-", suffix=f"-{name}" if name else "")
         os.close(handle)
         self.place = Path(path)
         weakref.finalize(self, self.place.unlink, missing_ok=True)

@@ -189,7 +189,7 @@ def open_files(
     if format is not None and format not in FORMATS:
         raise ValueError(f"{option('format')} must be one of {', '.join(FORMATS)}; it is {format!r}.")
     if source in ("-", ["-"]):
-        _kept.append(copy_stream(sys.stdin.buffer, "input"))
+        _kept.append(copy_stream(sys.stdin.buffer, ""))
         places = [_kept[-1].place]
         kinds = {format or "csv": places[0]}
     else:
