@@ -1,9 +1,13 @@
 """Two models on the same rows: of arrays, of pairs, and of tallies with a baseline."""
 
+from dataclasses import replace
+from html import unescape
+
 import numpy as np
 import pytest
 
 import truecal
+from truecal.metrics import METRICS
 from truecal.observations import Pairs
 
 
@@ -35,3 +39,47 @@ def test_what_cannot_be_compared_is_explained(rows, need):
         truecal.compare(frame, "y", "p", "q")
     with pytest.raises(TypeError, match="`pos_label` must be left out"):
         truecal.compare(Pairs.from_arrays(*rows), pos_label=1)
+
+
+def test_the_sentence_says_who_is_better_and_when_two_answers_disagree(rng):
+    """A right model that knows little, against one that knows the truth and doubles its log-odds."""
+    x = rng.normal(-1, 2, 20_000)
+    y = rng.random(20_000) < 1 / (1 + np.exp(-x))
+    vague, sharp = np.full(20_000, y.mean()), 1 / (1 + np.exp(-1.6 * x))
+    pairs = replace(Pairs.from_arrays(y, vague, sharp), names=("vague", "sharp"))
+    found = truecal.compare(pairs, ["ltce", "brier", "log_loss"], replicates=50, random_state=0)
+    own, overall, disagree = found.sentences()
+    assert (
+        own
+        == f"vague is better calibrated: Local TCE {truecal.ltce(y, vague):.2f} % against {truecal.ltce(y, sharp):.2f} %."
+    )
+    losses = [METRICS["log_loss"](truecal.Tally.from_arrays(y, q)) for q in (sharp, vague)]
+    assert overall == f"sharp has the better log loss: {losses[0]:.5f} against {losses[1]:.5f}."
+    assert disagree.startswith("These disagree: the probabilities of vague are nearer to what happens, and sharp tells")
+    assert repr(found).startswith(own)
+    assert found.sentence in unescape(found._repr_html_())
+    assert len(truecal.compare(pairs, ["ltce"], replicates=50, random_state=0).sentences()) == 1
+
+
+def test_a_slope_is_compared_by_its_distance_from_1(rng):
+    x = rng.normal(-1, 2, 5000)
+    y = rng.random(5000) < 1 / (1 + np.exp(-x))
+    over, under = 1 / (1 + np.exp(-1.3 * x)), 1 / (1 + np.exp(-0.5 * x))  # slopes 0.77 and 2
+    found = truecal.compare(y, over, under, ["slope", "net_benefit@0.2"], replicates=100, random_state=0)
+    assert found["slope"].difference == pytest.approx(abs(found["slope"].first - 1) - abs(found["slope"].second - 1))
+    assert found.find_better("slope") == "first"
+    gain = found["net_benefit@0.2"]
+    assert gain.difference == gain.first - gain.second
+
+
+def test_means_over_rows_have_the_interval_of_a_paired_mean(rows):
+    y, p, q = rows
+    gaps = (y - p) ** 2 - (y - q) ** 2
+    found = truecal.compare(y, p, q, ["brier"], replicates=1)["brier"]
+    half = 1.959964 * gaps.std(ddof=1) / np.sqrt(len(y))  # the normal quantile
+    assert (found.low, found.high) == pytest.approx((gaps.mean() - half, gaps.mean() + half))
+
+
+def test_gaps_in_bins_are_refused(rows):
+    with pytest.raises(ValueError, match="must be test-based or without bins to be compared.*'ece' is neither"):
+        truecal.compare(*rows, metrics=["ltce", "ece"])

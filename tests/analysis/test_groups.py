@@ -164,3 +164,25 @@ def test_segments_too_small_for_any_alarm_are_warned_of(rng):
     with pytest.warns(UserWarning, match="2 of 3 segments are too small to be found wrong, whatever their labels"):
         judge_segments({(p,): Tally.from_arrays([0], [p]) for p in (0.01, 0.3, 0.5)}, adjust=None)
     assert len(judge_segments(segments(rng, 2) | dict(list(tallies.items())[:2]), reference=9)) == 4
+
+
+@pytest.mark.parametrize("name", ["slope", "log_loss", "smece", "net_benefit@0.2"])
+def test_segments_and_windows_take_any_named_metric(rng, name):
+    """The second part is over-confident; a net benefit finds that where few of its alarms are true."""
+    x = rng.normal(-1, 1.5, 6000)
+    y = rng.random(6000) < 1 / (1 + np.exp(-x))
+    p = 1 / (1 + np.exp(-np.where(np.arange(6000) < 3000, x, 2.5 * x)))
+    parts = {
+        (i,): truecal.Tally.from_arrays(y[half], p[half]) for i, half in ((1, slice(3000)), (2, slice(3000, None)))
+    }
+    found = truecal.segments(truecal.Tallies("y", "p", parts, by=("half",)), name, random_state=0)
+    metric = truecal.metrics.find_metric(name)
+    assert found.value.tolist() == [metric(part) for part in parts.values()]
+    assert np.isnan(found.too_low).all()
+    assert found.alarm[1]
+    assert found.heading("value") == name
+    windows = truecal.Tallies("y", "p", parts, by=("half",), windows={"half": None})
+    moved = truecal.drift(windows, name, reference=99, intervals=19, totals=False, random_state=0)
+    assert moved.value.tolist() == found.value.tolist()
+    assert moved.alarm[1]
+    assert (moved.low <= moved.value).all()

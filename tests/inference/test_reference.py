@@ -200,7 +200,9 @@ def test_recalibration_follows_a_wiggle(rng):
 
 def test_intervals_repeat_with_a_seed(rng):
     tally = half_at_zero(rng, 1000)
-    assert intervals(tally, dict(METRICS), Draws(20, 3)) == intervals(tally, dict(METRICS), Draws(20, 3, threads=2))
+    once, again = (intervals(tally, dict(METRICS), Draws(20, 3, threads=threads)) for threads in (1, 2))
+    # by text, as NaN does not equal itself: a positive drawn at a score of 0 makes log loss infinite
+    assert repr(once) == repr(again)
     assert intervals(tally, dict(METRICS), Draws(20, 3)) != intervals(tally, dict(METRICS), Draws(20, 4))
 
 

@@ -37,6 +37,7 @@ from truecal.metrics import (
     ScoreTest,
     StudentT,
     Windows,
+    find_metric,
 )
 from truecal.observations import Account, Bools, Floats, Ints
 from truecal.results import (
@@ -97,7 +98,12 @@ binnings = st.sampled_from(
 losses = st.just(Gap()) | st.builds(Rejection, tests, st.floats(0.001, 0.999), tolerances)
 norms = st.sampled_from([Mean(), Max(), PNorm(2), PNorm(1.5)])
 refutations = st.builds(Refutation, st.floats(0.001, 0.999), tolerances, st.sampled_from(["rows", "information"]))
-metrics = st.builds(Metric, binnings, losses, norms) | st.builds(Metric, st.just(Windows()), refutations, norms)
+scores = [metric for metric in METRICS.values() if metric.binning is None]
+metrics = (
+    st.sampled_from([*scores, find_metric("net_benefit@0.05")])
+    | st.builds(Metric, binnings, losses, norms)
+    | st.builds(Metric, st.just(Windows()), refutations, norms)
+)
 adjusts = st.sampled_from([None, "holm", "bh"])
 levels = st.floats(0.001, 0.999)
 
@@ -395,7 +401,23 @@ def test_parts_of_your_own_can_be_registered():
 
 
 def test_named_metrics_survive():
-    assert {name: decode(json.loads(json.dumps(encode(metric)))) for name, metric in METRICS.items()} == METRICS
+    named = METRICS | {"net_benefit@0.05": find_metric("net_benefit@0.05")}
+    assert {name: decode(json.loads(json.dumps(encode(metric)))) for name, metric in named.items()} == named
+
+
+def test_scores_survive_in_results_tables_and_comparisons(rng):
+    """One class has no slope and an infinite log loss: NaN and infinities among the numbers."""
+    p = np.round(rng.random(300), 2)
+    names = [*METRICS, "net_benefit@0.3"]
+    for y in (rng.random(300) < p, np.zeros(300)):
+        result = truecal.evaluate(y, np.append(p[1:], 1.0), names, reference=9, intervals=9, random_state=0)
+        assert Result.from_json(result.to_json()) == result
+        assert list(result.values) == names
+    compared = truecal.compare(rng.random(300) < p, p, p**2, ["slope", "net_benefit@0.3"], replicates=9)
+    assert Comparison.from_json(compared.to_json()) == compared
+    data = truecal.Tallies("y", "p", {("a",): truecal.Tally.from_arrays(rng.random(300) < p, p)}, by=("place",))
+    table = truecal.segments(data, "slope", reference=9)
+    assert GroupTable.from_json(table.to_json()) == table
 
 
 def test_every_test_and_binning_can_be_saved():
