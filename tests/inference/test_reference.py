@@ -243,7 +243,7 @@ def test_difference_reads_what_other_functions_read():
 
 
 def test_differences_whose_intervals_do_not_cover_are_not_offered():
-    with pytest.raises(ValueError, match="`metrics` must be test-based to be compared, such as 'tce'; 'ece' is not"):
+    with pytest.raises(ValueError, match="'ece' is neither: the interval of its difference would"):
         truecal.compare([0, 1], [0.1, 0.2], [0.1, 0.3], metrics=["tce", "ece"])
 
 

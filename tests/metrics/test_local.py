@@ -283,8 +283,8 @@ def test_named_metrics_follow_the_level_and_the_tolerance():
     assert [metric.rejection.tolerance for metric in chosen.values()] == [Relative(0.1)] * 3
     assert chosen["ltce_information"].loss.weight == "information"
     assert chosen["ltce"].meaning == (
-        "% of predictions that the data refute (Poisson-binomial test at 0.01, relative tolerance 0.1); 0 is best, "
-        "100 worst"
+        "% of predictions that the data refute (Poisson-binomial test at 0.01, relative tolerance 0.1); a right "
+        "model has at most 1 on average, 100 is worst"
     )
     assert list(METRICS)[:2] == ["ltce", "ltce_information"]
 

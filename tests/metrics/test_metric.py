@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import oracle
 import pytest
@@ -152,7 +154,7 @@ def test_misspelt_options_are_refused():
     ):
         with pytest.raises(TypeError, match=r"must be a (binning|loss) such as"):
             make()
-    with pytest.raises(TypeError, match=r"A metric must be a `Metric\(binning, loss, norm\)`; it is 'ece'"):
+    with pytest.raises(TypeError, match=r"A metric must be a `Metric\(binning, loss, norm\)` or a score; it is 'ece'"):
         truecal.metrics.compute("ece", [0, 1], [0.1, 0.2])
     with pytest.raises(TypeError, match="unexpected keyword argument 'alpha'"):
         truecal.tce([0, 1], [0.1, 0.2], alpha=0.05)
@@ -187,7 +189,9 @@ class TestSmallAndOneSided:
         result = truecal.evaluate([y], [0.5])
         assert result["tce"] == 0
         assert result["ece"] == result["ace"] == result["mce"] == 0.5
-        assert all(np.isfinite(value) for value in result.values.values())
+        assert result["log_loss"] == pytest.approx(math.log(2))
+        assert not np.isfinite(result["slope"])  # one row has none
+        assert all(np.isfinite(result[name]) for name in result.tables)
 
     def test_two_rows(self):
         result = truecal.evaluate([0, 1], [0.25, 0.75])
@@ -199,7 +203,7 @@ class TestSmallAndOneSided:
         result = truecal.evaluate(np.full(500, y), p)
         assert result["tce"] == 100
         assert result["ece"] == pytest.approx(np.mean(np.abs(p - y)))
-        assert all(np.isfinite(value) for value in result.values.values())
+        assert all(np.isfinite(result[name]) for name in result.tables)
 
     def test_all_scores_equal(self):
         y = np.arange(1000) < 300

@@ -14,6 +14,7 @@ from truecal import BoundedIsotonic, Metric, Quantile, Result, Tally, Uniform
 from truecal.metrics import Rejection
 from truecal.plot._axis import find_margins, fit_axis
 from truecal.results import Ranked, Scores, Shape, log_odds
+from truecal.results._shapes import FLOOR
 
 try:
     import matplotlib
@@ -174,10 +175,11 @@ def test_what_lies_beyond_the_axis_is_at_the_margin_and_counted():
     axis = fit_axis([result], None, None)
     beyond = ((p > 0) & (p < axis.first)).sum()
     assert 0 < beyond <= 0.05 * len(p)  # as the axis promises
-    assert axis.first == pytest.approx(1e-6, rel=1e-5)
-    assert axis.labels[0] == "<1e-6"
+    decade = int(np.floor(np.log10(result.tables["tce"].mean.min())))  # of the lowest bin that is large
+    assert axis.first == pytest.approx(10.0**decade, rel=1e-5)
+    assert axis.labels[0] == f"<1e{decade}"
     axes = truecal.plot.test_based(result)
-    words = ["7 at 0", f"{beyond:,} <1e-6"]
+    words = ["7 at 0", f"{beyond:,} <1e{decade}"]
     assert [text.get_text() for text in axes.histogram.texts] == ["\n".join(words)]
     (mark,) = axes.main.lines
     assert mark.get_xdata().tolist() == [1]
@@ -270,7 +272,7 @@ def test_errors_at_the_margins_are_drawn_and_counted():
     p[:300], p[300:340] = 0, 1
     result = truecal.evaluate(y, p)
     axis = fit_axis([result], None, "logit")
-    beyond = int(((p > 0) & (p < axis.first)).sum())
+    beyond = int(((p > 0) & (np.maximum(p, FLOOR) < axis.first)).sum())  # a histogram begins at the floor
     low, high = find_margins(result, None, axis)
     assert (low.n, low.n_too_low, low.n_too_high) == (300 + beyond, 300 + beyond, 0)
     assert (high.n, high.n_too_low, high.n_too_high) == (40, 0, 40)
@@ -369,8 +371,10 @@ def test_shapes_count_every_prediction():
     result = truecal.evaluate(y, p, metrics={"tce": Metric(BoundedIsotonic(), Rejection())})
     shape = result.shapes["tce"]
     assert isinstance(shape, Shape)
-    for outline in (shape.linear, shape.logit):
-        assert outline.width.max(axis=1).tolist() == [1000] * len(result.bins)
+    assert shape.linear.width.max(axis=1).tolist() == [1000] * len(result.bins)
+    inner = (result.bins.mean > 0) & (result.bins.mean < 1)  # a bin of zeros has no place on a logit axis
+    assert not inner.all()
+    assert shape.logit.width.max(axis=1).tolist() == np.where(inner, 1000, 0).tolist()
     again = Result.from_json(result.to_json())
     assert again == result
     assert again.shapes["tce"] == shape

@@ -92,7 +92,8 @@ def null_reference(
     replicates, references = draws.replicates, {}
     for name, values in drawn.items():
         metric, known = metrics[name], _drop_unknown(values)
-        low, median, high = np.quantile(known, [0.05, 0.5, 0.95]).tolist()
+        with np.errstate(invalid="ignore"):  # log loss may be infinite
+            low, median, high = np.quantile(known, [0.05, 0.5, 0.95]).tolist()
         as_bad = int(np.count_nonzero(reaches(as_error(metric, values), as_error(metric, observed[name]))))
         mean = float(known.mean())
         p_value = math.nan if math.isnan(observed[name]) else (1 + as_bad) / (replicates + 1)
