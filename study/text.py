@@ -8,10 +8,10 @@ truth is known. Rows are independent throughout: where one customer has many row
 LOCAL = """## Local TCE
 
 A right model must score the level, 5, whatever its rows, prevalence, ties and shape of scores. Mean Local TCE of right
-models by rows / by information, {sets} data sets a cell (ten times as many for the two shapes with two scores, whose
-few windows make single values vary widely); the standard error is at most {error}. From 1,000 rows on the means lie
-between {low} and {high} by rows, and between {least} and {most} by information where the evidence V, the sum of p (1 -
-p), is above 1. Below that there is no information to share out.
+models by rows / by information, {sets} data sets a cell (four times as many up to 1,000 rows, ten times for the two
+shapes with two scores, whose few windows make single values vary widely); the standard error is at most {error}. From
+1,000 rows on the means lie between {low} and {high} by rows, and between {least} and {most} by information where the
+evidence V, the sum of p (1 - p), is above 1. Below that there is no information to share out.
 
 Positives are drawn cell by cell, Binomial(n, mean score of the cell): a cell is 1/2048 of its score wide, so this is
 the rows' own distribution to within a 2^-24 part of its variance. Up to 1,000 rows every data set has predictions of
