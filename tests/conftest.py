@@ -28,6 +28,7 @@ SLOW_FILES = (
 )
 SLOW_TESTS = (
     "test_a_frame_gives_the_tally_of_its_columns",
+    "test_a_hundred_million_rows_draw_like_ten_thousand",
     "test_a_model_20_percent_off_is_found_where_the_prevalence_is_still",
     "test_a_right_model_of_ten_classes_is_off_at_the_level",
     "test_a_right_model_scores_the_level",
@@ -38,13 +39,17 @@ SLOW_TESTS = (
     "test_at_most_2_percent_of_right_models_fail",
     "test_at_most_5_percent_of_12_right_segments_have_one_that_fails",
     "test_binomial_decides_as_scipy_near_and_far_from_every_end",
+    "test_bounds_hold_for_scores_at_the_very_ends_and_holes_of_what_is_accepted",
     "test_bounds_hold_on_500_data_sets",
     "test_counts_on_data_equal_one_scipy_test_per_prediction",
     "test_dates_stay_readable_for_any_number_of_windows",
+    "test_direction_adds_up",
     "test_every_engine_finds_the_same_cells_to_the_last_bit",
     "test_every_engine_makes_the_same_cells",
     "test_examples_of_a_page_run",
+    "test_grid_search_prefers_the_calibrated_model",
     "test_interval_covers_what_new_labels_average",
+    "test_interval_covers_where_two_parameters_describe_the_model_badly",
     "test_large_plans_have_the_power_and_nearly_the_least_size",
     "test_limits_fail_only_where_the_data_show_it",
     "test_no_flipped_bit_loads",
@@ -55,18 +60,26 @@ SLOW_TESTS = (
     "test_processes_killed_at_any_moment_leave_a_whole_file",
     "test_right_models_are_seldom_off",
     "test_segments_come_from_one_pass",
+    "test_several_results_are_written_by_their_names",
     "test_tails_are_close_to_convolution",
     "test_tallies_are_evaluated_like_their_data",
     "test_the_planned_rows_find_the_error_as_often_as_asked",
     "test_the_share_of_false_alarms_is_kept_over_many_segments",
     "test_the_traces_hold_the_table",
     "test_times_are_cut_into_windows",
+    "test_totals_of_unequal_predictions_have_their_level",
     "test_two_writers_never_make_a_file_that_loads_and_is_wrong",
     "test_what_all_labels_give_is_what_many_draws_come_to",
+    "test_what_is_written_is_read",
     "test_what_is_written_reads_back_equal",
     "test_what_outgrows_memory_is_sorted_on_disk",
     "test_windows_add_up_to_longer_ones",
 )
+
+
+def _waits(name: str) -> bool:
+    """Whether a test starts an engine that takes a second for every question."""
+    return "spark" in name or name.startswith("test_a_name_means_the_column_itself[dask")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -74,7 +87,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
         file = item.path.relative_to(here).with_suffix("").as_posix()
-        if file in SLOW_FILES or getattr(item, "originalname", item.name) in SLOW_TESTS or "spark" in item.name:
+        if file in SLOW_FILES or getattr(item, "originalname", item.name) in SLOW_TESTS or _waits(item.name):
             item.add_marker(pytest.mark.slow)
 
 
