@@ -61,6 +61,13 @@ def pick(frame: Any, names: Mapping[str, str]) -> Any:
     return frame.select(*(column(frame, old).alias(new) for new, old in names.items()))
 
 
+def join(frame: Any, other: Any, on: list[str]) -> Any:
+    """Join the columns of another frame to the rows with the same values of `on`."""
+    if engine_of(frame) == "pyspark":  # itself: narwhals names all columns again, of whatever characters
+        return open_frame(native(frame).join(native(other), on, "left"))
+    return frame.join(other, on=on, how="left")
+
+
 def decode_numbers(frame: Any, names: Iterable[str]) -> Any:
     """Convert columns of numbers that narwhals takes for something else: dictionaries, and objects in pandas."""
     own, engine = native(frame), engine_of(frame)

@@ -26,6 +26,7 @@ from truecal.reading._engines import (
     decode_numbers,
     engine_of,
     is_lazy,
+    join,
     language,
     open_frame,
     pick,
@@ -422,7 +423,7 @@ def _join_scores(frame: Any, other: Any, columns: Columns, added: Mapping[str, s
         other_scores = open_frame(other_scores.to_polars() if engine_of(other_scores) != "polars" else other_scores)
     if is_lazy(frame) != is_lazy(other_scores):
         frame, other_scores = frame.lazy(), other_scores.lazy()
-    return frame.join(other_scores, on=list(keys), how="left")
+    return join(frame, other_scores, list(keys))
 
 
 def _collect_counts(frame: Any, counts: tuple[str, ...]) -> dict[str, Any]:
