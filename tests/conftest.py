@@ -50,6 +50,7 @@ SLOW_TESTS = (
     "test_grid_search_prefers_the_calibrated_model",
     "test_interval_covers_what_new_labels_average",
     "test_interval_covers_where_two_parameters_describe_the_model_badly",
+    "test_labels_never_overlap",
     "test_large_plans_have_the_power_and_nearly_the_least_size",
     "test_limits_fail_only_where_the_data_show_it",
     "test_no_flipped_bit_loads",
@@ -61,12 +62,14 @@ SLOW_TESTS = (
     "test_right_models_are_seldom_off",
     "test_segments_come_from_one_pass",
     "test_several_results_are_written_by_their_names",
+    "test_smooth_ece_is_its_own_bandwidth",
     "test_tails_are_close_to_convolution",
     "test_tallies_are_evaluated_like_their_data",
     "test_the_planned_rows_find_the_error_as_often_as_asked",
     "test_the_share_of_false_alarms_is_kept_over_many_segments",
     "test_the_traces_hold_the_table",
     "test_times_are_cut_into_windows",
+    "test_tolerance_rejects_only_if_its_whole_band_is_rejected",
     "test_totals_of_unequal_predictions_have_their_level",
     "test_two_writers_never_make_a_file_that_loads_and_is_wrong",
     "test_what_all_labels_give_is_what_many_draws_come_to",
@@ -78,8 +81,9 @@ SLOW_TESTS = (
 
 
 def _waits(name: str) -> bool:
-    """Whether a test starts an engine that takes a second for every question."""
-    return "spark" in name or name.startswith("test_a_name_means_the_column_itself[dask")
+    """Whether a test asks an engine many questions, or one that takes a second for each."""
+    names = "test_a_name_means_the_column_itself["
+    return "spark" in name or (name.startswith(names) and not name.startswith(f"{names}polars"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
