@@ -439,3 +439,13 @@ def test_labels_of_very_many_scores_are_redrawn_for_cells(rng, monkeypatch, rows
         error = (one.high - one.low) / 3.3 / 400**0.5  # 5 to 95 % are 3.3 standard deviations
         assert abs(one.mean - other.mean) < 4 * 2**0.5 * error
         assert found.intervals[name].low <= found[name] <= found.intervals[name].high
+
+
+def test_log_loss_that_is_better_than_predicted_counts_against_the_predictions(rng):
+    """Predictions that say twice the prevalence expect a larger log loss than they have."""
+    p = rng.beta(0.5, 50, 20_000)
+    tally = Tally.from_arrays(rng.random(20_000) < p, np.minimum(2 * p, 1))
+    found = null_reference(tally, {name: METRICS[name] for name in ("log_loss", "brier")}, Draws(99, 0))
+    for reference in found.values():
+        assert reference.excess < 0
+        assert reference.p_value == 0.01

@@ -30,8 +30,9 @@ class Reference:
 
     `mean`, `low`, `median` and `high` are the mean and the 5, 50 and 95 % quantiles over redrawn labels. `excess` is
     the value minus the mean. `p_value` is (1 + number of redrawn values as bad as the observed one) / (replicates + 1):
-    as large, as small for metrics that should be large, as far from the best value for those that have one between. NaN
-    where the metric is.
+    as large, or as far from the best value for metrics that have one between bad ones. Log loss, Brier score and net
+    benefit are as bad where they lie as far from the mean, on either side: predictions that are too timid do better
+    than they expect. NaN where the metric is.
     """
 
     mean: float
@@ -94,8 +95,12 @@ def null_reference(
         metric, known = metrics[name], _drop_unknown(values)
         with np.errstate(invalid="ignore"):  # log loss may be infinite
             low, median, high = np.quantile(known, [0.05, 0.5, 0.95]).tolist()
-        as_bad = int(np.count_nonzero(reaches(as_error(metric, values), as_error(metric, observed[name]))))
         mean = float(known.mean())
+        if metric.overall:
+            errors, error = np.abs(values - mean), abs(observed[name] - mean)
+        else:
+            errors, error = as_error(metric, values), as_error(metric, observed[name])
+        as_bad = int(np.count_nonzero(reaches(errors, error)))
         p_value = math.nan if math.isnan(observed[name]) else (1 + as_bad) / (replicates + 1)
         references[name] = Reference(mean, low, median, high, p_value, observed[name] - mean, replicates)
     return references

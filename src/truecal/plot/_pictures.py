@@ -225,14 +225,17 @@ def picture_test_based(
     names = tuple(format_probability(p) for p in edges)
     below = Ruler(span, "bins, by their edges", tuple(columns + 0.5), names, room=0.2)
     main = Panel(numbers, Ruler.of(axis, "probability"), tuple(marks), MAIN, legend="above")
-    sizes = _make_sizes_panel(result, metric, (columns[1:] - half, columns[1:] + half), below)
+    sizes = _make_sizes_panel(table, (columns[1:] - half, columns[1:] + half), below, refuted=True)
     return Picture((main, sizes, _make_histogram_panel(result, metric, axis, main.y)), (8, 6), heading, "x")
 
 
 def picture_reliability(
     result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
 ) -> Picture:
-    """Show observed rates with exact intervals against mean predictions; sizes and predictions as in `test_based`."""
+    """Show observed rates with exact intervals against mean predictions, and the sizes of bins.
+
+    Nothing is marked as refuted: a prediction is not refuted because it differs from the rate of a wide bin.
+    """
     metric = ("ece" if "ece" in result.tables else None) if metric is None else metric
     table = get_table(result, metric)
     axis = fit_axis([result], metric, scale, wide=False)
@@ -247,21 +250,19 @@ def picture_reliability(
     )
     below = Ruler.of(axis, "mean prediction")
     main = Panel(replace(below, title="", named=False), Ruler.of(axis, "observed rate"), marks, MAIN, legend="above")
-    sizes = _make_sizes_panel(result, metric, (axis.place(table.left), axis.place(table.right)), below)
+    sizes = _make_sizes_panel(table, (axis.place(table.left), axis.place(table.right)), below, refuted=False)
     panels = main, sizes, _make_histogram_panel(result, metric, axis, main.y)
     return Picture(panels, (8, 6), _join(title, describe(result, metric)))
 
 
-def _make_sizes_panel(result: Result, metric: str | None, ends: tuple[Floats, Floats], x: Ruler) -> Panel:
-    """Show the sizes of bins, with the refuted predictions in front."""
-    table = get_table(result, metric)
+def _make_sizes_panel(table: BinTable, ends: tuple[Floats, Floats], x: Ruler, *, refuted: bool) -> Panel:
+    """Show the sizes of bins, with the refuted predictions in front if wanted."""
     edge = len(table) <= MANY
-    marks = (
-        Bars(*ends, table.n, GREY, "size", edge=edge, texts=describe_each_bin(table)),
-        Bars(*ends, table.n_refuted, VERMILION, "refuted", edge=edge),
-    )
+    marks = [Bars(*ends, table.n, GREY, "size", edge=edge, texts=describe_each_bin(table))]
+    if refuted:
+        marks.append(Bars(*ends, table.n_refuted, VERMILION, "refuted", edge=edge))
     y = Ruler((0, 1.08 * table.n.max()), "predictions", kind="count", most=3)
-    return Panel(x, y, marks, (0, 0, 0.82, 0.27), legend="beside")
+    return Panel(x, y, tuple(marks), (0, 0, 0.82, 0.27), legend="beside")
 
 
 def _make_histogram_panel(result: Result, metric: str | None, axis: Axis, y: Ruler) -> Panel:
