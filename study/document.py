@@ -17,6 +17,7 @@ from text import (
     ALERT,
     BETWEEN,
     CONSISTENT,
+    DIFFERENCES,
     DRIFT,
     END,
     FINDS,
@@ -269,6 +270,41 @@ def coverage_table() -> str:
     return table(["case", "tuned on", "N", *(f"`{metric}`" for metric in metrics)], body)
 
 
+def coverage_numbers() -> dict[str, object]:
+    rows = [{**r, "share": 100 * float(r["coverage"])} for r in read_rows("coverage")]
+    tests = [r["share"] for r in rows if "tce" in r["metric"]]
+    gaps = [r for r in rows if "tce" not in r["metric"]]
+    worst = [
+        f"`{r['metric']}` {r['share']:.0f} % ({r['case']}, N = {int(r['rows']):,})" for r in gaps if r["share"] < 92
+    ]
+    shares = [r["share"] for r in gaps]
+    return {
+        "sets": rows[0]["sets"],
+        "low": f"{min(tests):.0f}",
+        "high": f"{max(tests):.0f}",
+        "below": sum(share < 92 for share in tests) or "none",
+        "lines": len(tests),
+        "least": f"{min(shares):.0f}",
+        "most": f"{max(shares):.0f}",
+        "worst": ", ".join(worst) or "none",
+    }
+
+
+def differences_table() -> str:
+    body = [
+        [
+            r["world"],
+            f"{int(r['rows']):,}",
+            f"`{r['metric']}`",
+            r["over"],
+            r["sets"],
+            f"{100 * float(r['coverage']):.1f} %",
+        ]
+        for r in read_rows("differences")
+    ]
+    return table(["world", "N", "metric", "over fresh", "data sets", "coverage"], body)
+
+
 def main() -> None:
     sizes_picture(DOCS / "inference" / "sizes.png")
     landscape_picture(DOCS / "inference" / "landscape.png")
@@ -284,8 +320,10 @@ def main() -> None:
             LEVEL,
             level_table(),
             power_table(),
-            BETWEEN,
+            BETWEEN.format(**coverage_numbers()),
             coverage_table(),
+            DIFFERENCES,
+            differences_table(),
             FINDS,
             "![Who finds what](inference/landscape.png)",
             VALUES,

@@ -80,19 +80,17 @@ to the safe side. Below that, how often predictions a fifth too low are found.""
 
 BETWEEN = """## The intervals
 
-Nominal coverage 95 %, 500 data sets a line, 200 replicates each. The target is the metric's expectation over labels
-given the predictions, known here by redrawing labels from the truth; an excess has the same interval, shifted by the
-reference's mean.
+Nominal coverage 95 %, {sets} data sets a line, each with predictions and labels of its own. The target is the metric's
+expectation, its mean over data sets of this size from the same source. The method was chosen on the cases marked so.
 
-The method was chosen among six by this measure. For TCE at N = 2,000 and 20,000 an ordinary bootstrap of rows, taken
-as a percentile interval, covered 40 to 100 %, as a basic one 32 to 82 %; redrawing from the recalibrated predictions,
-the percentile interval covered 95 to 100 %, the basic one 50 to 75 %, a normal one 92 to 99 %, the centred
-percentiles 92 to 95 %. What is offered is the mean of the last two. Recalibration has two parameters: a model
-that is wrong in one region only is described by them badly, and its interval is then too wide rather than too narrow
-(99.8 to 100 % coverage at N = 20,000).
+The intervals of test-based metrics cover {low} to {high} %, {below} of their {lines} lines below 92. Those of right
+models are mostly too wide, since some chance is taken for error. Those of gap metrics cover {least} to {most} %; below
+92 are {worst}."""
 
-TCE's intervals keep to 92 to 98 % in all twelve settings. ECE's are too wide at 1 % positives (99 %): read them as
-such. Those of differences of ECE and ACE cover 86 to 95 %, so `compare` does not offer them."""
+DIFFERENCES = """**Differences** of two models on the same rows, as `compare` gives them, 95 % meant. Log loss and Brier
+score have the interval of a paired mean, the others redraw labels from a logistic regression on both models. Those of
+ECE and ACE cover too little where they were measured (86 to 95 %), so `compare` does not offer them; those of
+intercept, Spiegelhalter's z, cumulative differences, smooth ECE, ATB and net benefit were not measured."""
 
 FINDS = """## Who finds what
 
