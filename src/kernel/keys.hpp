@@ -144,13 +144,13 @@ template <class Int> Index count_groups(const Keys<Int> &rows) {
     return groups;
 }
 
-// weight is null for rows that count once.
+// weight is null for rows that count once. False where there is no room for a group.
 template <class Int>
-void collapse(const Keys<Int> &rows, const Index *weight, double *score, Index *n, Index *pos) {
+bool collapse(const Keys<Int> &rows, const Index *weight, Index room, double *score, Index *n, Index *pos) {
     Index g = -1;
     for (Index i = 0; i < rows.size; ++i) {
         if (i == 0 || !rows.same(i - 1, i)) {
-            ++g;
+            if (++g == room) return false;
             score[g] = rows.score(i);
             n[g] = pos[g] = 0;
         }
@@ -158,6 +158,7 @@ void collapse(const Keys<Int> &rows, const Index *weight, double *score, Index *
         n[g] += w;
         pos[g] += w * rows.at(i).k;
     }
+    return true;
 }
 
 template <class Entries>

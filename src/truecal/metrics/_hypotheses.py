@@ -41,6 +41,16 @@ class Binomial(Decisions):
         perhaps = _kernel.binomial_accepted(k, n, significance * (1 - DOUBT), LOG_FACTOR + DOUBT, True)
         return _nudge_cuts(sure[0].reshape(-1, 6), k, n, 1), _nudge_cuts(perhaps[0].reshape(-1, 6), k, n, -1)
 
+    def settle(self, k: Ints, n: Ints, p: Floats) -> Floats:
+        """SciPy's p-values, for cases that rounding decides; ours where SciPy has none. SciPy is imported only here."""
+        from scipy.stats import binomtest
+
+        try:
+            counts = zip(k.tolist(), n.tolist(), p.tolist(), strict=True)
+            return np.array([binomtest(*each).pvalue for each in counts])
+        except (OverflowError, ValueError):
+            return self.p_value(k, n, p)
+
 
 def _nudge_cuts(cuts: Floats, k: Ints, n: Ints, inward: int) -> Floats:
     """Move cuts by two floats, inwards or outwards: near 1 the step between floats is coarser than the doubt.
