@@ -157,6 +157,9 @@ class BoundedIsotonic:
 
     def bounds(self, total: int) -> tuple[int, int]:
         """Return n_min and n_max as numbers of rows, for `total` rows."""
+        if not isinstance(total, (int, np.integer)) or not 1 <= total <= 2**63:
+            raise ValueError(f"`total` must be a whole number of rows, 1 or more; it is {total!r}.")
+        total = int(total)
         share = total / 20
         if self.sizes == "auto":
             share = min(share, total ** (2 / 3))
@@ -222,7 +225,7 @@ class Edges:
     def __post_init__(self) -> None:
         try:
             edges = np.array(self.edges, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise TypeError(f"`edges` must be at least two increasing numbers; they are {self.edges!r}.") from error
         if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
             raise ValueError(f"`edges` must be at least two increasing numbers; they are {edges.tolist()}.")

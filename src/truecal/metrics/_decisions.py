@@ -23,6 +23,7 @@ from truecal.metrics._binning import Partition, check_hash, is_own
 from truecal.observations import Bools, Floats, Ints, Sorted
 
 MOST_ROWS = 2**53
+LEAST_SIGNIFICANCE = 1e-300  # below it, p-values lose digits and then all
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,8 +272,9 @@ def as_tolerance(tolerance: Tolerance | float | None) -> Tolerance | None:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a plain number."""
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    """Whether a value is a plain number, and no integer beyond all floats."""
+    plain = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return plain and not (isinstance(value, int) and abs(value) > 10**300)
 
 
 def check_test(test: object) -> None:
@@ -287,6 +289,8 @@ def check_significance(significance: float) -> None:
     """Raise an error unless a significance lies between 0 and 1."""
     if not is_number(significance) or not 0 < significance < 1:
         raise ValueError(f"{option('significance')} must lie between 0 and 1; it is {significance!r}.")
+    if significance < LEAST_SIGNIFICANCE:
+        raise ValueError(f"{option('significance')} must be at least {LEAST_SIGNIFICANCE:g}; it is {significance!r}.")
 
 
 def find_safe_cuts(
@@ -381,7 +385,10 @@ def check_counts(k: ArrayLike, n: ArrayLike) -> tuple[Ints, Ints]:
 
 def check_probabilities(p: ArrayLike) -> Floats:
     """Return probabilities as a float array; raise an error unless they lie in [0, 1]."""
-    p_ = np.asarray(p, dtype=np.float64)
+    try:
+        p_ = np.asarray(p, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise TypeError(f"`p` must be numbers in [0, 1]; it is {type(p).__name__}.") from error
     if not ((p_ >= 0) & (p_ <= 1)).all():
         raise ValueError("`p` must lie in [0, 1].")
     return p_

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truecal import _kernel
-from truecal.metrics._decisions import Continuous, Decisions, check_counts, check_probabilities
+from truecal.metrics._decisions import Continuous, Decisions, check_counts, check_probabilities, is_number
 from truecal.observations import Bools, Floats, Ints
 
 # SciPy's binomtest treats outcomes up to this much likelier than the observed one as equally likely.
@@ -149,10 +149,10 @@ class BayesFactor(Continuous):
 
     def __post_init__(self) -> None:
         for name, value in (("a", self.a), ("b", self.b)):
-            if not (value > 0 and math.isfinite(value)):
-                raise ValueError(f"`{name}` of a Beta prior must be above 0; it is {value!r}.")
-        if self.threshold is not None and not self.threshold > 1:
-            raise ValueError(f"`threshold` must be above 1; it is {self.threshold!r}.")
+            if not is_number(value) or not 1e-100 <= float(value) <= 1e100:
+                raise ValueError(f"`{name}` of a Beta prior must be above 0, from 1e-100 to 1e100; it is {value!r}.")
+        if self.threshold is not None and (not is_number(self.threshold) or not self.threshold > 1):
+            raise ValueError(f"`threshold` must be a number above 1; it is {self.threshold!r}.")
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         from scipy.special import betaln, xlog1py, xlogy
@@ -160,7 +160,8 @@ class BayesFactor(Continuous):
         k_, n_ = check_counts(k, n)
         p_ = check_probabilities(p)
         likelihood = xlogy(k_, p_) + xlog1py(n_ - k_, -p_)
-        log_factor = betaln(k_ + self.a, n_ - k_ + self.b) - betaln(self.a, self.b) - likelihood
+        a, b = float(self.a), float(self.b)
+        log_factor = betaln(k_ + a, n_ - k_ + b) - betaln(a, b) - likelihood
         return np.asarray(np.exp(-np.maximum(log_factor, 0.0)))
 
     def level(self, significance: float) -> float:
