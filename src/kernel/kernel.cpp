@@ -1,5 +1,5 @@
 // The loops NumPy cannot express. Values are checked in Python, where errors can be explained. Here lengths and positions
-// are checked, so that no call reads or writes outside its arrays, and Ctrl-C is heard in loops over bins.
+// are checked, so that no call reads or writes outside its arrays. Loops that can take a second hear Ctrl-C.
 #include "binomial.hpp"
 #include "cell_sums.hpp"
 #include "counting.hpp"
@@ -152,8 +152,9 @@ void collapse_rows(In<Int> key, std::optional<In<Index>> weight, Out<double> sco
     demand_equal(length(score), {length(n), length(pos)});
     if (weight) demand_equal(length(key), {length(*weight)});
     nb::gil_scoped_release release;
+    Interrupt interrupt;
     const bool fits = collapse(Keys<Int>{key.data(), length(key)}, weight ? weight->data() : nullptr, length(score),
-                               score.data(), n.data(), pos.data());
+                               score.data(), n.data(), pos.data(), [&] { interrupt.check(); });
     demand(fits, "there must be room for every group");
 }
 
@@ -189,7 +190,8 @@ template <class Float> auto cell_rows(In<Float> score, Any label) {
     const Packed ok = with_labels(label, [&](auto *labels) {
         nb::gil_scoped_release release;
         CellTable table;
-        const Packed fine = table.add_rows(score.data(), labels, length(score));
+        Interrupt interrupt;
+        const Packed fine = table.add_rows(score.data(), labels, length(score), [&] { interrupt.check(); });
         if (fine.scores_ok && fine.labels_ok) found = table.columns();
         return fine;
     });
@@ -412,7 +414,8 @@ NB_MODULE(_kernel, m) {
         bool fine = true; // other probabilities would be drawn from for ever
         for (Index i = 0; i < length(n); ++i) fine &= probability.data()[i] >= 0 && probability.data()[i] <= 1;
         demand(fine, "probabilities must lie in [0, 1]");
-        draw_positives(probability.data(), n.data(), length(n), seed, pos.data());
+        Interrupt interrupt;
+        draw_positives(probability.data(), n.data(), length(n), seed, pos.data(), [&] { interrupt.check(); });
     });
     m.def("binomial_accepted", &accepted);
     m.def("binomial_p_values", &p_values);

@@ -144,11 +144,15 @@ template <class Int> Index count_groups(const Keys<Int> &rows) {
     return groups;
 }
 
+// Rows after which a long loop calls `pause`, which may end it.
+constexpr Index stretch = Index(1) << 20;
+
 // weight is null for rows that count once. False where there is no room for a group.
-template <class Int>
-bool collapse(const Keys<Int> &rows, const Index *weight, Index room, double *score, Index *n, Index *pos) {
+template <class Int, class Pause>
+bool collapse(const Keys<Int> &rows, const Index *weight, Index room, double *score, Index *n, Index *pos, Pause pause) {
     Index g = -1;
     for (Index i = 0; i < rows.size; ++i) {
+        if (i % stretch == 0) pause();
         if (i == 0 || !rows.same(i - 1, i)) {
             if (++g == room) return false;
             score[g] = rows.score(i);

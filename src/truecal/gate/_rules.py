@@ -156,8 +156,8 @@ class Rule:
         check_significance(self.significance)
         if self.needs in ("interval", "difference") and self.significance < LEAST_CHANCE:
             raise ValueError(
-                f"{option('significance')} of a rule of kind {self.kind!r} must be at least {LEAST_CHANCE:g}, since its "
-                f"interval is measured by redrawn labels; it is {self.significance!r}."
+                f"{option('significance')} of a rule of kind {self.kind!r} must be at least {LEAST_CHANCE:g}, since "
+                f"its interval is measured by redrawn labels; it is {self.significance!r}."
             )
         if not isinstance(self.allow_cannot_tell, bool):
             raise TypeError(f"{option('allow_cannot_tell')} must be true or false; it is {self.allow_cannot_tell!r}.")
@@ -185,8 +185,8 @@ class Rule:
                 raise ValueError(f"{option('limit')} of a p-value must lie between 0 and 1; it is {limit!r}.")
             if limit < LEAST_CHANCE:
                 raise ValueError(
-                    f"{option('limit')} of a p-value must be at least {LEAST_CHANCE:g}, since it is measured by redrawn "
-                    f"labels; it is {limit!r}."
+                    f"{option('limit')} of a p-value must be at least {LEAST_CHANCE:g}, since it is measured by "
+                    f"redrawn labels; it is {limit!r}."
                 )
             object.__setattr__(self, "limit", float(limit))
             return

@@ -235,7 +235,8 @@ def compute(metric: Measure, y_true: Any, y_prob: Any, *, pos_label: Any = None,
     if sample_weight is not None:
         return metric(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
     scheme = metric.binning
-    if type(metric.loss) is Gap and type(scheme) in (Uniform, Edges) and len(scheme.edges) <= FEW_EDGES:
+    plain = type(metric.loss) is Gap and type(scheme) in (Uniform, Edges)  # a class of one's own may bin otherwise
+    if plain and isinstance(scheme, (Uniform, Edges)) and len(scheme.edges) <= FEW_EDGES:
         score, label = read_pair(y_true, y_prob, pos_label)
         n, k, sums, scores_ok, labels_ok = _kernel.fixed_bins(score, label, scheme.edges, isinstance(scheme, Uniform))
         check_values(score, label, scores_ok, labels_ok)

@@ -22,9 +22,10 @@ DOUBT = 1e-9
 class Binomial(Decisions):
     """The exact binomial test, two-sided by smaller likelihood: the paper's, and the default.
 
-    Its decisions equal `scipy.stats.binomtest(k, n, p).pvalue <= significance` for every p. The accepted set is found
-    once per bin, in closed form and by Newton's method. If p is so close to one of its ends that rounding decides,
-    SciPy is called.
+    Its decisions equal `scipy.stats.binomtest(k, n, p).pvalue <= significance` for every p, in bins of up to 1e7 rows
+    at levels from 1e-270 on. Beyond, up to 2^53 rows and down to 1e-300, they are those of mpmath's p-values, unless p
+    lies within rounding of an end; SciPy's own are off by up to 1e-8 there. The accepted set is found once per bin, in
+    closed form and by Newton's method. If p is so close to one of its ends that rounding decides, SciPy is called.
     """
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:

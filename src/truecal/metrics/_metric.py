@@ -180,7 +180,8 @@ class Rejection:
         """The p-value of the mean prediction of each bin that is not empty."""
         held = bins.partition.n > 0
         n, k = bins.partition.n[held], bins.partition.k[held]
-        return ask(self.test, "p_value", k, n, np.clip(bins.score_sums[held] / n, 0, 1))[0]
+        (values,) = ask(self.test, "p_value", k, n, np.clip(bins.score_sums[held] / n, 0, 1))
+        return np.asarray(values)
 
     def accepted(self, k: Ints, n: Ints) -> tuple[Floats, Floats]:
         """The smallest and the largest prediction that is accepted, given k positives in n."""
@@ -305,7 +306,7 @@ class PNorm:
         top = float(loss[n > 0].max())
         if not 0 < top < math.inf:
             return top
-        return top * float(np.sum(n * (loss / top) ** self.p) / n.sum()) ** (1 / self.p)
+        return float(top * (np.sum(n * (loss / top) ** self.p) / n.sum()) ** (1 / self.p))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -289,6 +290,7 @@ class Pairs:
 Sorted = Tally | SortedRows
 MOST = 2**46
 FEW = 1 << 18  # rows up to which sorting is faster than looking for ties
+SOON = 1 << 22  # rows that are sorted within a fraction of a second
 
 
 def sort_rows(y_true: Any, y_prob: Any, pos_label: Any = None) -> Sorted:
@@ -345,7 +347,15 @@ def sort_keys(key: AnyArray) -> None:
     The order is the same unless the processor flushes tiny numbers to zero, a mode that some libraries switch on.
     """
     tiny = 5e-324
-    (key.view(np.float64) if key.dtype == np.int64 and tiny * 1.0 > 0 else key).sort()
+    keys = key.view(np.float64) if key.dtype == np.int64 and tiny * 1.0 > 0 else key
+    if len(keys) <= SOON:
+        keys.sort()
+        return
+    # NumPy's sort cannot be interrupted; waiting for a thread can
+    thread = Thread(target=keys.sort, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
 
 
 def group_keys(key: AnyArray, weight: Ints | None = None) -> Tally:
