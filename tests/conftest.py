@@ -19,12 +19,14 @@ SLOW_FILES = (
     *(
         "cli/test_cli",
         "cli/test_docs",
+        "cli/test_hostile",
         "cli/test_mistakes",
         "cli/test_scale",
         "cli/test_terminal",
         "reading/test_clusters",
     ),
     *("reporting/test_report", "reproduction/test_parts", "reproduction/test_reproduction", "test_demo"),
+    *("observations/test_forged", "reading/test_fork", "test_interrupts", "test_public_arguments"),
 )
 SLOW_TESTS = (
     "test_a_frame_gives_the_tally_of_its_columns",
@@ -41,6 +43,7 @@ SLOW_TESTS = (
     "test_binomial_decides_as_scipy_near_and_far_from_every_end",
     "test_bounds_hold_for_scores_at_the_very_ends_and_holes_of_what_is_accepted",
     "test_bounds_hold_on_500_data_sets",
+    "test_decisions_are_right_beside_both_ends",
     "test_counts_on_data_equal_one_scipy_test_per_prediction",
     "test_dates_stay_readable_for_any_number_of_windows",
     "test_direction_adds_up",

@@ -14,7 +14,7 @@ import truecal
 
 ROOT = Path(truecal.__file__).parent
 LAYERS = [
-    *("_kernel", "_errors", "_progress", "_text", "_atomic"),
+    *("_kernel", "_errors", "_progress", "_text", "_atomic", "_fork"),
     *("observations", "metrics", "inference", "results", "reading", "analysis", "gate", "plot", "reporting"),
     *("sklearn", "demo", "cli", "__init__", "__main__"),
 ]

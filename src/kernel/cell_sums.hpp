@@ -69,11 +69,13 @@ struct CellColumns {
 class CellTable {
   public:
     // At most 2^32 - 1 rows in all. Stops at the first score outside [0, 1].
-    template <class Float, class Label> Packed add_rows(const Float *score, const Label *label, Index size) {
+    template <class Float, class Label, class Pause>
+    Packed add_rows(const Float *score, const Label *label, Index size, Pause pause) {
         constexpr Index chunk = Index(1) << 22; // rows of 41 bits each that a sum of 64 has room for
         std::uint64_t bad_label = 0;
         for (Index begin = 0; begin < size; begin += chunk) {
             const Index end = std::min(size, begin + chunk);
+            pause();
             for (Index i = begin; i < end; ++i) {
                 const double x = static_cast<double>(score[i]);
                 if (!((x >= 0.0) & (x <= 1.0))) return {false, bad_label == 0};

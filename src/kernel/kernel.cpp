@@ -1,4 +1,5 @@
-// The loops NumPy cannot express. Arguments are checked in Python; nothing is checked here.
+// The loops NumPy cannot express. Values are checked in Python, where errors can be explained. Here lengths and positions
+// are checked, so that no call reads or writes outside its arrays. Loops that can take a second hear Ctrl-C.
 #include "binomial.hpp"
 #include "cell_sums.hpp"
 #include "counting.hpp"
@@ -15,6 +16,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <chrono>
+#include <initializer_list>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
@@ -28,6 +31,53 @@ template <class T> using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 using Any = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class T> Index length(const T &a) { return static_cast<Index>(a.shape(0)); }
+
+inline void demand(bool fine, const char *rule) {
+    if (!fine) throw std::invalid_argument(rule);
+}
+
+inline void demand_equal(Index size, std::initializer_list<Index> others) {
+    for (const Index other : others) demand(other == size, "arrays must be of equal length");
+}
+
+// Positions in first..last.
+inline void demand_between(const In<Index> &positions, Index first, Index last) {
+    Index low = first, high = last;
+    for (std::size_t i = 0; i < positions.shape(0); ++i) {
+        low = std::min(low, positions.data()[i]);
+        high = std::max(high, positions.data()[i]);
+    }
+    demand(low >= first && high <= last, "positions must lie within the entries");
+}
+
+// Bins [begin, end) of `size` entries.
+inline void demand_bins(const In<Index> &begin, const In<Index> &end, Index size) {
+    demand_equal(length(begin), {length(end)});
+    demand_between(begin, 0, size);
+    demand_between(end, 0, size);
+    for (std::size_t i = 0; i < begin.shape(0); ++i)
+        demand(begin.data()[i] <= end.data()[i], "a bin must not end before it begins");
+}
+
+inline void demand_counts(const In<Index> &k, const In<Index> &n) {
+    demand_equal(length(k), {length(n)});
+    for (std::size_t i = 0; i < k.shape(0); ++i)
+        demand(k.data()[i] >= 0 && k.data()[i] <= n.data()[i] && n.data()[i] > 0, "k must lie in 0..n, n above 0");
+}
+
+// Hears Ctrl-C in a loop that runs without the GIL.
+class Interrupt {
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point next_ = Clock::now() + std::chrono::milliseconds(100);
+
+  public:
+    void check() {
+        if (Clock::now() < next_) return;
+        nb::gil_scoped_acquire held;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        next_ = Clock::now() + std::chrono::milliseconds(100);
+    }
+};
 
 template <class T> Array<T> empty(std::size_t size) {
     T *data = new T[size];
@@ -60,6 +110,7 @@ template <class F> auto with_labels(const Any &label, F &&f) {
 
 template <class Int, class Float>
 std::tuple<bool, bool> pack_rows(In<Float> score, Any label, Out<Int> key) {
+    demand_equal(length(score), {length(label), length(key)});
     return with_labels(label, [&](auto *labels) {
         nb::gil_scoped_release release;
         const Packed ok = pack(score.data(), labels, key.data(), length(score));
@@ -70,6 +121,8 @@ std::tuple<bool, bool> pack_rows(In<Float> score, Any label, Out<Int> key) {
 template <class Float>
 auto fixed_bins(In<Float> score, Any label, In<double> edges, bool uniform) {
     const Index n_bins = length(edges) - 1;
+    demand_equal(length(score), {length(label)});
+    demand(n_bins >= 1 && edges.data()[0] == 0, "edges must be two or more, from 0 on");
     auto n = empty<Index>(static_cast<std::size_t>(n_bins));
     auto k = empty<Index>(static_cast<std::size_t>(n_bins));
     auto sums = empty<double>(static_cast<std::size_t>(n_bins));
@@ -96,21 +149,27 @@ template <class Int> Index count_row_groups(In<Int> key) {
 
 template <class Int>
 void collapse_rows(In<Int> key, std::optional<In<Index>> weight, Out<double> score, Out<Index> n, Out<Index> pos) {
+    demand_equal(length(score), {length(n), length(pos)});
+    if (weight) demand_equal(length(key), {length(*weight)});
     nb::gil_scoped_release release;
-    collapse(Keys<Int>{key.data(), length(key)}, weight ? weight->data() : nullptr, score.data(), n.data(),
-             pos.data());
+    Interrupt interrupt;
+    const bool fits = collapse(Keys<Int>{key.data(), length(key)}, weight ? weight->data() : nullptr, length(score),
+                               score.data(), n.data(), pos.data(), [&] { interrupt.check(); });
+    demand(fits, "there must be room for every group");
 }
 
 // A table's slots are the pairs of an array.
 Table as_table(Out<Index> slots, Index taken) {
     int bits = 0;
     while ((std::size_t(2) << bits) < slots.shape(0)) ++bits;
+    demand(bits > 0 && (std::size_t(2) << bits) == slots.shape(0), "slots must be a power of two");
     return {reinterpret_cast<Slot *>(slots.data()), bits, taken};
 }
 
 // How many rows were counted, and how many slots are taken.
 template <class Float>
 std::tuple<Index, Index> count_rows(In<Float> score, Any label, Out<Index> slots, Index taken) {
+    demand_equal(length(score), {length(label)});
     return with_labels(label, [&](auto *labels) {
         nb::gil_scoped_release release;
         Table table = as_table(slots, taken);
@@ -126,11 +185,13 @@ auto to_arrays(const CellColumns &found) {
 
 // The cells of rows; whether all scores and all labels are what they must be.
 template <class Float> auto cell_rows(In<Float> score, Any label) {
+    demand_equal(length(score), {length(label)});
     CellColumns found;
     const Packed ok = with_labels(label, [&](auto *labels) {
         nb::gil_scoped_release release;
         CellTable table;
-        const Packed fine = table.add_rows(score.data(), labels, length(score));
+        Interrupt interrupt;
+        const Packed fine = table.add_rows(score.data(), labels, length(score), [&] { interrupt.check(); });
         if (fine.scores_ok && fine.labels_ok) found = table.columns();
         return fine;
     });
@@ -144,10 +205,14 @@ auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
                   bool computed) {
     auto below = empty<double>(begin.shape(0)), at = empty<double>(begin.shape(0));
     auto above = empty<double>(begin.shape(0)), mid_p = empty<double>(begin.shape(0));
-    nb::gil_scoped_release release;
     const auto &[s1, s2, s3] = sums;
+    demand_equal(length(n), {length(heads), length(s1), length(s2), length(s3), length(upper)});
+    demand_bins(begin, end, length(n));
+    nb::gil_scoped_release release;
+    Interrupt interrupt;
     const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
     for (std::size_t i = 0; i < begin.shape(0); ++i) {
+        interrupt.check();
         const Tails found = tails(coins, begin.data()[i], end.data()[i], computed);
         below.data()[i] = found.below;
         at.data()[i] = found.at;
@@ -160,6 +225,7 @@ auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
 // Where pools of cells begin that can be taken as coins of equal q.
 auto pool_starts(In<Index> n, Moments3 sums, In<bool> upper) {
     const auto &[s1, s2, s3] = sums;
+    demand_equal(length(n), {length(s1), length(s2), length(s3), length(upper)});
     const Coins coins{n.data(), nullptr, s1.data(), s2.data(), s3.data(), upper.data()};
     std::vector<Index> starts;
     for_pools(coins, 0, length(n), [&](Index first, Index, const Side &) { starts.push_back(first); });
@@ -170,6 +236,7 @@ auto pool_starts(In<Index> n, Moments3 sums, In<bool> upper) {
 template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make make) {
     m.def("pava_bc", [=](std::tuple<Columns...> columns, Index n_min, Index n_max, bool paper) {
         const auto e = std::apply(make, columns);
+        demand(n_min >= 0 && n_max >= n_min && n_max <= Index(1) << 60, "n_min must lie in 0..n_max, n_max up to 2^60");
         std::vector<Block> blocks;
         {
             nb::gil_scoped_release release;
@@ -195,6 +262,7 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
         return to_array(starts);
     });
     m.def("cells", [=](std::tuple<Columns...> columns, int bits) {
+        demand(bits > 0 && bits <= 52, "bits must lie in 1..52");
         GridCells found;
         {
             nb::gil_scoped_release release;
@@ -211,15 +279,21 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
         return to_arrays(found);
     });
     m.def("count", [=](std::tuple<Columns...> columns, In<Index> starts) {
+        const auto e = std::apply(make, columns);
+        demand(length(starts) > 0, "starts must not be empty");
+        demand_between(starts, 0, e.size);
         auto n = empty<Index>(starts.shape(0) - 1), k = empty<Index>(starts.shape(0) - 1);
         nb::gil_scoped_release release;
-        count(std::apply(make, columns), starts.data(), length(starts) - 1, n.data(), k.data());
+        count(e, starts.data(), length(starts) - 1, n.data(), k.data());
         return std::tuple(n, k);
     });
     m.def("score_sums", [=](std::tuple<Columns...> columns, In<Index> starts) {
+        const auto e = std::apply(make, columns);
+        demand(length(starts) > 0, "starts must not be empty");
+        demand_between(starts, 0, e.size);
         auto sums = empty<double>(starts.shape(0) - 1);
         nb::gil_scoped_release release;
-        score_sums(std::apply(make, columns), starts.data(), length(starts) - 1, sums.data());
+        score_sums(e, starts.data(), length(starts) - 1, sums.data());
         return sums;
     });
     m.def("locate", [=](std::tuple<Columns...> columns, In<double> x, bool after) {
@@ -231,6 +305,8 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
     });
     m.def("place", [=](std::tuple<Columns...> columns, In<double> cuts, In<double> reach, In<Index> begin, In<Index> end) {
         const auto e = std::apply(make, columns);
+        demand_equal(6 * length(begin), {length(cuts), length(reach)});
+        demand_bins(begin, end, e.size);
         auto places = empty<Index>(cuts.shape(0));
         auto close = empty<bool>(begin.shape(0));
         for (std::size_t b = 0; b < begin.shape(0); ++b)
@@ -239,13 +315,16 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
         return std::tuple(places, close);
     });
     m.def("rows_before", [=](std::tuple<Columns...> columns, In<Index> position) {
+        const auto e = std::apply(make, columns);
+        demand_between(position, 0, e.size);
         auto rows = empty<Index>(position.shape(0));
         nb::gil_scoped_release release;
-        rows_before(std::apply(make, columns), position.data(), length(position), rows.data());
+        rows_before(e, position.data(), length(position), rows.data());
         return rows;
     });
     m.def("scores_at", [=](std::tuple<Columns...> columns, In<Index> position) {
         const auto e = std::apply(make, columns);
+        demand_between(position, 0, e.size - 1);
         auto score = empty<double>(position.shape(0));
         for (std::size_t i = 0; i < position.shape(0); ++i) score.data()[i] = e.score(position.data()[i]);
         return score;
@@ -253,22 +332,31 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
 }
 
 auto accepted(In<Index> k, In<Index> n, double significance, double log_factor, bool generous) {
+    demand_counts(k, n);
     auto cuts = empty<double>(6 * k.shape(0)), reach = empty<double>(6 * k.shape(0));
     auto fragile = empty<bool>(k.shape(0));
     nb::gil_scoped_release release;
-    for (std::size_t b = 0; b < k.shape(0); ++b)
+    Interrupt interrupt;
+    for (std::size_t b = 0; b < k.shape(0); ++b) {
+        interrupt.check();
         fragile.data()[b] = binomial_accepted(static_cast<double>(k.data()[b]), static_cast<double>(n.data()[b]),
                                               significance, log_factor, generous, cuts.data() + 6 * b,
                                               reach.data() + 6 * b);
+    }
     return std::tuple(cuts, reach, fragile);
 }
 
 auto p_values(In<Index> k, In<Index> n, In<double> p) {
+    demand_counts(k, n);
+    demand_equal(length(k), {length(p)});
     auto out = empty<double>(k.shape(0));
     nb::gil_scoped_release release;
-    for (std::size_t b = 0; b < k.shape(0); ++b)
+    Interrupt interrupt;
+    for (std::size_t b = 0; b < k.shape(0); ++b) {
+        interrupt.check();
         out.data()[b] = binomial_p_value(static_cast<double>(k.data()[b]), static_cast<double>(n.data()[b]),
                                          p.data()[b]);
+    }
     return out;
 }
 
@@ -286,12 +374,14 @@ NB_MODULE(_kernel, m) {
     m.def("count_rows", &count_rows<double>);
     m.def("count_rows", &count_rows<float>);
     m.def("move_slots", [](In<Index> from, Out<Index> to) {
+        demand(from.shape(0) % 2 == 0, "slots must be pairs");
         Table table = as_table(to, 0);
         for (std::size_t i = 0; i < from.shape(0); i += 2)
             if (from.data()[i + 1] > 0) table.add(from.data()[i], from.data()[i + 1]);
     });
 
     m.def("check_csv", [](In<std::uint8_t> text, int separator, Index fields, Out<Index> state) {
+        demand(state.shape(0) * sizeof(Index) >= sizeof(CsvState), "the state must be of its length");
         nb::gil_scoped_release release;
         CsvState &seen = *reinterpret_cast<CsvState *>(state.data());
         const auto [at, odd] = CsvCheck{static_cast<unsigned char>(separator), fields - 1, seen}.run(text.data(), length(text));
@@ -311,6 +401,7 @@ NB_MODULE(_kernel, m) {
     const auto rows64 = [](const Key64 &key) { return Keys<std::int64_t>{key.data(), length(key)}; };
     const auto rows32 = [](const Key32 &key) { return Keys<std::int32_t>{key.data(), length(key)}; };
     const auto groups = [](const In<double> &score, const In<Index> &n, const In<Index> &pos) {
+        demand_equal(length(score), {length(n), length(pos)});
         return Groups{score.data(), n.data(), pos.data(), length(score)};
     };
     bind_entries<decltype(rows64), Key64>(m, rows64);
@@ -318,16 +409,25 @@ NB_MODULE(_kernel, m) {
     bind_entries<decltype(groups), In<double>, In<Index>, In<Index>>(m, groups);
 
     m.def("draw_positives", [](In<double> probability, In<Index> n, std::uint64_t seed, Out<Index> pos) {
+        demand_equal(length(n), {length(probability), length(pos)});
         nb::gil_scoped_release release;
-        draw_positives(probability.data(), n.data(), length(n), seed, pos.data());
+        bool fine = true; // other probabilities would be drawn from for ever
+        for (Index i = 0; i < length(n); ++i) fine &= probability.data()[i] >= 0 && probability.data()[i] <= 1;
+        demand(fine, "probabilities must lie in [0, 1]");
+        Interrupt interrupt;
+        draw_positives(probability.data(), n.data(), length(n), seed, pos.data(), [&] { interrupt.check(); });
     });
     m.def("binomial_accepted", &accepted);
     m.def("binomial_p_values", &p_values);
     m.def("binomial_rates", [](In<Index> k, In<Index> n, double level) {
+        demand_counts(k, n);
         auto rates = empty<double>(k.shape(0));
         nb::gil_scoped_release release;
-        for (std::size_t i = 0; i < k.shape(0); ++i)
+        Interrupt interrupt;
+        for (std::size_t i = 0; i < k.shape(0); ++i) {
+            interrupt.check();
             rates.data()[i] = binomial_rate(static_cast<double>(k.data()[i]), static_cast<double>(n.data()[i]), level);
+        }
         return rates;
     });
 }

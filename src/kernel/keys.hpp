@@ -144,13 +144,17 @@ template <class Int> Index count_groups(const Keys<Int> &rows) {
     return groups;
 }
 
-// weight is null for rows that count once.
-template <class Int>
-void collapse(const Keys<Int> &rows, const Index *weight, double *score, Index *n, Index *pos) {
+// Rows after which a long loop calls `pause`, which may end it.
+constexpr Index stretch = Index(1) << 20;
+
+// weight is null for rows that count once. False where there is no room for a group.
+template <class Int, class Pause>
+bool collapse(const Keys<Int> &rows, const Index *weight, Index room, double *score, Index *n, Index *pos, Pause pause) {
     Index g = -1;
     for (Index i = 0; i < rows.size; ++i) {
+        if (i % stretch == 0) pause();
         if (i == 0 || !rows.same(i - 1, i)) {
-            ++g;
+            if (++g == room) return false;
             score[g] = rows.score(i);
             n[g] = pos[g] = 0;
         }
@@ -158,6 +162,7 @@ void collapse(const Keys<Int> &rows, const Index *weight, double *score, Index *
         n[g] += w;
         pos[g] += w * rows.at(i).k;
     }
+    return true;
 }
 
 template <class Entries>

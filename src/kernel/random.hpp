@@ -81,10 +81,13 @@ class Random {
 };
 
 // Positives at each score, were `probability` right.
-inline void draw_positives(const double *probability, const Index *n, Index size, std::uint64_t seed, Index *pos) {
+template <class Pause>
+void draw_positives(const double *probability, const Index *n, Index size, std::uint64_t seed, Index *pos, Pause pause) {
     Random random(seed);
-    for (Index i = 0; i < size; ++i)
+    for (Index i = 0; i < size; ++i) {
+        if (i % stretch == 0) pause();
         pos[i] = n[i] == 1 ? random.uniform() < probability[i] : random.binomial(n[i], probability[i]);
+    }
 }
 
 } // namespace truecal

@@ -6,6 +6,8 @@ nothing.
 
 from typing import Any as _Any
 
+from truecal import _fork as _fork
+
 __version__ = "0.1.0"
 
 with open(__file__ + "i", encoding="utf-8") as _stub:  # "from module import name as name"

@@ -1,4 +1,4 @@
-"""Compiled loops over sorted entries. Arguments are trusted: every caller has checked them.
+"""Compiled loops over sorted entries. Values are trusted: every caller has checked them. Lengths and positions are not.
 
 `entries` is a column of keys (see `SortedRows`), or the columns `score, n, pos` of a tally.
 """

@@ -289,8 +289,9 @@ def choose_region(data: Sorted, above: float | None, top: int | float | None) ->
     if above is not None:
         return data.above(above), f"scores of at least {above:g}"
     if top is not None:
-        share = f"{top:,}" if isinstance(top, int) else f"{100 * top:g} %"
-        return data.top(top), f"the top {share} of {data.n_rows:,} predictions"
+        chosen = data.top(top)
+        share = f"{top:,}" if isinstance(top, (int, np.integer)) else f"{100 * top:g} %"
+        return chosen, f"the top {share} of {data.n_rows:,} predictions"
     return data, None
 
 

@@ -28,6 +28,7 @@ from truecal.results import register
 Kind = Literal["verdict", "value", "least", "excess", "upper", "p_value", "worse", "non_inferior", "dropped"]
 Need = Literal["verdict", "value", "reference", "interval", "difference", "account"]
 LEVEL = 0.01  # of evidence, in a rule that names no other
+LEAST_CHANCE = 1e-6  # that redrawn labels can measure: a million of them already take long
 
 # What each kind looks at, and what it says.
 KINDS: dict[str, tuple[Need, str]] = {
@@ -153,6 +154,11 @@ class Rule:
 
     def _check_choices(self) -> None:
         check_significance(self.significance)
+        if self.needs in ("interval", "difference") and self.significance < LEAST_CHANCE:
+            raise ValueError(
+                f"{option('significance')} of a rule of kind {self.kind!r} must be at least {LEAST_CHANCE:g}, since "
+                f"its interval is measured by redrawn labels; it is {self.significance!r}."
+            )
         if not isinstance(self.allow_cannot_tell, bool):
             raise TypeError(f"{option('allow_cannot_tell')} must be true or false; it is {self.allow_cannot_tell!r}.")
         if self.above is not None and self.top is not None:
@@ -177,6 +183,11 @@ class Rule:
         if self.kind == "p_value":
             if not 0 < limit < 1:
                 raise ValueError(f"{option('limit')} of a p-value must lie between 0 and 1; it is {limit!r}.")
+            if limit < LEAST_CHANCE:
+                raise ValueError(
+                    f"{option('limit')} of a p-value must be at least {LEAST_CHANCE:g}, since it is measured by "
+                    f"redrawn labels; it is {limit!r}."
+                )
             object.__setattr__(self, "limit", float(limit))
             return
         low, top = max(self.unit.bottom, -1e300), min(self.unit.top, 1e300)

@@ -11,7 +11,14 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._errors import option
-from truecal.metrics import check_significance, normal_quantile
+from truecal.metrics import (
+    MOST_ROWS,
+    check_counts,
+    check_probabilities,
+    check_significance,
+    is_number,
+    normal_quantile,
+)
 from truecal.observations import Bools, CellSums, Floats, Ints, cell
 
 POWER = 0.8
@@ -168,8 +175,7 @@ def plan(
     1.1
     """
     check_significance(significance)
-    if not 0 < power < 1:
-        raise ValueError(f"{option('power')} must lie between 0 and 1; it is {power!r}.")
+    _check_power(power)
     if sum(given is not None for given in (factor, ratio, rows)) != 1:
         names = ", ".join(option(name) for name in ("factor", "ratio"))
         raise ValueError(f"One of {names} and {option('rows')} must be given, and not more than one.")
@@ -177,16 +183,27 @@ def plan(
     mean, fifth_rows = row.expected(), None
     if rows is None:
         if factor is None:
-            factor = _find_factor(row, float(ratio or 0.0))
-        if not 0 < factor < math.inf or factor == 1:
-            raise ValueError(f"{option('factor')} must be above 0 and not 1; it is {factor!r}.")
+            factor = _find_factor(row, _read_change("ratio", ratio))
+        factor = _read_change("factor", factor)
         ratio = row.expected(math.log(factor)) / mean if ratio is None else ratio
         rows, fifth_rows = (row.rows_needed(math.log(factor), power, fifth=fifth) for fifth in (False, True))
-    elif not (isinstance(rows, int) and rows > 0):
-        raise ValueError(f"{option('rows')} must be a whole number above 0; it is {rows!r}.")
+    elif isinstance(rows, bool) or not isinstance(rows, int) or not 0 < rows <= MOST_ROWS:
+        raise ValueError(f"{option('rows')} must be a whole number above 0, at most 2^53; it is {rows!r}.")
     there = row.resized(rows)
     found = (there.detectable((sign,), fifth=fifth, power=power) for fifth in (False, True) for sign in (1, -1))
     return Plan(mean, row.v, significance, power, factor, ratio, rows, fifth_rows, *found)
+
+
+def _read_change(name: str, given: Any) -> float:
+    """A factor or a ratio as a plain number."""
+    if not is_number(given) or not 1e-300 <= float(given) <= 1e300 or given == 1:
+        raise ValueError(f"{option(name)} must be above 0 and not 1, from 1e-300 to 1e300; it is {given!r}.")
+    return float(given)
+
+
+def _check_power(power: float) -> None:
+    if not is_number(power) or not 0 < power < 1:
+        raise ValueError(f"{option('power')} must lie between 0 and 1; it is {power!r}.")
 
 
 def _read_predictions(y_prob: Any, significance: float) -> Shifted:
@@ -233,7 +250,9 @@ def detectable_rates(
 
     NaN if there is none.
     """
-    n_, p = np.broadcast_arrays(np.asarray(n, dtype=np.int64), np.asarray(rate, dtype=np.float64))
+    check_significance(significance)
+    _check_power(power)
+    n_, p = np.broadcast_arrays(check_counts(0, n)[1], check_probabilities(rate))
     shape = n_.shape
     n_, p = n_.ravel().copy(), p.ravel().copy()
     low, high = critical_counts(n_, p, significance)

@@ -16,6 +16,7 @@ from truecal.metrics import Binned, Bins, Measure, bin_once
 from truecal.observations import Floats, Ints, Tally, unchecked
 
 MOST_TOGETHER = 64
+MOST = {"replicates": 10_000_000, "threads": 1024}
 ROWS_AT_ONCE = 200_000
 # a string, since importing `np.random` is slow and rarely needed
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
@@ -37,6 +38,8 @@ class Draws:
         for name, value in (("replicates", self.replicates), ("threads", self.threads)):
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
                 raise ValueError(f"{option(name)} must be a whole number, 1 or more; it is {value!r}.")
+            if value > MOST[name]:
+                raise ValueError(f"{option(name)} must be at most {MOST[name]:,}; it is {value:,}.")
         known = (int, np.integer, np.random.Generator, np.random.RandomState)
         if self.random_state is not None and not isinstance(self.random_state, known):
             raise TypeError(

@@ -12,13 +12,17 @@ from truecal.metrics._binning import Uniform as Uniform
 from truecal.metrics._binning import choose_bits as choose_bits
 from truecal.metrics._binning import measure_bins as measure_bins
 from truecal.metrics._bounds import grid_bounds as grid_bounds
+from truecal.metrics._decisions import MOST_ROWS as MOST_ROWS
 from truecal.metrics._decisions import Absolute as Absolute
 from truecal.metrics._decisions import Relative as Relative
 from truecal.metrics._decisions import Test as Test
 from truecal.metrics._decisions import Tolerance as Tolerance
 from truecal.metrics._decisions import as_tolerance as as_tolerance
+from truecal.metrics._decisions import check_counts as check_counts
+from truecal.metrics._decisions import check_probabilities as check_probabilities
 from truecal.metrics._decisions import check_significance as check_significance
 from truecal.metrics._decisions import check_test as check_test
+from truecal.metrics._decisions import is_number as is_number
 from truecal.metrics._exact import Adjustment as Adjustment
 from truecal.metrics._exact import adjust_p_values as adjust_p_values
 from truecal.metrics._exact import divide_rates as divide_rates

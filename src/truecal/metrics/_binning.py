@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
 from truecal import _kernel
 from truecal._text import plural
-from truecal.observations import MOST_BITS, Floats, Ints, Sorted, bits_for
+from truecal.observations import MOST_BITS, AnyArray, Bools, Floats, Ints, Sorted, bits_for
 
+MOST_BINS = 1_000_000  # of equal width
 SPARE_BITS = 3  # more bits than bins need, which makes bounds four to ten times narrower
 
 
@@ -58,6 +59,8 @@ class Uniform:
 
     def __post_init__(self) -> None:
         _check_bins(self.n_bins)
+        if self.n_bins > MOST_BINS:
+            raise ValueError(f"`n_bins` of equal width must be at most {MOST_BINS:,}; it is {self.n_bins:,}.")
 
     @property
     def words(self) -> str:
@@ -89,7 +92,7 @@ class Quantile:
 
     def partition(self, data: Sorted) -> Partition:
         check_rows(data)
-        starts = _kernel.quantile_starts(data.entries, self.n_bins)
+        starts = _kernel.quantile_starts(data.entries, min(self.n_bins, data.n_rows))
         n, k = _kernel.count(data.entries, starts)
         notes: tuple[str, ...] = ()
         if len(n) < self.n_bins:
@@ -154,6 +157,9 @@ class BoundedIsotonic:
 
     def bounds(self, total: int) -> tuple[int, int]:
         """Return n_min and n_max as numbers of rows, for `total` rows."""
+        if not isinstance(total, (int, np.integer)) or not 1 <= total <= 2**63:
+            raise ValueError(f"`total` must be a whole number of rows, 1 or more; it is {total!r}.")
+        total = int(total)
         share = total / 20
         if self.sizes == "auto":
             share = min(share, total ** (2 / 3))
@@ -181,7 +187,8 @@ class BoundedIsotonic:
     def partition(self, data: Sorted) -> Partition:
         check_rows(data)
         n_min, n_max = self.bounds(data.n_rows)
-        starts, n, k = _kernel.pava_bc(data.entries, n_min, n_max, self.sizes == "paper")
+        enough = min(n_max, 2 * data.n_rows)  # beyond which nothing changes, and integers stay small
+        starts, n, k = _kernel.pava_bc(data.entries, n_min, enough, self.sizes == "paper")
         over, under = int(np.count_nonzero(n > n_max)), int(np.count_nonzero(n < n_min))
         notes = []
         if over:
@@ -218,7 +225,7 @@ class Edges:
     def __post_init__(self) -> None:
         try:
             edges = np.array(self.edges, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise TypeError(f"`edges` must be at least two increasing numbers; they are {self.edges!r}.") from error
         if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
             raise ValueError(f"`edges` must be at least two increasing numbers; they are {edges.tolist()}.")
@@ -307,6 +314,81 @@ def check_binning(scheme: object) -> None:
         name = scheme.__name__ if isinstance(scheme, type) else "Quantile"
         hint = "\n\nHint: wrap edges of your own in `Edges(...)`." if isinstance(scheme, np.ndarray) else ""
         raise TypeError(f"`binning` must be a binning such as `{name}()`; it is {scheme!r}.{hint}")
+    check_hash("binning", scheme)
+
+
+def is_own(part: object) -> bool:
+    """Whether a part of a metric is one of this library: what others return is checked."""
+    return type(part).__module__.startswith("truecal.")
+
+
+def check_hash(name: str, part: object) -> None:
+    """Raise an error unless a part of a metric can be a key: what it gives is computed once."""
+    try:
+        hash(part)
+    except TypeError as error:
+        raise TypeError(
+            f"`{name}` must be hashable; {type(part).__name__} is not.\n\nHint: make it a frozen dataclass."
+        ) from error
+
+
+def cut(binning: Binning, data: Sorted) -> Partition:
+    """Cut data into bins, and check what a binning that is not our own returns."""
+    partition = binning.partition(data)
+    return partition if is_own(binning) else check_partition(partition, data, type(binning).__name__)
+
+
+def check_partition(partition: Partition, data: Sorted, name: str) -> Partition:
+    """Return a partition with columns of the right types; raise an error unless it is one of the data.
+
+    `name` is that of the binning, for errors.
+    """
+    if not isinstance(partition, Partition):
+        raise TypeError(f"A binning must return a `Partition`; {name} returns {type(partition).__name__}.")
+    starts, n, k = (_check_column(partition, name, column, "iu") for column in ("starts", "n", "k"))
+    edges = _check_column(partition, name, "edges", "fiu")
+    size = len(data.entries[0])
+    if len(starts) < 2 or starts[0] != 0 or starts[-1] != size:
+        raise ValueError(
+            f"`starts` of a partition must go from 0 to {size}, the number of entries; {name} returns "
+            f"{starts[:1].tolist()} to {starts[-1:].tolist()}."
+        )
+    _check_bin(np.diff(starts) >= 0, name, "`starts` of a partition must not decrease", starts)
+    for column, values, length in (("n", n, len(starts) - 1), ("k", k, len(starts) - 1), ("edges", edges, len(starts))):
+        if len(values) != length:
+            raise ValueError(
+                f"`{column}` of a partition of {plural(len(starts) - 1, 'bin')} must hold {length} values; {name} "
+                f"returns {len(values)}."
+            )
+    inner = starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < size)]
+    before, after = (_kernel.scores_at(data.entries, inner - back) for back in (1, 0))
+    _check_bin(before < after, name, "`starts` of a partition must not separate equal scores", after)
+    for column, given, counted in zip("nk", (n, k), _kernel.count(data.entries, starts), strict=True):
+        what = "rows" if column == "n" else "positives"
+        _check_bin(given == counted, name, f"`{column}` of a partition must count the {what} of each bin", given)
+    held = np.flatnonzero(n > 0)
+    first, last = (_kernel.scores_at(data.entries, places) for places in (starts[held], starts[held + 1] - 1))
+    _check_bin(np.diff(edges) >= 0, name, "`edges` of a partition must be numbers that do not decrease", edges)
+    around = (edges[held] <= first) & (last <= edges[held + 1])
+    _check_bin(around, name, "`edges` of a partition must enclose the scores of each bin", edges[held])
+    return replace(partition, starts=starts, n=n, k=k, edges=edges)
+
+
+def _check_column(partition: Partition, name: str, column: str, kinds: str) -> AnyArray:
+    """Return a column of a partition as the kernel reads it; raise an error unless it is one of numbers."""
+    given = getattr(partition, column)
+    values = np.asarray(given) if isinstance(given, (np.ndarray, list, tuple)) else np.empty((0, 0))
+    if values.ndim != 1 or values.dtype.kind not in kinds:
+        what = "whole numbers" if kinds == "iu" else "numbers"
+        found = f"{values.dtype} of shape {values.shape}" if isinstance(given, np.ndarray) else type(given).__name__
+        raise TypeError(f"`{column}` of a partition must be a column of {what}; {name} returns {found}.")
+    return np.ascontiguousarray(values, dtype=np.int64 if kinds == "iu" else np.float64)
+
+
+def _check_bin(fine: Bools, name: str, rule: str, values: AnyArray) -> None:
+    if not fine.all():
+        bad = int(np.argmin(fine))
+        raise ValueError(f"{rule}; {name} returns {values[bad].item()!r} at bin {bad + 1} of {len(fine)}.")
 
 
 def _cut_at(data: Sorted, edges: Floats) -> Partition:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from truecal.metrics._binning import Partition
+from truecal.metrics._binning import Partition, check_partition, cut
 from truecal.metrics._decisions import find_safe_cuts, is_inside
 from truecal.metrics._metric import Metric, Rejection
 from truecal.observations import Floats, GridTally, Ints
@@ -37,9 +37,11 @@ def grid_bounds(cells: GridTally, metric: Metric, partition: Partition | None = 
     if not isinstance(rejection, Rejection):
         raise TypeError(f"`metric` must be test-based, its loss a `Rejection`; its loss is {metric.loss!r}.")
     if partition is None:
-        partition = metric.binning.partition(cells.tally)
+        partition = cut(metric.binning, cells.tally)
+    else:
+        partition = check_partition(partition, cells.tally, "`partition`")
     low, high = (
-        metric.norm(partition.n, np.asarray(100 * rejected / np.maximum(partition.n, 1)))
+        metric.combine(partition.n, np.asarray(100 * rejected / np.maximum(partition.n, 1)))
         for rejected in bound_rejected(cells, rejection, partition)
     )
     return low, high

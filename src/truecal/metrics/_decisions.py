@@ -19,10 +19,11 @@ from numpy.typing import ArrayLike
 
 from truecal import _kernel
 from truecal._errors import option
-from truecal.metrics._binning import Partition
+from truecal.metrics._binning import Partition, check_hash, is_own
 from truecal.observations import Bools, Floats, Ints, Sorted
 
 MOST_ROWS = 2**53
+LEAST_SIGNIFICANCE = 1e-300  # below it, p-values lose digits and then all
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class Decisions:
         sure, perhaps = find_safe_cuts(self, pairs[:, 0].copy(), pairs[:, 1].copy(), significance, tolerance)
         accepted, doubtful = is_inside(sure[bin_of], p_), is_inside(perhaps[bin_of], p_)
         for i in np.flatnonzero(accepted != doubtful):
-            accepted[i] = not binomtest_rejects(int(k_[i]), int(n_[i]), float(p_[i]), significance)
+            accepted[i] = not _settle(self, int(k_[i]), int(n_[i]), float(p_[i]), significance)
         return np.asarray(~accepted.reshape(shape))
 
     def accepted(
@@ -107,7 +108,7 @@ class Decisions:
         k_, n_ = np.broadcast_arrays(*check_counts(k, n))
         check_significance(significance)
         flat = np.ascontiguousarray(k_).ravel(), np.ascontiguousarray(n_).ravel()
-        cuts = widen(self.cuts(*flat, significance)[0], as_tolerance(tolerance))
+        cuts = widen(ask(self, "cuts", *flat, significance)[0], as_tolerance(tolerance))
         return np.clip(cuts[:, 0], 0, 1).reshape(k_.shape), np.clip(cuts[:, 5], 0, 1).reshape(k_.shape)
 
 
@@ -118,7 +119,7 @@ class Continuous(Decisions):
 
     def cuts(self: Any, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
         def keep(p: Floats) -> Bools:
-            return np.asarray(self.p_value(k, n, p) > self.level(significance))
+            return np.asarray(ask(self, "p_value", k, n, p)[0] > self.level(significance))
 
         low, high = _bisect_accepted(keep, k / n)
         cuts = np.stack([low, low, low, high, high, high], axis=1)
@@ -143,7 +144,7 @@ def count_rejected(
     end = np.concatenate([partition.starts[1:] for partition in partitions])[bins]
     k, n = np.concatenate([partition.k for partition in partitions])[bins], sizes[bins]
     cuts, reach, fragile = (
-        _find_cuts_once(test, k, n, significance) if len(partitions) > 1 else test.cuts(k, n, significance)
+        _find_cuts_once(test, k, n, significance) if len(partitions) > 1 else ask(test, "cuts", k, n, significance)
     )
     places, close = _locate_cuts(data, widen(cuts, tolerance), reach, begin, end)
     low, high = _count_outside(data, places, begin, end)
@@ -152,12 +153,12 @@ def count_rejected(
             one = slice(b, b + 1)
             inside, outside = (
                 _locate_cuts(data, cuts, np.zeros_like(cuts), begin[one], end[one])[0]
-                for cuts in test.safe_cuts(k[one], n[one], significance)
+                for cuts in ask(test, "safe_cuts", k[one], n[one], significance)
             )
             (low[b],), (high[b],) = _count_outside(data, inside, begin[one], end[one])
             for entry in _list_undecided(inside[0], outside[0]):
                 p = float(_kernel.scores_at(data.entries, np.array([entry]))[0])
-                if not binomtest_rejects(int(k[b]), int(n[b]), p, significance):
+                if not _settle(test, int(k[b]), int(n[b]), p, significance):
                     rows = _kernel.rows_before(data.entries, np.array([entry, entry + 1]))
                     side = low if p * n[b] < k[b] else high
                     side[b] -= rows[1] - rows[0]
@@ -170,16 +171,69 @@ def count_rejected(
 def _find_cuts_once(test: Test, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
     """Find the cuts of many bins; bins of equal k and n are computed once."""
     pairs, same = np.unique(np.stack([k, n], axis=1), axis=0, return_inverse=True)
-    cuts, reach, fragile = test.cuts(pairs[:, 0].copy(), pairs[:, 1].copy(), significance)
+    cuts, reach, fragile = ask(test, "cuts", pairs[:, 0].copy(), pairs[:, 1].copy(), significance)
     same = same.ravel()
     return cuts[same], reach[same], fragile[same]
 
 
-def binomtest_rejects(k: int, n: int, p: float, significance: float) -> bool:
-    """Return SciPy's decision, for cases that rounding decides. SciPy is imported only then."""
-    from scipy.stats import binomtest
+def _settle(test: Test, k: int, n: int, p: float, significance: float) -> bool:
+    """Whether p is rejected, where the cuts leave it open: by the p-value that `test` names as the last word."""
+    value = ask(test, "settle" if hasattr(test, "settle") else "p_value", np.array([k]), np.array([n]), np.array([p]))
+    return bool(value[0][0] <= significance)
 
-    return bool(binomtest(k, n, p).pvalue <= significance)
+
+ANSWERS = {
+    "p_value": ("p-values",),
+    "settle": ("p-values",),
+    "cuts": ("cuts", "reach", "fragile"),
+    "safe_cuts": ("cuts", "cuts"),
+    "accepted": ("ends", "ends"),
+}
+
+
+def ask(test: Test, method: str, k: Ints, n: Ints, *others: Any) -> tuple[Any, ...]:
+    """Call a method of a test, and check what a test that is not our own answers: one line for each bin."""
+    answer = getattr(test, method)(k, n, *others)
+    parts = (answer,) if len(ANSWERS[method]) == 1 else answer
+    if is_own(test):
+        return tuple(parts)
+    place, expected = f"`{method}` of a test", ANSWERS[method]
+    if not isinstance(parts, tuple) or len(parts) != len(expected):
+        found = len(parts) if isinstance(parts, tuple) else type(parts).__name__
+        raise TypeError(f"{place} must return {len(expected)} arrays; {type(test).__name__} returns {found}.")
+    return tuple(
+        _check_answer(part, kind, len(k), place, type(test).__name__)
+        for part, kind in zip(parts, expected, strict=True)
+    )
+
+
+def _check_answer(part: Any, kind: str, bins: int, place: str, name: str) -> Any:
+    """Return an array of a test's answer; raise an error unless it is of the right shape and holds fitting numbers."""
+    shape = (bins, 6) if kind in ("cuts", "reach") else (bins,)
+    if (
+        not isinstance(part, np.ndarray)
+        or part.shape != shape
+        or part.dtype.kind not in ("b" if kind == "fragile" else "fiu")
+    ):
+        what = "truth values" if kind == "fragile" else "numbers"
+        found = f"{part.dtype} of shape {part.shape}" if isinstance(part, np.ndarray) else type(part).__name__
+        raise TypeError(f"{place} must return {kind} as {what} of shape {shape}; {name} returns {found}.")
+    if kind == "fragile":
+        return part
+    values = np.ascontiguousarray(part, dtype=np.float64)
+    fine, rule = ~np.isnan(values), "be numbers"
+    if kind in ("p-values", "ends"):
+        fine, rule = (values >= 0) & (values <= 1), "lie in [0, 1]"
+    elif kind == "reach":
+        fine, rule = values >= 0, "be 0 or more"
+    elif fine.all():
+        fine, rule = np.diff(values, axis=1, prepend=-np.inf) >= 0, "not decrease from the first to the sixth"
+    if not fine.all():
+        bad = np.argwhere(~fine)[0]
+        raise ValueError(
+            f"{kind} of {place} must {rule}; {name} returns {values[tuple(bad)].item()!r} for bin {bad[0] + 1}."
+        )
+    return values
 
 
 def widen(cuts: Floats, tolerance: Tolerance | None) -> Floats:
@@ -218,8 +272,9 @@ def as_tolerance(tolerance: Tolerance | float | None) -> Tolerance | None:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a plain number."""
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    """Whether a value is a plain number, and no integer beyond all floats."""
+    plain = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return plain and not (isinstance(value, int) and abs(value) > 10**300)
 
 
 def check_test(test: object) -> None:
@@ -227,12 +282,15 @@ def check_test(test: object) -> None:
     if isinstance(test, type) or not (hasattr(test, "p_value") and hasattr(test, "cuts")):
         name = test.__name__ if isinstance(test, type) else "Binomial"
         raise TypeError(f"`test` must be a test such as `{name}()`; it is {test!r}.")
+    check_hash("test", test)
 
 
 def check_significance(significance: float) -> None:
     """Raise an error unless a significance lies between 0 and 1."""
     if not is_number(significance) or not 0 < significance < 1:
         raise ValueError(f"{option('significance')} must lie between 0 and 1; it is {significance!r}.")
+    if significance < LEAST_SIGNIFICANCE:
+        raise ValueError(f"{option('significance')} must be at least {LEAST_SIGNIFICANCE:g}; it is {significance!r}.")
 
 
 def find_safe_cuts(
@@ -243,8 +301,9 @@ def find_safe_cuts(
     check_significance(significance)
     tolerance = as_tolerance(tolerance)
     if tolerance is None or tolerance.value == 0:
-        return test.safe_cuts(k, n, significance)
-    cuts = widen(test.cuts(k, n, significance)[0], tolerance)
+        sure, perhaps = ask(test, "safe_cuts", k, n, significance)
+        return sure, perhaps
+    cuts = widen(ask(test, "cuts", k, n, significance)[0], tolerance)
     return cuts, cuts
 
 
@@ -326,7 +385,10 @@ def check_counts(k: ArrayLike, n: ArrayLike) -> tuple[Ints, Ints]:
 
 def check_probabilities(p: ArrayLike) -> Floats:
     """Return probabilities as a float array; raise an error unless they lie in [0, 1]."""
-    p_ = np.asarray(p, dtype=np.float64)
+    try:
+        p_ = np.asarray(p, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise TypeError(f"`p` must be numbers in [0, 1]; it is {type(p).__name__}.") from error
     if not ((p_ >= 0) & (p_ <= 1)).all():
         raise ValueError("`p` must lie in [0, 1].")
     return p_

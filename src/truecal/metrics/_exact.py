@@ -13,6 +13,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._errors import option
+from truecal.metrics._decisions import check_significance
 from truecal.observations import Floats, Ints
 
 Adjustment = Literal["holm", "bh"] | None
@@ -20,6 +21,7 @@ Adjustment = Literal["holm", "bh"] | None
 
 def exact_interval(k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
     """Return the Clopper-Pearson interval of level 1 - significance, given k positives in n rows."""
+    check_significance(significance)
     tail = significance / 2
     low = np.where(k > 0, _kernel.binomial_rates(np.maximum(k, 1), n, tail), 0.0)
     high = np.where(k < n, _kernel.binomial_rates(np.minimum(k + 1, n), n, 1 - tail), 1.0)

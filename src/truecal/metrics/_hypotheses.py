@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truecal import _kernel
-from truecal.metrics._decisions import Continuous, Decisions, check_counts, check_probabilities
+from truecal.metrics._decisions import Continuous, Decisions, check_counts, check_probabilities, is_number
 from truecal.observations import Bools, Floats, Ints
 
 # SciPy's binomtest treats outcomes up to this much likelier than the observed one as equally likely.
@@ -22,9 +22,10 @@ DOUBT = 1e-9
 class Binomial(Decisions):
     """The exact binomial test, two-sided by smaller likelihood: the paper's, and the default.
 
-    Its decisions equal `scipy.stats.binomtest(k, n, p).pvalue <= significance` for every p. The accepted set is found
-    once per bin, in closed form and by Newton's method. If p is so close to one of its ends that rounding decides,
-    SciPy is called.
+    Its decisions equal `scipy.stats.binomtest(k, n, p).pvalue <= significance` for every p, in bins of up to 1e7 rows
+    at levels from 1e-270 on. Beyond, up to 2^53 rows and down to 1e-300, they are those of mpmath's p-values, unless p
+    lies within rounding of an end; SciPy's own are off by up to 1e-8 there. The accepted set is found once per bin, in
+    closed form and by Newton's method. If p is so close to one of its ends that rounding decides, SciPy is called.
     """
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
@@ -40,6 +41,16 @@ class Binomial(Decisions):
         sure = _kernel.binomial_accepted(k, n, significance * (1 + DOUBT), LOG_FACTOR - DOUBT, False)
         perhaps = _kernel.binomial_accepted(k, n, significance * (1 - DOUBT), LOG_FACTOR + DOUBT, True)
         return _nudge_cuts(sure[0].reshape(-1, 6), k, n, 1), _nudge_cuts(perhaps[0].reshape(-1, 6), k, n, -1)
+
+    def settle(self, k: Ints, n: Ints, p: Floats) -> Floats:
+        """SciPy's p-values, for cases that rounding decides; ours where SciPy has none. SciPy is imported only here."""
+        from scipy.stats import binomtest
+
+        try:
+            counts = zip(k.tolist(), n.tolist(), p.tolist(), strict=True)
+            return np.array([binomtest(*each).pvalue for each in counts])
+        except (OverflowError, ValueError):
+            return self.p_value(k, n, p)
 
 
 def _nudge_cuts(cuts: Floats, k: Ints, n: Ints, inward: int) -> Floats:
@@ -139,10 +150,10 @@ class BayesFactor(Continuous):
 
     def __post_init__(self) -> None:
         for name, value in (("a", self.a), ("b", self.b)):
-            if not (value > 0 and math.isfinite(value)):
-                raise ValueError(f"`{name}` of a Beta prior must be above 0; it is {value!r}.")
-        if self.threshold is not None and not self.threshold > 1:
-            raise ValueError(f"`threshold` must be above 1; it is {self.threshold!r}.")
+            if not is_number(value) or not 1e-100 <= float(value) <= 1e100:
+                raise ValueError(f"`{name}` of a Beta prior must be above 0, from 1e-100 to 1e100; it is {value!r}.")
+        if self.threshold is not None and (not is_number(self.threshold) or not self.threshold > 1):
+            raise ValueError(f"`threshold` must be a number above 1; it is {self.threshold!r}.")
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         from scipy.special import betaln, xlog1py, xlogy
@@ -150,7 +161,8 @@ class BayesFactor(Continuous):
         k_, n_ = check_counts(k, n)
         p_ = check_probabilities(p)
         likelihood = xlogy(k_, p_) + xlog1py(n_ - k_, -p_)
-        log_factor = betaln(k_ + self.a, n_ - k_ + self.b) - betaln(self.a, self.b) - likelihood
+        a, b = float(self.a), float(self.b)
+        log_factor = betaln(k_ + a, n_ - k_ + b) - betaln(a, b) - likelihood
         return np.asarray(np.exp(-np.maximum(log_factor, 0.0)))
 
     def level(self, significance: float) -> float:

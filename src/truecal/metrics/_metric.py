@@ -25,12 +25,15 @@ from truecal.metrics._binning import (
     Uniform,
     as_binning,
     check_binning,
+    cut,
+    is_own,
 )
 from truecal.metrics._decisions import (
     Relative,
     Test,
     Tolerance,
     as_tolerance,
+    ask,
     check_significance,
     check_test,
     count_rejected,
@@ -177,11 +180,13 @@ class Rejection:
         """The p-value of the mean prediction of each bin that is not empty."""
         held = bins.partition.n > 0
         n, k = bins.partition.n[held], bins.partition.k[held]
-        return self.test.p_value(k, n, np.clip(bins.score_sums[held] / n, 0, 1))
+        (values,) = ask(self.test, "p_value", k, n, np.clip(bins.score_sums[held] / n, 0, 1))
+        return np.asarray(values)
 
     def accepted(self, k: Ints, n: Ints) -> tuple[Floats, Floats]:
         """The smallest and the largest prediction that is accepted, given k positives in n."""
-        return self.test.accepted(k, n, self.significance, self.tolerance)
+        low, high = ask(self.test, "accepted", k, n, self.significance, self.tolerance)
+        return low, high
 
     def __call__(self, bins: Binned) -> Floats:
         too_low, too_high = self.count(bins)
@@ -299,7 +304,9 @@ class PNorm:
 
     def __call__(self, n: Ints, loss: Floats) -> float:
         top = float(loss[n > 0].max())
-        return top * float(np.sum(n * (loss / top) ** self.p) / n.sum()) ** (1 / self.p) if top else 0.0
+        if not 0 < top < math.inf:
+            return top
+        return float(top * (np.sum(n * (loss / top) ** self.p) / n.sum()) ** (1 / self.p))
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,7 +428,7 @@ class Metric:
         return self.unit.format(value)
 
     def __call__(self, data: Sorted) -> float:
-        return self.on(Binned(data, self.binning.partition(data)))
+        return self.on(Binned(data, cut(self.binning, data)))
 
     def on(self, bins: Binned) -> float:
         """The value on bins that are already there."""
@@ -429,7 +436,14 @@ class Metric:
         if type(self.loss) not in (Gap, Rejection, Refutation):
             self._check_loss(bins, loss)
         weights: Any = self.loss.weigh(bins) if isinstance(self.loss, Refutation) else bins.partition.n
-        return self.norm(weights, loss) if weights.any() else math.nan
+        return self.combine(weights, loss) if weights.any() else math.nan
+
+    def combine(self, weights: Ints, loss: Floats) -> float:
+        """The losses of bins as one number, by the norm."""
+        value = self.norm(weights, loss)
+        if not is_own(self.norm) and (not is_number(value) or math.isnan(value)):
+            raise ValueError(f"A norm must give a number; {type(self.norm).__name__} gives {value!r}.")
+        return value
 
     def _check_loss(self, bins: Binned, loss: object) -> None:
         """Raise unless a loss gave a number from 0 to the top of its unit for every bin that is not empty."""
@@ -485,7 +499,7 @@ def bin_once(data: Sorted, metrics: Mapping[str, Measure], like: Bins | None = N
         if isinstance(known, WindowPartition) and isinstance(data, Tally):
             found[scheme] = Binned(data, known.relabel(data))
         else:
-            found[scheme] = Binned(data, scheme.partition(data))
+            found[scheme] = Binned(data, cut(scheme, data))
     return found
 
 

@@ -144,8 +144,9 @@ def find_odds_factor(coins: Coins, significance: float) -> OddsFactor:
     begin, end = np.array([0]), np.array([len(coins.n)])
 
     def tail(log_factor: float, above: bool) -> float:
-        below, at, beyond = coins.with_odds(math.exp(log_factor)).tails(begin, end)
-        return math.log(max(float(at[0] + (beyond if above else below)[0]), 1e-300))
+        factor = math.exp(min(max(log_factor, -700.0), 700.0))
+        below, at, beyond = coins.with_odds(factor).tails(begin, end)
+        return math.log(max(float(at[0] + (beyond if above else below)[0]), 5e-324))
 
     goal = math.log(significance / 2)
     middle = -math.inf if k == 0 else math.inf if k == n else _find_mean(coins, k)
@@ -179,12 +180,15 @@ def _find_mean(coins: Coins, k: int) -> float:
 
 
 def find_root(f: Callable[[float], float], start: float, step: float) -> float:
-    """The root of an increasing function, from a point on one side of it towards the other (Illinois' rule)."""
+    """The root of an increasing function, from a point on one side of it towards the other (Illinois' rule); infinite
+    beyond 700."""
     a, fa = start, f(start)
     b, fb = a + step, f(a + step)
     while fa * fb > 0 and abs(b) < 700:
         a, fa, step = b, fb, step * 1.6
         b, fb = a + step, f(a + step)
+    if fa * fb > 0:
+        return math.copysign(math.inf, step)
     side = 0
     for _ in range(60):
         c = (a * fb - b * fa) / (fb - fa) if fb != fa else (a + b) / 2

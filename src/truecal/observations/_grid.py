@@ -27,7 +27,17 @@ import numpy as np
 from truecal import _kernel
 from truecal._errors import option
 from truecal._text import plural
-from truecal.observations._tally import Floats, Ints, Sorted, Tally, check_rows, check_total, unchecked, whole_numbers
+from truecal.observations._tally import (
+    Floats,
+    Ints,
+    Sorted,
+    Tally,
+    check_rows,
+    check_total,
+    real_numbers,
+    unchecked,
+    whole_numbers,
+)
 
 Columns = tuple[Floats, Ints, Ints, Floats, Floats, Floats]
 FEWEST_BITS, MOST_BITS = 2, 26
@@ -89,9 +99,9 @@ def bits_for(n_rows: int, largest_bin: int) -> int:
     13
     """
     for name, value in (("n_rows", n_rows), ("largest_bin", largest_bin)):
-        if not value >= 1:
-            raise ValueError(f"`{name}` must be 1 or more; it is {value!r}.")
-    return min(max(math.ceil(math.log2(30 * n_rows / largest_bin)), FEWEST_BITS), MOST_BITS)
+        if not isinstance(value, (int, np.integer)) or not 1 <= value <= 2**63:
+            raise ValueError(f"`{name}` must be a whole number, 1 or more; it is {value!r}.")
+    return min(max(math.ceil(math.log2(30 * int(n_rows) / int(largest_bin))), FEWEST_BITS), MOST_BITS)
 
 
 def check_bits(bits: int) -> None:
@@ -144,8 +154,7 @@ class GridTally:
     def __post_init__(self) -> None:
         check_bits(self.bits)
         key, score_sum, low, high = (
-            np.ascontiguousarray(column, dtype=np.float64) + 0.0
-            for column in (self.key, self.score_sum, self.low, self.high)
+            real_numbers(getattr(self, name), name) + 0.0 for name in ("key", "score_sum", "low", "high")
         )
         n, pos = (whole_numbers(values, name) for name, values in (("n", self.n), ("pos", self.pos)))
         columns = key, n, pos, score_sum, low, high

@@ -26,6 +26,7 @@ import numpy as np
 from truecal import __version__
 from truecal._atomic import write_atomically
 from truecal._errors import option
+from truecal._fork import check_fork
 from truecal.observations._grid import GridTally, cell
 from truecal.observations._tallies import Part, Segment, Tallies, plain_value
 from truecal.observations._tally import Floats, Ints, Tally
@@ -75,10 +76,12 @@ def read_tallies(path: PathLike) -> Tallies:
         _check_digest(data, settings)
         try:
             tallies = _decode(pl, data, settings)
-        except Exception as error:
-            raise ValueError(f"it cannot be read: {error}") from error
+        except (KeyboardInterrupt, SystemExit, MemoryError):
+            raise
+        except BaseException as error:  # polars panics with an error that is no `Exception`
+            raise ValueError(f"it cannot be read: {type(error).__name__}: {error}") from error
         found = {"rows": tallies.n_rows, "positives": tallies.positives}
-        if any(settings[name] != count for name, count in found.items()):
+        if any(settings.get(name) != count for name, count in found.items()):
             raise ValueError("its counts differ from those it was written with" + REMEDY)
         return tallies
 
@@ -97,7 +100,7 @@ def is_tallies_file(path: PathLike) -> bool:
         end = file.read()
         if end[4:] != MAGIC:
             return False
-        length = int.from_bytes(end[:4], "little")
+        length = min(int.from_bytes(end[:4], "little"), size)  # a wrong one may be of gigabytes
         file.seek(max(size - 8 - length, 0))
         return OPENING in file.read(length)
 
@@ -127,7 +130,7 @@ def _parse_settings(data: bytes) -> dict[str, Any]:
     try:
         settings, _ = json.JSONDecoder().raw_decode(data[start:].decode("latin-1"))
         schema, own = settings["truecal_tallies"], settings["version"]
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, RecursionError) as error:
         raise ValueError("it is damaged: its settings cannot be read" + REMEDY) from error
     if isinstance(schema, int) and schema > SCHEMA:
         raise ValueError(
@@ -260,6 +263,7 @@ def _choose_dtype(pl: Any, values: Sequence[Any]) -> Any:
 
 
 def _import_polars() -> Any:
+    check_fork()
     try:
         import polars
     except ImportError as error:

@@ -81,6 +81,9 @@ class Tallies:
     baseline: Pairs | None = None
 
     def __post_init__(self) -> None:
+        for name, given in (("parts", self.parts), ("dropped", self.dropped), ("windows", self.windows)):
+            if not isinstance(given, Mapping):
+                raise TypeError(f"`{name}` must be a mapping; it is {type(given).__name__}.")
         by, windows = as_tuple(self.by), dict(self.windows)
         self._check_names(by, windows)
         if self.bits is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class Tally:
     pos: Ints
 
     def __post_init__(self) -> None:
-        score = np.ascontiguousarray(self.score, dtype=np.float64) + 0.0
+        score = real_numbers(self.score, "score") + 0.0
         n, pos = (whole_numbers(values, name) for name, values in (("n", self.n), ("pos", self.pos)))
         if not score.ndim == n.ndim == pos.ndim == 1 or not len(score) == len(n) == len(pos):
             raise ValueError(
@@ -289,6 +290,7 @@ class Pairs:
 Sorted = Tally | SortedRows
 MOST = 2**46
 FEW = 1 << 18  # rows up to which sorting is faster than looking for ties
+SOON = 1 << 22  # rows that are sorted within a fraction of a second
 
 
 def sort_rows(y_true: Any, y_prob: Any, pos_label: Any = None) -> Sorted:
@@ -305,7 +307,7 @@ def sort_rows(y_true: Any, y_prob: Any, pos_label: Any = None) -> Sorted:
 
 def _first_above(data: Sorted, threshold: float) -> int:
     """Return the position of the first score that is at least the threshold."""
-    if not 0 <= threshold <= 1:
+    if not isinstance(threshold, (int, float, np.number)) or not 0 <= threshold <= 1:
         raise ValueError(f"{option('above')} must lie in [0, 1]; it is {threshold!r}.")
     first = int(_kernel.locate(data.entries, np.array([float(threshold)]), False)[0])
     if first == len(data.entries[0]):
@@ -315,9 +317,11 @@ def _first_above(data: Sorted, threshold: float) -> int:
 
 def _count_wanted(total: int, count: int | float) -> float:
     """Convert a number or a share of rows to a number of rows."""
+    number = count.item() if isinstance(count, np.number) else count
+    plain = isinstance(number, (int, float)) and not isinstance(number, bool)
     # rounded, so that 0.07 of 100 is 7
-    wanted = round(count * total, 6) if isinstance(count, (float, np.floating)) else count
-    if isinstance(count, bool) or not 0 < wanted <= total:
+    wanted = round(number * total, 6) if plain and isinstance(number, float) else number
+    if not plain or not 0 < wanted <= total:
         raise ValueError(
             f"{option('top')} must be a count from 1 to {total} or a share above 0 and at most 1.0; it is {count!r}."
         )
@@ -343,7 +347,15 @@ def sort_keys(key: AnyArray) -> None:
     The order is the same unless the processor flushes tiny numbers to zero, a mode that some libraries switch on.
     """
     tiny = 5e-324
-    (key.view(np.float64) if key.dtype == np.int64 and tiny * 1.0 > 0 else key).sort()
+    keys = key.view(np.float64) if key.dtype == np.int64 and tiny * 1.0 > 0 else key
+    if len(keys) <= SOON:
+        keys.sort()
+        return
+    # NumPy's sort cannot be interrupted; waiting for a thread can
+    thread = Thread(target=keys.sort, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
 
 
 def group_keys(key: AnyArray, weight: Ints | None = None) -> Tally:
@@ -376,6 +388,14 @@ def check_total(n: Ints) -> None:
     total = float(n.sum(dtype=np.float64))
     if total > MOST:
         raise ValueError(f"A tally holds at most 2^46 rows, so that sums stay exact; these are {total:.4g}.")
+
+
+def real_numbers(values: Any, name: str) -> Floats:
+    """Return a column of floats; raise an error unless it holds numbers."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu" and array.size:
+        raise TypeError(f"`{name}` must hold numbers; it holds {array.dtype}.")
+    return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def whole_numbers(values: Any, name: str) -> Ints:

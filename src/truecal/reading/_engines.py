@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from truecal._fork import check_fork
+
 
 def open_frame(frame: Any) -> Any:
     """Return a polars frame unchanged, and the frame of any other engine wrapped by narwhals."""
@@ -31,6 +33,7 @@ def open_frame(frame: Any) -> Any:
 def language(frame: Any) -> Any:
     """Return the module, polars or narwhals, whose `col`, `when`, `len`, ... apply to an opened frame or series."""
     if _is_polars(frame):
+        check_fork()
         import polars
 
         return polars

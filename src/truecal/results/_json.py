@@ -137,7 +137,7 @@ def from_json(text: str, kind: str | None = None) -> Any:
         raw = json.loads(text)
         head = raw.pop("truecal")
         found, version = head["type"], head["format"]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"`text` must be the JSON of a truecal {wanted}; it is not.") from error
     if version != FORMAT:
         raise ValueError(
@@ -152,6 +152,8 @@ def from_json(text: str, kind: str | None = None) -> Any:
         return decode({"type": found, **raw})
     except KeyError as error:
         raise ValueError(f"`text` must be a whole truecal {found}; {error} is missing.") from error
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError) as error:
+        raise ValueError(f"`text` must be a truecal {found} as it was written; a part of it is not.") from error
 
 
 def encode(value: Any, hint: Any = Any) -> Any:
