@@ -13,7 +13,7 @@ import polars as pl
 import truecal
 
 OLD = b"what was there before\n"
-MISTAKE = re.compile(r"error: \S[^\n]*\.(\nHint: [^\n]+)?\n")  # one paragraph
+MISTAKE = re.compile(r"error: \S[^\n]*(\nHint: [^\n]+)?\n")  # one paragraph
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,11 @@ def write_inputs(folder):
         (folder / name).write_bytes(OLD)
 
 
+def thin(turns):
+    """Return at most about 40 of the turns of an allocation, of which there may be thousands."""
+    return turns[:: max(len(turns) // 40, 1)]
+
+
 def choose(cases, share, name):
     """Return some cases, spread evenly, others for each scene; or all, if TRUECAL_FAULTS=all asks for them."""
     if os.environ.get("TRUECAL_FAULTS") == "all":
@@ -125,7 +130,7 @@ def find_fault(scene, before, clean, after, code, err):
     """Say what is wrong after a run with a fault; "" if nothing is.
 
     `clean` has the files and the exit code of the run without one. The answer must be the right one, or an error that
-    a user understands. With an error, the last output is the old one, and those before it are the old or the new one, whole.
+    names a file or memory. With an error, the last output is the old one, and those before it are the old or the new one, whole.
     """
     files, usual = clean
     if code not in (usual, 2):
@@ -139,6 +144,7 @@ def find_fault(scene, before, clean, after, code, err):
     if any(after[name] != files[name] for name in changed) or not changed <= first:
         return f"it changes {sorted(changed)}"
     told = err[err.find("error: ") :]
-    if not MISTAKE.fullmatch(told) or re.search(r"this is a bug|Traceback|panicked", err):
+    named = any(word in told for word in (*scene.words[1:], "memory", "temporary"))
+    if not MISTAKE.fullmatch(told) or not named or re.search(r"this is a bug|Traceback|panicked", err):
         return f"it says {json.dumps(err[-600:])}"
     return ""
