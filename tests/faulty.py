@@ -42,7 +42,7 @@ def _scenes():
             ("tally", name, *columns, "--by", "country", "-o", "out.parquet"), ("out.parquet",)
         )
         found[f"drift {kind}"] = Scene(
-            ("drift", name, *columns, *every, *few, "--plot", "out.svg", "-o", "out.json"), ("out.svg", "out.json")
+            ("drift", name, *columns, *every, *few, "--plot", "out.png", "-o", "out.json"), ("out.png", "out.json")
         )
     for kind in ("exact", "grid", "windows"):
         found[f"merge {kind}"] = Scene(
@@ -86,7 +86,7 @@ def write_inputs(folder):
             limits = {"limits": truecal.reading.Limits(options.pop("grid"))} if "grid" in options else {}
             tallies = truecal.read(part, label="y", score="p", by=["country"], **options, **limits)
             tallies.save(folder / f"{kind}{i}.parquet")
-    for name in ("out.json", "out.xml", "out.html", "out.svg", "out.parquet"):
+    for name in ("out.json", "out.xml", "out.html", "out.png", "out.parquet"):
         (folder / name).write_bytes(OLD)
 
 
@@ -96,10 +96,10 @@ def thin(turns):
 
 
 def choose(cases, share, name):
-    """Return some cases, spread evenly, others for each scene; or all, if TRUECAL_FAULTS=all asks for them."""
-    if os.environ.get("TRUECAL_FAULTS") == "all":
-        return cases
-    step = max(len(cases) // share, 1)
+    """Return some cases, spread evenly, others for each scene: about `share`, or as TRUECAL_FAULTS says, which may be
+    a number or "all"."""
+    asked = os.environ.get("TRUECAL_FAULTS", str(share))
+    step = 1 if asked == "all" else max(len(cases) // int(asked), 1)
     return cases[zlib.crc32(name.encode()) % step :: step]
 
 

@@ -19,7 +19,7 @@ import truecal
 from truecal.cli import main
 
 KINDS = ("open", "read", "write", "rename", "sync", "close", "map", "stat", "allocate", "reserve")
-SECONDS = 60
+SECONDS = 30
 
 library = ctypes.CDLL(os.environ["LD_PRELOAD"])
 library.faults_calls.restype = library.faults_failed.restype = ctypes.c_long
@@ -69,7 +69,7 @@ def wait(child):
 for module in pkgutil.walk_packages(truecal.__path__, "truecal."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
-for name in ("matplotlib.pyplot", "matplotlib.backends.backend_svg", "numpy.random", "plotly", "polars", "tomllib"):
+for name in ("matplotlib.pyplot", "matplotlib.backends.backend_agg", "numpy.random", "plotly", "polars", "tomllib"):
     importlib.import_module(name)
 library.faults_share()
 gc.freeze()  # so that children do not copy what is imported
