@@ -126,11 +126,12 @@ def restore(folder, before, now):
             (folder / name).write_bytes(data)
 
 
-def find_fault(scene, before, clean, after, code, err):
+def find_fault(scene, before, clean, after, code, err, wrong="this is a bug|Traceback|panicked"):
     """Say what is wrong after a run with a fault; "" if nothing is.
 
     `clean` has the files and the exit code of the run without one. The answer must be the right one, or an error that
     names a file or memory. With an error, the last output is the old one, and those before it are the old or the new one, whole.
+    `wrong` must not be said.
     """
     files, usual = clean
     if code not in (usual, 2):
@@ -143,8 +144,8 @@ def find_fault(scene, before, clean, after, code, err):
     first = {f"work/{name}" for name in scene.outputs[:-1]}
     if any(after[name] != files[name] for name in changed) or not changed <= first:
         return f"it changes {sorted(changed)}"
-    told = err[err.find("error: ") :]
+    told = re.search(r"(?ms)^error: .*|\Z", err).group()
     named = any(word in told for word in (*scene.words[1:], "memory", "temporary"))
-    if not MISTAKE.fullmatch(told) or not named or re.search(r"this is a bug|Traceback|panicked", err):
+    if not MISTAKE.fullmatch(told) or not named or re.search(wrong, err):
         return f"it says {json.dumps(err[-600:])}"
     return ""

@@ -98,8 +98,9 @@ class Files:
 
         columns = self.frame.collect_schema()
         for name in names if self.kind in ("csv", "tsv") else ():
-            words = _open(pl, self.places, self.kind, schema_overrides={name: pl.String}, encoding="utf8-lossy")
-            head = words.select(column(words, name)).head(SAMPLE).collect() if name in columns else None
+            with self.explain_errors():
+                words = _open(pl, self.places, self.kind, schema_overrides={name: pl.String}, encoding="utf8-lossy")
+                head = words.select(column(words, name)).head(SAMPLE).collect() if name in columns else None
             first = None if head is None else head[name].drop_nulls().first()
             if first is not None and not re.match(r"\s*\d{4}-\d\d-\d\d", first):
                 raise ValueError(
