@@ -34,9 +34,10 @@ sanitize: .venv/.test
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
 	  PYTHONPATH=build/sanitized $(BIN)/python -m pytest -q tests/metrics tests/observations tests/reading/test_spool.py
 
-# Each test in eight threads at once.
+# Each test in eight threads at once, except those that draw from the shared generator.
 threads: .venv/.harden
-	$(BIN)/python -m pytest -q --parallel-threads=8 tests/metrics tests/observations tests/inference tests/test_threads.py
+	$(BIN)/python -m pytest -q --parallel-threads=8 -o thread_unsafe_fixtures=rng \
+	  tests/metrics tests/observations tests/inference tests/test_threads.py
 
 coverage: .venv/.harden
 	$(BIN)/python -m coverage erase

@@ -44,10 +44,12 @@ class Fault:
         self.kind, self.n = kind, n
         self.calls = dict.fromkeys([*CALLS, *STREAMS], 0)
 
-    def strike(self, kind, error):
+    def strike(self, kind, error, place=None):
+        """Count a call; an error names the place as that of the system does, where the call has one."""
         self.calls[kind] += 1
         if kind == self.kind and self.calls[kind] == self.n:
-            raise OSError(error, os.strerror(error)) if error else MemoryError
+            named = (place,) if isinstance(place, (str, os.PathLike)) else ()
+            raise OSError(error, os.strerror(error), *named) if error else MemoryError
 
     def replace(self, patch, kind):
         module, name, error = CALLS[kind]
@@ -56,7 +58,7 @@ class Fault:
         def call(*args, **options):
             if kind == "close":
                 real(*args)
-            self.strike(kind, error)
+            self.strike(kind, error, *args[:1])
             return None if kind == "close" else real(*args, **options)
 
         patch.setattr(module, name, call)
@@ -88,7 +90,7 @@ class Fault:
         ):
             if not isinstance(file, int) and not os.path.abspath(file).startswith(str(folder)):
                 return real(file, mode, buffering, encoding, errors, newline, closefd, opener)
-            fault.strike("open file", STREAMS["open file"])
+            fault.strike("open file", STREAMS["open file"], file)
             raw = Raw(file, mode.replace("b", "").replace("t", ""), closefd, opener)
             if buffering == 0:
                 return raw
