@@ -6,7 +6,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/kernel/*) $(sh
 KERNEL := pyproject.toml CMakeLists.txt $(wildcard src/kernel/*)
 PARALLEL := --numprocesses $(shell getconf _NPROCESSORS_ONLN) --dist loadgroup
 
-.PHONY: demo test quick lint bench bench-growth bench-scale reproduce study clean
+.PHONY: demo test quick lint faults sanitize threads coverage bench bench-growth bench-scale reproduce study clean
 
 demo: .venv/.installed
 	$(BIN)/python -m truecal.demo
@@ -22,6 +22,28 @@ lint: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Every call of a run to the system fails in turn; `make test` tries some of them.
+faults: .venv/.test
+	TRUECAL_FAULTS=all $(BIN)/python -m pytest $(PARALLEL) tests/faults
+
+# The kernel under the address and undefined-behaviour sanitizers (GCC), built beside the usual one.
+sanitize: .venv/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/sanitized \
+	  --config-settings=cmake.define.TRUECAL_SANITIZE=ON --config-settings=build-dir=build/sanitize .
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  PYTHONPATH=build/sanitized $(BIN)/python -m pytest -q tests/metrics tests/observations tests/reading/test_spool.py
+
+# Each test in eight threads at once, except those that draw from the shared generator.
+threads: .venv/.harden
+	$(BIN)/python -m pytest -q --parallel-threads=8 -o thread_unsafe_fixtures=rng \
+	  tests/metrics tests/observations tests/inference tests/test_threads.py
+
+coverage: .venv/.harden
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest $(PARALLEL)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
 
 bench: .venv/.test
 	$(BIN)/python benches/run.py
@@ -57,6 +79,10 @@ $(BIN)/python:
 
 .venv/.test: .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[test]"
+	touch $@
+
+.venv/.harden: .venv/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[harden]"
 	touch $@
 
 .venv/.kernel: $(KERNEL) | $(BIN)/python

@@ -7,7 +7,9 @@ same error then says --significance. Only names written with `option` are parame
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 _SPELLING: ContextVar[Mapping[str, str] | None] = ContextVar("truecal_spelling", default=None)
@@ -43,6 +45,17 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     words = list(known)
     near = get_close_matches(str(word), words, n=1) or [w for w in words if w.lower() == str(word).lower()]
     return f"\n\nHint: did you mean {near[0]!r}?" if near else ""
+
+
+@contextmanager
+def name_place(place: str | os.PathLike[str]) -> Iterator[None]:
+    """Let errors of the system that name no file, as those of reading and writing do, name this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(place)) from error
 
 
 def check_column(role: str, name: str, columns: Sequence[str]) -> None:

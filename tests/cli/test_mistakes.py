@@ -4,9 +4,12 @@ import shutil
 import subprocess
 import sys
 
+import polars
 import pytest
 from command import TRUECAL, environment, predictions, run, write_csv
 from conftest import missing
+
+from truecal.cli._main import explain
 
 
 @pytest.fixture(scope="module")
@@ -274,3 +277,9 @@ def test_a_wrong_limit_is_told_by_its_option(data):
     told = refused("check", data, "--max-value", "9", "--max-worse", "ece=0.5")
     assert "--max-worse: `metric` must be test-based" in told
     assert "--max-value: it must be LIMIT or METRIC=LIMIT" in refused("check", data, "--max-value", "much")
+
+
+def test_an_error_from_inside_polars_is_told_as_one():
+    error = polars.exceptions.ComputeError("zstd error: not enough memory\nmore")
+    hint = "Hint: memory may have run out; if not, report what --debug shows."
+    assert explain(error) == f"polars failed: zstd error: not enough memory\n{hint}"

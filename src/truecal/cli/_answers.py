@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from truecal._errors import name_place
 from truecal._text import Column, Terminal, escape_csv, plural, printable
 from truecal.inference import Plan, Verdict
 from truecal.metrics import Measure, find_metric
@@ -442,7 +443,8 @@ def files_json(places: Sequence[Path]) -> str:
 def read_results(path: str) -> dict[str, Result]:
     """What `named_json` wrote to a file; a single result goes by the file's name."""
     try:
-        found = from_json(Path(path).read_text(encoding="utf-8"))
+        with name_place(path):
+            found = from_json(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(
             f"{path!r} must be JSON as `truecal score --json` writes it; it is not: {error}\n\n"

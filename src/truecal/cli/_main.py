@@ -84,9 +84,10 @@ def explain(error: BaseException) -> str:
         return "there is not enough memory."
     text = str(error)
     if not isinstance(error, MISTAKES):
-        return (
-            f"{type(error).__name__}: {text.splitlines()[0] if text else ''}\nHint: this is a bug; --debug shows where."
-        )
+        first = text.splitlines()[0] if text else ""
+        if type(error).__module__.startswith(("polars", "pyo3_runtime")):
+            return f"polars failed: {first}\nHint: memory may have run out; if not, report what --debug shows."
+        return f"{type(error).__name__}: {first}\nHint: this is a bug; --debug shows where."
     text = re.sub(r"'[^']*truecal-\w+'", "standard input", text)  # where it was put
     return text.replace("\n\nHint", "\nHint")
 

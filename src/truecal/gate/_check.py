@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
-from truecal._errors import option
+from truecal._errors import name_place, option
 from truecal.analysis import (
     Options,
     check_options,
@@ -278,7 +278,8 @@ def _read_result(baseline: Result | str | os.PathLike[str]) -> Result:
             f"{type(baseline).__name__}.\n\nHint: scores of the same rows are read with them: "
             "`truecal.read(data, score=..., baseline=...)`."
         )
-    text = Path(baseline).read_text(encoding="utf-8")
+    with name_place(baseline):
+        text = Path(baseline).read_text(encoding="utf-8")
     try:
         return Result.from_json(text)
     except ValueError as error:

@@ -25,7 +25,7 @@ import numpy as np
 
 from truecal import __version__
 from truecal._atomic import write_atomically
-from truecal._errors import option
+from truecal._errors import name_place, option
 from truecal._fork import check_fork
 from truecal.observations._grid import GridTally, cell
 from truecal.observations._tallies import Part, Segment, Tallies, plain_value
@@ -69,9 +69,9 @@ def write_tallies(tallies: Tallies, path: PathLike) -> Path:
 
 def read_tallies(path: PathLike) -> Tallies:
     """Read tallies from a Parquet file; see `Tallies.load`."""
-    data = Path(path).read_bytes()
     pl = _import_polars()
     with name_file(path):
+        data = Path(path).read_bytes()
         settings = _parse_settings(data)
         _check_digest(data, settings)
         try:
@@ -94,7 +94,7 @@ def read_settings(path: PathLike) -> dict[str, Any]:
 
 def is_tallies_file(path: PathLike) -> bool:
     """Whether `Tallies.save` wrote a file, judged by its last bytes."""
-    with open(path, "rb") as file:
+    with name_place(path), open(path, "rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 8, 0))
         end = file.read()
@@ -109,7 +109,8 @@ def is_tallies_file(path: PathLike) -> bool:
 def name_file(path: PathLike, rule: str = "") -> Iterator[None]:
     """Add the name of the file to errors."""
     try:
-        yield
+        with name_place(path):
+            yield
     except (ValueError, TypeError) as error:
         message = str(error)
         kind = ValueError if isinstance(error, ValueError) else TypeError

@@ -27,6 +27,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 
 from truecal import _kernel
+from truecal._errors import name_place
 
 CHUNK = 1 << 20
 LONGEST = 1 << 27  # bytes of a header or a field
@@ -92,12 +93,13 @@ def open_table(place: Path, kind: str) -> Table:
     for known, table in list(_recent):
         if known == key:
             return table
-    copy = _unpack(place)
-    plain = place if copy is None else copy.place
-    if kind == "jsonl":
-        table = Table(plain, "", _count_lines(plain), False, [], copy)
-    else:
-        table = _check(plain, "\t" if kind == "tsv" else "", place, copy)
+    with name_place(place):
+        copy = _unpack(place)
+        plain = place if copy is None else copy.place
+        if kind == "jsonl":
+            table = Table(plain, "", _count_lines(plain), False, [], copy)
+        else:
+            table = _check(plain, "\t" if kind == "tsv" else "", place, copy)
     _recent.append((key, table))
     return table
 

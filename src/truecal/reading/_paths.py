@@ -19,7 +19,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from truecal._errors import option
+from truecal._errors import name_place, option
 from truecal._text import plural
 from truecal.reading._csv import Stamp, Table, Unreadable, open_table, stamp
 from truecal.reading._engines import column
@@ -59,11 +59,17 @@ class Files:
             self.check_unchanged()
             self._check_numbers(pl)
             self._check_alike()
-            reason = str(error).strip().splitlines()[0]
-            raise Unreadable(
-                f"{name_places(self.places)} must be readable as {self.kind}; it is not: {reason}"
-            ) from error
+            raise self._unreadable(error) from error
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            self.check_unchanged()  # polars gives the words of the system without their number, and seldom the file
+            raise self._unreadable(error) from error
         self.check_unchanged()
+
+    def _unreadable(self, error: Exception) -> Unreadable:
+        reason = str(error).strip().splitlines()[0]
+        return Unreadable(f"{name_places(self.places)} must be readable as {self.kind}; it is not: {reason}")
 
     def check_unchanged(self) -> None:
         """Raise an error if a file was written or replaced since it was opened."""
@@ -92,8 +98,9 @@ class Files:
 
         columns = self.frame.collect_schema()
         for name in names if self.kind in ("csv", "tsv") else ():
-            words = _open(pl, self.places, self.kind, schema_overrides={name: pl.String}, encoding="utf8-lossy")
-            head = words.select(column(words, name)).head(SAMPLE).collect() if name in columns else None
+            with self.explain_errors():
+                words = _open(pl, self.places, self.kind, schema_overrides={name: pl.String}, encoding="utf8-lossy")
+                head = words.select(column(words, name)).head(SAMPLE).collect() if name in columns else None
             first = None if head is None else head[name].drop_nulls().first()
             if first is not None and not re.match(r"\s*\d{4}-\d\d-\d\d", first):
                 raise ValueError(
@@ -204,7 +211,7 @@ def open_files(
             f"Hint: name the files to read, such as '{usual.parent / f'*{usual.suffix}'}'."
         )
     for place in places:
-        with open(place, "rb"):  # raises an error if a file may not be read
+        with name_place(place), open(place, "rb"):  # raises an error if a file may not be read
             pass
     (kind,) = kinds
     stamps = tuple(map(stamp, places))
@@ -300,7 +307,7 @@ def _open_parquet(pl: Any, places: Sequence[Path]) -> Any:
 
 
 def _open_ipc(pl: Any, place: Path) -> Any:
-    with open(place, "rb") as file:
+    with name_place(place), open(place, "rb") as file:
         stream = file.read(6) != b"ARROW1"
     return pl.read_ipc_stream(place).lazy() if stream else pl.scan_ipc(place, glob=False, hive_partitioning=False)
 

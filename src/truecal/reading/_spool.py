@@ -7,6 +7,7 @@ range has its own file. At the end the pieces are sorted one by one into a singl
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from truecal import _kernel
+from truecal._errors import name_place
 from truecal.observations import (
     TIED,
     AnyArray,
@@ -105,7 +107,8 @@ class Spool:
         if self._disk is not None:
             self._spill()
             self._keys = np.empty(0, dtype=self._keys.dtype)
-            return SortedRows(self._disk.join(self._memory))
+            with name_place(tempfile.gettempdir()):
+                return SortedRows(self._disk.join(self._memory))
         self._keys.resize(self._used, refcheck=False)
         sort_keys(self._keys)
         if self._tally is None:
@@ -144,19 +147,21 @@ class Spool:
         """Move the keys and the tally to disk."""
         keys = self._keys[: self._used]
         sort_keys(keys)
-        if self._disk is None:
-            self._disk = _Disk(keys)
-        self._disk.add(keys)
-        self._used = 0
-        if isinstance(self._tally, Tally):
-            for part in _unfold(self._tally, keys.dtype):
-                self._disk.add(part)
-            self._tally = None
+        with name_place(tempfile.gettempdir()):
+            if self._disk is None:
+                self._disk = _Disk(keys)
+            self._disk.add(keys)
+            self._used = 0
+            if isinstance(self._tally, Tally):
+                for part in _unfold(self._tally, keys.dtype):
+                    self._disk.add(part)
+                self._tally = None
 
     def _widen(self) -> None:
         self._keys = _widen_keys(self._keys[: self._used])
         if self._disk is not None:
-            self._disk.widen()
+            with name_place(tempfile.gettempdir()):
+                self._disk.widen()
 
 
 class PairSpool:
@@ -278,7 +283,7 @@ def _read(file: Any, kind: np.dtype[Any]) -> AnyArray:
     while left:
         count = file.readinto(left)
         if not count:
-            raise OSError(f"A temporary file lost {len(left):,} bytes.")
+            raise OSError(errno.EIO, f"a temporary file lost {len(left):,} bytes")
         left = left[count:]
     return keys
 
