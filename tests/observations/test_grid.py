@@ -133,7 +133,7 @@ def test_bits_keep_cells_at_a_fifteenth_of_the_largest_bin(rng):
             _, rows = np.unique(cell(score, bits), return_counts=True)
             assert rows.max() <= n_max / 15 * 1.2  # by chance some cells hold a little more
     assert (bits_for(10, 10**6), bits_for(10**15, 10)) == (2, 26)
-    with pytest.raises(ValueError, match="`largest_bin` must be 1 or more; it is 0"):
+    with pytest.raises(ValueError, match="`largest_bin` must be a whole number, 1 or more; it is 0"):
         bits_for(10, 0)
 
 

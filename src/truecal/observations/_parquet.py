@@ -79,7 +79,8 @@ def read_tallies(path: PathLike) -> Tallies:
         except (KeyboardInterrupt, SystemExit, MemoryError):
             raise
         except BaseException as error:  # polars panics with an error that is no `Exception`
-            raise ValueError(f"it cannot be read: {type(error).__name__}: {error}") from error
+            kind = "" if isinstance(error, (ValueError, TypeError)) else f"{type(error).__name__}: "
+            raise ValueError(f"it cannot be read: {kind}{error}") from error
         found = {"rows": tallies.n_rows, "positives": tallies.positives}
         if any(settings.get(name) != count for name, count in found.items()):
             raise ValueError("its counts differ from those it was written with" + REMEDY)
