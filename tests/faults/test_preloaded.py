@@ -80,6 +80,7 @@ def driver(tmp_path_factory):
     yield driver
     driver.process.stdin.close()
     assert driver.process.wait(60) == 0
+    driver.process.stdout.close()
 
 
 @pytest.mark.parametrize("name", faulty.SCENES)
