@@ -286,7 +286,7 @@ def test_bad_counts_and_probabilities_are_refused():
         Binomial().rejects(1.0, 2, 0.5)
     with pytest.raises(ValueError, match=r"`p` must lie in \[0, 1\]"):
         Binomial().rejects(1, 2, [0.5, math.nan])
-    with pytest.raises(ValueError, match="`threshold` must be above 1"):
+    with pytest.raises(ValueError, match="`threshold` must be a number above 1"):
         BayesFactor(threshold=0.5)
     with pytest.raises(ValueError, match="`a` of a Beta prior must be above 0"):
         BayesFactor(a=0)
