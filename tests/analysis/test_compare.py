@@ -48,7 +48,8 @@ def test_the_sentence_says_who_is_better_and_when_two_answers_disagree(rng):
     vague, sharp = np.full(20_000, y.mean()), 1 / (1 + np.exp(-1.6 * x))
     pairs = replace(Pairs.from_arrays(y, vague, sharp), names=("vague", "sharp"))
     found = truecal.compare(pairs, ["ltce", "brier", "log_loss"], replicates=50, random_state=0)
-    own, overall, disagree = found.sentences()
+    verdicts, own, overall, disagree = found.sentences()
+    assert verdicts == "vague: consistent, sharp: off."
     assert (
         own
         == f"vague is better calibrated: Local TCE {truecal.ltce(y, vague):.2f} % against {truecal.ltce(y, sharp):.2f} %."
@@ -56,9 +57,9 @@ def test_the_sentence_says_who_is_better_and_when_two_answers_disagree(rng):
     losses = [METRICS["log_loss"](truecal.Tally.from_arrays(y, q)) for q in (sharp, vague)]
     assert overall == f"sharp has the better log loss: {losses[0]:.5f} against {losses[1]:.5f}."
     assert disagree.startswith("These disagree: the probabilities of vague are nearer to what happens, and sharp tells")
-    assert repr(found).startswith(own)
+    assert repr(found).startswith(verdicts)
     assert found.sentence in unescape(found._repr_html_())
-    assert len(truecal.compare(pairs, ["ltce"], replicates=50, random_state=0).sentences()) == 1
+    assert len(truecal.compare(pairs, ["ltce"], replicates=50, random_state=0).sentences()) == 2
 
 
 def test_a_slope_is_compared_by_its_distance_from_1(rng):
@@ -83,3 +84,23 @@ def test_means_over_rows_have_the_interval_of_a_paired_mean(rows):
 def test_gaps_in_bins_are_refused(rows):
     with pytest.raises(ValueError, match="must be test-based or without bins to be compared.*'ece' is neither"):
         truecal.compare(*rows, metrics=["ltce", "ece"])
+
+
+def test_no_model_is_better_where_there_is_no_evidence(rng):
+    """300 rows without a positive: half of the truth expects fewer, and is refuted less; that makes it no better."""
+    p = rng.beta(0.5, 50, 300)
+    found = truecal.compare(np.zeros(300), p, p / 2, replicates=100, random_state=0)
+    assert found.words == ("cannot tell", "cannot tell")
+    assert set(found.verdict) == {"no difference beyond chance"}
+    assert found.sentences()[0] == "first: cannot tell, second: cannot tell."
+    assert "No difference in calibration" in found.sentence
+    assert "No difference in log loss" in found.sentence
+
+
+def test_the_worse_model_must_be_off(rng):
+    p = rng.beta(2, 2, 4000)
+    y = rng.random(4000) < p
+    found = truecal.compare(y, p, p**2, metrics=["ltce"], replicates=100, random_state=0)
+    assert found.words == ("consistent", "off")
+    assert found.find_better("ltce") == "first"
+    assert replace(found, words=("consistent", "consistent")).find_better("ltce") is None

@@ -198,7 +198,7 @@ def test_compare_gives_the_librarys_difference(data):
     assert f"{found.difference:.2f} %" in text
     assert f"{found.low:.2f} to {found.high:.2f} %" in text
     assert compared.sentence in " ".join(text.split())
-    assert compared.sentence.startswith("p is better calibrated: Local TCE ")
+    assert compared.sentence.startswith("p: consistent, more: off. p is better calibrated: Local TCE ")
     assert found.high < 0
     assert float(rows_of(run(*words, "--csv").stdout)[-1]["second"]) == found.second
 

@@ -283,3 +283,8 @@ def test_an_error_from_inside_polars_is_told_as_one():
     error = polars.exceptions.ComputeError("zstd error: not enough memory\nmore")
     hint = "Hint: memory may have run out; if not, report what --debug shows."
     assert explain(error) == f"polars failed: zstd error: not enough memory\n{hint}"
+
+
+def test_segments_that_no_rule_is_about_are_a_mistake(data):
+    told = refused("check", data, "-p", "p", "--by", "country")
+    assert "--by makes segments, but no rule is about them; --segment '*' asks for each" in told

@@ -447,3 +447,19 @@ def test_rows_without_a_baseline_score_are_dropped_from_the_comparison(rng, need
     data = truecal.read(frame, label="y", score="p", baseline="old", on_null="drop")
     found = truecal.check(data, [Rule("worse", 0, min_rows=500)], replicates=200).findings[0]
     assert (found.status, found.n) == ("cannot tell", 100)
+
+
+def test_a_right_model_does_not_fail_beside_a_wrong_baseline_without_a_positive(rng, need):
+    p = rng.beta(0.5, 50, 300)
+    frame = need("polars").DataFrame({"y": np.zeros(300, int), "p": p, "half": p / 2})
+    for metric in ("ltce", "log_loss"):
+        data = truecal.read(frame, label="y", score="p", baseline="half")
+        found = truecal.check(data, [Rule("worse", 0, metric=metric)], replicates=200)
+        assert found.status == "cannot tell"
+
+
+def test_what_passes_a_limit_though_the_verdict_is_off_says_so(frame):
+    data = truecal.read(frame, label="y", score="q")
+    found = truecal.check(data, [Rule("value", 99)]).findings[0]
+    assert found.status == "pass"
+    assert found.reason.endswith("though the verdict is off: p is below 0.0001.")

@@ -517,7 +517,7 @@ def test_reasons_carry_numbers_units_and_limits():
     told = one(Rule("value", 15), make(38.517)).reason
     assert told == "ltce is 38.52 %, above the limit of 15 %" + proof.format("38.52")
     assert (
-        one(Rule("value", 0.1, metric="ece"), make(0.0123, name="ece")).reason
+        one(Rule("value", 0.1, metric="ece"), make(0.0123, name="ece"), p_value=0.5).reason
         == "ece is 0.01230, within the limit of 0.1."
     )
     told = one(Rule("value", 15), make(15.000004)).reason
@@ -578,7 +578,8 @@ def test_the_repr_is_a_short_table_worst_first():
         f"  fail         {'b':40}  1,000  ltce is 20.00 %, above the limit of 15 %; its 99 % interval begins at "
         "20.00 %, and p is below 0.0001.",
         f"  cannot tell  {'longlonglonglonglonglonglonglonglongl...'}     10  10 rows, fewer than the 100 needed.",
-        f"  pass         {'a':40}  1,000  ltce is 10.00 %, within the limit of 15 %.",
+        f"  pass         {'a':40}  1,000  ltce is 10.00 %, within the limit of 15 %, though the verdict is "
+        "off: p is below 0.0001.",
     ]
 
 

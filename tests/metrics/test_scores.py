@@ -195,3 +195,15 @@ def test_a_score_of_your_own(data):
     assert "  bias " in repr(result)
     assert list(result.tables) == ["ece"]
     assert issubclass(type(METRICS["brier"]), MeanScore)
+
+
+def test_the_intercept_of_turned_labels(rng):
+    """The first step of Newton's method would end where every label looks certain. The root, by bisection."""
+    p = rng.beta(0.5, 50, 20_000)
+    y = rng.random(20_000) >= p
+    x = log_odds(p)
+    low, high = 0.0, 40.0
+    while high - low > 1e-10:
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.sum(1 / (1 + np.exp(-x - middle))) < y.sum() else (low, middle)
+    assert METRICS["intercept"](Tally.from_arrays(y, p)) == pytest.approx(low, rel=1e-3)  # on cells of 8 bits

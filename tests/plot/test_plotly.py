@@ -169,7 +169,7 @@ def test_the_interactive_diagram_is_a_plotly_figure():
     figure = truecal.plot.interactive("test_based", RESULTS["5 bins"], scale="linear", title=EVIL)
     assert isinstance(figure, objects.Figure)
     assert [trace.name for trace in figure.data][:3] == ["accepted by the test", "predictions", "observed rate"]
-    assert figure.layout.title.text.startswith("&lt;script&gt;alert(1)&lt;/script&gt;<br>TCE")
+    assert figure.layout.title.text.startswith("&lt;script&gt;alert(1)&lt;/script&gt;<br>off (p &lt; 0.0001)   TCE")
 
 
 def test_a_kind_that_is_none_is_refused():

@@ -207,15 +207,16 @@ def test_a_comparison_has_a_row_a_metric(rng):
         found["ece"]
     text = repr(replace(found, models=("new", "old"))).splitlines()
     values = [f"{truecal.tce(y, q):.2f} %" for q in (p, p**2)]
-    assert text[0] == f"new is better calibrated: TCE {values[0]} against {values[1]}."
-    assert text[1] == "new minus old on the same rows, 95 % intervals"
-    assert text[2].split() == ["metric", "new", "old", "difference", "low", "high", "verdict"]
-    assert text[3].endswith("new is better")
+    assert text[0] == "new: consistent, old: off."
+    assert text[1] == f"new is better calibrated: TCE {values[0]} against {values[1]}."
+    assert text[2] == "new minus old on the same rows, 95 % intervals"
+    assert text[3].split() == ["metric", "new", "old", "difference", "low", "high", "verdict"]
+    assert text[4].endswith("new is better")
     same = truecal.compare(y, p, p, replicates=9)
     assert same.metric == ("ltce", "log_loss", "brier", "slope", "tce")
     assert same.verdict == ["no difference beyond chance"] * 5
-    assert len(same.sentences()) == 2
-    assert all(text.startswith("No difference in ") for text in same.sentences())
+    assert len(same.sentences()) == 3
+    assert all(text.startswith("No difference in ") for text in same.sentences()[1:])
 
 
 def test_a_decision_is_a_table_of_findings():

@@ -14,9 +14,9 @@ from truecal.analysis._evaluate import (
     raise_for_data,
     refuse_options,
 )
-from truecal.inference import Draws, differences
+from truecal.inference import Draws, differences, judge
 from truecal.metrics import Measure, Metric, choose
-from truecal.observations import Pairs, Tallies, Tally
+from truecal.observations import CellSums, Pairs, Tallies, Tally, merge
 from truecal.results import Comparison
 
 Metrics = Iterable[str] | Mapping[str, Measure]
@@ -76,7 +76,15 @@ def compare(
     draws = Draws(replicates, options.get("random_state"), options.get("threads", 1))
     region = _choose_region(options.get("above"), options.get("top"))
     found = differences(pairs, chosen, draws, confidence=options.get("confidence", 0.95), region=region)
-    return Comparison.of(found, chosen, models=pairs.names)
+    return Comparison.of(found, chosen, models=pairs.names, words=_find_words(pairs, region, options))
+
+
+def _find_words(pairs: Pairs, region: Callable[[Tally], Tally] | None, options: Options) -> tuple[str, ...]:
+    """The verdicts on both models."""
+    test = choose_test(options)
+    tallies = (merge(score, pairs.n, pairs.pos) for score in pairs.scores)
+    judged = tallies if region is None else map(region, tallies)
+    return tuple(judge(CellSums.of(tally), test.significance, test.tolerance).word for tally in judged)
 
 
 def _choose_region(above: float | None, top: int | float | None) -> Callable[[Tally], Tally] | None:

@@ -233,6 +233,8 @@ def check(args: Namespace) -> int:
     check_places(args, args.output, args.junit, args.markdown)
     rules = _read_rules(args)
     gate.check_segments(rules, args.by or ())
+    if args.by and all(rule.segment is None for rule in rules):
+        raise UsageError("--by makes segments, but no rule is about them; --segment '*' asks for each of them", "check")
     source = open_source(args)
     if args.baseline in source.scores and not args.on:
         note(f"{args.baseline} is the baseline, and is not judged")

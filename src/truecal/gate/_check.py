@@ -304,7 +304,8 @@ def _compare_results(new: Result, old: Result, metrics: Sequence[str]) -> Compar
         span = first - second - below, first - second + above
         values = new.values[name], old.values[name]
         found[name] = Difference(*values, first - second, *span, a.confidence, min(a.replicates, b.replicates))
-    return Comparison.of(found, new.metrics, models=("new", "baseline"))
+    words = tuple(result.verdict.word for result in (new, old) if result.verdict is not None)
+    return Comparison.of(found, new.metrics, models=("new", "baseline"), words=words if len(words) == 2 else ())
 
 
 def _measure_distance(result: Result, name: str) -> tuple[float, float, float]:

@@ -97,6 +97,8 @@ class _Place:
             reason = f"{reason[:-1]}, but the data are too few to tell: {self.describe_lack()}"
             status = "pass" if self.rule.allow_cannot_tell else "cannot tell"
             reason += ", which the rule allows." if status == "pass" else "."
+        elif status == "pass" and self.off:
+            reason = f"{reason[:-1]}, though the verdict is off: {self.describe_p()}."
         return Finding(self.rule, self.model, self.segment, self.n, observed, status, reason)
 
     def describe_lack(self) -> str:
@@ -330,6 +332,10 @@ def _judge_difference(place: _Place, found: Difference | None) -> Finding:
         f"interval {place.write(found.low)} to {place.write(found.high)}"
     )
     if _above(found.low, place.top):
+        overall = place.metric is not None and place.metric.overall
+        if not (place.off or overall):
+            reason = f"{message}, wholly above {place.limit}, but nothing shows that the predictions are wrong."
+            return place.find("cannot tell", reason, found.difference)
         return place.find("fail", f"{message}, wholly above {place.limit}.", found.difference)
     if not _above(found.high, place.top):
         return place.find("pass", f"{message}, wholly within {place.limit}.", found.difference)

@@ -21,6 +21,7 @@ from truecal.observations import AnyArray, Bools, Floats, Ints, Pairs, Tally, un
 
 FIRST = 199  # replicates of the first batch of a sequential reference
 ENOUGH = 10  # redrawn values as large as the observed one, at which it stops
+FEW = 5  # positives or negatives below which a difference of means has no interval
 GROWTH = 4  # factor from the replicates of one batch to those of the next
 
 
@@ -237,16 +238,17 @@ def _subtract(metric: Measure, first: float, second: float) -> float:
 
 
 def _measure_error(pairs: Pairs, metric: MeanScore, gap: float, confidence: float) -> float:
-    """Half the width of the interval of a mean of differences between rows."""
-    from scipy.special import ndtri
-
+    """Half the width of the interval of a mean of differences between rows; NaN with next to no positives, or
+    negatives, which then say nothing of what they would have changed."""
+    if min(int(pairs.pos.sum()), int((pairs.n - pairs.pos).sum())) < FEW:
+        return math.nan
     (first, first_not), (second, second_not) = map(metric.losses, pairs.scores)
     with np.errstate(invalid="ignore"):
         positive, negative = (first - second - gap) ** 2, (first_not - second_not - gap) ** 2
         squares = np.where(pairs.pos > 0, pairs.pos * positive, 0.0)
         squares += np.where(pairs.pos < pairs.n, (pairs.n - pairs.pos) * negative, 0.0)
     rows = pairs.n_rows
-    return float(-ndtri((1 - confidence) / 2)) * float(np.sqrt(squares.sum() / max(rows - 1, 1) / rows))
+    return normal_quantile((1 - confidence) / 2) * float(np.sqrt(squares.sum() / max(rows - 1, 1) / rows))
 
 
 def check_confidence(confidence: float) -> None:

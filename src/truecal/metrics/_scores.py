@@ -19,6 +19,7 @@ from truecal.observations import Floats, Ints, Sorted, Tally, cell
 
 CLIP = 1e-12
 BITS = 8  # of the cells in which Cox's regression sees the scores, at their mean log-odds
+FARTHEST = 4.0  # log-odds that one step of a logistic regression moves
 FINEST = 20  # the logarithm of the most points of the grid on which residuals are smoothed
 Side = Literal["high", "low", "both"]
 T = TypeVar("T")
@@ -402,6 +403,8 @@ def fit_logistic(
         step = np.zeros_like(beta)
         # least squares gives the smallest step if the labels do not determine a direction
         step[chosen] = np.linalg.lstsq(hessian[np.ix_(chosen, chosen)], gradient[chosen], rcond=None)[0]
+        # far steps, from where every label looks certain, would end the search there
+        step /= max(1.0, float(np.abs(columns @ step).max()) / FARTHEST)
         size, before = 1.0, current
         while (current := loss(beta + size * step)) > before + 1e-12 * abs(before) and size > 1e-6:
             size /= 2

@@ -592,12 +592,13 @@ def group_metrics(result: Result, names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def describe(result: Result, metric: str | None = None) -> str:
-    """The numbers in a diagram's title: the value, by chance, N, prevalence."""
+    """The numbers in a diagram's title: the verdict, the value, by chance, N, prevalence."""
     name = result.pictured if metric is None else metric
     value = f"{format_name(name)} {result.format(name)}"
     if name in result.references:
         value += f" (by chance {result.metrics[name].format(result.references[name].mean)})"
-    return f"{value}   N = {result.n:,}   {100 * result.prevalence:.4g} % {result.outcome}"
+    verdict = "" if result.verdict is None else f"{result.verdict.headline}   "
+    return f"{verdict}{value}   N = {result.n:,}   {100 * result.prevalence:.4g} % {result.outcome}"
 
 
 def describe_segments(table: GroupTable, worst: int = 20) -> str:

@@ -296,7 +296,7 @@ def _write_model(i: int, name: str, result: Result, metric: str | None, figures:
     )
     words = f"Test-based reliability diagram of {name}", caption
     plots = add(f"diagram-{i}", "", words, "test_based", result, metric)
-    words = f"Where {name} is wrong", "Share of predictions refuted, along the score axis."
+    words = f"Refuted along the scores: {name}", "Share of predictions refuted, along the score axis."
     plots += add(f"errors-{i}", "low", words, "errors", result, metric)
     more = ""
     for kind, what in ((Uniform, "equal widths"), (Quantile, "equal sizes")):

@@ -261,7 +261,7 @@ class DriftTable(_Groups):
 class Comparison(Table):
     """A table of two models on the same rows, with one row per metric. `comparison["tce"]` is a row as a `Difference`.
 
-    `models` are the names of the models, `metrics` the metrics.
+    `models` are the names of the models, `words` the verdicts on them, `metrics` the metrics.
     """
 
     metric: tuple[str, ...] = field(metadata=column("key", "metric", "The name of the metric."))
@@ -281,6 +281,7 @@ class Comparison(Table):
     replicates: Ints = field(metadata=column("count", "replicates", "How often labels were redrawn."))
     metrics: dict[str, Measure] = field(default_factory=dict)
     models: tuple[str, str] = ("first", "second")
+    words: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
@@ -295,6 +296,7 @@ class Comparison(Table):
         metrics: Mapping[str, Measure],
         *,
         models: tuple[str, str] = ("first", "second"),
+        words: tuple[str, ...] = (),
         notes: tuple[str, ...] = (),
     ) -> Comparison:
         """Make the table of differences, given by the names of their metrics."""
@@ -314,6 +316,7 @@ class Comparison(Table):
             replicates=np.array([each.replicates for each in found], dtype=np.int64),
             metrics={name: metrics[name] for name in differences},
             models=models,
+            words=words,
             notes=notes,
         )
 
@@ -337,12 +340,18 @@ class Comparison(Table):
         return ["no difference beyond chance" if better is None else f"{better} is better" for better in found]
 
     def find_better(self, name: str) -> str | None:
-        """The model that is better in a metric: the interval of the difference does not contain 0. None if neither."""
+        """The model that is better in a metric: the interval of the difference does not contain 0. None if neither.
+
+        A model is worse calibrated only where its verdict is "off": of two that nothing speaks against, none is.
+        """
         i = self.metric.index(name)
         low, high = float(self.low[i]), float(self.high[i])
         if not (low > 0 or high < 0):
             return None
-        return self.models[0] if (high < 0) != (self.metrics[name].bad == "low") else self.models[1]
+        best = 0 if (high < 0) != (self.metrics[name].bad == "low") else 1
+        if self.words and not self.metrics[name].overall and self.words[1 - best] != "off":
+            return None
+        return self.models[best]
 
     def sentences(self) -> tuple[str, ...]:
         """Which model is better calibrated, by the first metric of calibration, which has the better log loss (or the
@@ -351,7 +360,9 @@ class Comparison(Table):
         overall = sorted((name for name in self.metric if self.metrics[name].overall), key=lambda n: n != "log_loss")[
             :1
         ]
-        lines = [self._tell(name) for name in own + overall]
+        verdicts = ", ".join(f"{model}: {word}" for model, word in zip(self.models, self.words, strict=False))
+        lines = [f"{verdicts}."] if verdicts else []
+        lines += [self._tell(name) for name in own + overall]
         better = [model for name in own + overall if (model := self.find_better(name)) is not None]
         if len(set(better)) == 2:
             lines.append(
