@@ -37,7 +37,7 @@ def test_chance_is_beside_every_value(results):
         cells = row.replace(" %", "%").split()
         assert cells[0] == name
         expected = [x for result in results.values() for x in (result[name], result.references[name].mean)]
-        digits = 2 if "tce" in name else 5  # as `Result.format` rounds
+        digits = results["calibrated"].metrics[name].unit.digits
         assert [float(cell.rstrip("%")) for cell in cells[1:]] == [round(x, digits) for x in expected]
 
 

@@ -27,8 +27,8 @@ def option(name: str) -> str:
     return f"`{name}`" if spelling is None or name not in spelling else spelling[name]
 
 
-def speak(spelling: Mapping[str, str]) -> None:
-    """Set the spelling of parameters in errors, for this thread or task."""
+def speak(spelling: Mapping[str, str] | None) -> None:
+    """Set the spelling of parameters in errors, for this thread or task; None is the library's."""
     _SPELLING.set(spelling)
 
 

@@ -179,6 +179,7 @@ def test_the_page_renders_in_silence(browser, page):
 def test_names_are_text(browser, page):
     open_page(browser, page)
     assert browser.execute_script("return document.querySelector('#model-1 h2').textContent") == EVIL
+    browser.execute_script("document.querySelector('.plot.free').scrollIntoView()")  # pictures are drawn when seen
     wait(browser, "document.querySelector('.plot.free .legendtext') !== null")
     legends = browser.execute_script(
         "return Array.from(document.querySelectorAll('.plot.free .legendtext')).map(t => t.textContent)"

@@ -53,6 +53,8 @@ def main(words: list[str] | None = None) -> int:
         _tell(f"error: {explain(error)}", "red")
         _abandon(sys.stdout)
         return 2
+    finally:
+        speak(None)
     return code
 
 
