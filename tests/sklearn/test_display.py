@@ -28,7 +28,7 @@ def data(rng):
 def test_from_predictions_keeps_the_numbers(data):
     display = TestBasedReliabilityDisplay.from_predictions(*data, name="mine", metrics=["tce"], significance=0.01)
     assert display.result_ == truecal.evaluate(*data, metrics=["tce"], significance=0.01)
-    assert display.ax_.get_title(loc="left").startswith("mine\nTCE")
+    assert display.ax_.get_title(loc="left").startswith(f"mine\n{display.result_.verdict.headline}   TCE")
     assert display.figure_ is display.ax_.get_figure(root=True)
 
 
