@@ -137,12 +137,15 @@ def test_an_output_never_takes_the_place_of_an_input(tmp_path):
     data = write_csv(tmp_path / "preds.csv", predictions())
     before = data.read_bytes()
     os.link(data, tmp_path / "linked.csv")
+    other = tmp_path / "other.xml"
+    other.write_text("old")
     rules = tmp_path / "rules.toml"
     rules.write_text("[[rule]]\nverdict = true\n")
     for words in (
         ("score", data, "-o", data),
         ("score", data, "--csv", "-o", tmp_path / "linked.csv"),
         ("check", data, "--junit", data),
+        ("check", data, "--junit", other, "--markdown", data),  # each output is held against every input
         ("check", data, "--rules", rules, "--markdown", rules),
     ):
         done = run(*words)

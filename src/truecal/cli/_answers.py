@@ -15,7 +15,7 @@ import numpy as np
 
 from truecal._errors import name_place
 from truecal._text import Column, Terminal, escape_csv, plural, printable
-from truecal.inference import Plan, Verdict
+from truecal.inference import Plan, Verdict, format_p_value
 from truecal.metrics import Measure, find_metric
 from truecal.results import (
     BOTH,
@@ -82,10 +82,9 @@ def _verdict(model: str, result: Result, source: str, terminal: Terminal, *, man
 
 
 def _describe_verdict(verdict: Verdict) -> Iterable[str]:
-    p_value = f"p = {verdict.p_value:.2g}" if verdict.p_value >= 1e-4 else "p < 0.0001"
     span = f": {_format_ratio(verdict.ratio, verdict.interval)}" if verdict.expected > 0 else ""
     beyond = "" if verdict.tolerance is None else " for an error beyond the tolerance"
-    yield f"{verdict.count(verdict)}{span}; {p_value}{beyond}."
+    yield f"{verdict.count(verdict)}{span}; p {format_p_value(verdict.p_value)}{beyond}."
     if verdict.word != "off":
         yield verdict.sentences()[-1]
         return

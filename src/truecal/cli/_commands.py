@@ -653,7 +653,7 @@ def check_places(args: Namespace, *places: str | Path | None) -> None:
     if len(set(found)) < len(found):
         raise UsageError(f"each output must have a file of its own; {str(found[-1])!r} is named twice", args.command)
     old = [place for place in found if place.exists()]
-    inputs = _find_inputs(args) if old and args.command != "merge" else ()
+    inputs = list(_find_inputs(args)) if old and args.command != "merge" else []
     for place in old:
         if any(place.samefile(read) for read in inputs):
             raise UsageError(f"an output must not replace what is read; {str(place)!r} is an input", args.command)

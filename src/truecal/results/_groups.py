@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -10,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from truecal._text import plural
+from truecal._text import escape_html, plural
 from truecal.inference import Difference
 from truecal.metrics import LTCE, Adjustment, Measure, format_name
 from truecal.observations import Bools, Floats, Ints
@@ -398,7 +397,7 @@ class Comparison(Table):
         return "\n".join([*self.sentences(), Table.__repr__(self)])
 
     def _repr_html_(self) -> str:
-        return f"<p><b>{html.escape(self.sentence)}</b></p>{Table._repr_html_(self)}"
+        return f"<p><b>{escape_html(self.sentence)}</b></p>{Table._repr_html_(self)}"
 
     def summary(self) -> str:
         """Return the names of the models and the confidence of the intervals."""
