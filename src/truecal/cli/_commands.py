@@ -564,11 +564,6 @@ def _bits_beyond(limit: int, paths: list[str], format: str | None) -> int | None
     from truecal.reading import open_files
 
     rows = open_files(paths, format=format).rows
-    if rows is None:
-        raise ValueError(
-            "--limit needs to know the rows before they are read, and compressed text does not tell.\n\n"
-            "Hint: give --grid 13, or another number of bits."
-        )
     if rows <= limit:
         return None
     bits = choose_bits(rows)
