@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from truecal import _atomic
 from truecal._atomic import write_atomically, write_text
 
 
@@ -26,7 +27,7 @@ def test_a_failure_leaves_the_old_file_whole_and_no_draft(tmp_path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
-def test_a_killed_process_leaves_the_old_file_whole(tmp_path):
+def test_a_killed_process_leaves_the_old_file_whole_and_the_next_writer_removes_its_draft(tmp_path):
     place = tmp_path / "a.txt"
     place.write_text("old")
     code = (
@@ -36,6 +37,29 @@ def test_a_killed_process_leaves_the_old_file_whole(tmp_path):
     done = subprocess.run([sys.executable, "-c", code, str(place)], check=False)
     assert done.returncode == -9
     assert place.read_text() == "old"
+    (left,) = set(os.listdir(tmp_path)) - {"a.txt"}
+    with write_atomically(place) as draft:  # which another writer leaves alone
+        draft.write_text("new")
+        write_text(place, "other")
+        assert sorted(os.listdir(tmp_path)) == sorted([draft.name, "a.txt"])
+    assert left != draft.name
+    assert place.read_text() == "new"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_draft_that_another_process_sweeps_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    real, swept = _atomic.lock, []
+
+    def sweep_first(handle, *, wait):
+        if wait and not swept:
+            swept.extend(_atomic.find_left(tmp_path, ".a.txt.", _atomic.DRAFT))
+            swept[0].unlink()
+        return real(handle, wait=wait)
+
+    monkeypatch.setattr(_atomic, "lock", sweep_first)
+    assert write_text(tmp_path / "a.txt", "new").read_text() == "new"
+    assert len(swept) == 1
+    assert os.listdir(tmp_path) == ["a.txt"]
 
 
 def _write(place, letter):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from truecal import Binomial, _kernel
-from truecal.observations import group_keys, sort_keys
+from truecal.observations import _tally, group_keys, sort_keys
 
 ALARM = 0.2  # seconds until the interrupt
 ROWS = 20_000_000
@@ -76,3 +76,24 @@ def test_a_sort_in_a_thread_is_a_sort():
     expected = np.sort(key)
     sort_keys(key)
     assert np.array_equal(key, expected)
+
+
+def refuse(*_):
+    raise RuntimeError("can't start new thread")
+
+
+@pytest.mark.parametrize("start", [lambda *_: None, refuse], ids=["dies before its first line", "cannot start"])
+def test_without_its_thread_a_sort_is_a_sort(monkeypatch, start):
+    monkeypatch.setattr(_tally, "start_new_thread", start)
+    monkeypatch.setattr(_tally, "SOON", 10)
+    key = np.arange(100)[::-1].copy()
+    sort_keys(key)
+    assert np.array_equal(key, np.arange(100))
+
+
+def test_the_error_of_a_thread_is_raised():
+    def fail():
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        _tally._run_aside(fail)

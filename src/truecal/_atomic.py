@@ -1,11 +1,18 @@
-"""Write files atomically: whole or not at all."""
+"""Write files atomically, whole or not at all; and remove what killed processes left behind.
+
+Drafts of outputs and temporary copies of inputs are locked while they are in use. The system opens the lock however a
+process ends, so what can be locked belongs to nobody.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+DRAFT = ".truecal"
 
 
 @contextmanager
@@ -14,14 +21,13 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Until then readers see the old file. Of two concurrent writers, one file remains, whole.
     """
-    import tempfile
-
     place = check_place(path)
     # short enough for every name that may itself be written
-    handle, name = tempfile.mkstemp(prefix=f".{place.name[:20]}.", suffix=".tmp", dir=place.parent)
-    draft = Path(name)
+    prefix = f".{place.name[:20]}."
+    for left in find_left(place.parent, prefix, DRAFT):
+        left.unlink(missing_ok=True)
+    draft, handle = _open_draft(place.parent, prefix)
     try:
-        os.close(handle)
         yield draft
         os.chmod(draft, place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask())
         with open(draft, "rb") as file:
@@ -29,6 +35,44 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(draft, place)
     finally:
         draft.unlink(missing_ok=True)
+        with suppress(OSError):  # all is written
+            os.close(handle)
+
+
+def lock(handle: int, *, wait: bool) -> bool:
+    """Lock a file or folder until it is closed; return whether it was. Some file systems have no locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+def find_left(folder: Path, prefix: str, suffix: str = "") -> Iterator[Path]:
+    """Yield the user's own files or folders of such names that no process has locked; each is locked until the next."""
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            if not (name.startswith(prefix) and name.endswith(suffix)):
+                continue
+            with suppress(OSError):  # it is gone, or it is not ours
+                handle = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                try:
+                    if os.fstat(handle).st_uid == os.getuid() and lock(handle, wait=False):
+                        yield folder / name
+                finally:
+                    os.close(handle)
+
+
+def _open_draft(folder: Path, prefix: str) -> tuple[Path, int]:
+    """Make a locked draft."""
+    import tempfile
+
+    while True:
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=DRAFT, dir=folder)
+        lock(handle, wait=True)
+        if os.path.exists(name):  # else another process took it for one left behind, before it was locked
+            return Path(name), handle
+        os.close(handle)
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:

@@ -1,7 +1,7 @@
 """Every call of a run to the system made to fail in turn, by a library that is loaded before all others.
 
-It sees the calls of polars and of the kernel, too. Two ends are accepted where memory is refused, if they harm no file:
-programs in Rust, such as polars, abort; and Python waits forever for a thread that got no memory to start with.
+It sees the calls of polars and of the kernel, too. One other end is accepted where memory is refused, if it harms no
+file: programs in Rust, such as polars, abort.
 """
 
 import errno
@@ -97,8 +97,7 @@ def test_a_call_that_fails_gives_the_right_answer_or_an_error_and_harms_no_file(
     for call, n, error, lasting in faulty.choose(cases, SHARE, name):
         after, answer, err = driver.run(scene, call, n, error, lasting)
         code = answer["code"]
-        no_thread = code == -signal.SIGKILL and "Exception ignored in thread started by" in err
-        if call in MEMORY and (code == -signal.SIGABRT or no_thread):
+        if call in MEMORY and code == -signal.SIGABRT:
             changed = [place for place in driver.before if after.get(place) != driver.before[place]]
             found = f"it changes {changed}" if changed else ""
         else:

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -352,6 +353,37 @@ def test_bad_options_are_refused():
             intervals(tally, TCE_ALONE, Draws(), confidence=bad)
         with pytest.raises(ValueError, match="`confidence` must lie between 0 and 1"):
             differences(Pairs((tally.score, tally.score), tally.n, tally.pos), TCE_ALONE, Draws(), confidence=bad)
+
+
+def test_threads_that_never_run_are_not_waited_for(monkeypatch):
+    """Where memory is short, a thread may die before its first line."""
+    tally = Tally.from_arrays([0, 1, 1], [0.2, 0.6, 0.7])
+    expected = null_reference(tally, TCE_ALONE, Draws(20, 7))
+    monkeypatch.setattr(_redraw, "start_new_thread", lambda *_: None)
+    assert null_reference(tally, TCE_ALONE, Draws(20, 7, threads=4)) == expected
+
+
+def test_threads_that_cannot_start_are_an_error_and_one_needs_none(monkeypatch):
+    def fail(*_):
+        raise RuntimeError("can't start new thread")
+
+    tally = Tally.from_arrays([0, 1, 1], [0.2, 0.6, 0.7])
+    monkeypatch.setattr(_redraw, "start_new_thread", fail)
+    with pytest.raises(ValueError, match="`threads` must be as many as the system lets start; it is 2, which are too"):
+        null_reference(tally, TCE_ALONE, Draws(20, 7, threads=2))
+    null_reference(tally, TCE_ALONE, Draws(20, 7))
+
+
+def test_the_error_of_a_thread_is_raised():
+    """Each thread takes a chunk, and waits for the other to have one; the error of one stops both."""
+    both = Barrier(2)
+
+    def fail(seeds):
+        both.wait(60)
+        raise FloatingPointError("of a metric")
+
+    with pytest.raises(FloatingPointError, match="of a metric"):
+        _redraw.map_seeds(fail, Draws(2, 0, threads=2))
 
 
 LONG = """

@@ -13,6 +13,7 @@ import truecal
 from truecal import Tally
 from truecal.observations import SortedRows
 from truecal.reading import _columns as columns
+from truecal.reading import _csv
 from truecal.reading import _read as module
 from truecal.reading._query import Query
 
@@ -375,3 +376,29 @@ def test_files_need_no_narwhals(pl, frame, tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "2\n"
+
+
+def test_copies_of_a_killed_process_are_removed_when_the_next_copy_is_made(tmp_path, monkeypatch):
+    place, temporary = tmp_path / f"{'a' * 240}.csv.gz", tmp_path / "temporary"  # as long as a name may be
+    temporary.mkdir()
+    place.write_bytes(gzip.compress(b"y,p\n0,0.25\n1,0.75\n"))
+    code = "import os, sys, truecal\nframe = truecal.reading.scan(sys.argv[1])\nEND"
+    words = [sys.executable, "-c", code, str(place)]
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    words[2] = code.replace("END", "os.kill(os.getpid(), 9)")
+    assert subprocess.run(words, env=environment, check=False).returncode == -9
+    assert len([file for file in temporary.rglob("*") if file.is_file()]) == 1
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    kept = _csv.Copy("kept")
+    assert [file for file in temporary.rglob("*") if file.is_file()] == [kept.place]  # what was left is gone
+    words[2] = code.replace("END", "print(frame.collect().height)")
+    done = subprocess.run(words, env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout == "2\n"
+    assert kept.place.exists()  # another process leaves it alone
+    if not (child := os.fork()):  # so does one that was forked, with all of its objects
+        del kept
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert kept.place.exists()
+    del kept
+    assert os.listdir(temporary) == []

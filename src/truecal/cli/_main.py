@@ -90,7 +90,7 @@ def explain(error: BaseException) -> str:
         if type(error).__module__.startswith(("polars", "pyo3_runtime")):
             return f"polars failed: {first}\nHint: memory may have run out; if not, report what --debug shows."
         return f"{type(error).__name__}: {first}\nHint: this is a bug; --debug shows where."
-    text = re.sub(r"'[^']*truecal-\w+'", "standard input", text)  # where it was put
+    text = re.sub(r"'[^']*truecal-\w+/\w+'", "standard input", text)  # where it was put
     return text.replace("\n\nHint", "\nHint")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from _thread import start_new_thread
 from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from threading import Event, Lock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -82,31 +83,58 @@ def _bin_redrawn(first: Bins, tally: Tally, probability: Floats, metrics: Mappin
 
 def map_seeds(function: Callable[[list[int]], list[Any]], draws: Draws, together: int = 1) -> list[Any]:
     """Apply a function to the seeds, at most `together` at a time, and return the results in order. It can be
-    interrupted."""
+    interrupted.
+
+    The thread that calls it works, too, and waits only for seeds that another has taken: where memory is short a thread
+    may die before its first line, and `Thread.start` and pools of threads would wait for it for ever.
+    """
     replicates, threads = draws.replicates, draws.threads
     seeds = draws.seeds().tolist()
     results: list[Any] = [None] * replicates
     # at least one chunk for each thread
     step = min(together, MOST_TOGETHER, -(-replicates // threads))
-    with Progress(replicates, "replicates") as progress, ThreadPoolExecutor(threads) as pool:
-        stop = False
+    starts = list(range(0, replicates, step))[::-1]
+    left, errors = len(starts), list[BaseException]()
+    lock, ended = Lock(), Event()
 
-        def work(first: int) -> None:
-            for i in range(first * step, replicates, threads * step):
-                if stop:
-                    return
-                chunk = seeds[i : i + step]
-                results[i : i + step] = function(chunk)
+    def work() -> None:
+        nonlocal left
+        while not errors:
+            try:
+                first = starts.pop()
+            except IndexError:
+                return
+            chunk = seeds[first : first + step]
+            try:
+                results[first : first + step] = function(chunk)
                 progress.step(len(chunk))
+            except BaseException as error:
+                errors.append(error)
+            with lock:
+                left -= 1
+                if not left or errors:
+                    ended.set()
 
-        futures = [pool.submit(work, first) for first in range(threads)]
+    with Progress(replicates, "replicates") as progress:
         try:
-            pending = set(futures)
-            while pending:  # short waits, since an endless one cannot be interrupted on every platform
-                done, pending = wait(pending, 0.2, FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
-        except BaseException:
-            stop = True
+            for _ in range(threads - 1):
+                _start(work, threads)
+            work()
+            while not ended.wait(0.2):  # an endless one cannot be interrupted on every platform
+                pass
+        except BaseException as error:
+            errors.append(error)  # so that the other threads stop
             raise
+    if errors:
+        raise errors[0]
     return results
+
+
+def _start(work: Callable[[], None], threads: int) -> None:
+    """Start a thread, without waiting for it."""
+    try:
+        start_new_thread(work, ())
+    except RuntimeError as error:
+        raise ValueError(
+            f"{option('threads')} must be as many as the system lets start; it is {threads:,}, which are too many."
+        ) from error

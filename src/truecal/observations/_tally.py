@@ -7,8 +7,11 @@ number such as `tce(...)` is computed on them in half the memory. `Pairs` are ro
 from __future__ import annotations
 
 import math
+from _thread import start_new_thread
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from threading import Thread
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -351,11 +354,33 @@ def sort_keys(key: AnyArray) -> None:
     if len(keys) <= SOON:
         keys.sort()
         return
-    # NumPy's sort cannot be interrupted; waiting for a thread can
-    thread = Thread(target=keys.sort, daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(0.1)
+    _run_aside(keys.sort)  # NumPy's sort cannot be interrupted; waiting for a thread can
+
+
+def _run_aside(work: Callable[[], None]) -> None:
+    """Do work in a thread and wait for it. It is done here if no thread has taken it within a second: where memory is
+    short a thread may die before its first line, and `Thread.start` would wait for it for ever."""
+    waiting, ended, errors = [work], Event(), list[BaseException]()
+
+    def take() -> None:
+        try:
+            task = waiting.pop()
+        except IndexError:
+            return
+        try:
+            task()
+        except BaseException as error:
+            errors.append(error)
+        ended.set()
+
+    with suppress(RuntimeError):
+        start_new_thread(take, ())
+    if not ended.wait(1):
+        take()
+    while not ended.wait(0.1):
+        pass
+    if errors:
+        raise errors[0]
 
 
 def group_keys(key: AnyArray, weight: Ints | None = None) -> Tally:

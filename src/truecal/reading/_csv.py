@@ -20,16 +20,19 @@ import weakref
 import zlib
 from collections import Counter, deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, ClassVar, NoReturn
 
 import numpy as np
 
 from truecal import _kernel
+from truecal._atomic import find_left, lock
 from truecal._errors import name_place
 
 CHUNK = 1 << 20
+PREFIX = "truecal-"  # of folders of copies
 LONGEST = 1 << 27  # bytes of a header or a field
 SEPARATORS = (",", ";", "\t", "|")
 MISSING = ["NA", "N/A", "null", "NULL", "None"]  # besides an empty field
@@ -44,13 +47,47 @@ class Unreadable(ValueError):
 
 
 class Copy:
-    """A temporary file, deleted with this object."""
+    """A temporary file, deleted with this object; if the process is killed, when the next copy is made by another."""
 
     def __init__(self, name: str) -> None:
-        handle, path = tempfile.mkstemp(prefix="truecal-", suffix=f"-{name}" if name else "")
+        self.folder = _Folder.find()
+        handle, path = tempfile.mkstemp(prefix="", suffix=f"-{name[-40:]}" if name else "", dir=self.folder.place)
         os.close(handle)
         self.place = Path(path)
-        weakref.finalize(self, self.place.unlink, missing_ok=True)
+        weakref.finalize(self, _delete, os.getpid(), self.place)
+
+
+class _Folder:
+    """A temporary folder for the copies of this process, locked as long as there are any."""
+
+    current: ClassVar[weakref.ref[_Folder] | None] = None
+
+    def __init__(self) -> None:
+        self.owner = os.getpid(), tempfile.gettempdir()
+        for left in find_left(Path(tempfile.gettempdir()), PREFIX):
+            shutil.rmtree(left, ignore_errors=True)
+        self.place = Path(tempfile.mkdtemp(prefix=PREFIX))
+        weakref.finalize(self, _delete, os.getpid(), self.place)
+        handle = os.open(self.place, os.O_RDONLY)
+        weakref.finalize(self, os.close, handle)
+        lock(handle, wait=True)
+
+    @classmethod
+    def find(cls) -> _Folder:
+        """Return the folder that is in use, or make one; a forked process has its own."""
+        folder = None if cls.current is None else cls.current()
+        # a new one might be taken for one left behind, before it is locked
+        while folder is None or folder.owner != (os.getpid(), tempfile.gettempdir()) or not folder.place.exists():
+            folder = cls()
+            cls.current = weakref.ref(folder)
+        return folder
+
+
+def _delete(process: int, place: Path) -> None:
+    """Delete a file or an empty folder, unless a forked process asks."""
+    if process == os.getpid():
+        with suppress(OSError):
+            place.rmdir() if place.is_dir() else place.unlink()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ def open_frame(frame: Any) -> Any:
     if type(frame).__module__.partition(".")[0] == "narwhals":
         frame = frame.to_native()
     if _is_polars(frame):
+        check_fork()
         if hasattr(frame, "collect_schema"):
             return frame
     else:
@@ -33,7 +34,6 @@ def open_frame(frame: Any) -> Any:
 def language(frame: Any) -> Any:
     """Return the module, polars or narwhals, whose `col`, `when`, `len`, ... apply to an opened frame or series."""
     if _is_polars(frame):
-        check_fork()
         import polars
 
         return polars

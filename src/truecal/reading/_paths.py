@@ -20,6 +20,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from truecal._errors import name_place, option
+from truecal._fork import check_fork
 from truecal._text import plural
 from truecal.reading._csv import Stamp, Table, Unreadable, open_table, stamp
 from truecal.reading._engines import column
@@ -189,6 +190,7 @@ def open_files(
     Text columns in `numbers` are read as numbers, whatever their first rows hold. With `dates`, which takes longer,
     text that looks like dates and times is read as such.
     """
+    check_fork()
     try:
         import polars as pl
     except ImportError as error:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from truecal._errors import option
-from truecal._fork import check_fork
 from truecal._progress import Clock, Progress
 from truecal.observations import (
     Account,
@@ -151,8 +150,6 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
     >>> list(truecal.read_models(frame, label="y", score=["old", "new"]))
     ['old', 'new']
     """
-    if is_path(data):
-        check_fork()
     windows = {} if time is None else {time: every}
     names = None if by is None and time is None else (*(n for n in as_tuple(by) if n not in windows), *windows)
     models = as_tuple(score)
