@@ -14,7 +14,7 @@ from sklearn.calibration import calibration_curve
 
 import truecal
 from truecal import BoundedIsotonic, Quantile, Tally, Uniform
-from truecal.inference import judge
+from truecal.inference import judge, judge_all
 from truecal.observations import CellSums
 
 
@@ -97,6 +97,18 @@ def verdict() -> Iterator[Line]:
     yield Line("verdict with everything, N = 1e6, CPU", ours, 0.3, 0.2, unit="s")
 
 
+def verdicts() -> Iterator[Line]:
+    for count, rows, must, aim in ((5000, 400, 5, 2), (100, 50_000, 1.5, 0.5)):
+        y, p = simulate(count * rows)
+        groups = [CellSums.from_arrays(*pair) for pair in zip(np.split(y, count), np.split(p, count), strict=True)]
+        found = judge_all(groups)
+        assert found[:20] == [judge(cells) for cells in groups[:20]], "a group's verdict depends on its neighbours"
+        off = sum(verdict.p_value <= 0.01 for verdict in found)
+        assert off <= 0.01 * count + 4 * (0.01 * count) ** 0.5, "predictions that are right are called off"
+        (ours,) = seconds(lambda groups=groups: judge_all(groups), repeats=3, clock=time.process_time)
+        yield Line(f"verdicts on {count:,} groups of {rows:,} rows, CPU", ours, must, aim, unit="s")
+
+
 def memory() -> Iterator[Line]:
     for metric, must, aim in (("tce", 2.0, 0.9), ("ltce", 0.1, 0.05)):
         code = EXTRA_MEMORY.format(rows=10**7, metric=metric)
@@ -117,6 +129,7 @@ def lines() -> Iterator[Line]:
     yield from small()
     yield from local()
     yield from verdict()
+    yield from verdicts()
     yield from memory()
     yield from imports()
     yield from replicates.lines()

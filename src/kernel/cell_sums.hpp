@@ -159,31 +159,28 @@ template <class Entries> CellColumns cell_columns(const Entries &e) {
     return found;
 }
 
-// Where the windows of one of the eight grids begin, with the end of the last. `cost` is in units of 2^-30.
-inline std::vector<Index> window_starts(const Index *cost, Index size, int grid) {
+// Where the windows of one of the eight grids begin in the cells [begin, end). `cost` is in units of 2^-30.
+inline void window_starts(const Index *cost, Index begin, Index end, int grid, std::vector<Index> &starts) {
     constexpr Index one = Index(1) << 30, half = one / 2;
     const Index phase = grid * (one / 8);
-    std::vector<Index> starts;
-    for (Index i = 0; i < size;) {
+    for (Index i = begin; i < end;) {
         starts.push_back(i);
         if (cost[i] >= one) { // stands alone
             ++i;
             continue;
         }
-        Index end = i, run = 0;
-        while (end < size && cost[end] < one) run += cost[end++];
+        Index last = i, run = 0;
+        while (last < end && cost[last] < one) run += cost[last++];
         Index next = grid >= 4 ? phase : one + phase, sum = 0;
-        for (; i + 1 < end; ++i) {
+        for (; i + 1 < last; ++i) {
             sum += cost[i];
             if (sum < next || run - sum < half) continue;
             starts.push_back(i + 1);
             next = sum < phase ? phase : phase + ((sum - phase) / one + 1) * one;
             if (next < sum + half) next += one;
         }
-        i = end;
+        i = last;
     }
-    starts.push_back(size);
-    return starts;
 }
 
 } // namespace truecal

@@ -6,6 +6,8 @@
 #include "csv.hpp"
 #include "grid.hpp"
 #include "keys.hpp"
+#include "levels.hpp"
+#include "odds_factor.hpp"
 #include "pava.hpp"
 #include "poisson_binomial.hpp"
 #include "random.hpp"
@@ -222,14 +224,57 @@ auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
     return std::tuple(below, at, above, mid_p);
 }
 
-// Where pools of cells begin that can be taken as coins of equal q.
-auto pool_starts(In<Index> n, Moments3 sums, In<bool> upper) {
+// The factor on the odds of the coins of each window [begin, end), and its ratio, each with the ends of its interval.
+auto odds_factors(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, In<Index> begin, In<Index> end,
+                  double significance) {
     const auto &[s1, s2, s3] = sums;
-    demand_equal(length(n), {length(s1), length(s2), length(s3), length(upper)});
-    const Coins coins{n.data(), nullptr, s1.data(), s2.data(), s3.data(), upper.data()};
-    std::vector<Index> starts;
-    for_pools(coins, 0, length(n), [&](Index first, Index, const Side &) { starts.push_back(first); });
-    return to_array(starts);
+    demand_equal(length(n), {length(heads), length(s1), length(s2), length(s3), length(upper)});
+    demand_bins(begin, end, length(n));
+    const std::size_t size = begin.shape(0);
+    auto value = empty<double>(size), low = empty<double>(size), high = empty<double>(size);
+    auto ratio = empty<double>(size), ratio_low = empty<double>(size), ratio_high = empty<double>(size);
+    nb::gil_scoped_release release;
+    Interrupt interrupt;
+    const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
+    for (std::size_t i = 0; i < size; ++i) {
+        interrupt.check();
+        const OddsFactor found = find_odds_factor(coins, begin.data()[i], end.data()[i], significance);
+        value.data()[i] = found.value;
+        low.data()[i] = found.low;
+        high.data()[i] = found.high;
+        ratio.data()[i] = found.ratio;
+        ratio_low.data()[i] = found.ratio_low;
+        ratio_high.data()[i] = found.ratio_high;
+    }
+    return std::tuple(value, low, high, ratio, ratio_low, ratio_high);
+}
+
+// How many groups of cells begin at the starts, of which the last is the end.
+Index demand_groups(const In<Index> &starts, Index size) {
+    const Index last = length(starts) - 1;
+    demand(last >= 0 && starts.data()[0] == 0 && starts.data()[last] == size,
+           "starts must begin at 0 and end with the cells");
+    for (Index g = 0; g < last; ++g) demand(starts.data()[g] <= starts.data()[g + 1], "starts must not fall");
+    return last;
+}
+
+// Calls use(group, first, last) for each group.
+template <class Use> void for_groups(const In<Index> &starts, Use use) {
+    nb::gil_scoped_release release;
+    Interrupt interrupt;
+    for (Index g = 0; g + 1 < length(starts); ++g) {
+        interrupt.check();
+        use(g, starts.data()[g], starts.data()[g + 1]);
+    }
+}
+
+auto cut_groups(In<double> weight, In<Index> starts, In<double> smallest, bool pairs) {
+    demand_equal(demand_groups(starts, length(weight)), {length(smallest)});
+    Levels found;
+    for_groups(starts, [&](Index group, Index first, Index last) {
+        cut_levels(weight.data(), first, last, smallest.data()[group], pairs, group, found);
+    });
+    return std::tuple(to_array(found.begin), to_array(found.end), to_array(found.first), to_array(found.group));
 }
 
 // Each function of sorted entries, once for every layout; `make` turns its columns into entries.
@@ -390,11 +435,25 @@ NB_MODULE(_kernel, m) {
 
     m.def("cell_rows", &cell_rows<double>);
     m.def("cell_rows", &cell_rows<float>);
-    m.def("window_starts", [](In<Index> cost, int grid) {
-        return to_array(window_starts(cost.data(), length(cost), grid));
+    m.def("window_starts", [](In<Index> cost, In<Index> starts, int grid) {
+        std::vector<Index> found;
+        demand_groups(starts, length(cost));
+        for_groups(starts, [&](Index, Index first, Index last) {
+            window_starts(cost.data(), first, last, grid, found);
+        });
+        found.push_back(length(cost));
+        return to_array(found);
     });
     m.def("window_tails", &window_tails);
-    m.def("pool_starts", &pool_starts);
+    m.def("odds_factors", &odds_factors);
+    m.def("cut_levels", &cut_groups);
+    m.def("walk_ranges", [](In<double> step, In<Index> starts) {
+        auto found = empty<double>(static_cast<std::size_t>(demand_groups(starts, length(step))));
+        for_groups(starts, [&](Index group, Index first, Index last) {
+            found.data()[group] = walk_range(step.data(), first, last);
+        });
+        return found;
+    });
 
     using Key64 = In<std::int64_t>;
     using Key32 = In<std::int32_t>;

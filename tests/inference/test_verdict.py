@@ -7,10 +7,10 @@ import pytest
 from local_oracle import poisson_binomial
 from scipy.stats import chi2, norm
 
-from truecal import Tally
-from truecal.inference import combine_parts, find_parts, judge
-from truecal.inference._verdict import _levels, combine
-from truecal.metrics import METRICS
+from truecal import Tally, _kernel
+from truecal.inference import combine_parts, find_parts, judge, judge_all
+from truecal.inference._verdict import combine
+from truecal.metrics import METRICS, Relative
 from truecal.observations import CellSums
 
 EXACT = {"total", "information", "rows"}
@@ -152,11 +152,72 @@ def test_cox_part_of_one_score_has_one_degree_of_freedom():
     assert found["cox"] == pytest.approx(2 * norm.sf(10 / 5), rel=1e-9)
 
 
+def cut(groups, smallest, pairs):
+    """The windows of each level of each group."""
+    starts = np.cumsum([0, *map(len, groups)])
+    found = _kernel.cut_levels(np.concatenate(groups), starts, np.array(smallest), pairs)
+    begin, end, first, group = (column.tolist() for column in found)
+    levels = [[] for _ in groups]
+    for at, level, last in zip(group, first, [*first[1:], len(begin)], strict=True):
+        levels[at].append([(begin[i] - starts[at], end[i] - starts[at]) for i in range(level, last)])
+    return levels
+
+
 def test_levels_cut_the_weight_into_equal_parts():
-    ends = [found.tolist() for found in _levels(np.ones(8), 1.0)]
-    assert ends == [[0, 4, 8], [0, 2, 4, 6, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8]]
-    heavy = [found.tolist() for found in _levels(np.array([1.0, 6.0, 1.0]), 2.0)]
-    assert heavy == [[0, 2, 3], [0, 2, 2, 2, 3]]
+    equal, heavy = np.ones(8), np.array([1.0, 6.0, 1.0])
+    halves = [(0, 4), (4, 8)]
+    quarters = [(i, i + 2) for i in range(0, 8, 2)]
+    eighths = [(i, i + 1) for i in range(8)]
+    assert cut([equal], [1.0], False) == [[halves, quarters, eighths]]
+    # shares of 2 of 8 are all reached in the second cell: [0, 2), then nothing, then the last cell
+    assert cut([equal, heavy], [1.0, 2.0], False) == [[halves, quarters, eighths], [[(0, 2), (2, 3)]] * 2]
+    # two neighbouring parts each that weigh more than the smallest; the whole at first
+    pairs = [[(0, 8)], [(0, 4), (2, 6), (4, 8)], [(i, i + 2) for i in range(7)]]
+    assert cut([equal], [1.0], True) == [pairs]
+    assert cut([heavy, equal], [2.0, 1.0], True) == [[[(0, 3)], [(0, 2)]], pairs]
+
+
+def cut_by_hand(weight, smallest):
+    """The levels of a scan, part by part: where each share is reached, then pairs of neighbouring parts."""
+    running = np.concatenate([[0.0], np.cumsum(weight)])
+    found, level = [], 0
+    while level == 0 or running[-1] / 2**level > smallest:
+        parts = 2 ** (level + 1)
+        reached = [int(np.argmax(running[1:] >= i * running[-1] / parts * (1 - 1e-12))) + 1 for i in range(1, parts)]
+        ends = [0, *reached, len(weight)]
+        windows = list(zip(ends, ends[2:], strict=False))
+        new = [w for i, w in enumerate(windows) if w[1] > w[0] and (i == 0 or w != windows[i - 1])]
+        chosen = [(b, e) for b, e in new if level == 0 or running[e] - running[b] > smallest]
+        found += [chosen] if chosen else []
+        level += 1
+    return found
+
+
+def test_scans_of_uneven_weights_are_those_cut_part_by_part(rng):
+    groups = [np.exp(rng.normal(0, spread, size)) for spread in (0, 1, 4) for size in (1, 2, 5, 60)]
+    smallest = [float(weight.sum()) / 300 for weight in groups]
+    assert cut(groups, smallest, True) == [cut_by_hand(*pair) for pair in zip(groups, smallest, strict=True)]
+
+
+@pytest.mark.parametrize("tolerance", [None, Relative(0.1)])
+def test_many_groups_are_judged_as_each_alone(rng, tolerance):
+    """To the last bit: neither order nor neighbours count."""
+    groups = []
+    for rows in (1, 5, 40, 300, 3000):
+        for p in (rng.beta(0.5, 5, rows), np.round(rng.random(rows), 1), rng.choice([0.0, 0.3, 1.0], rows)):
+            groups += [CellSums.from_arrays(rng.random(rows) < truth, p) for truth in (p, shifted(p, 2.0))]
+    alone = [repr(judge(cells, 0.01, tolerance)) for cells in groups]  # NaN is not equal to itself
+    assert [repr(found) for found in judge_all(groups, 0.01, tolerance)] == alone
+    assert [repr(found) for found in judge_all(groups[::-1], 0.01, tolerance)] == alone[::-1]
+
+
+def test_batches_change_nothing(rng, monkeypatch):
+    p = rng.beta(0.5, 5, (20, 300))
+    groups = [CellSums.from_arrays(rng.random(300) < row, row) for row in p]
+    found = judge_all(groups)
+    monkeypatch.setattr("truecal.observations._cell_sums.CELLS_AT_ONCE", 700)
+    assert judge_all(groups) == found
+    assert judge_all([]) == []
 
 
 def test_cauchy_s_rule():

@@ -22,7 +22,7 @@ from truecal.metrics import (
     local_error,
 )
 from truecal.metrics._local import costs
-from truecal.observations import CellSums, GridTally, sort_rows
+from truecal.observations import CellGroups, CellSums, GridTally, sort_rows
 
 SHAPES = {
     "beta": lambda rng, n: rng.beta(0.5, 5, n),
@@ -94,11 +94,11 @@ def test_windows_are_those_of_the_text(name):
         y, p = draw(seed, name, most=2000)
         cells = cells_of(y, p)
         expected = [round(c * 2**30) for c in cost_of(cells)]
-        found = costs(CellSums.from_arrays(y, p))
+        found = costs(CellGroups.of([CellSums.from_arrays(y, p)]))
         # sums of v over a cell in different orders differ by rounding
         assert np.abs(found - expected).max() <= 1
         for grid in range(8):
-            starts = _kernel.window_starts(np.array(expected), grid)
+            starts = _kernel.window_starts(np.array(expected), np.array([0, len(expected)]), grid)
             windows = windows_of(cost_of(cells), grid)
             assert starts.tolist() == [*(window[0] for window in windows), len(cells)]
 
@@ -107,7 +107,7 @@ def test_a_heavy_cell_stands_alone():
     one = 2**30
     cost = np.array([one // 4, one, one // 4, one // 4, 3 * one])
     for grid in range(8):
-        assert {1, 2, 4} <= set(_kernel.window_starts(cost, grid).tolist())
+        assert {1, 2, 4} <= set(_kernel.window_starts(cost, np.array([0, 5]), grid).tolist())
 
 
 def test_the_source_of_the_rows_is_irrelevant(rng):

@@ -19,7 +19,7 @@ from truecal.metrics import (
     is_number,
     normal_quantile,
 )
-from truecal.observations import Bools, CellSums, Floats, Ints, cell
+from truecal.observations import Bools, CellGroups, CellSums, Floats, Ints, cell
 
 POWER = 0.8
 FIFTH = 0.2
@@ -28,78 +28,86 @@ LARGEST = math.log(1e6)  # the largest log-factor that is looked for
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shifted:
-    """What a factor on the odds would change: the positives expected, and their variance.
+    """What a factor on the odds would change in each of some groups: the positives expected, and their variance.
 
     The verdict finds an error of all odds where their total leaves z_(1 - a / 4) standard deviations, and one that is
     confined to a fifth of the evidence where that fifth's total leaves z_(1 - a / 148), a the significance: the scans
-    look at many fifths.
+    look at many fifths. Factors are given by their logarithms, one for each group.
     """
 
     n: Floats
     q: Floats
     upper: Bools
-    v: float
+    starts: Ints  # where groups begin
+    v: Floats  # of each group
     whole: float  # the standard deviations that the total must leave, and that of a fifth
     fifth: float
 
     @classmethod
-    def of(cls, cells: CellSums, significance: float) -> Shifted:
+    def of(cls, groups: CellGroups, significance: float) -> Shifted:
         # cells of 7 bits are near enough: q differs by less than a part in 64 within each
-        begin = np.flatnonzero(np.diff(cell(cells.key, 7), prepend=-1.0))
+        cells = groups.cells
+        new = np.diff(cell(cells.key, 7), prepend=-1.0) != 0
+        new[groups.starts[:-1]] = True
+        begin = np.flatnonzero(new)
         n = np.add.reduceat(cells.n, begin).astype(np.float64)
         q = np.add.reduceat(cells.s1, begin) / n
+        starts = np.searchsorted(begin, groups.starts[:-1])
         whole, fifth = (normal_quantile(significance / tails) for tails in (4, 148))
-        return cls(n, q, cells.upper[begin], float(cells.v.sum()), whole, fifth)
+        return cls(n, q, cells.upper[begin], starts, groups.add(cells.v), whole, fifth)
 
     def resized(self, rows: float) -> Shifted:
-        """The same scores in another number of rows."""
+        """The same scores of one group in another number of rows."""
         scale = rows / float(self.n.sum())
         return replace(self, n=self.n * scale, v=self.v * scale)
 
-    def expected(self, log_factor: float = 0.0) -> float:
+    def expected(self, log_factor: Floats) -> Floats:
         """The positives expected with all odds multiplied by a factor."""
         moved = self._move(log_factor)
-        return float(self.n @ np.where(self.upper, 1 - moved, moved))
+        return self._add(self.n * np.where(self.upper, 1 - moved, moved))
 
-    def power(self, log_factor: float, *, fifth: bool = False) -> float:
-        """The probability that the verdict finds a factor on all odds, or on those of a fifth of the evidence."""
-        if self.v == 0:
-            return 0.0
+    def detectable(self, signs: tuple[int, ...], *, fifth: bool = False, power: float = POWER) -> Floats:
+        """The factor on all odds, or on those of a fifth of the evidence, that the verdict finds with this probability,
+        whichever of the signs its logarithm has; infinite beyond a million."""
         share, threshold = self._look(fifth)
-        change, spread = self._change(log_factor)
-        z = (math.sqrt(share) * change - threshold * math.sqrt(self.v)) / math.sqrt(spread)
-        return 0.5 * math.erfc(-z / math.sqrt(2))
+        wanted = -normal_quantile(power)
 
-    def detectable(self, signs: tuple[int, ...], *, fifth: bool = False, power: float = POWER) -> float:
-        """The factor that is found with this probability, whichever of the signs its logarithm has; infinite beyond a
-        million."""
+        def missed(log_factor: Floats) -> Bools:
+            found = np.zeros(len(self.v), dtype=np.bool_)
+            for sign in signs:
+                change, spread = self._change(sign * log_factor)
+                z = (math.sqrt(share) * change - threshold * np.sqrt(self.v)) / np.sqrt(spread)
+                found |= (z < wanted) | (self.v == 0)
+            return found
 
-        def missed(log_factor: float) -> bool:
-            return any(self.power(sign * log_factor, fifth=fifth) < power for sign in signs)
-
-        return math.exp(_bisect(missed, 1e-3))
+        return np.asarray(np.exp(_bisect(missed, len(self.v), 1e-3)))
 
     def rows_needed(self, log_factor: float, power: float, *, fifth: bool = False) -> int:
-        """The fewest rows of such scores in which a factor is found with this probability: `power` solved for rows."""
+        """The fewest rows of one group's scores in which a factor is found with this probability."""
         share, threshold = self._look(fifth)
-        change, spread = self._change(log_factor)
-        z = normal_quantile(1 - power) * math.sqrt(spread) + threshold * math.sqrt(self.v)
+        change, spread = (float(found[0]) for found in self._change(np.full(1, log_factor)))
+        z = normal_quantile(1 - power) * math.sqrt(spread) + threshold * math.sqrt(float(self.v[0]))
         return max(1, math.ceil(float(self.n.sum()) * max(z, 0.0) ** 2 / (share * change**2)))
 
     def _look(self, fifth: bool) -> tuple[float, float]:
         """The share of the evidence that is looked at, and how many standard deviations it must leave."""
         return (FIFTH, self.fifth) if fifth else (1.0, self.whole)
 
-    def _move(self, log_factor: float) -> Floats:
+    def _move(self, log_factor: Floats) -> Floats:
         """Every q with its odds changed by a factor on those of a positive."""
-        factor = np.where(self.upper, math.exp(-log_factor), math.exp(log_factor))
+        sizes = np.diff(self.starts, append=len(self.n))
+        up, down = (np.repeat(np.exp(sign * log_factor), sizes) for sign in (1, -1))
+        factor = np.where(self.upper, down, up)
         return np.asarray(factor * self.q / (1 - self.q + factor * self.q))
 
-    def _change(self, log_factor: float) -> tuple[float, float]:
+    def _change(self, log_factor: Floats) -> tuple[Floats, Floats]:
         """By how much a factor moves the total, and the total's variance then."""
         moved = self._move(log_factor)
-        change = abs(float(np.sum(np.where(self.upper, -1, 1) * self.n * (moved - self.q))))
-        return change, max(float(self.n @ (moved * (1 - moved))), 1e-300)
+        change = np.abs(self._add(np.where(self.upper, -self.n, self.n) * (moved - self.q)))
+        return change, np.maximum(self._add(self.n * moved * (1 - moved)), 1e-300)
+
+    def _add(self, column: Floats) -> Floats:
+        return np.asarray(np.add.reduceat(column, self.starts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,18 +188,24 @@ def plan(
         names = ", ".join(option(name) for name in ("factor", "ratio"))
         raise ValueError(f"One of {names} and {option('rows')} must be given, and not more than one.")
     row = _read_predictions(y_prob, significance)
-    mean, fifth_rows = row.expected(), None
+    mean, fifth_rows = _expect(row), None
     if rows is None:
         if factor is None:
             factor = _find_factor(row, _read_change("ratio", ratio))
         factor = _read_change("factor", factor)
-        ratio = row.expected(math.log(factor)) / mean if ratio is None else ratio
+        ratio = _expect(row, math.log(factor)) / mean if ratio is None else ratio
         rows, fifth_rows = (row.rows_needed(math.log(factor), power, fifth=fifth) for fifth in (False, True))
     elif isinstance(rows, bool) or not isinstance(rows, int) or not 0 < rows <= MOST_ROWS:
         raise ValueError(f"{option('rows')} must be a whole number above 0, at most 2^53; it is {rows!r}.")
     there = row.resized(rows)
-    found = (there.detectable((sign,), fifth=fifth, power=power) for fifth in (False, True) for sign in (1, -1))
-    return Plan(mean, row.v, significance, power, factor, ratio, rows, fifth_rows, *found)
+    found = (
+        float(there.detectable((sign,), fifth=fifth, power=power)[0]) for fifth in (False, True) for sign in (1, -1)
+    )
+    return Plan(mean, float(row.v[0]), significance, power, factor, ratio, rows, fifth_rows, *found)
+
+
+def _expect(row: Shifted, log_factor: float = 0.0) -> float:
+    return float(row.expected(np.full(1, log_factor))[0])
 
 
 def _read_change(name: str, given: Any) -> float:
@@ -215,32 +229,34 @@ def _read_predictions(y_prob: Any, significance: float) -> Shifted:
     cells = CellSums.from_arrays(np.zeros(len(sample), dtype=bool), sample)
     if not cells.v.any():
         raise ValueError(f"{option('y_prob')} must hold predictions between 0 and 1; all are 0 or 1.")
-    return Shifted.of(cells, significance).resized(1)
+    return Shifted.of(CellGroups.of([cells]), significance).resized(1)
 
 
 def _find_factor(row: Shifted, ratio: float) -> float:
     """The factor on all odds that multiplies the positives expected by a ratio."""
-    sign, wanted = 1 if ratio > 1 else -1, ratio * row.expected()
-    found = math.inf if ratio == 1 else _bisect(lambda t: sign * (wanted - row.expected(sign * t)) > 0, 1e-9)
+    sign, wanted = 1 if ratio > 1 else -1, ratio * _expect(row)
+    found = math.inf
+    if ratio != 1:
+        found = float(_bisect(lambda t: sign * (wanted - row.expected(sign * t)) > 0, 1, 1e-9)[0])
     if math.isinf(found):
         raise ValueError(
             f"{option('ratio')} must be above 0, not 1, and leave the rate of positives below 1; it is {ratio!r} for a "
-            f"mean prediction of {row.expected():.4g}."
+            f"mean prediction of {_expect(row):.4g}."
         )
     return math.exp(sign * found)
 
 
-def _bisect(missed: Callable[[float], bool], precision: float) -> float:
-    """The log-factor from which on nothing is missed; infinite beyond the largest."""
-    if missed(LARGEST):
-        return math.inf
-    low, high = 0.0, 1.0
-    while high < LARGEST and missed(high):
-        low, high = high, min(2 * high, LARGEST)
-    while high - low > precision * high:
+def _bisect(missed: Callable[[Floats], Bools], size: int, precision: float) -> Floats:
+    """The log-factors from which on nothing is missed, of so many groups at once; infinite beyond the largest."""
+    never = missed(np.full(size, LARGEST))
+    low, high = np.zeros(size), np.ones(size)
+    while (more := ~never & (high < LARGEST) & missed(high)).any():
+        low, high = np.where(more, high, low), np.where(more, np.minimum(2 * high, LARGEST), high)
+    while (open_ := ~never & (high - low > precision * high)).any():
         middle = (low + high) / 2
-        low, high = (middle, high) if missed(middle) else (low, middle)
-    return high
+        far = missed(middle)
+        low, high = np.where(open_ & far, middle, low), np.where(open_ & ~far, middle, high)
+    return np.where(never, np.inf, high)
 
 
 def detectable_rates(

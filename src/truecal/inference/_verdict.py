@@ -43,12 +43,13 @@ Liu, Xie. Cauchy combination test. JASA 115, 2020.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from truecal import _kernel
 from truecal._text import about, plural
 from truecal.inference._power import Shifted
 from truecal.metrics import (
@@ -59,11 +60,11 @@ from truecal.metrics import (
     Tolerance,
     as_tolerance,
     check_significance,
-    find_odds_factor,
+    find_local_errors,
+    find_odds_factors,
     gamma_tail,
-    local_error,
 )
-from truecal.observations import CellSums, Floats, Ints
+from truecal.observations import CellGroups, CellSums, Floats, Ints
 
 Word = Literal["off", "consistent", "cannot tell"]
 Outcome = Literal["positive", "correct"]
@@ -206,158 +207,180 @@ class Verdict:
 
 def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> Verdict:
     """The verdict on observations in cells; see `Verdict`."""
+    (verdict,) = judge_all([cells], significance, tolerance)
+    return verdict
+
+
+def judge_all(
+    groups: Sequence[CellSums], significance: float = 0.05, tolerance: Tolerance | float | None = None
+) -> list[Verdict]:
+    """The verdict on each of several groups of rows, in one pass: that of a group does not depend on the others."""
     check_significance(significance)
-    if not len(cells):
+    tolerance = as_tolerance(tolerance)
+    if not all(map(len, groups)):
         raise ValueError("A verdict needs at least one row; there is none.")
-    coins, tolerance = Coins.of(cells), as_tolerance(tolerance)
+    return [verdict for batch in CellGroups.batches(groups) for verdict in _judge_batch(batch, significance, tolerance)]
+
+
+def _judge_batch(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> Iterator[Verdict]:
+    cells, coins = groups.cells, Coins.of(groups.cells)
     wrong = np.where(cells.upper, cells.n - cells.pos, cells.pos)
-    impossible = int(wrong[cells.s1 == 0].sum())
-    local = local_error(cells, significance, tolerance)
+    impossible = groups.add(np.where(cells.s1 == 0, wrong, 0))
+    local = find_local_errors(groups, significance, tolerance)
     if tolerance is None:
-        parts = find_parts(cells)
-        p_value = 0.0 if impossible else combine_parts(parts)
+        parts = _test(groups, coins)
+        p_value = np.where(impossible > 0, 0.0, _combine_parts(parts))
     else:
-        parts = {"total": _test_total(coins, tolerance), "windows": local.p_value}
-        p_value = min(1.0, 2 * min(parts.values()))
-    shifted = Shifted.of(cells, significance)
+        windows = np.array([found.p_value for found in local])
+        parts = {"total": _test_totals(groups, coins, tolerance), "windows": windows}
+        p_value = np.minimum(1.0, 2 * np.minimum(parts["total"], windows))
+    shifted = Shifted.of(groups, significance)
+    counts = groups.add(cells.n), groups.add(cells.pos), groups.add(cells.expected), impossible
     detectable = shifted.detectable((1, -1))
-    if p_value <= significance:
-        word: Word = "off"
-    else:
-        word = "consistent" if detectable <= FACTOR else "cannot tell"
-    return Verdict(
-        word=word,
-        p_value=p_value,
-        significance=significance,
-        parts=parts,
-        n=cells.n_rows,
-        observed=cells.positives,
-        expected=float(cells.expected.sum()),
-        impossible=impossible,
-        factor=find_odds_factor(coins, significance),
-        detectable=detectable,
-        detectable_above=shifted.detectable((1,), fifth=True),
-        detectable_below=shifted.detectable((-1,), fifth=True),
-        local=local,
-        tolerance=tolerance,
-    )
+    fifths = (shifted.detectable((sign,), fifth=True) for sign in (1, -1))
+    columns = [column.tolist() for column in (p_value, *counts, detectable, *fifths)]
+    factors = find_odds_factors(coins, *groups.bounds, significance)
+    named = _name_parts(parts, len(groups))
+    for p, n, observed, expected, wrongs, found, above, below, factor, own, errors in zip(
+        *columns, factors, named, local, strict=True
+    ):
+        word: Word = "off" if p <= significance else "consistent" if found <= FACTOR else "cannot tell"
+        yield Verdict(
+            word=word,
+            p_value=p,
+            significance=significance,
+            parts=own,
+            n=n,
+            observed=observed,
+            expected=expected,
+            impossible=wrongs,
+            factor=factor,
+            detectable=found,
+            detectable_above=above,
+            detectable_below=below,
+            local=errors,
+            tolerance=tolerance,
+        )
 
 
-def _test_total(coins: Coins, tolerance: Tolerance) -> float:
-    """Whether the positives are more than with every p raised, or fewer than with every p lowered; two-sided."""
-    everything = np.array([0]), np.array([len(coins.n)])
-    _, at_raised, above = coins.moved(tolerance, up=True).tails(*everything)
-    below, at_lowered, _ = coins.moved(tolerance, up=False).tails(*everything)
-    return min(1.0, 2 * float(min(at_raised[0] + above[0], below[0] + at_lowered[0])))
+def _test_totals(groups: CellGroups, coins: Coins, tolerance: Tolerance) -> Floats:
+    """Whether positives are more than with every p raised, or fewer than with every p lowered; two-sided."""
+    _, at_raised, above = coins.moved(tolerance, up=True).tails(*groups.bounds)
+    below, at_lowered, _ = coins.moved(tolerance, up=False).tails(*groups.bounds)
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(at_raised + above, below + at_lowered)))
 
 
 def find_parts(cells: CellSums) -> dict[str, float]:
     """The p-value of each part of the verdict, by name."""
-    return dict(_test(cells, Coins.of(cells)))
+    return _name_parts(_test(CellGroups.of([cells]), Coins.of(cells)), 1)[0]
+
+
+def _name_parts(parts: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
+    """The p-values of each group by name, without those left out."""
+    columns = {name: column.tolist() for name, column in parts.items()}
+    return [{name: column[i] for name, column in columns.items() if not math.isnan(column[i])} for i in range(count)]
 
 
 def combine_parts(parts: Mapping[str, float]) -> float:
     """The verdict's p-value, of those of its parts."""
-    return combine(np.array(list(parts.values())), HIGHEST, np.array([WEIGHTS.get(name, 1.0) for name in parts]))
+    return float(_combine_parts({name: np.array([p]) for name, p in parts.items()})[0])
 
 
-def combine(p: Floats, highest: float, weights: Floats | None = None) -> float:
-    """Cauchy's combination: the p-value of the weighted mean of tan((1/2 - p) pi), each p at most the highest.
+def _combine_parts(parts: Mapping[str, Floats]) -> Floats:
+    """The verdict's p-value of each group; parts that are NaN are left out."""
+    p = np.stack(list(parts.values()))
+    weights = np.array([WEIGHTS.get(name, 1.0) for name in parts])[:, None] * ~np.isnan(p)
+    return _from_cauchy((weights * _as_cauchy(np.where(np.isnan(p), 0.5, p), HIGHEST)).sum(0) / weights.sum(0))
+
+
+def combine(p: Floats, highest: float) -> float:
+    """Cauchy's combination: the p-value of the mean of tan((1/2 - p) pi), each p at most the highest.
 
     Examples
     --------
     >>> round(combine(np.array([0.01, 0.5, 0.5, 0.5]), 0.99), 4)
     0.0398
     """
-    return _from_cauchy(_cauchy_mean(p, highest, weights))
+    return float(_from_cauchy(_as_cauchy(p, highest).mean()))
 
 
-def _cauchy_mean(p: Floats, highest: float, weights: Floats | None = None) -> float:
-    return float(np.average(1 / np.tan(np.pi * np.clip(p, 1e-300, highest)), weights=weights))
+def _as_cauchy(p: Floats, highest: Floats | float) -> Floats:
+    """p-values as Cauchy variables, each at most the highest."""
+    return np.asarray(1 / np.tan(np.pi * np.clip(p, 1e-300, highest)))
 
 
-def _from_cauchy(mean: float) -> float:
-    return math.atan2(1.0, mean) / math.pi
+def _from_cauchy(mean: Floats | float) -> Floats:
+    return np.asarray(np.arctan2(1.0, mean) / np.pi)
 
 
-def _test(cells: CellSums, coins: Coins) -> Iterator[tuple[str, float]]:
-    """The parts' p-values by name."""
-    v, n = cells.v, cells.n.astype(np.float64)
-    information = float(v.sum())
-    everything = np.array([0]), np.array([len(cells)])
-    yield "total", float(coins.mid_p(*everything)[0])
-    yield "information", _scan(coins, v, 1.0)
-    least = max(20.0, cells.n_rows ** (2 / 3) / 8)
-    yield "rows", _scan(coins, n, math.nextafter(least, 0.0))
-    if information >= ASYMPTOTIC:
-        yield "cox", _test_cox(cells)
-        yield "cumulative", _test_cumulative(cells)
-        yield "spread", _test_spread(cells)
+def _test(groups: CellGroups, coins: Coins) -> dict[str, Floats]:
+    """The parts' p-values of each group, by name; NaN where a part is left out."""
+    cells = groups.cells
+    least = np.maximum(20.0, groups.add(cells.n) ** (2 / 3) / 8)
+    parts = {
+        "total": coins.mid_p(*groups.bounds),
+        "information": _scan(groups, coins, cells.v, np.ones(len(groups))),
+        "rows": _scan(groups, coins, cells.n.astype(np.float64), np.nextafter(least, 0.0)),
+    }
+    large = np.flatnonzero(groups.add(cells.v) >= ASYMPTOTIC)
+    if len(large):
+        chosen = groups.choose(large)
+        limits = {"cox": _test_cox, "cumulative": _test_cumulative, "spread": _test_spread}
+        for name, test in limits.items():
+            parts[name] = np.full(len(groups), np.nan)
+            parts[name][large] = test(chosen)
+    return parts
 
 
-def _levels(weight: Floats, smallest: float) -> Iterator[Ints]:
-    """For each level, where its 2^(level + 1) parts of equal weight begin and end, down to two parts of the smallest
-    weight. A part ends with the cell in which its share of the weight is reached; parts within one cell are empty."""
-    running = np.cumsum(weight)
-    total = float(running[-1])
-    level = 0
-    while level == 0 or total / 2**level > smallest:
-        parts = 2 ** (level + 1)
-        share = np.arange(1, parts) * (total / parts)
-        # a share that is reached up to rounding is reached
-        ends = np.searchsorted(running, share * (1 - 1e-12)) + 1
-        yield np.concatenate([[0], np.minimum(ends, len(weight)), [len(weight)]])
-        level += 1
-
-
-def _scan(coins: Coins, weight: Floats, smallest: float) -> float:
+def _scan(groups: CellGroups, coins: Coins, weight: Floats, smallest: Floats) -> Floats:
     """Two neighbouring parts of each level as a window: those that weigh more than the smallest, and the whole."""
-    running = np.concatenate([[0.0], np.cumsum(weight)])
-    means = []
-    for ends in _levels(weight, smallest):
-        begin, end = ends[:-2], ends[2:]
-        new = np.append(True, (np.diff(begin) > 0) | (np.diff(end) > 0))
-        heavy = running[end] - running[begin] > smallest
-        chosen = new & (end > begin) & (heavy if len(ends) > 3 else True)
-        if chosen.any():
-            p = coins.mid_p(begin[chosen], end[chosen])
-            # no window may weigh more against the rest than a part at the highest p-value does
-            means.append(_cauchy_mean(p, 1 - (1 - HIGHEST) / len(p)))
-    return _from_cauchy(float(np.mean(means)))
+    begin, end, first, group = _kernel.cut_levels(weight, groups.starts, smallest, True)
+    sizes = np.diff(first, append=len(begin))
+    # no window may weigh more against the rest than a part at the highest p-value does
+    highest = np.repeat(1 - (1 - HIGHEST) / sizes, sizes)
+    means = np.add.reduceat(_as_cauchy(coins.mid_p(begin, end), highest), first) / sizes
+    return _from_cauchy(np.bincount(group, means, len(groups)) / np.bincount(group, minlength=len(groups)))
 
 
-def _test_cox(cells: CellSums) -> float:
+def _test_cox(groups: CellGroups) -> Floats:
     """Score test of intercept 0 and slope 1: U' I^-1 U with U the sums of (y - p) and (y - p) x, x the log-odds,
     centred so that I is diagonal."""
+    cells = groups.cells
     open_ = cells.s1 > 0
-    q, v, surplus = cells.q[open_], cells.v[open_], cells.surplus[open_]
-    x = (np.log(q) - np.log1p(-q)) * np.where(cells.upper[open_], -1, 1)
-    information = float(v.sum())
-    x -= float(np.sum(v * x)) / information  # not `@`: its threads cost more than they save
-    statistic = float(surplus.sum()) ** 2 / information
-    along = float(np.sum(v * x**2))
-    if along > 1e-9 * information:  # else all scores are one
-        statistic += float(np.sum(surplus * x)) ** 2 / along
-        return math.exp(-statistic / 2)
-    return math.erfc(math.sqrt(statistic / 2))
+    q, v, surplus = np.where(open_, cells.q, 0.5), np.where(open_, cells.v, 0.0), np.where(open_, cells.surplus, 0.0)
+    x = (np.log(q) - np.log1p(-q)) * np.where(cells.upper, -1, 1)
+    information = groups.add(v)
+    x -= groups.repeat(groups.add(v * x) / information)
+    level = groups.add(surplus) ** 2 / information
+    along = groups.add(v * x**2)
+    one = ~(along > 1e-9 * information)  # all scores are one
+    found = np.exp(-(level + groups.add(surplus * x) ** 2 / np.where(one, 1.0, along)) / 2)
+    found[one] = [math.erfc(math.sqrt(each / 2)) for each in level[one].tolist()]
+    return np.asarray(found)
 
 
-def _test_cumulative(cells: CellSums) -> float:
+def _test_cumulative(groups: CellGroups) -> Floats:
     """The range of cumulative differences against that of Brownian motion (Feller 1951)."""
-    walk = np.append(0.0, np.cumsum(cells.surplus))
-    x = float(np.ptp(walk)) / math.sqrt(float(cells.v.sum()))
+    ranges = _kernel.walk_ranges(groups.cells.surplus, groups.starts)
+    return np.array([_range_tail(x) for x in (ranges / np.sqrt(groups.add(groups.cells.v))).tolist()])
+
+
+def _range_tail(x: float) -> float:
+    """The probability that the range of Brownian motion over a unit of time exceeds x."""
     if x < 0.5:  # the series needs more terms than it has digits there, and the answer is 1 to 15 digits
         return 1.0
-    terms = ((-1) ** (k - 1) * k * math.erfc(k * x / math.sqrt(2)) for k in range(1, 200))
+    last = math.ceil(39 / x)  # where terms vanish
+    terms = ((-1) ** (k - 1) * k * math.erfc(k * x / math.sqrt(2)) for k in range(1, last + 1))
     return min(1.0, max(0.0, 4 * math.fsum(terms)))
 
 
-def _test_spread(cells: CellSums) -> float:
+def _test_spread(groups: CellGroups) -> Floats:
     """Sums of squares over the parts of each level, Cauchy's mean over levels.
 
     With the cumulants k2 = v, k3, k4, k6 of a part's X, (X - E X)^2 / v has the mean 1, the variance 2 + k4 / v^2 and
     the third cumulant 8 + 12 k4 / v^2 + 10 k3^2 / v^3 + k6 / v^3.
     """
+    cells, count = groups.cells, len(groups)
     q, n = cells.q, cells.n
     w = q * (1 - q)
     columns = (
@@ -367,20 +390,28 @@ def _test_spread(cells: CellSums) -> float:
         n * w * (1 - 6 * w),
         n * w * (1 - 30 * w + 120 * w**2),
     )
-    found = []
-    for ends in _levels(cells.v, 2 * SMALLEST):
-        begin = ends[:-1][np.diff(ends) > 0]
-        surplus, v, k3, k4, k6 = (np.add.reduceat(column, begin) for column in columns)
-        use = v >= SMALLEST
-        if not use.any():
-            continue
-        surplus, v, k3, k4, k6 = (column[use] for column in (surplus, v, k3, k4, k6))
-        variance = float(np.sum(2 + k4 / v**2))
-        third = float(np.sum(8 + 12 * k4 / v**2 + 10 * k3**2 / v**3 + k6 / v**3))
-        shape = 4 * variance**3 / third**2
-        standard = float(np.sum(surplus**2 / v - 1)) / math.sqrt(variance)
-        found.append(gamma_tail(shape, shape + math.sqrt(shape) * standard))
-    return combine(np.array(found), HIGHEST) if found else 1.0
+    begin, end, first, group = _kernel.cut_levels(cells.v, groups.starts, np.full(count, 2 * SMALLEST), False)
+    sums = [_add_windows(column, begin, end) for column in columns]
+    heavy = sums[1] >= SMALLEST
+    level = np.repeat(np.arange(len(first)), np.diff(first, append=len(begin)))[heavy]
+    surplus, v, k3, k4, k6 = (column[heavy] for column in sums)
+    variance = np.bincount(level, 2 + k4 / v**2, len(first))
+    third = np.bincount(level, 8 + 12 * k4 / v**2 + 10 * k3**2 / v**3 + k6 / v**3, len(first))
+    squares = np.bincount(level, surplus**2 / v - 1, len(first))
+    used = np.bincount(level, minlength=len(first)) > 0
+    variance, third, squares, group = variance[used], third[used], squares[used], group[used]
+    shape = 4 * variance**3 / third**2
+    x = shape + np.sqrt(shape) * squares / np.sqrt(variance)
+    p = np.array([gamma_tail(*pair) for pair in zip(shape.tolist(), x.tolist(), strict=True)])
+    levels = np.bincount(group, minlength=count)
+    means = np.bincount(group, _as_cauchy(p, HIGHEST), count) / np.maximum(levels, 1)
+    return np.where(levels > 0, _from_cauchy(means), 1.0)
+
+
+def _add_windows(column: Floats, begin: Ints, end: Ints) -> Floats:
+    """The sum of a column over each window begin..end, none of them empty."""
+    pairs = np.stack([begin, end], axis=1).ravel()
+    return np.asarray(np.add.reduceat(np.append(column, 0.0), pairs)[::2])
 
 
 def format_p_value(p: float) -> str:

@@ -48,6 +48,7 @@ from truecal.metrics._local import LocalError as LocalError
 from truecal.metrics._local import ScoreRange as ScoreRange
 from truecal.metrics._local import Weight as Weight
 from truecal.metrics._local import Windows as Windows
+from truecal.metrics._local import find_local_errors as find_local_errors
 from truecal.metrics._local import local_error as local_error
 from truecal.metrics._metric import LTCE as LTCE
 from truecal.metrics._metric import METRICS as METRICS
@@ -75,7 +76,7 @@ from truecal.metrics._metric import find_metric as find_metric
 from truecal.metrics._metric import format_name as format_name
 from truecal.metrics._poisson_binomial import Coins as Coins
 from truecal.metrics._poisson_binomial import OddsFactor as OddsFactor
-from truecal.metrics._poisson_binomial import find_odds_factor as find_odds_factor
+from truecal.metrics._poisson_binomial import find_odds_factors as find_odds_factors
 from truecal.metrics._scores import Brier as Brier
 from truecal.metrics._scores import CumulativeMaximum as CumulativeMaximum
 from truecal.metrics._scores import CumulativeRange as CumulativeRange

@@ -22,9 +22,7 @@ A tolerance raises every p for too_low and lowers it for too_high; then s is an 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -32,9 +30,8 @@ import numpy as np
 from truecal import _kernel
 from truecal.metrics._binning import Partition, check_rows, edges_between
 from truecal.metrics._decisions import Tolerance, as_tolerance, check_significance
-from truecal.metrics._exact import adjust_p_values
-from truecal.metrics._poisson_binomial import Coins, OddsFactor, find_odds_factor
-from truecal.observations import Bools, CellSums, Floats, Ints, Sorted, Tally, unchecked
+from truecal.metrics._poisson_binomial import Coins, OddsFactor, find_odds_factors
+from truecal.observations import Bools, CellGroups, CellSums, Floats, Ints, Sorted, Tally, unchecked
 
 GRIDS = 8
 UNIT = 2.0**30  # costs are whole numbers of 2^-30
@@ -92,7 +89,7 @@ class WindowPartition(Partition):
     @classmethod
     def of(cls, data: Sorted, cells: CellSums, places: Ints) -> WindowPartition:
         """The windows of cells that begin at these places among the entries of data."""
-        grids = find_windows(cells)
+        grids = find_windows(CellGroups.of([cells]))
         first, starts = grids[0], places[grids[0]]
         n, k = (np.add.reduceat(column, first[:-1]) for column in (cells.n, cells.pos))
         pieces = _cut_pieces(cells, grids)
@@ -214,43 +211,69 @@ def local_error(cells: CellSums, significance: float = 0.05, tolerance: Toleranc
     (True, 'too low')
     """
     check_significance(significance)
-    tolerance = as_tolerance(tolerance)
     if not len(cells):
         raise ValueError("Local TCE needs at least one row; there is none.")
-    starts = find_windows(cells)
-    tails = _Tails.of(Coins.of(cells), starts, tolerance)
-    too_low, too_high = tails.decide(significance)
-    rows = np.concatenate([np.add.reduceat(cells.n, s[:-1]) for s in starts])
-    v = np.concatenate([np.add.reduceat(cells.v, s[:-1]) for s in starts])
-    low, high = (100 * float(np.sum(rows * part)) / (GRIDS * cells.n_rows) for part in (too_low, too_high))
-    evidence = 100 * float(np.sum(v * (too_low + too_high)) / np.sum(v)) if v.any() else None
-    first = len(starts[0]) - 1
-    adjusted = adjust_p_values(tails.p_values[:first], "holm")
-    proven = adjusted <= significance
-    return LocalError(
-        value=low + high,
-        evidence=evidence,
-        too_low=low,
-        too_high=high,
-        proven=100 * float(np.sum(rows[:first] * proven)) / cells.n_rows,
-        p_value=float(adjusted.min()),
-        windows=first,
-        ranges=tuple(_find_ranges(cells, starts[0], (too_low, too_high), proven, significance)),
-    )
+    (found,) = find_local_errors(CellGroups.of([cells]), significance, as_tolerance(tolerance))
+    return found
 
 
-def costs(cells: CellSums) -> Ints:
-    """What each cell costs of a window, in units of 2^-30."""
-    v, total = cells.v, float(np.sum(cells.v))
-    by_rows = cells.n / cells.n_rows ** (2 / 3)
-    by_information = v / total ** (2 / 3) if total > 0 else np.zeros_like(v)
+def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> list[LocalError]:
+    """Local TCE of each of several groups of rows."""
+    cells, count = groups.cells, len(groups)
+    grids = find_windows(groups)
+    coins = Coins.of(cells)
+    tails = _Tails.of(coins, grids, tolerance)
+    decided = tails.decide(significance)
+    begin = np.concatenate([grid[:-1] for grid in grids])
+    owner = np.searchsorted(groups.starts, begin, side="right") - 1
+    rows, v = (np.concatenate([np.add.reduceat(column, grid[:-1]) for grid in grids]) for column in (cells.n, cells.v))
+    total, information = groups.add(cells.n), groups.add(cells.v)
+    low, high = (100 * np.bincount(owner, rows * side, count) / (GRIDS * total) for side in decided)
+    refuted = np.bincount(owner, v * (decided[0] + decided[1]), count)
+    first = grids[0]
+    windows = np.bincount(owner[: len(first) - 1], minlength=count)
+    smallest, proven = _apply_holm(tails.p_values[: len(first) - 1], windows, significance)
+    share = 100 * np.bincount(owner[: len(first) - 1], rows[: len(first) - 1] * proven, count) / total
+    ranges: list[list[ScoreRange]] = [[] for _ in range(count)]
+    for at, found in _find_ranges(groups, coins, first, decided, proven, significance):
+        ranges[at].append(found)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        evidence = 100 * refuted / (GRIDS * information)
+    columns = (column.tolist() for column in (low + high, evidence, low, high, share, smallest, windows))
+    return [
+        LocalError(value, None if math.isnan(seen) else seen, under, over, sure, p, number, tuple(own))
+        for value, seen, under, over, sure, p, number, own in zip(*columns, ranges, strict=True)
+    ]
+
+
+def _apply_holm(p_values: Floats, windows: Ints, significance: float) -> tuple[Floats, Bools]:
+    """The smallest p-value of each group, adjusted by Holm's procedure, and which windows stay refuted by it."""
+    owner = np.repeat(np.arange(len(windows)), windows)
+    first = np.cumsum(windows) - windows
+    order = np.lexsort((p_values, owner))
+    left = np.repeat(windows, windows) - (np.arange(len(owner)) - first[owner])  # those not refuted before
+    steps = p_values[order] * left
+    failed = np.cumsum(steps > significance)
+    before = failed[first] - (steps[first] > significance)
+    proven = np.empty(len(owner), dtype=np.bool_)
+    proven[order] = failed == before[owner]
+    return np.minimum(steps[first], 1.0), proven
+
+
+def costs(groups: CellGroups) -> Ints:
+    """What each cell costs of a window of its group, in units of 2^-30."""
+    cells = groups.cells
+    information = groups.add(cells.v)
+    by_rows = cells.n / groups.repeat(groups.add(cells.n).astype(np.float64) ** (2 / 3))
+    by_information = cells.v / groups.repeat(np.where(information > 0, information, 1.0) ** (2 / 3))
     return np.asarray(np.rint(np.maximum(by_rows, by_information) * UNIT), dtype=np.int64)
 
 
-def find_windows(cells: CellSums) -> tuple[Ints, ...]:
-    """Where the windows of each grid begin among the cells, and where the last one ends."""
-    cost = costs(cells)
-    return tuple(_kernel.window_starts(cost, grid) for grid in range(GRIDS))
+def find_windows(groups: CellGroups) -> tuple[Ints, ...]:
+    """Where the windows of each grid begin among the cells, and where the last one ends. No window has cells of two
+    groups."""
+    cost = costs(groups)
+    return tuple(_kernel.window_starts(cost, groups.starts, grid) for grid in range(GRIDS))
 
 
 def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, Ints, Floats]:
@@ -310,24 +333,37 @@ def _share(limit: float, tail: Floats, at: Floats) -> Floats:
 
 
 def _find_ranges(
-    cells: CellSums, starts: Ints, decided: tuple[Floats, Floats], proven: Bools, significance: float
-) -> Iterator[ScoreRange]:
-    """Runs of windows that are refuted the same way: by mid-p, which is where half of a window is."""
-    count = len(starts) - 1
+    groups: CellGroups,
+    coins: Coins,
+    starts: Ints,
+    decided: tuple[Floats, Floats],
+    proven: Bools,
+    significance: float,
+) -> list[tuple[int, ScoreRange]]:
+    """Runs of windows of one group that are refuted the same way: by mid-p, which is where half of a window is. With
+    the numbers of their groups."""
+    cells, count = groups.cells, len(starts) - 1
     way = np.where(decided[0][:count] >= 0.5, 1, np.where(decided[1][:count] >= 0.5, -1, 0))
-    p, expected, coins = cells.p, cells.expected, Coins.of(cells)
-    edges = np.flatnonzero(np.diff(way, prepend=2, append=2))
-    for first, last in pairwise(edges.tolist()):
-        if way[first] == 0:
-            continue
-        begin, end = int(starts[first]), int(starts[last])
-        yield ScoreRange(
-            direction="too low" if way[first] > 0 else "too high",
-            low=float(p[begin]),
-            high=float(p[end - 1]),
-            rows=int(cells.n[begin:end].sum()),
-            observed=int(cells.pos[begin:end].sum()),
-            expected=float(expected[begin:end].sum()),
-            factor=find_odds_factor(coins.between(begin, end), significance),
-            proven=bool(proven[first:last].any()),
+    owner = np.searchsorted(groups.starts, starts[:-1], side="right") - 1
+    edges = np.flatnonzero((np.diff(way, prepend=2) != 0) | (np.diff(owner, prepend=-1) > 0))
+    last = np.append(edges[1:], count)
+    refuted = way[edges] != 0
+    edges, last = edges[refuted], last[refuted]
+    begin, end = starts[edges], starts[last]
+    factors = find_odds_factors(coins, begin, end, significance)
+    p, expected = cells.p, cells.expected
+    found = []
+    for i, (b, e) in enumerate(zip(begin.tolist(), end.tolist(), strict=True)):
+        window = int(edges[i])
+        one = ScoreRange(
+            direction="too low" if way[window] > 0 else "too high",
+            low=float(p[b]),
+            high=float(p[e - 1]),
+            rows=int(cells.n[b:e].sum()),
+            observed=int(cells.pos[b:e].sum()),
+            expected=float(expected[b:e].sum()),
+            factor=factors[i],
+            proven=bool(proven[window : last[i]].any()),
         )
+        found.append((int(owner[window]), one))
+    return found

@@ -11,6 +11,7 @@ from truecal.observations._arrays import check_class_options as check_class_opti
 from truecal.observations._arrays import check_values as check_values
 from truecal.observations._arrays import choose_multiclass as choose_multiclass
 from truecal.observations._arrays import read_pair as read_pair
+from truecal.observations._cell_sums import CellGroups as CellGroups
 from truecal.observations._cell_sums import CellSums as CellSums
 from truecal.observations._counting import TIED as TIED
 from truecal.observations._counting import TieCounter as TieCounter

@@ -7,8 +7,9 @@ by less than 2^-24 of itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,6 +32,8 @@ BITS = 12
 AT_ONCE = 2**31  # rows that the kernel counts in 32 bits
 SumColumns = tuple[Floats, Ints, Ints, Floats, Floats, Floats]
 NAMES = ("key", "n", "pos", "s1", "s2", "s3")
+CELLS_AT_ONCE = 2**18
+Column = TypeVar("Column", Ints, Floats)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -194,6 +197,81 @@ class CellSums:
 
     def __repr__(self) -> str:
         return f"CellSums({plural(len(self), 'cell')}, {plural(self.n_rows, 'row')}, {self.positives:,} positive)"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CellGroups:
+    """The cells of several groups of rows laid end to end, so that one pass computes something of each.
+
+    Parameters
+    ----------
+    cells : CellSums
+        The cells of the first group, then those of the second, and so on; in increasing order within each.
+    starts : array of int64
+        Where each group begins, and where the last one ends. No group is empty.
+
+    Examples
+    --------
+    >>> one, two = (CellSums.from_arrays([0, 1, 1], scores) for scores in ([0.1, 0.1, 0.2], [0.3, 0.4, 0.5]))
+    >>> both = CellGroups.of([one, two])
+    >>> both.starts.tolist(), both.add(both.cells.n).tolist()
+    ([0, 2, 5], [3, 3])
+    """
+
+    cells: CellSums
+    starts: Ints
+
+    @classmethod
+    def of(cls, groups: Sequence[CellSums]) -> CellGroups:
+        """The groups in the order given."""
+        sizes = [len(cells) for cells in groups]
+        if not groups or not all(sizes):
+            raise ValueError("A group of rows must have at least one; there is none.")
+        starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        if len(groups) == 1:
+            return cls(groups[0], starts)
+        columns = (np.concatenate(column) for column in zip(*(cells.columns for cells in groups), strict=True))
+        return cls(unchecked_sums(tuple(columns)), starts)  # type: ignore[arg-type]
+
+    @classmethod
+    def batches(cls, groups: Sequence[CellSums]) -> Iterator[CellGroups]:
+        """The groups in batches that memory and caches have room for."""
+        batch: list[CellSums] = []
+        size = 0
+        for cells in groups:
+            if batch and size + len(cells) > CELLS_AT_ONCE:
+                yield cls.of(batch)
+                batch, size = [], 0
+            batch.append(cells)
+            size += len(cells)
+        if batch:
+            yield cls.of(batch)
+
+    def choose(self, which: Ints) -> CellGroups:
+        """Some of the groups."""
+        if len(which) == len(self):
+            return self
+        return CellGroups.of([self._group(i) for i in which.tolist()])
+
+    def _group(self, i: int) -> CellSums:
+        part = slice(self.starts[i], self.starts[i + 1])
+        return unchecked_sums(tuple(column[part] for column in self.cells.columns))  # type: ignore[arg-type]
+
+    @property
+    def bounds(self) -> tuple[Ints, Ints]:
+        """Where each group begins and ends."""
+        return self.starts[:-1], self.starts[1:]
+
+    def add(self, column: Column) -> Column:
+        """The sum of a column over the cells of each group. It does not depend on other groups."""
+        return np.asarray(np.add.reduceat(column, self.starts[:-1]))
+
+    def repeat(self, values: Column) -> Column:
+        """A value of each group for each of its cells."""
+        return np.repeat(values, np.diff(self.starts))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
 
 
 def unchecked_sums(columns: SumColumns) -> CellSums:

@@ -1,0 +1,70 @@
+// Groups of cells laid end to end: how the verdict's scans cut each of them, and the walk of its differences.
+#pragma once
+
+#include "keys.hpp"
+
+#include <cmath>
+#include <vector>
+
+namespace truecal {
+
+// Windows [begin, end) of cells, in levels; `first` says where a level begins among the windows, `group` whose it is.
+struct Levels {
+    std::vector<Index> begin, end, first, group;
+};
+
+// Level L = 0, 1, ... cuts the weight of a group's cells into 2^(L + 1) equal parts, as long as two of them weigh more than
+// the smallest. A part ends with the cell in which its share is reached, up to rounding; parts within one cell are empty.
+// Windows are the parts that are not empty. With `pairs` they are two neighbouring parts each that weigh more than the
+// smallest, no window twice in a row; level 0 is the whole group. Levels without a window are left out.
+inline void cut_levels(const double *weight, Index first, Index last, double smallest, bool pairs, Index group,
+                       Levels &found) {
+    const Index size = last - first;
+    std::vector<double> running(static_cast<std::size_t>(size) + 1, 0.0);
+    for (Index i = 0; i < size; ++i)
+        running[static_cast<std::size_t>(i) + 1] = running[static_cast<std::size_t>(i)] + weight[first + i];
+    const double total = running.back();
+    std::vector<Index> ends;
+    for (int level = 0; level == 0 || (level < 60 && std::ldexp(total, -level) > smallest); ++level) {
+        const Index parts = Index(2) << level;
+        const double share = total / static_cast<double>(parts) * (1 - 1e-12);
+        ends.assign(1, 0);
+        Index at = 0, run = 0; // the first cell at whose end the share is reached, and how many parts end there
+        for (Index i = 1; i < parts; ++i) {
+            const Index before = at;
+            while (at < size && running[static_cast<std::size_t>(at) + 1] < static_cast<double>(i) * share) ++at;
+            run = at == before ? run + 1 : 1;
+            ends.push_back(std::min(at + 1, size));
+            if (run < 3) continue; // more that end there make no other windows: go on to the last but one of them
+            const double reached = at < size ? running[static_cast<std::size_t>(at) + 1] / share - 2 : 0x1p62;
+            i = std::max(i, reached < static_cast<double>(parts) ? static_cast<Index>(reached) : parts - 1);
+        }
+        ends.push_back(size);
+        const std::size_t step = pairs ? 2 : 1, before = found.begin.size();
+        for (std::size_t i = 0; i + step < ends.size(); ++i) {
+            const Index b = ends[i], e = ends[i + step];
+            const bool same = i > 0 && b == ends[i - 1] && e == ends[i + step - 1];
+            const bool light = pairs && level > 0 &&
+                               !(running[static_cast<std::size_t>(e)] - running[static_cast<std::size_t>(b)] > smallest);
+            if (b == e || same || light) continue;
+            found.begin.push_back(first + b);
+            found.end.push_back(first + e);
+        }
+        if (found.begin.size() == before) continue;
+        found.first.push_back(static_cast<Index>(before));
+        found.group.push_back(group);
+    }
+}
+
+// The range of a walk from 0.
+inline double walk_range(const double *step, Index first, Index last) {
+    double at = 0, low = 0, high = 0;
+    for (Index i = first; i < last; ++i) {
+        at += step[i];
+        low = std::min(low, at);
+        high = std::max(high, at);
+    }
+    return high - low;
+}
+
+} // namespace truecal
