@@ -8,6 +8,7 @@ from truecal import plot as plot
 from truecal import reading as reading
 from truecal import results as results
 from truecal import sklearn as sklearn
+from truecal.analysis import Monitor as Monitor
 from truecal.analysis import compare as compare
 from truecal.analysis import drift as drift
 from truecal.analysis import evaluate as evaluate

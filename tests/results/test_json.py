@@ -46,6 +46,7 @@ from truecal.results import (
     Comparison,
     DriftTable,
     GroupTable,
+    MonitorTable,
     Stored,
     Table,
     from_json,
@@ -241,6 +242,13 @@ class_tables = tables(
     word=tuples(st.sampled_from(["off", "consistent", "cannot tell"])),
     significance=setting(levels),
 )
+monitor_tables = tables(
+    MonitorTable,
+    stream=tuples(names),
+    direction=tuples(st.sampled_from(["", "too low", "too bold"])),
+    since=tuples(st.none() | st.dates() | st.integers(0, 10**6) | names),
+    significance=setting(levels),
+)
 class_results = st.builds(ClassResults, results(), class_tables)
 EVERYTHING = {
     Result: results(),
@@ -249,6 +257,7 @@ EVERYTHING = {
     BinTable: bin_tables,
     GroupTable: group_tables,
     DriftTable: drift_tables,
+    MonitorTable: monitor_tables,
     Comparison: comparisons,
     FindingTable: st.lists(findings, max_size=4).map(FindingTable.of),
     Decision: decisions,

@@ -11,3 +11,6 @@ from truecal.analysis._groups import choose_parts as choose_parts
 from truecal.analysis._groups import drift as drift
 from truecal.analysis._groups import find_threshold as find_threshold
 from truecal.analysis._groups import segments as segments
+from truecal.analysis._monitor import Look as Look
+from truecal.analysis._monitor import Monitor as Monitor
+from truecal.analysis._monitor import keep_monitor as keep_monitor

@@ -34,6 +34,7 @@ from truecal.results import (
 )
 
 if TYPE_CHECKING:
+    from truecal.analysis import Look, Monitor
     from truecal.gate import Decision
 
 Record = dict[str, Any]
@@ -331,6 +332,93 @@ def _window_sentences(table: DriftTable, terminal: Terminal) -> str:
             few = said.count(word)
             lines.append(f"{plural(few, 'window')} {'has' if few == 1 else 'have'} {what}.")
     return "\n".join(terminal.wrap(line, "  ", "  ") for line in lines)
+
+
+# ---- monitor -------------------------------------------------------------------------------------------------------
+
+
+def format_monitor(monitor: Monitor, look: Look, source: str, terminal: Terminal) -> str:
+    """What a monitor says, its streams, and what this look added."""
+    table = monitor.table
+    cells = table.cells()
+    alarms = ["red" if alarm else "" for alarm in table.alarm]
+    columns = [
+        Column("stream", cells["stream"], left=True),
+        Column("windows", cells["windows"], 4),
+        Column("observed", cells["observed"], 1),
+        Column("expected", cells["expected"], 1),
+        Column("e-value", cells["e_value"], styles=alarms),
+        Column("predictions are", cells["direction"], left=True, styles=alarms),
+        Column("since", cells["since"], 2, left=True),
+        Column("obs / exp since", cells["ratio"], 3),
+    ]
+    style = "red" if monitor.alarm else "bold"
+    head, *rest = monitor.sentences()
+    parts = [terminal.paint(terminal.wrap(head), style), *(terminal.wrap(text) for text in rest)]
+    parts.append(terminal.wrap(f"{printable(source)}: {_tell_look(look)}"))
+    return "\n".join(parts) + (f"\n\n{terminal.table(columns)}" if len(table) else "")
+
+
+def _tell_look(look: Look) -> str:
+    """What a look did, in words."""
+    said = [f"{plural(len(look.counted), 'new window')} counted"]
+    if look.known:
+        said.append(f"{len(look.known):,} known before")
+    if look.waiting:
+        said.append(f"{len(look.waiting):,} waiting for labels, from {look.waiting[0]} on")
+    return f"{', '.join(said)}."
+
+
+def look_json(monitor: Monitor, look: Look) -> str:
+    """A look as one line of JSON."""
+    from datetime import UTC, datetime
+
+    found = {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "alarm": monitor.alarm,
+        "alarms": monitor.alarms,
+        "e_value": monitor.e_value if math.isfinite(monitor.e_value) else "inf",
+        "threshold": monitor.threshold,
+        "direction": monitor.direction,
+        "since": None if monitor.since is None else str(monitor.since),
+        "ratio": monitor.ratio if math.isfinite(monitor.ratio) else None,
+        "counted": [str(window) for window in look.counted],
+        "waiting": [str(window) for window in look.waiting],
+        "sentence": " ".join(monitor.sentences()),
+    }
+    return json.dumps(found, ensure_ascii=False)
+
+
+def stream_records(monitor: Monitor) -> list[dict[str, Any]]:
+    """A monitor's streams as records."""
+    arrays = monitor.table.arrays()
+    columns = [value.tolist() if hasattr(value, "tolist") else value for value in arrays.values()]
+    return [dict(zip(arrays, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def prometheus(monitor: Monitor) -> str:
+    """A monitor's streams in the text format that Prometheus collects."""
+    table, lines = monitor.table, []
+    gauges = {
+        "alarm": ("1 if an alarm was raised", table.alarm),
+        "e_value": ("evidence that predictions are no longer right", table.e_value),
+        "observed": ("positives that came in all windows", table.observed),
+        "expected": ("positives that were predicted in all windows", table.expected),
+        "ratio": ("observed over expected positives since the change", table.ratio),
+        "rows": ("rows in all windows", table.n),
+        "windows": ("windows since the start or the last reset", table.windows),
+    }
+    for name, (text, values) in gauges.items():
+        lines += [f"# HELP truecal_{name} {text}", f"# TYPE truecal_{name} gauge"]
+        for stream, value in zip(table.stream, values.tolist(), strict=True):
+            label = stream.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+            lines.append(f'truecal_{name}{{stream="{label}"}} {_prometheus_number(float(value))}')
+    lines += ["# HELP truecal_threshold the e-value that raises an alarm", "# TYPE truecal_threshold gauge"]
+    return "\n".join([*lines, f"truecal_threshold {monitor.threshold:g}", ""])
+
+
+def _prometheus_number(value: float) -> str:
+    return "NaN" if math.isnan(value) else "+Inf" if value == math.inf else f"{value:.12g}"
 
 
 def _format_size(table: GroupTable | DriftTable) -> str:

@@ -129,6 +129,38 @@ def drift(args: Namespace) -> int:
     return 0
 
 
+def watch(args: Namespace) -> int:
+    """A monitor that is kept from run to run."""
+    from truecal._atomic import write_text
+    from truecal.analysis import keep_monitor
+    from truecal.cli import _answers as answers
+
+    log = args.log or str(Path(args.state).with_suffix(".jsonl"))
+    check_places(args, args.state, log, args.prom, args.output)
+    source = open_source(args, timed=True)
+    _need_one_score(source.scores, "watch")
+    (tallies,) = source.read(args).values()
+    tell_notes([tallies])
+    settings = {name: getattr(args, name) for name in ("significance", "mature_after", "above")}
+    settings["tolerance"] = _region(args).get("tolerance")
+    if settings["mature_after"] is None and source.every and not Path(args.state).exists():
+        settings["mature_after"] = "0h"  # a window that has not ended waits
+    with naming(args.state), keep_monitor(args.state, reset=args.reset, **settings) as monitor:
+        look = monitor.update(tallies, now=args.now, skip_known=True)
+    with naming(log), open(log, "a", encoding="utf-8") as file:
+        file.write(answers.look_json(monitor, look) + "\n")
+    if args.prom:
+        with naming(args.prom):
+            write_text(args.prom, answers.prometheus(monitor))
+    answer(
+        args,
+        lambda terminal: answers.format_monitor(monitor, look, source.name, terminal),
+        lambda: answers.look_json(monitor, look),
+        lambda: answers.stream_records(monitor),
+    )
+    return 1 if monitor.alarm else 3 if monitor.leading is None else 0
+
+
 def report(args: Namespace) -> int:
     """One HTML page."""
     from truecal.reporting import report
@@ -439,7 +471,7 @@ def judge_windows(args: Namespace, models: Mapping[str, Tallies], metric: str) -
 
 def _region(args: Namespace) -> dict[str, Any]:
     """Which predictions are judged, and how far they may be off."""
-    own = {"above": args.above, "top": args.top}
+    own = {"above": args.above, "top": getattr(args, "top", None)}
     if args.tolerance is None:
         return own
     from truecal.gate import read_tolerance

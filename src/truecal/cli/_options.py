@@ -158,14 +158,15 @@ PICTURES = ("test-based", "reliability", "errors", "models", "metrics", "binning
 SHELLS = ("bash", "zsh", "tcsh", "fish")
 
 DATA, COLUMNS, TIME, COMPUTED, LARGE = "data", "columns", "time", "what is computed", "large data"
+MONITOR = "what is kept"
 RULES, BASELINE, OUTPUT, GENERAL = "rules, from a file or from options", "baseline", "output", "in general"
 NEEDS_ROWS = (COLUMNS, TIME, COMPUTED, LARGE)  # groups that ask something of rows, which a saved result does not have
 
-READING = "score compare segments drift report plot tally check"
-SIZED = "score segments drift report plot tally check"
+READING = "score compare segments drift watch report plot tally check"
+SIZED = "score segments drift watch report plot tally check"
 JUDGING = "score compare segments drift report plot check"
-TABLES = "score compare segments drift plan check"
-ANSWERING = "score compare segments drift report plot plan demo check tally merge"
+TABLES = "score compare segments drift watch plan check"
+ANSWERING = "score compare segments drift watch report plot plan demo check tally merge"
 EVERYONE = f"{ANSWERING} completion"
 
 
@@ -247,7 +248,8 @@ OPTIONS = (
         COLUMNS, READING, "COLUMN", type=names, action=Many,
     ),
     Option(
-        "--by", "columns that make segments{}; commas or repeated", COLUMNS, "score segments report plot tally check",
+        "--by", "columns that make segments{}; commas or repeated", COLUMNS,
+        "score segments watch report plot tally check",
         "COLUMN", says={"plot": ", for --kind segments"}, type=names, action=Many, spells={"over": "--by"},
     ),
     Option("--pos-label", "the positive label; every other one is negative", COLUMNS, READING, "VALUE"),
@@ -257,26 +259,38 @@ OPTIONS = (
     ),
     # ---- time
     Option(
-        "--time", "dates or times{}", TIME, "drift report plot tally", "COLUMN",
+        "--time", "dates or times{}", TIME, "drift watch report plot tally", "COLUMN",
         says={
-            "drift": "; guessed if left out", "report": ", for a section on drift", "plot": ", for --kind drift",
-            "tally": " that make windows",
+            **dict.fromkeys(("drift", "watch"), "; guessed if left out"), "report": ", for a section on drift",
+            "plot": ", for --kind drift", "tally": " that make windows",
         },
     ),
     Option(
         "--every", "how long windows are; weeks begin on Mondays; none takes the values of --time as they are; "
         "default 1d, or as in the tallies",
-        TIME, "drift report plot", choices=(*EVERY, "none"), spells={"every=None": "--every none"},
+        TIME, "drift watch report plot", choices=(*EVERY, "none"), spells={"every=None": "--every none"},
     ),
     Option("--every", "how long windows are; weeks begin on Mondays; default 1d", TIME, "tally", choices=EVERY),
     Option(
         "--mature-after", "how long after a window's end its labels are complete, such as 30d, 12h or 6w; until then "
-        "it is not judged",
-        TIME, "drift report plot", "SPAN",
+        "it {}",
+        TIME, "drift watch report plot", "SPAN", says={"": "is not judged", "watch": "waits, and may be read again"},
     ),
     Option(
-        "--now", "what that is counted to; default the end of the last window", TIME, "drift report plot", "DATE"
+        "--now", "what that is counted to; default {}", TIME, "drift watch report plot", "DATE",
+        says={"": "the end of the last window", "watch": "the clock, in UTC"},
     ),
+    # ---- the monitor
+    Option(
+        "--state", "a file that keeps what is known from run to run; made if it is not there", MONITOR, "watch", "FILE",
+        required=True,
+    ),
+    Option(
+        "--reset", "forget the evidence and the alarm, after the model was mended", MONITOR, "watch",
+        action="store_true",
+    ),
+    Option("--log", "a file to add a line of JSON to; default that of --state with .jsonl", MONITOR, "watch", "FILE"),
+    Option("--prom", "a file for Prometheus' text collector", MONITOR, "watch", "FILE"),
     # ---- rules
     Option("--rules", "a TOML file of rules; see docs/gate.md", RULES, "check", "FILE"),
     *(
@@ -320,13 +334,19 @@ OPTIONS = (
             "plan": "the verdict",
         },
     ),
-    Option("--above", "judge only predictions of at least this", COMPUTED, JUDGING, "SCORE", type=number),
+    Option(
+        "--significance", "the probability that a model which stays right is ever alarmed of; default 0.05", COMPUTED,
+        "watch", "LEVEL", type=number,
+    ),
+    Option(
+        "--above", "judge only predictions of at least this", COMPUTED, f"{JUDGING} watch", "SCORE", type=number
+    ),
     Option(
         "--top", "judge only the top 1000, or the top 0.01 (a share)", COMPUTED, JUDGING, "COUNT", type=count_or_share
     ),
     Option(
         "--tolerance", "how far predictions may be off, as a probability or as a percentage of each", COMPUTED,
-        JUDGING, "T", type=tolerance,
+        f"{JUDGING} watch", "T", type=tolerance,
     ),
     Option(
         "--reference", "perfect models drawn, to say what chance gives; {}", COMPUTED,
@@ -465,6 +485,17 @@ COMMANDS = {
             "truecal drift days/ --csv",
         ),
     ),
+    "watch": Command(
+        "an alarm when a model goes wrong, however often you look",
+        "Adds the windows that came in since the last run to a monitor, and exits with 1 if an alarm was raised, now "
+        "or before, 0 if not, 3 while no window was counted. The evidence stays valid however often it is run: a model "
+        "that stays right is ever alarmed of with a probability of at most --significance.",
+        (
+            "truecal watch preds.parquet --time day --state monitor.json",
+            "truecal watch days/ --by country --mature-after 30d \\",
+            "    --state monitor.json --prom truecal.prom",
+        ),
+    ),
     "report": Command(
         "one HTML page for a colleague",
         "Metrics, bins and interactive diagrams as one HTML file that opens offline.",
@@ -549,9 +580,9 @@ COMMANDS = {
 
 EXIT_CODES = (
     ("0", "fine; for check: every rule passed"),
-    ("1", "check: a rule failed"),
+    ("1", "check: a rule failed; watch: an alarm"),
     ("2", "wrong usage or bad input"),
-    ("3", "check: cannot tell"),
+    ("3", "check: cannot tell; watch: nothing was counted yet"),
     ("130", "interrupted"),
     ("141", "nobody read the output to its end"),
 )

@@ -1,5 +1,10 @@
-"""What a number means: null references, intervals, differences, power."""
+"""What a number means: null references, intervals, differences, power, evidence over time."""
 
+from truecal.inference._eprocess import Process as Process
+from truecal.inference._eprocess import Turn as Turn
+from truecal.inference._eprocess import WindowSums as WindowSums
+from truecal.inference._eprocess import find_change as find_change
+from truecal.inference._eprocess import find_pivot as find_pivot
 from truecal.inference._power import Plan as Plan
 from truecal.inference._power import critical_counts as critical_counts
 from truecal.inference._power import detectable_rates as detectable_rates

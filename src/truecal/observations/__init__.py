@@ -47,5 +47,6 @@ from truecal.observations._time import Moment as Moment
 from truecal.observations._time import Span as Span
 from truecal.observations._time import find_ends as find_ends
 from truecal.observations._time import find_mature as find_mature
+from truecal.observations._time import read_moment as read_moment
 from truecal.observations._time import read_span as read_span
 from truecal.observations._time import window_start as window_start

@@ -17,6 +17,11 @@ from truecal.results._json import envelope as envelope
 from truecal.results._json import from_json as from_json
 from truecal.results._json import register as register
 from truecal.results._json import to_json as to_json
+from truecal.results._monitor import MonitorState as MonitorState
+from truecal.results._monitor import MonitorTable as MonitorTable
+from truecal.results._monitor import Stream as Stream
+from truecal.results._monitor import Waiting as Waiting
+from truecal.results._monitor import order_streams as order_streams
 from truecal.results._result import Result as Result
 from truecal.results._shapes import DECADE as DECADE
 from truecal.results._shapes import Histogram as Histogram

@@ -1,0 +1,131 @@
+"""Is a stream of predictions still right? Evidence that may be looked at after every window, for ever.
+
+A bet d multiplies the odds of all predictions by e^d ("level"), or those from a pivot up by e^d and the others by e^-d
+("slope"). Its evidence in a window is the likelihood ratio against the predictions,
+
+    e_d = prod of e^(d y) / (1 + p (e^d - 1)),
+
+whose mean is 1 if the predictions are right, whatever came before. A change may begin with any window: with the weight
+1 / (t (t + 1)) on the t-th,
+
+    A_d <- e_d (A_d + 1 / (t (t + 1))),
+
+and the e-value is the mean of A_d over all bets. Its mean never exceeds 1 while the predictions are right, so that
+it reaches 1 / a at any time with a probability of at most a (Ville's inequality). No number of looks and no rule for
+stopping changes that.
+
+With a tolerance a bet upwards plays against predictions that are raised by it, a bet downwards against lowered ones.
+
+References
+----------
+Ramdas, Grünwald, Vovk, Shafer. Game-theoretic statistics and safe anytime-valid inference. Statist. Sci. 38, 2023.
+Shin, Ramdas, Rinaldo. E-detectors: a nonparametric framework for sequential change detection. NEJSDS 2, 2024.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from truecal.metrics import Coins, Tolerance
+from truecal.observations import CellSums, Floats
+
+SHIFTS = (0.05, 0.1, 0.2, 0.4, -0.05, -0.1, -0.2, -0.4)
+BETS = len(SHIFTS) * 2  # of the level, then of the slope
+Turn = Literal["too low", "too high", "too timid", "too bold"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowSums:
+    """What a window of time adds to the evidence.
+
+    Rows, positives and those predicted; `information`, the sum of p (1 - p); `tilt`, the surplus of positives from the
+    pivot up less that below it; and each bet's log e.
+    """
+
+    n: int
+    observed: int
+    expected: float
+    information: float
+    tilt: float
+    log_e: Floats
+
+    @classmethod
+    def of(cls, cells: CellSums, pivot: float, tolerance: Tolerance | None = None) -> WindowSums:
+        """The sums of a window's rows. A row that contradicts a prediction of 0 or 1 is infinite evidence."""
+        sides = np.where(cells.p >= pivot, 1.0, -1.0)
+        surprise = np.where(cells.upper, cells.n - cells.pos, cells.pos)
+        if surprise[cells.s1 == 0].any() and tolerance is None:
+            log_e = np.full(BETS, np.inf)
+        else:
+            log_e = np.concatenate([_bet(cells, side, tolerance) for side in (np.ones(len(cells)), sides)])
+        expected, tilt = float(cells.expected.sum()), float(np.sum(sides * cells.surplus))
+        return cls(cells.n_rows, cells.positives, expected, float(cells.v.sum()), tilt, log_e)
+
+
+def find_pivot(cells: CellSums) -> float:
+    """The score that halves the information; it is found without a look at the labels."""
+    running = np.cumsum(cells.v)
+    return float(cells.p[np.searchsorted(running, running[-1] / 2)])
+
+
+def _bet(cells: CellSums, side: Floats, tolerance: Tolerance | None) -> Floats:
+    """log e of each shift, on the odds of cells whose side is 1, and the other way where it is -1."""
+    plain = Coins.of(cells)
+    coins = [plain, plain] if tolerance is None else [plain.moved(tolerance, up=True), plain.moved(tolerance, up=False)]
+    up, down = (each.sums[0] / each.n for each in coins)
+    found = []
+    for shift in SHIFTS:
+        d = shift * side
+        q = np.where(d > 0, up, down)
+        # of the rarer outcome, so that scores near 1 lose no digits: e^d y - log(1 + p (e^d - 1))
+        own, came = np.where(cells.upper, -d, d), np.where(cells.upper, cells.n - cells.pos, cells.pos)
+        found.append(float(np.sum(own * came - cells.n * np.log1p(q * np.expm1(own)))))
+    return np.array(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Process:
+    """The evidence of a stream after some windows: log A of each bet."""
+
+    count: int
+    log_a: Floats
+
+    @classmethod
+    def start(cls) -> Process:
+        """The evidence before the first window: none."""
+        return cls(0, np.full(BETS, -np.inf))
+
+    def step(self, sums: WindowSums) -> Process:
+        """The evidence after one more window."""
+        count = self.count + 1
+        return Process(count, sums.log_e + np.logaddexp(self.log_a, -math.log(count * (count + 1))))
+
+    @property
+    def e_value(self) -> float:
+        """The mean of A over the bets."""
+        highest = float(self.log_a.max())
+        if math.isinf(highest):
+            return math.exp(highest)
+        log_mean = highest + math.log(float(np.mean(np.exp(self.log_a - highest))))
+        return math.exp(min(log_mean, 700.0))
+
+    @property
+    def turn(self) -> Turn:
+        """What the bet with the most evidence says of the predictions."""
+        kind, place = divmod(int(np.argmax(self.log_a)), len(SHIFTS))
+        words: tuple[Turn, Turn] = ("too timid", "too bold") if kind else ("too low", "too high")
+        return words[SHIFTS[place] < 0]
+
+
+def find_change(surplus: Floats, information: Floats, sign: int) -> int:
+    """The window with which a change likely began, given the surplus of each window and its variance.
+
+    Where the surplus S of all windows from it on has this sign and is largest in S^2 / V: the likeliest time of a
+    lasting change of unknown size.
+    """
+    s, v = (np.cumsum(column[::-1])[::-1] for column in (surplus, information))
+    return int(np.argmax(np.where(sign * s > 0, s**2 / np.maximum(v, 1e-300), 0.0)))

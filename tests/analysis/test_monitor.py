@@ -1,0 +1,317 @@
+"""The monitor: evidence over time, held against sums over rows written out; its state, and what it refuses."""
+
+import math
+from datetime import date, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import truecal
+from truecal import Monitor, Tallies, Tally
+from truecal.analysis import keep_monitor
+from truecal.inference import Process, WindowSums, find_pivot
+from truecal.observations import CellSums
+from truecal.results import MonitorState, MonitorTable
+
+SHIFTS = (0.05, 0.1, 0.2, 0.4, -0.05, -0.1, -0.2, -0.4)
+FIRST = date(2026, 3, 1)
+
+
+def shift_odds(p, factor):
+    return p * factor / (1 - p + p * factor)
+
+
+def simulate(rng, days, rows=400, change=None, factor=1.0):
+    """A frame of days; from day `change` on the odds are `factor` times those predicted."""
+    p = rng.beta(1, 9, size=days * rows)
+    day = np.repeat(np.arange(days), rows)
+    truth = p if change is None else np.where(day >= change, shift_odds(p, factor), p)
+    dates = pd.Timestamp(FIRST) + pd.to_timedelta(day, unit="D")
+    return pd.DataFrame({"y": rng.random(len(p)) < truth, "p": p, "day": dates})
+
+
+def read(frame, **options):
+    return truecal.read(frame, label="y", score="p", time="day", **options)
+
+
+def slow_e_value(windows):
+    """The definition over rows: the mean over 16 bets of sums over the window in which the change begins."""
+    pivot = None
+    terms = []
+    for y, p in windows:
+        if pivot is None:
+            pivot = find_pivot(CellSums.from_arrays(y, p))
+        sides = np.where(p >= pivot, 1, -1)
+        found = []
+        for side in (np.ones_like(p), sides):
+            for d in SHIFTS:
+                tilt = d * side
+                found.append(np.prod(np.exp(tilt * y) / (1 + p * np.expm1(tilt))))
+        terms.append(found)
+    terms = np.array(terms)
+    count = len(terms)
+    a = sum(np.prod(terms[j:], axis=0) / ((j + 1) * (j + 2)) for j in range(count))
+    return float(np.mean(a))
+
+
+def test_the_e_value_is_that_of_the_definition():
+    # scores on a grid of 1/64 are cells of their own, so that rows and cells agree
+    rng = np.random.default_rng(0)
+    windows = []
+    monitor = Monitor()
+    for _ in range(6):
+        p = rng.integers(0, 65, 50) / 64
+        windows.append(((rng.random(50) < p).astype(float), p))
+        monitor.update(*windows[-1])
+        assert monitor.e_value == pytest.approx(slow_e_value(windows), rel=1e-12)
+
+
+@pytest.mark.parametrize("shift", range(16))
+def test_every_bet_has_a_mean_of_one_under_right_predictions(shift):
+    # over all 2^6 sets of labels, each with its probability
+    p = np.array([0.0, 1e-9, 0.2, 0.5, 0.9, 1 - 1e-9])
+    total = 0.0
+    for bits in range(64):
+        y = np.array([bits >> i & 1 for i in range(6)])
+        weight = np.prod(np.where(y == 1, p, 1 - p))
+        if weight > 0:
+            total += weight * math.exp(WindowSums.of(CellSums.from_arrays(y, p), 0.4).log_e[shift])
+    assert total == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize("shift", range(16))
+@pytest.mark.parametrize("factor", [0.9, 1, 1.1])
+def test_with_a_tolerance_no_bet_gains_from_errors_within_it(shift, factor):
+    # a relative tolerance of 0.1; the mean of e is at most 1 where every p is off by no more
+    p = np.array([0.1, 0.2, 0.5, 0.8])
+    total = 0.0
+    for bits in range(16):
+        y = np.array([bits >> i & 1 for i in range(4)])
+        weight = np.prod(np.where(y == 1, factor * p, 1 - factor * p))
+        total += weight * math.exp(WindowSums.of(CellSums.from_arrays(y, p), 0.4, truecal.Relative(0.1)).log_e[shift])
+    assert total <= 1 + 1e-9
+
+
+def test_a_row_that_contradicts_certainty_is_an_alarm_at_once():
+    monitor = Monitor()
+    monitor.update([0, 0, 1], [0.0, 0.5, 0.5])
+    assert not monitor.alarm
+    monitor.update([1, 0, 1], [0.0, 0.5, 0.5])
+    assert monitor.alarm
+    assert monitor.e_value == math.inf
+    assert Monitor.from_json(monitor.to_json()) == monitor
+
+
+def test_a_change_is_found_with_its_time_direction_and_size():
+    # 400 rows a day at 10 %: 40 positives expected, odds x 1.5 from day 20
+    rng = np.random.default_rng(1)
+    monitor = Monitor()
+    monitor.update(read(simulate(rng, 40, change=20, factor=1.5)))
+    assert monitor.alarm
+    assert abs(monitor.since - (FIRST + timedelta(20))) <= timedelta(3)
+    assert monitor.direction == "too low"
+    assert 1.2 < monitor.ratio < 1.6  # the odds' 1.5 is about 1.43 times as many positives at 10 %
+    assert "too low" in str(monitor)
+
+
+def test_predictions_that_are_too_bold_are_found_though_their_total_is_right():
+    rng = np.random.default_rng(2)
+    monitor = Monitor()
+    for _ in range(30):
+        p = rng.beta(2, 2, size=400)
+        truth = 1 / (1 + np.exp(-0.6 * np.log(p / (1 - p))))
+        monitor.update(rng.random(400) < truth, p)
+    assert monitor.alarm
+    assert monitor.direction == "too bold"
+    assert monitor.ratio == pytest.approx(1, abs=0.1)
+
+
+def test_the_evidence_is_the_same_window_by_window_and_at_once_from_rows_and_tallies():
+    rng = np.random.default_rng(3)
+    frame = simulate(rng, 12)
+    at_once, daily, by_rows = Monitor(), Monitor(), Monitor()
+    at_once.update(read(frame))
+    for day, part in frame.groupby("day"):
+        daily.update(read(part))
+        by_rows.update(part["y"], part["p"], window=day.date())
+    assert daily == at_once
+    assert by_rows.e_value == at_once.e_value
+    grid = Monitor()
+    grid.update(read(frame, limits=truecal.reading.Limits(grid=12)))
+    # cells of a grid know their mean scores only
+    assert grid.e_value == pytest.approx(at_once.e_value, rel=1e-4)
+
+
+def test_the_state_is_kept_between_runs(tmp_path):
+    rng = np.random.default_rng(4)
+    frame = simulate(rng, 10, change=4, factor=2).assign(country=lambda f: np.where(f.index % 3, "de", "at"))
+    once = Monitor(significance=0.01, mature_after="2d", tolerance=0.01, above=0.001)
+    once.update(read(frame, by="country"), now="2026-03-20")
+    for day in range(10):
+        part = frame[frame.day == pd.Timestamp(FIRST) + timedelta(day)]
+        settings = {"significance": 0.01, "mature_after": "2d", "tolerance": 0.01, "above": 0.001}
+        with keep_monitor(tmp_path / "monitor.json", **settings) as monitor:
+            monitor.update(read(part, by="country"), now="2026-03-20")
+    assert Monitor.load(tmp_path / "monitor.json") == once
+    assert [path.name for path in tmp_path.iterdir()] == ["monitor.json"]
+    assert MonitorState.from_json(once.to_json()) == once.state
+    assert MonitorTable.from_json(once.table.to_json()) == once.table
+
+
+def test_settings_that_differ_from_the_file_are_refused(tmp_path):
+    with keep_monitor(tmp_path / "m.json", significance=0.01):
+        pass
+    again = keep_monitor(tmp_path / "m.json", significance=0.05)
+    with pytest.raises(ValueError, match="`significance` must be that of the monitor .*0.01; it is 0.05"):
+        again.__enter__()
+
+
+def test_an_error_leaves_the_file_as_it_was(tmp_path):
+    with keep_monitor(tmp_path / "m.json") as monitor:
+        monitor.update([0, 1], [0.5, 0.5])
+    before = (tmp_path / "m.json").read_bytes()
+
+    def fail():
+        with keep_monitor(tmp_path / "m.json") as monitor:
+            monitor.update([0, 1], [0.5, 0.5])
+            monitor.update([0, 1], [0.5, 0.5], window=1)
+
+    with pytest.raises(ValueError, match="must be given once"):
+        fail()
+    assert (tmp_path / "m.json").read_bytes() == before
+
+
+def test_another_run_meanwhile_is_noticed(tmp_path):
+    place = tmp_path / "m.json"
+
+    def race():
+        with keep_monitor(place) as monitor:
+            monitor.update([0, 1], [0.5, 0.5])
+            Monitor().save(place)
+
+    with pytest.raises(ValueError, match="changed by another run"):
+        race()
+
+
+def test_a_window_counts_once_and_in_order():
+    rng = np.random.default_rng(5)
+    frame = simulate(rng, 4)
+    days = [part for _, part in frame.groupby("day")]
+    monitor = Monitor()
+    monitor.update(read(pd.concat([days[0], days[2]])))
+    before = monitor.to_json()
+    with pytest.raises(ValueError, match="must be given once; 2026-03-03 was counted already"):
+        monitor.update(read(days[2]))
+    with pytest.raises(ValueError, match="must come in order; 2026-03-02 came after 2026-03-03"):
+        monitor.update(read(days[1]))
+    changed = days[2].assign(y=~days[2].y)
+    for skip in (False, True):
+        with pytest.raises(ValueError, match="must not change; 2026-03-03 had 400 rows"):
+            monitor.update(read(changed), skip_known=skip)
+    assert monitor.to_json() == before
+    look = monitor.update(read(pd.concat([days[2], days[3]])), skip_known=True)
+    assert (look.known, look.counted) == ((FIRST + timedelta(2),), (FIRST + timedelta(3),))
+
+
+def test_late_labels_wait_and_count_once_complete():
+    # half of the positives are not known at first: they would look like predictions that are too high
+    rng = np.random.default_rng(6)
+    frame = simulate(rng, 30)
+    early = frame.assign(y=frame.y & (rng.random(len(frame)) < 0.5))
+    patient, hasty = Monitor(mature_after="5d"), Monitor()
+    for day in range(30):
+        today = pd.Timestamp(FIRST) + timedelta(day)
+        seen = pd.concat([early[(early.day <= today) & (early.day > today - timedelta(5))]])
+        complete = frame[(frame.day <= today - timedelta(5))]
+        look = patient.update(read(pd.concat([complete, seen])), now=today + timedelta(1), skip_known=True)
+        hasty.update(read(early[early.day == today]))
+        assert len(look.waiting) == min(day + 1, 5)
+    assert hasty.alarm
+    assert not patient.alarm
+    whole = Monitor()
+    whole.update(read(frame[frame.day < pd.Timestamp(FIRST) + timedelta(25)]))
+    assert patient.e_value == whole.e_value
+
+
+def test_segments_share_half_of_the_significance_and_new_ones_the_rest():
+    rng = np.random.default_rng(7)
+    monitor = Monitor()
+
+    def tallies(day, names):
+        parts = {}
+        for name in names:
+            p = rng.beta(1, 9, size=100)
+            parts[day, name] = Tally.from_arrays(rng.random(100) < p, p)
+        return Tallies("y", "p", parts, by=("day", "name"), windows={"day": "1d"})
+
+    monitor.update(tallies(FIRST, "ab"))
+    monitor.update(tallies(FIRST + timedelta(1), "abcde"))
+    monitor.update(tallies(FIRST + timedelta(2), "abcdef"))
+    shares = {monitor.name(each): each.share for each in monitor.streams}
+    # half to all rows; of the other half a half to the first batch, a sixth to the second, a twelfth to the third
+    wanted = {"all rows": 1 / 2} | dict.fromkeys(("name=a", "name=b"), 1 / 8)
+    wanted |= dict.fromkeys(("name=c", "name=d", "name=e"), 1 / 36) | {"name=f": 1 / 24}
+    assert shares == pytest.approx(wanted)
+    assert sum(shares.values()) <= 1
+    assert [each.process.count for each in monitor.streams if each.segment == ("c",)] == [2]
+
+
+def test_an_alarm_stays_until_it_is_reset():
+    rng = np.random.default_rng(8)
+    monitor = Monitor()
+    p = rng.beta(1, 9, size=4000)
+    monitor.update(rng.random(4000) < shift_odds(p, 2), p)
+    assert monitor.alarm
+    for _ in range(10):
+        monitor.update(rng.random(4000) < p, p)
+    assert monitor.alarm
+    monitor.reset()
+    assert (monitor.alarm, monitor.e_value, monitor.leading) == (False, 0.0, None)
+    with pytest.raises(ValueError, match="must not change; 3 had 4,000 rows"):
+        monitor.update([0], [0.5], window=3)
+    monitor.update(rng.random(4000) < p, p)
+    assert not monitor.alarm
+
+
+def test_false_alarms_are_rare_however_often_one_looks():
+    # 0.05 over 200 looks; P(7 or more of 40 | 0.05) = 0.003
+    alarms = 0
+    for seed in range(40):
+        rng = np.random.default_rng([9, seed])
+        process, pivot = Process.start(), 0.15
+        for _ in range(200):
+            p = rng.beta(1, 9, size=150)
+            process = process.step(WindowSums.of(CellSums.from_arrays(rng.random(150) < p, p), pivot))
+            if process.e_value >= 20:
+                alarms += 1
+                break
+    assert alarms < 7
+
+
+def test_what_does_not_fit_is_refused():
+    rng = np.random.default_rng(10)
+    frame = simulate(rng, 2)
+    with pytest.raises(TypeError, match="takes"):
+        Monitor().update(frame)
+    with pytest.raises(ValueError, match="`time` must be one column"):
+        Monitor().update(truecal.read(frame, label="y", score="p"))
+    with pytest.raises(ValueError, match="`mature_after` must be left out where rows are given"):
+        Monitor(mature_after="1d").update([0, 1], [0.5, 0.5])
+    monitor = Monitor()
+    monitor.update(read(frame))
+    with pytest.raises(TypeError, match="begun with tallies"):
+        monitor.update([0, 1], [0.5, 0.5])
+    with pytest.raises(ValueError, match="`every` must be that of the monitor, '1d'; the data have '1w'"):
+        monitor.update(read(frame, every="1w"))
+    rows = Monitor()
+    rows.update([0, 1], [0.5, 0.5])
+    with pytest.raises(TypeError, match="of one type"):
+        rows.update([0, 1], [0.5, 0.5], window="b")
+    with pytest.raises(TypeError, match="begun with rows"):
+        rows.update(read(frame))
+    named = Monitor()
+    named.update([0, 1], [0.5, 0.5], window="a")
+    with pytest.raises(ValueError, match="`window` must name the window"):
+        named.update([0, 1], [0.5, 0.5])
+    assert "no window was counted" in repr(Monitor())

@@ -1,0 +1,141 @@
+"""`truecal watch` as a scheduler runs it: exit codes, the state, the log, the file for Prometheus."""
+
+import csv
+import json
+import re
+import signal
+import subprocess
+
+import numpy as np
+import pytest
+from command import TRUECAL, environment, run
+
+from truecal import Monitor
+
+pytest.importorskip("polars")
+DAYS = 30
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """400 rows a day at 10 % positives; from day 15 on the odds of "at" are three times those predicted."""
+    rng = np.random.default_rng(0)
+    found = []
+    for day in range(DAYS):
+        for _ in range(400):
+            p, country = rng.beta(1, 9), ("at", "de")[rng.integers(2)]
+            factor = 3 if day >= 15 and country == "at" else 1
+            found.append((f"2026-03-{day + 1:02}", country, p, int(rng.random() < p * factor / (1 - p + p * factor))))
+    return found
+
+
+def write(place, rows):
+    with place.open("w", newline="") as file:
+        csv.writer(file).writerows([("day", "country", "p", "y"), *rows])
+    return place
+
+
+def watch(folder, *words):
+    return run("watch", "preds.csv", "--time", "day", "--by", "country", "--state", "m.json", *words, cwd=folder)
+
+
+def test_a_run_a_day_raises_the_alarm_and_keeps_it(tmp_path, rows):
+    codes = []
+    for day in range(10, DAYS + 1, 5):
+        write(tmp_path / "preds.csv", [row for row in rows if row[0] <= f"2026-03-{day:02}"])
+        done = watch(tmp_path, "--prom", "truecal.prom", "--now", f"2026-03-{day:02}T23:59")
+        codes.append(done.returncode)
+    # the day itself has not ended: day 15 waits
+    assert codes[:2] == [0, 0]
+    assert codes[-1] == 1
+    since = re.search(r"Alarm for country=at: since about 2026-03-(\d\d) predictions are too low", done.stdout)[1]
+    assert abs(int(since) - 16) <= 7  # a few days of a right model may look like the beginning
+    assert "country=de" not in [line.split(":")[0] for line in done.stdout.splitlines() if "Alarm" in line]
+    looks = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text().splitlines()]
+    assert [look["alarm"] for look in looks] == [code == 1 for code in codes]
+    assert sum(len(look["counted"]) for look in looks) == DAYS - 1
+    assert looks[-1]["waiting"] == ["2026-03-30"]
+    monitor = Monitor.load(tmp_path / "m.json")
+    assert looks[-1]["e_value"] == monitor.e_value
+    assert set(looks[-1]["alarms"]) == set(monitor.alarms)
+    lines = (tmp_path / "truecal.prom").read_text().splitlines()
+    values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    assert values['truecal_alarm{stream="country=at"}'] == "1"
+    assert values['truecal_alarm{stream="country=de"}'] == "0"
+    assert float(values['truecal_e_value{stream="all rows"}']) > 0
+    # every line is a comment or `name{labels} value`
+    assert all(re.fullmatch(r'# (HELP|TYPE) truecal_\w+ .*|truecal_\w+(\{stream=".*"\})? \S+', line) for line in lines)
+
+
+def test_a_window_that_waits_takes_late_labels_and_one_that_counts_does_not(tmp_path, rows):
+    first = [row for row in rows if row[0] <= "2026-03-05"]
+    write(tmp_path / "preds.csv", [(*row[:3], 0) if row[0] > "2026-03-03" else row for row in first])
+    done = watch(tmp_path, "--mature-after", "2d", "--now", "2026-03-06")
+    assert (done.returncode, "2 waiting for labels" in done.stdout) == (0, True)
+    write(tmp_path / "preds.csv", first)
+    done = watch(tmp_path, "--now", "2026-03-08")
+    assert (done.returncode, "2 new windows counted, 3 known before" in done.stdout) == (0, True)
+    before = (tmp_path / "m.json").read_bytes()
+    write(tmp_path / "preds.csv", [(*row[:3], 1 - row[3]) for row in first])
+    done = watch(tmp_path)
+    assert done.returncode == 2
+    assert "must not change; 2026-03-01 had 400 rows" in done.stderr.replace("\n", " ")
+    assert "--mature-after" in done.stderr
+    assert (tmp_path / "m.json").read_bytes() == before
+
+
+def test_nothing_counted_is_no_pass(tmp_path, rows):
+    write(tmp_path / "preds.csv", rows)
+    done = watch(tmp_path, "--mature-after", "30d", "--now", "2026-03-31")
+    assert done.returncode == 3
+    assert "Nothing was watched yet" in done.stdout
+
+
+def test_settings_stay_those_of_the_state(tmp_path, rows):
+    write(tmp_path / "preds.csv", rows[:2000])
+    watch(tmp_path, "--significance", "0.01")
+    done = watch(tmp_path, "--significance", "0.05")
+    assert done.returncode == 2
+    assert "--significance must be that of the monitor in 'm.json', 0.01; it is 0.05" in done.stderr
+    assert watch(tmp_path).returncode == 0
+
+
+def test_reset_forgets_the_alarm(tmp_path, rows):
+    write(tmp_path / "preds.csv", rows)
+    assert watch(tmp_path).returncode == 1
+    assert watch(tmp_path).returncode == 1
+    done = watch(tmp_path, "--reset")
+    assert done.returncode == 3  # no window has come in since
+    assert "30 known before" in done.stdout
+
+
+def test_an_output_is_never_an_input(tmp_path, rows):
+    place = write(tmp_path / "preds.csv", rows[:2000])
+    before = place.read_bytes()
+    for words in (("--state", "preds.csv"), ("--state", "s.json", "--log", "preds.csv")):
+        done = run("watch", "preds.csv", "--time", "day", *words, cwd=tmp_path)
+        assert done.returncode == 2
+        assert place.read_bytes() == before
+
+
+def test_two_at_once_take_turns(tmp_path, rows):
+    write(tmp_path / "preds.csv", rows)
+    words = [*TRUECAL, "watch", "preds.csv", "--time", "day", "--state", "m.json"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    both = [subprocess.Popen(words, cwd=tmp_path, env=environment(), **pipes) for _ in range(2)]
+    said = [each.communicate()[0] for each in both]
+    assert sorted("30 new windows" in text for text in said) == [False, True]
+    assert sorted("30 known before" in text for text in said) == [False, True]
+
+
+def test_a_killed_run_leaves_the_state_whole(tmp_path, rows):
+    write(tmp_path / "preds.csv", rows[:4000])
+    watch(tmp_path)
+    before = (tmp_path / "m.json").read_bytes()
+    write(tmp_path / "preds.csv", rows)
+    words = [*TRUECAL, "watch", "preds.csv", "--time", "day", "--by", "country", "--state", "m.json"]
+    process = subprocess.Popen(words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert (tmp_path / "m.json").read_bytes() == before
+    assert watch(tmp_path).returncode == 1
