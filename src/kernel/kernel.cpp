@@ -212,10 +212,11 @@ auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
     demand_bins(begin, end, length(n));
     nb::gil_scoped_release release;
     Interrupt interrupt;
+    Workspace space;
     const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
     for (std::size_t i = 0; i < begin.shape(0); ++i) {
         interrupt.check();
-        const Tails found = tails(coins, begin.data()[i], end.data()[i], computed);
+        const Tails found = tails(coins, begin.data()[i], end.data()[i], computed, space);
         below.data()[i] = found.below;
         at.data()[i] = found.at;
         above.data()[i] = found.above;
@@ -235,10 +236,11 @@ auto odds_factors(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
     auto ratio = empty<double>(size), ratio_low = empty<double>(size), ratio_high = empty<double>(size);
     nb::gil_scoped_release release;
     Interrupt interrupt;
+    Workspace space;
     const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
     for (std::size_t i = 0; i < size; ++i) {
         interrupt.check();
-        const OddsFactor found = find_odds_factor(coins, begin.data()[i], end.data()[i], significance);
+        const OddsFactor found = find_odds_factor(coins, begin.data()[i], end.data()[i], significance, space);
         value.data()[i] = found.value;
         low.data()[i] = found.low;
         high.data()[i] = found.high;
@@ -275,6 +277,18 @@ auto cut_groups(In<double> weight, In<Index> starts, In<double> smallest, bool p
         cut_levels(weight.data(), first, last, smallest.data()[group], pairs, group, found);
     });
     return std::tuple(to_array(found.begin), to_array(found.end), to_array(found.first), to_array(found.group));
+}
+
+// Of each group, with its own factor on the odds.
+auto shift_groups(In<double> n, In<double> q, In<bool> upper, In<Index> starts, In<double> factor) {
+    demand_equal(length(n), {length(q), length(upper)});
+    demand_equal(demand_groups(starts, length(n)), {length(factor)});
+    auto change = empty<double>(factor.shape(0)), spread = empty<double>(factor.shape(0));
+    for_groups(starts, [&](Index group, Index first, Index last) {
+        const double by = factor.data()[group];
+        std::tie(change.data()[group], spread.data()[group]) = shift(n.data(), q.data(), upper.data(), first, last, by);
+    });
+    return std::tuple(change, spread);
 }
 
 // Each function of sorted entries, once for every layout; `make` turns its columns into entries.
@@ -447,6 +461,7 @@ NB_MODULE(_kernel, m) {
     m.def("window_tails", &window_tails);
     m.def("odds_factors", &odds_factors);
     m.def("cut_levels", &cut_groups);
+    m.def("shift", &shift_groups);
     m.def("walk_ranges", [](In<double> step, In<Index> starts) {
         auto found = empty<double>(static_cast<std::size_t>(demand_groups(starts, length(step))));
         for_groups(starts, [&](Index group, Index first, Index last) {

@@ -1,9 +1,11 @@
-// Groups of cells laid end to end: how the verdict's scans cut each of them, and the walk of its differences.
+// Groups of cells laid end to end: how the verdict's scans cut each of them, the walk of its differences, and what
+// a factor on the odds would change.
 #pragma once
 
 #include "keys.hpp"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace truecal {
@@ -65,6 +67,19 @@ inline double walk_range(const double *step, Index first, Index last) {
         high = std::max(high, at);
     }
     return high - low;
+}
+
+// By how much the positives of cells grow with all odds multiplied by a factor, and their variance then. q is the chance
+// of a positive, or of a negative where `upper`.
+inline std::pair<double, double> shift(const double *n, const double *q, const bool *upper, Index first, Index last,
+                                       double factor) {
+    double change = 0, spread = 0;
+    for (Index i = first; i < last; ++i) {
+        const double f = upper[i] ? 1 / factor : factor, moved = f * q[i] / (1 - q[i] + f * q[i]);
+        change += n[i] * (upper[i] ? q[i] - moved : moved - q[i]);
+        spread += n[i] * moved * (1 - moved);
+    }
+    return {change, spread};
 }
 
 } // namespace truecal

@@ -51,7 +51,8 @@ class OpenCoins {
     double certain = 0; // heads of the coins that always show them
     Index rows = 0, heads = 0;
 
-    OpenCoins(const Coins &coins, Index begin, Index end) : upper_(new bool[static_cast<std::size_t>(end - begin)]) {
+    OpenCoins(const Coins &coins, Index begin, Index end, Workspace &space)
+        : upper_(new bool[static_cast<std::size_t>(end - begin)]), space_(space) {
         Columns open;
         std::unique_ptr<bool[]> upper(new bool[static_cast<std::size_t>(end - begin)]);
         for (Index i = begin; i < end; ++i) {
@@ -92,11 +93,13 @@ class OpenCoins {
         }
     }
 
-    // log P(X >= heads), or log P(X <= heads), with all odds multiplied.
-    double log_tail(double log_factor, bool above) {
+    // How deep the heads lie in the upper or the lower tail with all odds multiplied: sqrt(-2 log P(X >= heads)), or of
+    // P(X <= heads). Tails are nearly normal, so it is nearly a straight line, whose root is soon found.
+    double depth(double log_factor, bool above) {
         multiply(std::exp(std::min(std::max(log_factor, -700.0), 700.0)));
-        const Tails found = tails(at_.as_coins(upper_.get()), 0, static_cast<Index>(q_.size()), false);
-        return std::log(std::max(found.at + (above ? found.above : found.below), 5e-324));
+        const Tails found = tails(at_.as_coins(upper_.get()), 0, static_cast<Index>(q_.size()), false, space_);
+        const double tail = found.at + (above ? found.above : found.below);
+        return std::sqrt(-2 * std::log(std::min(std::max(tail, 5e-324), 1.0)));
     }
 
     // The log-factor that makes as many heads expected as came: Newton's method, whose derivative is the variance.
@@ -128,24 +131,26 @@ class OpenCoins {
     };
     std::vector<double> q_; // the chance of heads, or of tails where `upper_`, without a factor
     std::unique_ptr<bool[]> upper_;
+    Workspace &space_;
     Columns at_;
 };
 
 // Of the coins of cells [begin, end), with the interval of confidence 1 - significance.
-inline OddsFactor find_odds_factor(const Coins &all, Index begin, Index end, double significance) {
+inline OddsFactor find_odds_factor(const Coins &all, Index begin, Index end, double significance,
+                                   Workspace &space) {
     constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-    OpenCoins coins(all, begin, end);
+    OpenCoins coins(all, begin, end, space);
     const double certain = coins.certain;
     if (coins.rows == 0) {
         const double one = certain > 0 ? 1.0 : nan;
         return {nan, 0, inf, one, one, one};
     }
     const bool none = coins.heads == 0, full = coins.heads == coins.rows;
-    const double goal = std::log(significance / 2), total = coins.expected + certain;
+    const double goal = std::sqrt(-2 * std::log(significance / 2)), total = coins.expected + certain;
     const double step = 2 / std::sqrt(std::max(coins.v, 0.5));
     const double middle = none ? -inf : full ? inf : coins.find_mean();
-    const auto lower = [&](double t) { return coins.log_tail(t, true) - goal; };
-    const auto upper = [&](double t) { return goal - coins.log_tail(t, false); };
+    const auto lower = [&](double t) { return goal - coins.depth(t, true); };
+    const auto upper = [&](double t) { return coins.depth(t, false) - goal; };
     const double low = none ? -inf : find_root(lower, std::min(middle, 36.0), -step);
     const double high = full ? inf : find_root(upper, std::max(middle, -36.0), step);
     const auto factor = [](double t) { return t > 700 ? inf : std::exp(t); };

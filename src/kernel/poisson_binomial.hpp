@@ -46,13 +46,22 @@ struct Side {
 };
 
 // P(X = first + i) of a sum of coins that is made longer coin by coin. What is below `nothing` at either end is cut off.
+// Its memory is used again after `clear`: most sums are so short that to allocate it would take longer than to add.
 class Heads {
   public:
+    void clear() {
+        all_.clear();
+        block_.clear();
+    }
+
     void add(Index n, double q) {
         if (q <= 0) return;
-        if (n > 12) convolve(block_, binomial(n, q));
-        else
+        if (n > 12) {
+            set_binomial(n, q);
+            convolve(block_, binomial_);
+        } else {
             for (Index i = 0; i < n; ++i) toss(q);
+        }
         if (block_.p.size() > 64) fold();
     }
 
@@ -62,10 +71,12 @@ class Heads {
         high.fold();
         std::reverse(high.all_.p.begin(), high.all_.p.end());
         high.all_.first = -high.all_.first - static_cast<Index>(high.all_.p.size()) + 1;
-        convolve(low.all_, high.all_);
+        low.convolve(low.all_, high.all_);
         const std::vector<double> &p = low.all_.p;
         const std::size_t size = p.size();
-        std::vector<double> below(size + 1, 0), above(size + 1, 0); // before i; from i on
+        std::vector<double> &below = low.below_, &above = high.below_; // before i; from i on
+        below.assign(size + 1, 0);
+        above.assign(size + 1, 0);
         for (std::size_t i = 0; i < size; ++i) below[i + 1] = below[i] + p[i];
         for (std::size_t i = size; i-- > 0;) above[i] = above[i + 1] + p[i];
         const Index at = k - low.all_.first;
@@ -85,8 +96,13 @@ class Heads {
     struct Row {
         Index first = 0;
         std::vector<double> p{1.0};
+        void clear() {
+            first = 0;
+            p.assign(1, 1.0);
+        }
     };
-    Row block_, all_;
+    Row block_, all_, binomial_;
+    std::vector<double> sum_, below_;
     static constexpr double nothing = 1e-40;
 
     void toss(double q) {
@@ -100,11 +116,12 @@ class Heads {
     // A short row keeps the coins cheap; full ones join the rest.
     void fold() {
         convolve(all_, block_);
-        block_ = Row{};
+        block_.clear();
     }
 
-    static void convolve(Row &a, const Row &b) {
-        std::vector<double> sum(a.p.size() + b.p.size() - 1, 0.0);
+    void convolve(Row &a, const Row &b) {
+        std::vector<double> &sum = sum_;
+        sum.assign(a.p.size() + b.p.size() - 1, 0.0);
         const bool swap = a.p.size() < b.p.size();
         const std::vector<double> &longer = swap ? b.p : a.p, &shorter = swap ? a.p : b.p;
         for (std::size_t j = 0; j < shorter.size(); ++j) {
@@ -119,26 +136,32 @@ class Heads {
         a.p.assign(sum.begin() + static_cast<Index>(begin), sum.begin() + static_cast<Index>(end));
     }
 
-    static Row binomial(Index n, double q) {
+    void set_binomial(Index n, double q) {
         const double odds = q / (1 - q);
         const Index mode = std::min(static_cast<Index>(static_cast<double>(n + 1) * q), n);
         const double top = Trials(static_cast<double>(n)).pmf(static_cast<double>(mode), Odds(q, 1 - q));
-        std::vector<double> down;
+        std::vector<double> &row = binomial_.p;
+        row.clear();
         double p = top;
         for (Index k = mode; k > 0; --k) {
             p *= static_cast<double>(k) / (static_cast<double>(n - k + 1) * odds);
             if (p < nothing) break;
-            down.push_back(p);
+            row.push_back(p);
         }
-        Row row{mode - static_cast<Index>(down.size()), std::vector<double>(down.rbegin(), down.rend())};
+        std::reverse(row.begin(), row.end());
+        binomial_.first = mode - static_cast<Index>(row.size());
         p = top;
         for (Index k = mode; p >= nothing || k == mode; ++k) {
-            row.p.push_back(p);
+            row.push_back(p);
             if (k == n) break;
             p *= static_cast<double>(n - k) * odds / static_cast<double>(k + 1);
         }
-        return row;
     }
+};
+
+// Memory for the computed distributions of one thread.
+struct Workspace {
+    Heads low, high;
 };
 
 // A binomial of real size n, its smaller tail computed and the other one as what is left.
@@ -173,8 +196,10 @@ template <class Use> void for_pools(const Coins &coins, Index begin, Index end, 
 }
 
 // Of each cell by itself where `exact`, or of pools of cells.
-inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k, bool exact) {
-    Heads low, high;
+inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k, bool exact, Workspace &space) {
+    Heads &low = space.low, &high = space.high;
+    low.clear();
+    high.clear();
     Index upper = 0;
     const auto add = [&](Index first, Index, const Side &part) {
         (coins.upper[first] ? high : low).add(part.n, part.s1 / static_cast<double>(part.n));
@@ -190,20 +215,26 @@ inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k,
     return Heads::difference(low, high, k - upper);
 }
 
+// The sums of cells [begin, end) that lie on one side.
+inline Side add_cells(const Coins &coins, Index begin, Index end) {
+    Side sum; // of its own variables, which fit registers
+    for (Index i = begin; i < end; ++i) sum.add(coins, i);
+    return sum;
+}
+
 // The tails of the heads of cells [begin, end), X against the number k that came; `computed`: without approximation.
-inline Tails tails(const Coins &coins, Index begin, Index end, bool computed) {
+// Cells lie in increasing order: those of `upper` come last.
+inline Tails tails(const Coins &coins, Index begin, Index end, bool computed, Workspace &space) {
     constexpr double gap_allowed = 5e-4, little = 5, enough = 70, few = 64;
-    Side low, high;
+    const Index middle = std::partition_point(coins.upper + begin, coins.upper + end, [](bool u) { return !u; }) - coins.upper;
+    Side low = add_cells(coins, begin, middle), high = add_cells(coins, middle, end);
     Index k = 0;
-    for (Index i = begin; i < end; ++i) {
-        (coins.upper[i] ? high : low).add(coins, i);
-        k += coins.heads[i];
-    }
+    for (Index i = begin; i < end; ++i) k += coins.heads[i];
     const double v = (low.s1 - low.s2) + (high.s1 - high.s2);
     const bool one = end - begin == 1; // equal coins: a plain binomial
     const double rows = static_cast<double>(low.n + high.n);
     if (computed || v < little || (!one && rows <= few))
-        return computed_tails(coins, begin, end, k, computed);
+        return computed_tails(coins, begin, end, k, computed, space);
     const bool mirror = low.s1 + static_cast<double>(high.n) - high.s1 > rows / 2;
     if (mirror) std::swap(low, high);
     const double heads = static_cast<double>(mirror ? low.n + high.n - k : k);
@@ -216,7 +247,7 @@ inline Tails tails(const Coins &coins, Index begin, Index end, bool computed) {
     const double matched = mean * mean / square;
     if (gap < gap_allowed && heads + 1 < matched) // beyond its size a binomial has no mass left
         return oriented(binomial_tails(matched, Odds(square / mean, v / mean), heads));
-    if (v < enough) return computed_tails(coins, begin, end, k, false);
+    if (v < enough) return computed_tails(coins, begin, end, k, false, space);
     // v (1 - 2 p) is the third cumulant of a binomial: both p v and (1 - p) v are sums of positive terms
     const double p = ((low.s2 - low.s3) + (high.s1 - 2 * high.s2 + high.s3)) / v;
     const double q = ((low.s1 - 2 * low.s2 + low.s3) + (high.s2 - high.s3)) / v;

@@ -307,6 +307,8 @@ def test_the_kernel_demands_equal_lengths():
         lambda: _kernel.window_starts(n2, np.empty(0, int), 0),
         lambda: _kernel.walk_ranges(two, np.array([0, 5, 2])),
         lambda: _kernel.walk_ranges(two, np.array([1, 2])),
+        lambda: _kernel.shift(two, one, yes, np.array([0, 2]), one),
+        lambda: _kernel.shift(two, two, yes, np.array([0, 2]), two),
         lambda: _kernel.cut_levels(two, np.array([0, 2]), two, True),
         lambda: _kernel.cut_levels(two, np.array([0, 3]), one, True),
         lambda: _kernel.pava_bc((two, n1, n2), 1, 2, False),

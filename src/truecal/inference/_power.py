@@ -38,7 +38,7 @@ class Shifted:
     n: Floats
     q: Floats
     upper: Bools
-    starts: Ints  # where groups begin
+    starts: Ints  # where groups begin, and the end
     v: Floats  # of each group
     whole: float  # the standard deviations that the total must leave, and that of a fifth
     fifth: float
@@ -52,7 +52,7 @@ class Shifted:
         begin = np.flatnonzero(new)
         n = np.add.reduceat(cells.n, begin).astype(np.float64)
         q = np.add.reduceat(cells.s1, begin) / n
-        starts = np.searchsorted(begin, groups.starts[:-1])
+        starts = np.searchsorted(begin, groups.starts)
         whole, fifth = (normal_quantile(significance / tails) for tails in (4, 148))
         return cls(n, q, cells.upper[begin], starts, groups.add(cells.v), whole, fifth)
 
@@ -63,8 +63,8 @@ class Shifted:
 
     def expected(self, log_factor: Floats) -> Floats:
         """The positives expected with all odds multiplied by a factor."""
-        moved = self._move(log_factor)
-        return self._add(self.n * np.where(self.upper, 1 - moved, moved))
+        own = self.n * np.where(self.upper, 1 - self.q, self.q)
+        return np.asarray(np.add.reduceat(own, self.starts[:-1]) + self._change(log_factor)[0])
 
     def detectable(self, signs: tuple[int, ...], *, fifth: bool = False, power: float = POWER) -> Floats:
         """The factor on all odds, or on those of a fifth of the evidence, that the verdict finds with this probability,
@@ -76,7 +76,7 @@ class Shifted:
             found = np.zeros(len(self.v), dtype=np.bool_)
             for sign in signs:
                 change, spread = self._change(sign * log_factor)
-                z = (math.sqrt(share) * change - threshold * np.sqrt(self.v)) / np.sqrt(spread)
+                z = (math.sqrt(share) * np.abs(change) - threshold * np.sqrt(self.v)) / np.sqrt(spread)
                 found |= (z < wanted) | (self.v == 0)
             return found
 
@@ -93,21 +93,10 @@ class Shifted:
         """The share of the evidence that is looked at, and how many standard deviations it must leave."""
         return (FIFTH, self.fifth) if fifth else (1.0, self.whole)
 
-    def _move(self, log_factor: Floats) -> Floats:
-        """Every q with its odds changed by a factor on those of a positive."""
-        sizes = np.diff(self.starts, append=len(self.n))
-        up, down = (np.repeat(np.exp(sign * log_factor), sizes) for sign in (1, -1))
-        factor = np.where(self.upper, down, up)
-        return np.asarray(factor * self.q / (1 - self.q + factor * self.q))
-
     def _change(self, log_factor: Floats) -> tuple[Floats, Floats]:
-        """By how much a factor moves the total, and the total's variance then."""
-        moved = self._move(log_factor)
-        change = np.abs(self._add(np.where(self.upper, -self.n, self.n) * (moved - self.q)))
-        return change, np.maximum(self._add(self.n * moved * (1 - moved)), 1e-300)
-
-    def _add(self, column: Floats) -> Floats:
-        return np.asarray(np.add.reduceat(column, self.starts))
+        """By how much a factor raises the total, and the total's variance then."""
+        change, spread = _kernel.shift(self.n, self.q, self.upper, self.starts, np.exp(log_factor))
+        return change, np.maximum(spread, 1e-300)
 
 
 @dataclass(frozen=True, slots=True)
