@@ -1,18 +1,26 @@
-"""The command line as a user runs it: in a process of its own."""
+"""The command line as a user runs it: in a process of its own, or in this one where nothing depends on that."""
 
+import io
 import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
+import warnings
 from fcntl import ioctl
+from pathlib import Path
+from signal import SIGINT, SIGTERM
 from termios import TIOCSWINSZ
 
 import numpy as np
+import pytest
 
+from truecal import cli
 from truecal._text import measure
 
 TRUECAL = [sys.executable, "-m", "truecal"]
@@ -30,8 +38,32 @@ def environment(**changes):
     return found
 
 
-def run(*words, cwd=None, stdin="", prefix=(), preexec_fn=None, **changes):
-    """Run a command with its streams piped; `changes` are to the environment."""
+def run(*words, cwd=None, stdin="", **changes):
+    """Run a command in this process, with its streams in files; `changes` are to the environment."""
+    command, before = list(map(str, words)), {number: signal.getsignal(number) for number in (SIGINT, SIGTERM)}
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.onceregistry.clear()
+        for name in os.environ.keys() - environment(**changes).keys():
+            patch.delenv(name)
+        for name, value in environment(**changes).items():
+            patch.setenv(name, value)
+        patch.chdir(cwd or os.getcwd())
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        places = {name: Path(folder, name) for name in ("stdout", "stderr")}
+        with places["stdout"].open("w", encoding="utf-8") as out, places["stderr"].open("w", encoding="utf-8") as err:
+            patch.setattr(sys, "stdout", out)
+            patch.setattr(sys, "stderr", err)
+            try:
+                code = cli.main(command)
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+        found = {name: place.read_text(encoding="utf-8") for name, place in places.items()}
+    return subprocess.CompletedProcess(command, code, **found)
+
+
+def run_process(*words, cwd=None, stdin="", prefix=(), preexec_fn=None, **changes):
+    """Run a command in a process of its own, with its streams piped; `changes` are to the environment."""
     return subprocess.run(
         [*prefix, *TRUECAL, *map(str, words)],
         cwd=cwd,

@@ -158,8 +158,16 @@ def spark():
         missing("pyspark is not installed")
     if shutil.which("java") is None:
         missing("Java is not installed, which Spark needs")
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.sql.shuffle.partitions", "2").config("spark.log.level", "ERROR").getOrCreate()
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.log.level": "ERROR",
+        # tables of a few rows: as quick to start and to plan as can be
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",
+    }
+    session = SparkSession.builder.master("local[2]").config(map=options).getOrCreate()
     yield session
     session.stop()
 

@@ -69,9 +69,13 @@ def _open_draft(folder: Path, prefix: str) -> tuple[Path, int]:
 
     while True:
         handle, name = tempfile.mkstemp(prefix=prefix, suffix=DRAFT, dir=folder)
-        lock(handle, wait=True)
-        if os.path.exists(name):  # else another process took it for one left behind, before it was locked
-            return Path(name), handle
+        try:
+            lock(handle, wait=True)
+            if os.fstat(handle).st_nlink:  # else another process took it for one left behind, before it was locked
+                return Path(name), handle
+        except BaseException:
+            os.unlink(name)
+            raise
         os.close(handle)
 
 

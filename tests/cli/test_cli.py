@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from command import environment, predictions, run, write_csv
+from command import environment, predictions, run, run_process, write_csv
 
 import truecal
 from truecal import demo
@@ -70,7 +70,7 @@ def test_score_begins_with_the_verdict(data, folder, expected):
     assert f"{came} ({low:.2f} to {high:.2f}); p = {verdict.p_value:.2g}." in " ".join(text.split())
     assert verdict.sentences()[-1] in " ".join(text.split())
     assert "too low" not in text
-    plain = run("score", data, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0").stdout
+    plain = run_process("score", data, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0").stdout
     assert plain.startswith("+ CONSISTENT")
     halved = write_csv(folder / "halved.csv", {"y": [0, 1, 0, 1] * 500, "p": [0.2] * 1000 + [0.5] * 1000})
     text = run("score", halved).stdout

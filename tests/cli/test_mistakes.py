@@ -6,7 +6,7 @@ import sys
 
 import polars
 import pytest
-from command import TRUECAL, environment, predictions, run, write_csv
+from command import TRUECAL, environment, predictions, run, run_process, write_csv
 from conftest import missing
 
 from truecal.cli._main import explain
@@ -22,8 +22,8 @@ def data(folder):
     return write_csv(folder / "preds.csv", predictions(300))
 
 
-def refused(*words, **options):
-    done = run(*words, **options)
+def refused(*words, prefix=(), **options):
+    done = run_process(*words, prefix=prefix) if prefix else run(*words, **options)
     assert done.returncode == 2
     assert done.stdout == ""
     assert "Traceback" not in done.stderr

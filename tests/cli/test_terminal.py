@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from command import TRUECAL, OnTerminal, environment, predictions, run, widest, write_csv
+from command import TRUECAL, OnTerminal, environment, predictions, run, run_process, widest, write_csv
 
 import truecal
 
@@ -80,7 +80,9 @@ def test_colour_is_for_terminals_that_want_it(data):
 def test_an_ascii_terminal_gets_ascii(folder):
     columns = predictions(500) | {"city": ["Köln\x1b[31m" + "x" * 90] * 500}
     data = write_csv(folder / "city.csv", columns)
-    done = run("segments", data, "--by", "city", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", COLUMNS="70")
+    done = run_process(
+        "segments", data, "--by", "city", LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", COLUMNS="70"
+    )
     assert done.returncode == 0
     assert done.stdout.isascii()
     assert "K\\xf6ln" in done.stdout
@@ -197,7 +199,7 @@ def test_a_full_disk_is_told_and_the_old_file_stays(data, folder):
             place = small / name
             place.write_text("old")
             limit = None if full else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, 16_384))
-            done = run(*words, "-o", place, preexec_fn=limit)
+            done = run_process(*words, "-o", place, preexec_fn=limit)
             assert done.returncode == 2
             told = "No space left on device." if full else "File too large."
             assert f"error: {place}: {told}" in done.stderr

@@ -93,37 +93,48 @@ def map_seeds(function: Callable[[list[int]], list[Any]], draws: Draws, together
     results: list[Any] = [None] * replicates
     # at least one chunk for each thread
     step = min(together, MOST_TOGETHER, -(-replicates // threads))
-    starts = list(range(0, replicates, step))[::-1]
-    left, errors = len(starts), list[BaseException]()
+    starts = iter(range(0, replicates, step))
+    running, errors = 0, list[BaseException]()
     lock, ended = Lock(), Event()
 
+    def take() -> int | None:
+        with lock:
+            return None if errors else next(starts, None)
+
     def work() -> None:
-        nonlocal left
-        while not errors:
+        for first in iter(take, None):
             try:
-                first = starts.pop()
-            except IndexError:
-                return
-            chunk = seeds[first : first + step]
-            try:
+                chunk = seeds[first : first + step]
                 results[first : first + step] = function(chunk)
                 progress.step(len(chunk))
             except BaseException as error:
                 errors.append(error)
+
+    def assist() -> None:
+        nonlocal running
+        with lock:
+            running += 1
+        try:
+            work()
+        finally:
             with lock:
-                left -= 1
-                if not left or errors:
-                    ended.set()
+                running -= 1
+            ended.set()
+
+    def wait() -> None:
+        while running:  # an endless wait cannot be interrupted on every platform
+            ended.wait(0.2)
+            ended.clear()
 
     with Progress(replicates, "replicates") as progress:
         try:
             for _ in range(threads - 1):
-                _start(work, threads)
+                _start(assist, threads)
             work()
-            while not ended.wait(0.2):  # an endless one cannot be interrupted on every platform
-                pass
+            wait()
         except BaseException as error:
-            errors.append(error)  # so that the other threads stop
+            errors.append(error)  # so that the other threads stop; the interpreter must not end before them
+            wait()
             raise
     if errors:
         raise errors[0]
