@@ -49,6 +49,7 @@ bench: .venv/.test
 	$(BIN)/python benches/run.py
 	$(BIN)/python benches/drawing.py
 	$(BIN)/python benches/files.py
+	$(BIN)/python benches/slices.py
 
 bench-growth: .venv/.test
 	$(BIN)/python benches/growth.py
@@ -64,7 +65,7 @@ reproduce: .venv/.test
 
 # How far references, intervals and tests can be trusted; about half an hour on one core.
 study: .venv/.test
-	cd study && for part in sizes level coverage landscape alert differences verdict plan classes gate drift document; do ../$(BIN)/python $$part.py || exit 1; done
+	cd study && for part in sizes level coverage landscape alert differences verdict plan classes gate drift watch slices document; do ../$(BIN)/python $$part.py || exit 1; done
 
 clean:
 	rm -rf .venv build dist

@@ -3,6 +3,7 @@
 #include "binomial.hpp"
 #include "cell_sums.hpp"
 #include "counting.hpp"
+#include "crossing.hpp"
 #include "csv.hpp"
 #include "grid.hpp"
 #include "keys.hpp"
@@ -419,6 +420,42 @@ auto p_values(In<Index> k, In<Index> n, In<double> p) {
     return out;
 }
 
+// Adds rows to the tables of pairs of columns, which stand end to end; column -1 has one level. Rows are taken in blocks
+// that stay in the cache while all pairs see them.
+void cross_sums(In<std::uint8_t> codes, In<Index> sizes, In<std::uint8_t> bin, Index bins, In<std::uint8_t> label,
+                In<double> q, In<Index> first, In<Index> second, Out<double> tables) {
+    constexpr Index block = 1 << 15;
+    const Index rows = length(bin), columns = length(sizes), pairs = length(first);
+    demand_equal(rows, {length(label), length(q)});
+    demand_equal(pairs, {length(second)});
+    demand(length(codes) == rows * columns && bins > 0, "codes must be those of every column");
+    demand_between(first, -1, columns - 1);
+    demand_between(second, -1, columns - 1);
+    const auto column = [&](Index at) {
+        return at < 0 ? Coded{nullptr, 1} : Coded{codes.data() + at * rows, sizes.data()[at]};
+    };
+    std::vector<Index> places;
+    Index size = 0;
+    for (Index i = 0; i < columns; ++i) demand(sizes.data()[i] > 0 && sizes.data()[i] <= 256, "levels must be 1 to 256");
+    for (Index i = 0; i < pairs; ++i) {
+        places.push_back(size);
+        size += 5 * bins * column(first.data()[i]).size * column(second.data()[i]).size;
+    }
+    demand(length(tables) == size, "tables must hold every pair");
+    bool fine = true;
+    {
+        nb::gil_scoped_release released;
+        Interrupt interrupt;
+        for (Index begin = 0; begin < rows; begin += block)
+            for (Index i = 0; i < pairs; ++i) {
+                interrupt.check();
+                fine &= cross(column(first.data()[i]), column(second.data()[i]), bin.data(), bins, label.data(), q.data(),
+                              begin, std::min(begin + block, rows), tables.data() + places[static_cast<std::size_t>(i)]);
+            }
+    }
+    demand(fine, "codes and bins must lie below their sizes");
+}
+
 NB_MODULE(_kernel, m) {
     m.def("pack", &pack_rows<std::int64_t, double>);
     m.def("pack", &pack_rows<std::int32_t, float>);
@@ -462,6 +499,7 @@ NB_MODULE(_kernel, m) {
     m.def("odds_factors", &odds_factors);
     m.def("cut_levels", &cut_groups);
     m.def("shift", &shift_groups);
+    m.def("cross_sums", &cross_sums);
     m.def("walk_ranges", [](In<double> step, In<Index> starts) {
         auto found = empty<double>(static_cast<std::size_t>(demand_groups(starts, length(step))));
         for_groups(starts, [&](Index group, Index first, Index last) {

@@ -14,6 +14,7 @@ from truecal.analysis import drift as drift
 from truecal.analysis import evaluate as evaluate
 from truecal.analysis import evaluate_classes as evaluate_classes
 from truecal.analysis import segments as segments
+from truecal.analysis import slices as slices
 from truecal.gate import Decision as Decision
 from truecal.gate import Rule as Rule
 from truecal.gate import check as check

@@ -32,6 +32,17 @@ def odds_factors(
     end: Ints,
     significance: float,
 ) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]: ...
+def cross_sums(
+    codes: AnyArray,
+    sizes: Ints,
+    bin: AnyArray,
+    bins: int,
+    label: AnyArray,
+    q: Floats,
+    first: Ints,
+    second: Ints,
+    tables: Floats,
+) -> None: ...
 def window_tails(
     n: Ints,
     heads: Ints,

@@ -47,6 +47,7 @@ from truecal.results import (
     DriftTable,
     GroupTable,
     MonitorTable,
+    SliceTable,
     Stored,
     Table,
     from_json,
@@ -249,6 +250,17 @@ monitor_tables = tables(
     since=tuples(st.none() | st.dates() | st.integers(0, 10**6) | names),
     significance=setting(levels),
 )
+slice_tables = tables(
+    SliceTable,
+    slice=tuples(names),
+    direction=tuples(st.sampled_from(["too low", "too high"])),
+    rows=setting(counts),
+    searched=setting(counts),
+    columns_searched=setting(st.lists(names, max_size=2).map(tuple)),
+    significance=setting(levels),
+    account=setting(st.none() | accounts),
+    notes=setting(notes),
+)
 class_results = st.builds(ClassResults, results(), class_tables)
 EVERYTHING = {
     Result: results(),
@@ -258,6 +270,7 @@ EVERYTHING = {
     GroupTable: group_tables,
     DriftTable: drift_tables,
     MonitorTable: monitor_tables,
+    SliceTable: slice_tables,
     Comparison: comparisons,
     FindingTable: st.lists(findings, max_size=4).map(FindingTable.of),
     Decision: decisions,

@@ -27,6 +27,7 @@ from truecal.results import (
     DriftTable,
     GroupTable,
     Result,
+    SliceTable,
     envelope,
     format_share,
     from_json,
@@ -275,6 +276,32 @@ def _segment_sentences(table: GroupTable, shown: int, terminal: Terminal) -> str
     return "\n".join(terminal.wrap(line, "  ", "  ") for line in lines)
 
 
+def format_slices(table: SliceTable, source: str, terminal: Terminal) -> str:
+    """The groups that are off, the largest loss first."""
+    title = terminal.wrap(f"{printable(source)}: {plural(table.rows, 'row')}. {table.summary()}.")
+    parts = [terminal.paint(title, "bold")]
+    if len(table):
+        cells = table.cells()
+        style = ["red"] * len(table)
+        columns = [
+            Column("slice", cells["slice"], left=True),
+            Column("n", cells["n"], 3),
+            Column("observed", cells["observed"], 1),
+            Column("expected", cells["expected"], 1),
+            Column("obs / exp", cells["ratio"], styles=style),
+            Column("interval", _spans(cells["ratio_low"], cells["ratio_high"], table.ratio_low < table.ratio_high), 2),
+            Column("p adjusted", cells["p_adjusted"], 4),
+            Column("predictions are", cells["direction"], left=True, styles=style),
+        ]
+        parts.append(terminal.table(columns))
+    return "\n\n".join(parts)
+
+
+def slice_records(table: SliceTable) -> list[Record]:
+    """A record for each group that is off."""
+    return _records(table.arrays())
+
+
 def format_drift(table: DriftTable, source: str, terminal: Terminal) -> str:
     """The windows in order of time, how many are wrong, and how many have another prevalence."""
     length = "" if table.every is None else f" of {table.every}"
@@ -391,9 +418,7 @@ def look_json(monitor: Monitor, look: Look) -> str:
 
 def stream_records(monitor: Monitor) -> list[dict[str, Any]]:
     """A monitor's streams as records."""
-    arrays = monitor.table.arrays()
-    columns = [value.tolist() if hasattr(value, "tolist") else value for value in arrays.values()]
-    return [dict(zip(arrays, row, strict=True)) for row in zip(*columns, strict=True)]
+    return _records(monitor.table.arrays())
 
 
 def prometheus(monitor: Monitor) -> str:

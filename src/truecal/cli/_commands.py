@@ -21,7 +21,7 @@ from truecal.cli._options import LIMITS, NEEDS_ROWS, UsageError, make_full_parse
 if TYPE_CHECKING:
     from truecal.observations import Tallies
     from truecal.reading import Limits, UnclearColumns
-    from truecal.results import DriftTable
+    from truecal.results import DriftTable, SliceTable
 
 METRICS = ["ltce", "tce", "ece", "log_loss", "brier", "slope", "intercept"]  # of `score`, unless others are asked for
 DRAWN = 199  # perfect models, and replicates for intervals, unless another number is given
@@ -103,6 +103,24 @@ def segments(args: Namespace) -> int:
     return 0
 
 
+def slices(args: Namespace) -> int:
+    """Groups of rows that nobody named."""
+    from truecal.cli import _answers as answers
+
+    check_places(args, args.output)
+    source = open_source(args, rows=True)
+    _need_one_score(source.scores, "slices")
+    table = search_slices(args, source, columns=args.columns, pairs=not args.no_pairs, min_rows=args.min_rows)
+    tell_notes([table])
+    answer(
+        args,
+        lambda terminal: answers.format_slices(table, source.name, terminal),
+        table.to_json,
+        lambda: answers.slice_records(table),
+    )
+    return 0
+
+
 def drift(args: Namespace) -> int:
     """Every window of time."""
     from truecal.cli import _answers as answers
@@ -168,16 +186,18 @@ def report(args: Namespace) -> int:
     check_saved(args)
     check_time(args)
     check_places(args, args.output)
-    source = None if is_saved(args) else open_source(args, timed=args.time is not None)
+    source = None if is_saved(args) else open_source(args, timed=args.time is not None, rows=args.slices)
     models = None if source is None else source.read(args)
     results, _ = evaluate_models(args, None, models)
     tables: dict[str, Any] = {}
     if models and args.by:
         tables["segments"] = next(iter(judge_segments(args, models, "ltce").values()))
+    if source and args.slices:
+        tables["slices"] = search_slices(args, source)
     if models and args.time:
         tables["drift"] = judge_windows(args, models, "ltce")
     for name in tables if len(results) > 1 else ():
-        what = {"segments": "segments", "drift": "windows"}[name]
+        what = {"segments": "segments", "slices": "slices", "drift": "windows"}[name]
         note(f"the {what} on the page are those of {next(iter(results))}")
     tell_notes([*results.values(), *tables.values()])
     with naming(args.output):
@@ -459,6 +479,22 @@ def judge_segments(args: Namespace, models: Mapping[str, Tallies], metric: str) 
     return {model: segments(tallies, metric, **options) for model, tallies in models.items()}
 
 
+def search_slices(args: Namespace, source: Source, **options: Any) -> SliceTable:
+    """The groups of the first model's rows that are off."""
+    from truecal.analysis import slices
+
+    return slices(
+        source.data,
+        label=source.label,
+        score=source.scores[0],
+        significance=args.significance,
+        pos_label=args.pos_label,
+        on_null="drop" if args.drop_missing else "raise",
+        format=source.format,
+        **options,
+    )
+
+
 def judge_windows(args: Namespace, models: Mapping[str, Tallies], metric: str) -> DriftTable:
     """The windows of the first model."""
     from truecal.analysis import drift
@@ -483,8 +519,8 @@ def _draws(args: Namespace) -> dict[str, Any]:
     return {"random_state": args.seed, "threads": args.threads}
 
 
-def open_source(args: Namespace, models: int = 1, *, timed: bool = False) -> Source:
-    """The files, or the tallies in them, and the columns that are meant; what is guessed is said."""
+def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: bool = False) -> Source:
+    """The files, or the tallies in them unless rows are needed, and the columns; what is guessed is said."""
     from truecal.reading import UnclearColumns, guess_columns, is_tallies, open_files
 
     _heed_interrupts()
@@ -494,6 +530,10 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False) -> Sou
             note(f"reading {format or 'csv'} from standard input; Ctrl-D ends it")
         paths, format = [str(open_files("-", format=format).places[0])], format or "csv"
     if is_tallies(paths):
+        if rows:
+            raise ValueError(
+                f"`truecal {args.command}` needs rows; {_name(args.files)!r} holds tallies, which have none."
+            )
         return _open_tallies(args, paths, models, timed=timed)
     try:
         guess = guess_columns(paths, label=args.label, score=args.score or None, models=models, format=format)

@@ -162,11 +162,11 @@ MONITOR = "what is kept"
 RULES, BASELINE, OUTPUT, GENERAL = "rules, from a file or from options", "baseline", "output", "in general"
 NEEDS_ROWS = (COLUMNS, TIME, COMPUTED, LARGE)  # groups that ask something of rows, which a saved result does not have
 
-READING = "score compare segments drift watch report plot tally check"
+READING = "score compare segments slices drift watch report plot tally check"
 SIZED = "score segments drift watch report plot tally check"
 JUDGING = "score compare segments drift report plot check"
-TABLES = "score compare segments drift watch plan check"
-ANSWERING = "score compare segments drift watch report plot plan demo check tally merge"
+TABLES = "score compare segments slices drift watch plan check"
+ANSWERING = "score compare segments slices drift watch report plot plan demo check tally merge"
 EVERYONE = f"{ANSWERING} completion"
 
 
@@ -222,7 +222,7 @@ OPTIONS = (
     Option(
         "files", "files, globs or folders; - is standard input{}", DATA, READING, "FILE", nargs="+",
         says={
-            "": "; or files of `truecal tally`", "compare": "",
+            "": "; or files of `truecal tally`", "compare": "", "slices": "",
             **dict.fromkeys(
                 ("score", "report", "plot"),
                 "; or files of `truecal tally`; or a result of `truecal score --json`, named .json",
@@ -251,6 +251,18 @@ OPTIONS = (
         "--by", "columns that make segments{}; commas or repeated", COLUMNS,
         "score segments watch report plot tally check",
         "COLUMN", says={"plot": ", for --kind segments"}, type=names, action=Many, spells={"over": "--by"},
+    ),
+    Option(
+        "--columns", "whose values and ranges make groups; commas or repeated; default all others", COLUMNS, "slices",
+        "COLUMN", type=names, action=Many,
+    ),
+    Option(
+        "--slices", "search all columns for groups that are off, for a section on them", COMPUTED, "report",
+        action="store_true",
+    ),
+    Option("--no-pairs", "search columns one by one, not in pairs", COMPUTED, "slices", action="store_true"),
+    Option(
+        "--min-rows", "the fewest rows of a group; default 50", COMPUTED, "slices", "N", type=positive, default=50
     ),
     Option("--pos-label", "the positive label; every other one is negative", COLUMNS, READING, "VALUE"),
     Option(
@@ -327,9 +339,10 @@ OPTIONS = (
         },
     ),
     Option(
-        "--significance", "of {}; default 0.05", COMPUTED, "score compare segments drift report plot plan", "LEVEL",
-        type=number, default=0.05,
+        "--significance", "of {}; default 0.05", COMPUTED, "score compare segments slices drift report plot plan",
+        "LEVEL", type=number, default=0.05,
         says={
+            "slices": "anything that is listed",
             "": "each test and of the verdict", "compare": "each test", "drift": "each test and alarm",
             "plan": "the verdict",
         },
@@ -474,6 +487,12 @@ COMMANDS = {
         "which segments are wrong",
         "Every segment judged alone, against chance, with p-values adjusted for the number of segments.",
         ("truecal segments preds.csv --by country", "truecal segments preds.csv --by country,kind --csv"),
+    ),
+    "slices": Command(
+        "which groups of rows are wrong, though nobody named them",
+        "Searches every value and range of every column, and every pair of columns, for groups of rows whose "
+        "predictions are off. P-values are adjusted for everything that was searched; the largest loss comes first.",
+        ("truecal slices preds.parquet", "truecal slices preds.csv --columns country,age,channel --csv"),
     ),
     "drift": Command(
         "which days are wrong, and whether prevalence moved",

@@ -15,6 +15,10 @@ from truecal.observations._cell_sums import CellGroups as CellGroups
 from truecal.observations._cell_sums import CellSums as CellSums
 from truecal.observations._counting import TIED as TIED
 from truecal.observations._counting import TieCounter as TieCounter
+from truecal.observations._crossed import CodedRows as CodedRows
+from truecal.observations._crossed import Conditions as Conditions
+from truecal.observations._crossed import Crossed as Crossed
+from truecal.observations._crossed import Pair as Pair
 from truecal.observations._grid import MOST_BITS as MOST_BITS
 from truecal.observations._grid import GridTally as GridTally
 from truecal.observations._grid import bits_for as bits_for

@@ -7,6 +7,7 @@ from truecal.reading._columns import OnNull as OnNull
 from truecal.reading._columns import UnclearColumns as UnclearColumns
 from truecal.reading._columns import guess_columns as guess_columns
 from truecal.reading._columns import guess_time as guess_time
+from truecal.reading._cross import cross as cross
 from truecal.reading._paths import open_files as open_files
 from truecal.reading._paths import scan as scan
 from truecal.reading._places import PathLike as PathLike

@@ -257,7 +257,7 @@ def _read_query(query: Query) -> dict[str, Tallies]:
     seen = 0
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
         for part in filter(len, parts):
-            batch = _Batch(query, part)
+            batch = Batch(query, part)
             for model in models:
                 model.add(batch)
             seen += len(part)
@@ -275,19 +275,24 @@ def _open_batches(query: Query, tied: int) -> Iterator[Any] | None:
     """
     if not query.here:
         return None
-    if not is_lazy(query.frame):
-        return iter([query.rename(query.frame)])
-    if query.columns.by and len(query.columns.scores) == 1 and not query.baselines:
+    if is_lazy(query.frame) and query.columns.by and len(query.columns.scores) == 1 and not query.baselines:
         with query.explain_errors():
             first = query.rename(query.select().head(LOOK).collect())
         if len(first) == LOOK and first.drop("label").n_unique() * tied <= LOOK:
             return None
+    return stream_batches(query)
+
+
+def stream_batches(query: Query) -> Iterator[Any]:
+    """Return batches of rows in this process, with the columns `label`, `score0`, ... and `by0`, ..."""
+    if not is_lazy(query.frame):
+        return iter([query.rename(query.frame)])
     # renamed here: polars would hold more batches if it renamed them
     parts = query.select().collect_batches(chunk_size=BATCH, maintain_order=False, engine="streaming")
     return map(query.rename, parts)
 
 
-class _Batch:
+class Batch:
     """A batch of rows. What all models need of it is computed once."""
 
     def __init__(self, query: Query, part: Any) -> None:
@@ -343,7 +348,7 @@ class _Model:
         self.counts, self.pair_counts = np.zeros(KINDS, dtype=np.int64), np.zeros(KINDS, dtype=np.int64)
         self.invalid: dict[Segment, Ints] = {}  # rows of each status, for segments with invalid ones
 
-    def add(self, batch: _Batch) -> None:
+    def add(self, batch: Batch) -> None:
         """Add a batch."""
         if self.whole is not None:
             self._add_rows(batch, self.whole)
@@ -352,7 +357,7 @@ class _Model:
         if self.pairs is not None:
             self._add_pairs(batch, self.pairs)
 
-    def _add_rows(self, batch: _Batch, spool: Spool) -> None:
+    def _add_rows(self, batch: Batch, spool: Spool) -> None:
         added = 0
         if batch.is_plain(self.score):
             added = spool.add_rows(batch.score(self.score), batch.label)
@@ -372,7 +377,7 @@ class _Model:
             self.invalid[segments[code]] = self.invalid.get(segments[code], 0) + invalid[code]
         return usable
 
-    def _add_segments(self, batch: _Batch) -> None:
+    def _add_segments(self, batch: Batch) -> None:
         (segments, codes), keys = batch.segments, None
         if batch.is_plain(self.score):
             keys = pack_rows(batch.score(self.score), batch.label)
@@ -390,7 +395,7 @@ class _Model:
             if begin < end:
                 self.spools.setdefault(segment, Spool(IN_MEMORY, self.bits, count=False)).add_keys(keys[begin:end])
 
-    def _add_pairs(self, batch: _Batch, pairs: PairSpool) -> None:
+    def _add_pairs(self, batch: Batch, pairs: PairSpool) -> None:
         names = self.score, self.base
         if batch.is_plain(*names):
             scores = [batch.score(name) for name in names]
@@ -522,7 +527,7 @@ def _find_segments(part: Any, columns: int) -> tuple[list[Segment], AnyArray]:
     """Return the segments in a batch, and the number of each row's segment."""
     codes, values = np.zeros(len(part), dtype=np.int64), []
     for i in range(columns):
-        found, code = _encode(part[f"by{i}"])
+        found, code = encode_values(part[f"by{i}"])
         codes = codes * len(found) + code
         values.append(found)
     size = int(np.prod([len(found) for found in values]))
@@ -551,7 +556,7 @@ def _as_floats(series: Any) -> AnyArray:
     return np.asarray(array if array.dtype.kind == "f" else array.astype(np.float64))
 
 
-def _encode(series: Any) -> tuple[list[Any], Ints]:
+def encode_values(series: Any) -> tuple[list[Any], Ints]:
     """Return the distinct values of a column, None last if it occurs, and the number of each row's value."""
     pl, engine = language(series), engine_of(series)
     if engine in ("pandas", "modin", "cudf"):
@@ -577,13 +582,13 @@ def _encode(series: Any) -> tuple[list[Any], Ints]:
 
 def _normalize(values: list[Any], every: str | None) -> list[Any]:
     """Convert missing values of segments to None (pandas has several kinds), and windows to dates or times."""
-    plain = {value: None if _is_missing(value) else value for value in set(values)}
+    plain = {value: None if is_missing(value) else value for value in set(values)}
     if every is not None:
         plain = {value: known and _find_window(known, every) for value, known in plain.items()}
     return [plain[value] for value in values]
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT or pandas' NA, which cannot be compared."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
 

@@ -40,6 +40,7 @@ from truecal.results import (
     DriftTable,
     GroupTable,
     Result,
+    SliceTable,
 )
 
 TONES = {"off": "bad", "cannot tell": "", "consistent": "good"}
@@ -57,6 +58,10 @@ DRIFT_COLUMNS = (
     *("total_p", "p_adjusted", "ratio", "prevalence_p_adjusted"),
 )
 
+SLICE_COLUMNS = (
+    *("slice", "n", "share", "observed", "expected", "ratio", "ratio_low", "ratio_high", "p_value", "p_adjusted"),
+    *("direction", "loss"),
+)
 CLASS_COLUMNS = (
     *("label", "predicted", "observed", "expected", "ratio", "ratio_low", "ratio_high", "value", "p_value"),
     *("p_adjusted", "verdict"),
@@ -71,6 +76,7 @@ def report(
     metric: str | None = None,
     scale: Scale | None = None,
     segments: GroupTable | None = None,
+    slices: SliceTable | None = None,
     drift: DriftTable | None = None,
 ) -> Path:
     """Write results as one HTML file that needs nothing else, and return its path.
@@ -89,6 +95,8 @@ def report(
     segments : GroupTable, optional
         What was found by segment for the first of `results`, as a table, worst first, and a picture of the segments
         that exceed chance most.
+    slices : SliceTable, optional
+        What `slices` found for the first of `results`, as a table.
     drift : DriftTable, optional
         What `drift` found for the first of `results`, as a table and a picture of the windows.
 
@@ -107,13 +115,14 @@ def report(
     figures: Figures = {}
     first = next(iter(named)) if len(named) > 1 else ""  # whose the segments and windows are, where that needs saying
     classes = results.table if isinstance(results, ClassResults) else None
-    alarms = _describe_alarms(classes, segments, drift, first)
+    alarms = _describe_alarms(classes, segments, slices, drift, first)
     body = [f"<h1>{escape(title)}</h1>", _write_headline(named, alarms)]
     body += [_write_metrics(named, figures), _write_switch(choose_scale(named.values(), metric, scale))]
     for i, (name, result) in enumerate(named.items(), 1):
         body.append(_write_model(i, name, result, metric, figures, several=len(named) > 1))
     body += [] if classes is None else [_write_classes(classes)]
     body += [] if segments is None else [_write_segments(segments, figures, first)]
+    body += [] if slices is None else [_write_slices(slices, first)]
     body += [] if drift is None else [_write_drift(drift, figures, first)]
     body += [_write_settings(named, version), write_glossary()]
     return write_text(path, write_page(title, "\n".join(body), figures, script))
@@ -168,7 +177,11 @@ def _describe_shortly(result: Result) -> str:
 
 
 def _describe_alarms(
-    classes: ClassTable | None, segments: GroupTable | None, drift: DriftTable | None, model: str
+    classes: ClassTable | None,
+    segments: GroupTable | None,
+    slices: SliceTable | None,
+    drift: DriftTable | None,
+    model: str,
 ) -> str:
     """What the sections below found, for someone who reads the top alone."""
     parts = []
@@ -176,6 +189,8 @@ def _describe_alarms(
         parts.append(f"{wrong:,} of {len(classes):,} classes")
     if segments is not None and (wrong := int(segments.alarm.sum())):
         parts.append(f"{wrong:,} of {len(segments):,} segments")
+    if slices is not None and len(slices):
+        parts.append(f"{len(slices):,} of {slices.searched:,} groups that were searched")
     if drift is not None and (wrong := len(drift.alarms)):
         parts.append(f"{wrong:,} of {len(drift):,} time windows")
     whose = f" of <b>{escape(model)}</b>" if model else ""
@@ -315,7 +330,7 @@ def _write_model(i: int, name: str, result: Result, metric: str | None, figures:
     )
 
 
-def _write_notes(found: Result | GroupTable | DriftTable) -> str:
+def _write_notes(found: Result | GroupTable | SliceTable | DriftTable) -> str:
     return "".join(f'<p class="soft">Note: {escape(note)}.</p>' for note in found.notes)
 
 
@@ -362,6 +377,18 @@ def _write_segments(table: GroupTable, figures: Figures, model: str) -> str:
         f'<section id="by-segment"><h2>Segments{escape(_whose(model))}</h2>'
         f'<p class="verdict {"bad" if found else ""}">{text}</p>{figure}'
         f"{_write_notes(table)}{write_table('segments-table', what, table, heads, table.order().tolist())}</section>"
+    )
+
+
+def _write_slices(table: SliceTable, model: str) -> str:
+    """Groups of rows that a search found to be off, as a sentence and a table, the largest loss first."""
+    heads = dict.fromkeys(SLICE_COLUMNS, "")
+    heads |= {"ratio_low": f"{100 * (1 - table.significance):g} % interval from", "ratio_high": "to"}
+    what = f"{len(table):,} groups of rows whose predictions are off, the largest loss first"
+    return (
+        f'<section id="by-slice"><h2>Slices{escape(_whose(model))}</h2>'
+        f'<p class="verdict {"bad" if len(table) else ""}">{escape(table.summary())}.</p>'
+        f"{_write_notes(table)}{write_table('slices-table', what, table, heads) if len(table) else ''}</section>"
     )
 
 

@@ -32,6 +32,7 @@ from truecal.results._shapes import Shape as Shape
 from truecal.results._shapes import from_decades as from_decades
 from truecal.results._shapes import log_odds as log_odds
 from truecal.results._shapes import space_evenly as space_evenly
+from truecal.results._slices import SliceTable as SliceTable
 from truecal.results._table import FRAMES as FRAMES
 from truecal.results._table import Column as Column
 from truecal.results._table import Table as Table

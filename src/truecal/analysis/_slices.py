@@ -1,0 +1,223 @@
+"""Search for groups of rows whose predictions are off, among all columns and pairs of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from truecal._errors import option
+from truecal.metrics import Coins, OddsFactor, check_significance, find_odds_factors
+from truecal.observations import CellGroups, CellSums, Conditions, Crossed, Floats, Pair
+from truecal.results import SliceTable
+
+if TYPE_CHECKING:
+    from truecal.reading import OnNull
+
+SEED = 2.0  # standard deviations from which on a pair of levels is looked at
+NEARLY = 0.9
+MOST = 20  # groups that are listed
+Box = tuple[int, int, int, int]  # the first and last level of one column, and of another
+
+
+def slices(
+    data: Any,
+    *,
+    label: str,
+    score: str,
+    columns: str | Sequence[str] | None = None,
+    pairs: bool = True,
+    significance: float = 0.05,
+    min_rows: int = 50,
+    pos_label: Any = None,
+    on_null: OnNull = "raise",
+    format: str | None = None,
+) -> SliceTable:
+    """Find groups of rows whose predictions are off, though nobody named them.
+
+    Every value or range of every column makes a group, and so does every pair of two columns; the scores are a column
+    as well. Each group's positives are tested against its predictions (Poisson-binomial, exact), and p-values are
+    multiplied by the number of all groups (Bonferroni): where nothing is off, anything is listed with a probability of
+    at most `significance`. Once a group is listed, the others are judged as if its odds were mended, so that none is
+    listed for rows that it shares with one before.
+
+    Parameters
+    ----------
+    data : dataframe or paths
+        A frame of pandas, polars or pyarrow, or files; read in one pass.
+    label, score : str
+        The columns of labels and of predictions.
+    columns : names, optional
+        The columns whose values make groups; all others by default.
+    pairs : bool
+        Whether pairs of columns are searched, too.
+    min_rows : int
+        The fewest rows of a group that is tested.
+    pos_label, on_null, format
+        As in `truecal.read`.
+
+    Examples
+    --------
+    >>> import numpy as np, polars, truecal
+    >>> rng = np.random.default_rng(0)
+    >>> p, age = rng.beta(1, 9, size=40_000), rng.integers(18, 80, size=40_000)
+    >>> country = rng.choice(["at", "de", "fr"], size=40_000)
+    >>> truth = np.where((country == "fr") & (age > 61), np.minimum(1.8 * p, 1), p)
+    >>> frame = polars.DataFrame({"y": rng.random(40_000) < truth, "p": p, "age": age, "country": country})
+    >>> found = truecal.slices(frame, label="y", score="p")
+    >>> found.slice[0]
+    'age above 61 and country=fr'
+    """
+    check_significance(significance)
+    if isinstance(min_rows, bool) or not isinstance(min_rows, int) or min_rows < 1:
+        raise ValueError(f"{option('min_rows')} must be a whole number, 1 or more; it is {min_rows!r}.")
+    from truecal.reading import cross  # what judges arrays needs none of it
+
+    crossed = cross(
+        data,
+        label=label,
+        score=score,
+        columns=columns,
+        pairs=pairs,
+        pos_label=pos_label,
+        on_null=on_null,
+        format=format,
+    )
+    return search(crossed, significance, min_rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Slice:
+    """A group of rows: where it lies, its cells, its factor on the odds, p-value and loss."""
+
+    pair: Pair
+    conditions: Conditions
+    cells: CellSums
+    factor: OddsFactor
+    p_value: float
+    loss: float
+
+
+def search(crossed: Crossed, significance: float = 0.05, min_rows: int = 50) -> SliceTable:
+    """Find the groups whose predictions are off among rows that were crossed.
+
+    The group with the largest loss comes first, or one of a single condition with nearly as much. Then its odds are
+    multiplied by its factor, and the others are looked at again, so that none is listed for rows that it shares with
+    one before.
+    """
+    searched, now = crossed.count(), crossed
+    listed: list[_Slice] = []
+    while len(listed) < MOST:
+        found = _find_wrong(now, significance, significance / searched, min_rows)
+        if not found:
+            break
+        worst = _choose_worst(found)
+        listed.append(worst)
+        pairs = list(dict.fromkeys(each.pair for each in found))
+        now = now.corrected(worst.conditions, min(max(worst.factor.value, 1e-9), 1e9), pairs)
+    notes = (*crossed.notes, f"only the first {MOST} groups are listed") if len(listed) == MOST else crossed.notes
+    return _make_table(crossed, listed, searched, significance, notes)
+
+
+def _choose_worst(found: list[_Slice]) -> _Slice:
+    """The group with the largest loss, or one of fewer conditions whose loss is nearly as large."""
+    most = max(each.loss for each in found)
+    near = [each for each in found if each.loss >= NEARLY * most]
+    return min(near, key=lambda each: (len(each.conditions), -each.loss))
+
+
+def _find_wrong(crossed: Crossed, significance: float, level: float, min_rows: int) -> list[_Slice]:
+    """The groups that are off at a level."""
+    places: dict[Conditions, tuple[Pair, CellSums]] = {}
+    for pair in crossed.tables:
+        surplus, v = crossed.surplus(pair)
+        for a, b in np.argwhere((v > 0) & (surplus**2 >= SEED**2 * v)).tolist():
+            box = _grow(crossed, pair, surplus, v, (a, a, b, b))
+            sums = crossed.sums(pair, box)
+            if sums[:, 0].sum() >= min_rows:
+                places[_name_conditions(pair, box)] = pair, crossed.cells(sums)
+    p_value: list[float] = []
+    for batch in CellGroups.batches([cells for _, cells in places.values()]):
+        p_value += _p_values(batch).tolist()
+    chosen = [(*each, p) for each, p in zip(places.items(), p_value, strict=True) if p <= level]
+    if not chosen:
+        return []
+    groups = CellGroups.of([cells for _, (_, cells), _ in chosen])
+    factors = find_odds_factors(Coins.of(groups.cells), *groups.bounds, significance)
+    return [
+        _Slice(pair, conditions, cells, factor, p, _find_loss(cells, factor))
+        for (conditions, (pair, cells), p), factor in zip(chosen, factors, strict=True)
+    ]
+
+
+def _grow(crossed: Crossed, pair: Pair, surplus: Floats, v: Floats, box: Box) -> Box:
+    """Join neighbouring ranges to a pair of levels as long as that makes surplus^2 / variance larger."""
+
+    def size(box: Box) -> float:
+        a, b, c, d = box
+        own = slice(a, b + 1), slice(c, d + 1)
+        return float(surplus[own].sum() ** 2 / max(float(v[own].sum()), 1e-300))
+
+    ends = [len(crossed.levels[column]) - 2 if column >= 0 and crossed.ordered[column] else -1 for column in pair]
+    best = size(box)
+    while True:
+        a, b, c, d = box
+        wider: list[Box] = []
+        if b <= ends[0]:  # null, beyond the ranges, is joined to nothing
+            wider += [(a - 1, b, c, d)] * (a > 0) + [(a, b + 1, c, d)] * (b < ends[0])
+        if d <= ends[1]:
+            wider += [(a, b, c - 1, d)] * (c > 0) + [(a, b, c, d + 1)] * (d < ends[1])
+        sizes = [size(each) for each in wider]
+        if not sizes or max(sizes) <= best:
+            return box
+        best = max(sizes)
+        box = wider[sizes.index(best)]
+
+
+def _name_conditions(pair: Pair, box: Box) -> Conditions:
+    conditions = (pair[0], *box[:2]), (pair[1], *box[2:])
+    return tuple(each for each in conditions if each[0] >= 0)
+
+
+def _p_values(groups: CellGroups) -> Floats:
+    """The exact two-sided p-value of each group's positives: twice the smaller tail with what came in it."""
+    below, at, above = Coins.of(groups.cells).tails(*groups.bounds)
+    return np.asarray(np.minimum(1.0, 2 * (np.minimum(below, above) + at)))
+
+
+def _find_loss(cells: CellSums, factor: OddsFactor) -> float:
+    """By how much the log loss of all rows together would fall with the factor on their odds."""
+    f = min(max(factor.value, 1e-9), 1e9)
+    return float(cells.positives * np.log(f) - np.sum(cells.n * np.log1p(cells.p * (f - 1))))
+
+
+def _make_table(
+    crossed: Crossed, found: list[_Slice], searched: int, significance: float, notes: tuple[str, ...]
+) -> SliceTable:
+    def floats(values: Iterable[float]) -> Floats:
+        return np.array(list(values), dtype=np.float64)
+
+    n = np.array([each.cells.n_rows for each in found], dtype=np.int64)
+    rows, p_value = crossed.account.judged, floats(each.p_value for each in found)
+    return SliceTable(
+        slice=tuple(crossed.describe(each.conditions) for each in found),
+        n=n,
+        share=n / rows,
+        observed=np.array([each.cells.positives for each in found], dtype=np.int64),
+        expected=floats(each.cells.expected.sum() for each in found),
+        ratio=floats(each.factor.ratio for each in found),
+        ratio_low=floats(each.factor.ratio_low for each in found),
+        ratio_high=floats(each.factor.ratio_high for each in found),
+        p_value=p_value,
+        p_adjusted=np.minimum(1.0, p_value * searched),
+        direction=tuple("too low" if each.factor.value > 1 else "too high" for each in found),
+        loss=floats(each.loss for each in found),
+        rows=rows,
+        searched=searched,
+        columns_searched=crossed.columns,
+        significance=significance,
+        account=crossed.account,
+        notes=notes,
+    )

@@ -1,0 +1,221 @@
+"""Read data once and cross their rows by every pair of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+
+from truecal._errors import check_column, option
+from truecal._fork import check_fork
+from truecal._progress import Progress
+from truecal._text import plural
+from truecal.observations import Account, AnyArray, CodedRows, Crossed, Floats, Pair, as_tuple
+from truecal.reading._columns import Columns, OnNull
+from truecal.reading._engines import language
+from truecal.reading._query import KINDS, Query, column_names
+from truecal.reading._read import Batch, encode_values, is_missing, stream_batches
+
+LEVELS = 10  # of a column, besides other values and null
+BINS = 8  # of scores
+PAIRED = 100  # columns up to which pairs are crossed
+IDS = 1000  # distinct words above which a column may be of names
+
+
+def cross(
+    data: Any,
+    *,
+    label: str,
+    score: str,
+    columns: str | Sequence[str] | None = None,
+    pairs: bool = True,
+    pos_label: Any = None,
+    on_null: OnNull = "raise",
+    format: str | None = None,
+) -> Crossed:
+    """Read data in one pass, and add rows up by the levels of every column and of every pair of columns.
+
+    Words, truth values and numbers of few values are levels as they are: the ten most frequent of the first rows, and
+    the others together. Other numbers and times are cut into ten ranges of about equally many of the first rows. The
+    scores are a column as well. Levels do not depend on labels.
+
+    Parameters are those of `truecal.read`; `columns` are all others by default. Data must be in this process, or files.
+    """
+    check_fork()
+    known = column_names(data, format)
+    names = tuple(name for name in known if name not in (label, score)) if columns is None else as_tuple(columns)
+    for name in names:
+        check_column("columns", name, known)
+    if label in names or len(set(names)) < len(names):
+        raise ValueError(f"{option('columns')} must name each column once, and not the label; it is {names!r}.")
+    names = tuple(name for name in names if name != score)
+    query = Query.of(data, Columns(label, (score,), names, pos_label=pos_label, on_null=on_null, format=format))
+    if not query.here:
+        raise TypeError(
+            "Rows are crossed in this process; these are held by another engine.\n\n"
+            "Hint: write them to Parquet files, or take a sample of them as a dataframe."
+        )
+    crossing: _Crossing | None = None
+    seen, counts = 0, np.zeros(KINDS, dtype=np.int64)
+    with query.explain_errors(), Progress(query.rows, "rows") as progress:
+        for part in filter(len, stream_batches(query)):
+            (scores,), one, status = Batch(query, part).judge("score0")
+            counts += np.bincount(status, minlength=KINDS)
+            usable = np.flatnonzero(status == 0)
+            rows = part if len(usable) == len(part) else part[usable.tolist()]
+            if len(usable):
+                if crossing is None:
+                    crossing = _Crossing(query, rows, scores[usable])
+                crossing.add(rows, scores[usable], one[usable])
+            seen += len(part)
+            progress.step(len(part))
+    query.check_complete(seen)
+    query.check_counts(counts, [score])
+    assert crossing is not None, "there are valid rows"
+    return crossing.finish(pairs, Account(seen, int(counts[0]), query.name_reasons(counts, [score])))
+
+
+class _Crossing:
+    """The rows of all batches in bytes; the levels of columns are chosen by the first."""
+
+    def __init__(self, query: Query, rows: Any, scores: AnyArray) -> None:
+        names, (score,) = query.columns.by, query.columns.scores
+        self.edges = _cut_scores(scores)
+        found = [_look(name, rows[f"by{i}"]) for i, name in enumerate(names)]
+        own = _Ranges.of(score, scores.astype(np.float64))
+        self.coders = [(f"by{i}", coder) for i, coder in enumerate(found) if not isinstance(coder, str)]
+        self.coders += [("", own)] if own is not None else []
+        self.notes = [coder for coder in found if isinstance(coder, str)]
+        if not self.coders:
+            raise ValueError(f"There must be a column that makes groups; {'; '.join(self.notes or ['there is none'])}.")
+        self.batches: list[CodedRows] = []
+        self.bytes, self.memory = 0, query.columns.limits.memory
+
+    def add(self, rows: Any, scores: AnyArray, one: AnyArray) -> None:
+        """Keep a batch of rows."""
+        score = scores.astype(np.float64)
+        codes = np.stack([coder.code(rows[place] if place else score) for place, coder in self.coders])
+        bins = np.searchsorted(self.edges, score, side="right").astype(np.uint8)
+        self.batches.append(CodedRows(codes, bins, one, np.where(score >= 0.5, 1 - score, score)))
+        self.bytes += codes.nbytes + 10 * len(score)
+        if self.bytes > self.memory:
+            raise ValueError(
+                f"The rows must fit into {self.memory:,} bytes, one for each column; they do not.\n\n"
+                f"Hint: name fewer {option('columns')}, or take a sample of the rows."
+            )
+
+    def finish(self, pairs: bool, account: Account) -> Crossed:
+        """Cross the rows."""
+        parts = self.batches
+        codes = np.concatenate([part.codes for part in parts], axis=1)
+        columns = ([getattr(part, name) for part in parts] for name in ("bin", "label", "q"))
+        rows = CodedRows(codes, *map(np.concatenate, columns))
+        self.batches = []
+        count, notes = len(self.coders), list(self.notes)
+        if pairs and count > PAIRED:
+            notes.append(f"{count:,} columns are more than {PAIRED}: they were searched one by one, not in pairs")
+        both = combinations(range(count), 2) if pairs and count <= PAIRED else ()
+        chosen: list[Pair] = [*((i, -1) for i in range(count)), *both]
+        levels = tuple(coder.levels for _, coder in self.coders)
+        bins = np.append(0.0, self.edges)
+        tables = rows.cross(chosen, [len(each) for each in levels], len(bins))
+        names, ordered = zip(*((coder.name, isinstance(coder, _Ranges)) for _, coder in self.coders), strict=True)
+        return Crossed(names, levels, ordered, bins, tables, rows, account, tuple(notes))
+
+
+def _cut_scores(scores: AnyArray) -> Floats:
+    """Scores that cut the information into about equal bins, and 0.5."""
+    score = np.sort(scores.astype(np.float64))
+    running = np.cumsum(score * (1 - score))
+    places = np.searchsorted(running, running[-1] * np.arange(1, BINS) / BINS)
+    edges = np.unique(np.append(score[np.minimum(places, len(score) - 1)], 0.5))
+    return edges[(edges > 0) & (edges <= 1)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ranges:
+    """Ranges of a column of numbers or times, and null."""
+
+    name: str
+    edges: Floats
+    levels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str, values: Floats, text: Any = "{:.4g}".format) -> _Ranges | None:
+        """Ten ranges of about equally many values; None for values that are all equal or null."""
+        known = values[~np.isnan(values)]
+        if not len(known):
+            return None
+        edges = np.unique(np.quantile(known, np.arange(1, LEVELS) / LEVELS, method="inverted_cdf"))
+        edges = edges[edges < known.max()]
+        if not len(edges):
+            return None
+        ends = [text(edge) for edge in edges.tolist()]
+        inner = (f"{name} above {low} up to {high}" for low, high in pairwise(ends))
+        return cls(name, edges, (f"{name} up to {ends[0]}", *inner, f"{name} above {ends[-1]}", f"{name} is null"))
+
+    def code(self, column: Any) -> AnyArray:
+        """The range of each value."""
+        values = column if isinstance(column, np.ndarray) else _as_numbers(column)
+        found = np.searchsorted(self.edges, values, side="left")
+        return np.where(np.isnan(values), len(self.levels) - 1, found).astype(np.uint8)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Values:
+    """The most frequent values of a column, the others, and null."""
+
+    name: str
+    known: dict[Any, int]
+    levels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str, values: Sequence[Any], code: AnyArray) -> _Values:
+        """The ten most frequent of the values that rows are coded by."""
+        counts = np.bincount(code, minlength=len(values))
+        present = [i for i in range(len(values)) if not is_missing(values[i])]
+        frequent = sorted(present, key=lambda i: (-counts[i], str(values[i])))[:LEVELS]
+        kept = sorted((values[i] for i in frequent), key=str)
+        levels = (*(f"{name}={value}" for value in kept), f"{name} is another", f"{name} is null")
+        return cls(name, {value: i for i, value in enumerate(kept)}, levels)
+
+    def code(self, column: Any) -> AnyArray:
+        """The level of each value."""
+        values, code = encode_values(column)
+        other, null = len(self.levels) - 2, len(self.levels) - 1
+        place = [null if is_missing(value) else self.known.get(value, other) for value in values]
+        return np.array(place, dtype=np.uint8)[code]
+
+
+def _look(name: str, column: Any) -> _Ranges | _Values | str:
+    """How to code a column, by its first rows; or why it makes no groups."""
+    pl = language(column)
+    kind, rows = column.dtype, len(column)
+    ordered = kind.is_numeric() or kind.is_temporal()
+    distinct = int(column.n_unique())
+    if distinct < 2:
+        return f"`{name}` has one value and makes no groups"
+    if ordered and distinct > LEVELS + 1:
+        if kind in (pl.Date, pl.Datetime):
+            text: Any = lambda value: str(np.datetime64(int(value), "us"))[:10]  # noqa: E731
+            ranges = _Ranges.of(name, _as_numbers(column), text)
+        elif kind.is_temporal():
+            return f"`{name}` holds {kind}, which makes no groups"
+        else:
+            ranges = _Ranges.of(name, _as_numbers(column))
+        return ranges or f"`{name}` has one value and makes no groups"
+    if distinct > max(IDS, rows / 10):
+        return f"`{name}` has {plural(distinct, 'value')} in {rows:,} rows, as names have, and makes no groups"
+    return _Values.of(name, *encode_values(column))
+
+
+def _as_numbers(column: Any) -> Floats:
+    """Numbers, or times in microseconds; NaN for null."""
+    pl = language(column)
+    if column.dtype.is_temporal():
+        column = column.cast(pl.Datetime("us")).dt.timestamp("us")
+    array = column.cast(pl.Float64).to_numpy()
+    return np.asarray(array, dtype=np.float64)

@@ -1,0 +1,62 @@
+"""The table of groups of rows that a search found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from truecal._text import about, plural
+from truecal.observations import Account, Floats, Ints
+from truecal.results._table import Table, column, register_table
+
+
+@register_table
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class SliceTable(Table):
+    """A table with one row per group of rows whose predictions are off, the largest loss first.
+
+    `searched` is the number of groups that there are; p-values are multiplied by it (Bonferroni). What
+    is expected of a group is after those before it were mended: their odds multiplied by a factor. `columns_searched`
+    are the columns whose levels made groups.
+    """
+
+    slice: tuple[str, ...] = field(metadata=column("key", "slice", "The conditions that its rows meet."))
+    n: Ints = field(metadata=column("count", "n", "Rows."))
+    share: Floats = field(metadata=column("share", "share", "Its share of all rows."))
+    observed: Ints = field(metadata=column("count", "observed", "Positives that came."))
+    expected: Floats = field(metadata=column("count", "expected", "Positives that the predictions add up to.", about))
+    ratio: Floats = field(metadata=column("ratio", "obs / exp", "Observed over expected."))
+    ratio_low: Floats = field(
+        metadata=column("ratio", "low", "Lower end of its exact interval, under a common factor on all odds.")
+    )
+    ratio_high: Floats = field(metadata=column("ratio", "high", "Upper end of it."))
+    p_value: Floats = field(metadata=column("p-value", "p", "The exact p-value of its positives."))
+    p_adjusted: Floats = field(
+        metadata=column("p-value", "p adjusted", "The same, adjusted for all groups that were searched.")
+    )
+    direction: tuple[str, ...] = field(metadata=column("text", "direction", 'Predictions are "too low" or "too high".'))
+    loss: Floats = field(
+        metadata=column(
+            "ratio",
+            "log loss lost",
+            "By how much its rows' log loss, added up, would fall with a factor on their odds.",
+        )
+    )
+    rows: int = 0
+    searched: int = 0
+    columns_searched: tuple[str, ...] = ()
+    significance: float = 0.05
+    account: Account | None = None
+    notes: tuple[str, ...] = ()
+
+    _shown: ClassVar[tuple[str, ...]] = (
+        *("slice", "n", "observed", "expected", "ratio", "ratio_low", "ratio_high", "p_adjusted", "direction", "loss"),
+    )
+
+    def summary(self) -> str:
+        """Return how many groups were searched, and how many are off."""
+        found = f"{len(self):,} whose predictions are off" if len(self) else "none whose predictions are off"
+        return (
+            f"Of {plural(self.searched, 'group')} in {plural(len(self.columns_searched), 'column')} and their pairs, "
+            f"{found} (adjusted p-value at most {self.significance:g})"
+        )

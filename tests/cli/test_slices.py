@@ -1,0 +1,63 @@
+"""`truecal slices`, and the section of the report."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from command import run
+
+import truecal
+from truecal.results import SliceTable
+
+pl = pytest.importorskip("polars")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found = tmp_path_factory.mktemp("slices")
+    rng = np.random.default_rng(0)
+    p, country = rng.beta(1, 9, size=20_000), rng.choice(["at", "de", "<b>"], size=20_000)
+    truth = np.where(country == "<b>", np.minimum(1.6 * p, 1), p)
+    pl.DataFrame({"y": (rng.random(20_000) < truth).astype(int), "p": p, "country": country}).write_csv(
+        found / "preds.csv"
+    )
+    return found
+
+
+def test_it_prints_what_the_library_finds(folder):
+    found = truecal.slices(folder / "preds.csv", label="y", score="p")
+    assert found.slice == ("country=<b>",)
+    done = run("slices", "preds.csv", cwd=folder)
+    assert done.returncode == 0
+    assert "country=<b>" in done.stdout
+    assert "too low" in done.stdout
+    assert f"Of {found.searched:,} groups in 2 columns" in " ".join(done.stdout.split())
+    assert SliceTable.from_json(run("slices", "preds.csv", "--json", cwd=folder).stdout) == found
+    (row,) = csv.DictReader(io.StringIO(run("slices", "preds.csv", "--csv", cwd=folder).stdout))
+    assert (row["slice"], int(row["n"])) == ("country=<b>", int(found.n[0]))
+
+
+def test_columns_pairs_and_sizes_are_options(folder):
+    words = ("--columns", "country", "--no-pairs", "--min-rows", "10000", "--json")
+    found = json.loads(run("slices", "preds.csv", *words, cwd=folder).stdout)
+    assert found["columns"]["slice"] == ["p above 0.01181"]  # a group of 10,000 rows holds others
+    # 5 levels of country; 55 ranges of p and null
+    assert found["searched"] == 5 + 56
+
+
+def test_tallies_have_no_rows_to_search(folder):
+    run("tally", "preds.csv", "-o", "t.parquet", cwd=folder)
+    done = run("slices", "t.parquet", cwd=folder)
+    assert done.returncode == 2
+    assert "needs rows" in done.stderr
+
+
+def test_the_report_has_a_section(folder):
+    done = run("report", "preds.csv", "--slices", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    page = (folder / "report.html").read_text()
+    assert '<section id="by-slice">' in page
+    assert "country=&lt;b&gt;" in page
+    assert "groups that were searched" in page
