@@ -11,12 +11,14 @@ from truecal.analysis._evaluate import (
     check_options,
     check_region,
     choose_test,
+    name_labelling,
     raise_for_data,
+    refuse_grouped,
     refuse_options,
 )
 from truecal.inference import Draws, differences, judge
 from truecal.metrics import Measure, Metric, choose
-from truecal.observations import CellSums, Pairs, Tallies, Tally, merge
+from truecal.observations import CellSums, Labelling, Pairs, Tallies, Tally, merge
 from truecal.results import Comparison
 
 Metrics = Iterable[str] | Mapping[str, Measure]
@@ -31,6 +33,9 @@ def compare(
     *,
     replicates: int = 1000,
     pos_label: Any = None,
+    kept_negatives: float = 1.0,
+    kept_positives: float = 1.0,
+    flip: tuple[float, float] = (0.0, 0.0),
     **options: Unpack[Options],
 ) -> Comparison:
     """Two models on the same rows: each metric of both, their difference, and an interval for it.
@@ -45,6 +50,8 @@ def compare(
     best value between bad ones, such as the slope, are compared by the distance from it. Intervals of Brier score, log
     loss and net benefit are those of a mean of differences between rows; for the others labels are redrawn `replicates`
     times.
+
+    `kept_negatives`, `kept_positives` and `flip` are as in `evaluate`.
 
     Options are `binning`, `test`, `significance`, `tolerance`, `above`, `top`, `confidence`, `random_state` and
     `threads`, as in `evaluate`. With `above` or `top` each model is judged on the predictions that it would act on:
@@ -63,7 +70,8 @@ def compare(
     check_options(compare, options)
     refuse_options(options, ("adjust", "reference", "intervals"), "two models are compared")
     check_region(options.get("above"), options.get("top"))
-    pairs = _find_pairs(y_true, y_prob, y_prob_other, pos_label)
+    labelling = Labelling(kept_negatives, kept_positives, flip)
+    pairs = _find_pairs(y_true, y_prob, y_prob_other, pos_label, labelling)
     if isinstance(y_true, (Pairs, Tallies)) and y_prob is not None:
         metrics = y_prob
     chosen = choose(metrics, options.get("binning"), choose_test(options))
@@ -82,7 +90,7 @@ def compare(
 def _find_words(pairs: Pairs, region: Callable[[Tally], Tally] | None, options: Options) -> tuple[str, ...]:
     """The verdicts on both models."""
     test = choose_test(options)
-    tallies = (merge(score, pairs.n, pairs.pos) for score in pairs.scores)
+    tallies = (merge(score, pairs.n, pairs.pos, pairs.labelling) for score in pairs.scores)
     judged = tallies if region is None else map(region, tallies)
     return tuple(judge(CellSums.of(tally), test.significance, test.tolerance).word for tally in judged)
 
@@ -94,12 +102,10 @@ def _choose_region(above: float | None, top: int | float | None) -> Callable[[Ta
     return None if top is None else lambda tally: tally.top(top)
 
 
-def _find_pairs(y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any) -> Pairs:
+def _find_pairs(y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any, labelling: Labelling) -> Pairs:
     """The rows with both scores, of whatever was given."""
     if isinstance(y_true, (Pairs, Tallies)):
-        for name, value in (("y_prob_other", y_prob_other), ("pos_label", pos_label)):
-            if value is not None:
-                raise TypeError(f"{option(name)} must be left out where rows are grouped by scores already.")
+        refuse_grouped({"y_prob_other": y_prob_other, "pos_label": pos_label, **name_labelling(labelling)})
         pairs = y_true.baseline if isinstance(y_true, Tallies) else y_true
         if pairs is None:
             raise ValueError(
@@ -109,4 +115,4 @@ def _find_pairs(y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any) -> 
         return pairs
     if y_prob is None or y_prob_other is None or isinstance(y_prob, str):
         raise_for_data("compare", y_true, y_prob)
-    return Pairs.from_arrays(y_true, y_prob, y_prob_other, pos_label)
+    return Pairs.from_arrays(y_true, y_prob, y_prob_other, pos_label, labelling)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from inspect import signature
 from typing import Any, Literal, NoReturn, TypedDict, Unpack, overload
 
@@ -31,11 +31,13 @@ from truecal.metrics import (
     grid_bounds,
 )
 from truecal.observations import (
+    AS_THEY_ARE,
     MOST_BITS,
     Account,
     CellSums,
     Classes,
     GridTally,
+    Labelling,
     Sorted,
     SortedRows,
     Tallies,
@@ -100,6 +102,9 @@ def evaluate(
     pos_label: Any = None,
     multiclass: Literal["top-label"] | None = None,
     labels: Sequence[Any] | None = None,
+    kept_negatives: float = 1.0,
+    kept_positives: float = 1.0,
+    flip: tuple[float, float] = (0.0, 0.0),
     **options: Unpack[Options],
 ) -> Result: ...
 def evaluate(
@@ -111,6 +116,9 @@ def evaluate(
     pos_label: Any = None,
     multiclass: Literal["top-label"] | None = None,
     labels: Sequence[Any] | None = None,
+    kept_negatives: float = 1.0,
+    kept_positives: float = 1.0,
+    flip: tuple[float, float] = (0.0, 0.0),
     **options: Unpack[Options],
 ) -> Result:
     """All metrics at once, with the bins behind them.
@@ -132,6 +140,11 @@ def evaluate(
         columns need this option. For each class against the rest see `evaluate_classes`.
     labels : sequence, optional
         The classes, in the order of the columns of `y_prob`.
+    kept_negatives, kept_positives : float
+        The shares of negatives and of positives that are among the rows, where these were sampled by label. Tests
+        account for it; values, ranges and tables are of the population.
+    flip : pair of float
+        The shares of negatives that are labelled positive, and of positives that are labelled negative.
     options
         `binning`, `test`, `significance`, `tolerance`, `adjust`, `above`, `top`, `reference`, `intervals`,
         `confidence`, `random_state`, `threads`: see `truecal.analysis.Options`.
@@ -147,11 +160,10 @@ def evaluate(
     (0.25, 4, 0.75)
     """
     check_options(evaluate, options)
+    labelling = Labelling(kept_negatives, kept_positives, flip)
     if isinstance(y_true, (Tallies, Tally, GridTally, SortedRows)):
         given = {"sample_weight": sample_weight, "pos_label": pos_label, "multiclass": multiclass, "labels": labels}
-        for name, value in given.items():
-            if value is not None:
-                raise TypeError(f"{option(name)} must be left out where rows are grouped by score already.")
+        refuse_grouped(given | name_labelling(labelling))
         return _evaluate_observed(y_true, metrics if y_prob is None else y_prob, options)
     if y_prob is None or isinstance(y_prob, str):
         raise_for_data("evaluate", y_true, y_prob)
@@ -164,12 +176,36 @@ def evaluate(
             "class against the rest, too."
         )
     else:
+        refuse_classes(labelling)
         y_true, column = Classes.of(y_true, probabilities, labels, pos_label).top()
-    result = _evaluate_sorted(Tally.from_arrays(y_true, column, sample_weight, pos_label), metrics, options)
+    data = Tally.from_arrays(y_true, column, sample_weight, pos_label, labelling)
+    result = _evaluate_sorted(data, metrics, options)
     if probabilities is not None and result.verdict is not None:
         result = replace(result, verdict=replace(result.verdict, outcome="correct"))
     library = type(y_prob).__module__.partition(".")[0]  # whose dataframes the result gives
     return replace(result, library=library) if library in FRAMES else result
+
+
+def name_labelling(labelling: Labelling) -> dict[str, Any]:
+    """The options that make a labelling, None for those that are left out."""
+    usual = asdict(AS_THEY_ARE)
+    return {name: None if value == usual[name] else value for name, value in asdict(labelling).items()}
+
+
+def refuse_grouped(given: Mapping[str, Any]) -> None:
+    """Refuse options about rows where these are grouped already."""
+    for name, value in given.items():
+        if value is not None:
+            raise TypeError(f"{option(name)} must be left out where rows are grouped by score already.")
+
+
+def refuse_classes(labelling: Labelling) -> None:
+    """Refuse rows sampled by two labels where there are several classes."""
+    for name, value in name_labelling(labelling).items():
+        if value is not None:
+            raise ValueError(
+                f"{option(name)} is about two labels, and must be left out where there are several classes."
+            )
 
 
 def check_options(function: Callable[..., Any], options: Mapping[str, Any]) -> None:
@@ -190,7 +226,10 @@ def refuse_options(options: Options, names: Sequence[str], where: str) -> None:
             raise TypeError(f"{option(name)} must be left out where {where}.")
 
 
-READING = ("label", "score", "by", "time", "every", "pos_label", "on_null", "format", "limits", "on")
+READING = (
+    *("label", "score", "by", "time", "every", "pos_label", "on_null", "format", "limits", "on"),
+    *("kept_negatives", "kept_positives", "flip"),
+)
 
 
 def raise_for_data(function: str, data: Any, given: Any = None) -> NoReturn:
@@ -222,7 +261,9 @@ def _evaluate_observed(data: Observed, metrics: Metrics, options: Options) -> Re
         return result
     dropped = data.account.dropped
     account = replace(result.account, read=data.account.read, dropped=dropped)
-    return replace(result, account=account, notes=(*result.notes, *data.notes))
+    said = data.labelling.notes  # by the verdict
+    notes = (note for note in data.notes if note not in said)
+    return replace(result, account=account, notes=(*result.notes, *notes))
 
 
 def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result:
@@ -268,6 +309,7 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result
         shapes={name: shapes[key] for name, key in keys.items()},
         notes=(*notes, *note),
         version=__version__,
+        labelling=data.labelling,
     )
 
 
@@ -291,7 +333,8 @@ def choose_region(data: Sorted, above: float | None, top: int | float | None) ->
     if top is not None:
         chosen = data.top(top)
         share = f"{top:,}" if isinstance(top, (int, np.integer)) else f"{100 * top:g} %"
-        return chosen, f"the top {share} of {data.n_rows:,} predictions"
+        total = data.tally.population.n_rows if isinstance(data, Tally) else data.n_rows
+        return chosen, f"the top {share} of {total:,.0f} predictions"
     return data, None
 
 

@@ -44,6 +44,7 @@ from truecal.metrics import (
     Coins,
     Measure,
     Metric,
+    Refuting,
     Rejection,
     adjust_p_values,
     as_error,
@@ -56,6 +57,7 @@ from truecal.metrics import (
     grid_bounds,
 )
 from truecal.observations import (
+    AS_THEY_ARE,
     Bools,
     CellSums,
     Floats,
@@ -71,7 +73,7 @@ from truecal.observations import (
     find_ends,
     find_mature,
     read_span,
-    unchecked,
+    see_threshold,
 )
 from truecal.results import DriftTable, GroupTable
 
@@ -126,7 +128,7 @@ def segments(
     kept = choose_parts(parts, find_threshold(data, options))
     notes = (*grouped.notes, *_count_left_out(parts, kept, "segment"))
     table = _judge_segments(kept, chosen, names, options, notes)
-    return replace(table, dropped=_count_dropped(grouped, kept))
+    return replace(table, dropped=_count_dropped(grouped, kept), labelling=data.labelling)
 
 
 def _count_dropped(grouped: Tallies, keys: Iterable[Segment]) -> Ints:
@@ -135,10 +137,15 @@ def _count_dropped(grouped: Tallies, keys: Iterable[Segment]) -> Ints:
 
 
 def find_threshold(data: Tallies, options: Options) -> float | None:
-    """The lowest score that is judged, as `above` or the `top` of all predictions say; None where all are."""
+    """The lowest score that is judged, as `above` or the `top` of all predictions say; None where all are.
+
+    It is a score as tests see it.
+    """
     above, top = options.get("above"), options.get("top")
     check_region(above, top)
-    return above if top is None else float(data.whole().tally.top(top).score[0])
+    if top is None:
+        return None if above is None else see_threshold(above, data.labelling)
+    return float(data.whole().tally.top(top).score[0])
 
 
 def choose_parts(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any, Part]:
@@ -149,9 +156,10 @@ def choose_parts(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any
     def reach(part: Part) -> float:
         return (part.tally if isinstance(part, GridTally) else part).highest
 
-    kept = {key: part.above(threshold) for key, part in parts.items() if reach(part) >= threshold}
+    kept = {key: part.reaching(threshold) for key, part in parts.items() if reach(part) >= threshold}
     if not kept:
-        raise ValueError(f"{option('above')} must leave some rows; all scores are below {threshold!r}.")
+        lowest = float(next(iter(parts.values())).labelling.predicted(threshold))
+        raise ValueError(f"{option('above')} must leave some rows; all scores are below {lowest:.6g}.")
     return kept
 
 
@@ -172,7 +180,7 @@ def _judge_segments(
     most = max(FIRST, enough) if reference is None else reference
     seeds = Draws(most, options.get("random_state"), threads).seeds(len(parts)).tolist()
     found = _measure_parts(parts.values(), metric)
-    _warn_of_small(found["n"], found["mean"], adjust, significance)
+    _warn_of_small(found["n"], found.pop("seen"), adjust, significance)
     chance = []
     with Progress(len(parts), "segments") as progress:
         for seed, part, observed in zip(seeds, parts.values(), found["value"].tolist(), strict=True):
@@ -273,7 +281,8 @@ def drift(
     table = _judge_windows(windows, mature, _choose_metric(metric, options), totals, options)
     dropped = _count_dropped(grouped, [(key,) for key in windows])
     notes = (*data.notes, *left_out, *table.notes)
-    return replace(table, dropped=dropped, every=length, mature_after=after, now=moment, notes=notes)
+    settings: Any = {"every": length, "mature_after": after, "now": moment, "notes": notes}
+    return replace(table, dropped=dropped, labelling=data.labelling, **settings)
 
 
 def _judge_windows(
@@ -283,6 +292,8 @@ def _judge_windows(
     confidence = options.get("confidence", 0.95)
     found = _measure_parts(windows.values(), metric)
     n, positives, mean = found["n"], found["positives"], found["mean"]
+    del found["seen"]
+    labelling = next(iter(windows.values())).labelling
     total_p = np.array([_test_total(part) for part in windows.values()])
     tolerant = metric.rejection is not None and metric.rejection.tolerance is not None
     tests = 2 if totals and not tolerant else 1
@@ -299,8 +310,9 @@ def _judge_windows(
     wanted = np.where(decided | ~mature, min(most, FIRST), most).tolist()
     drawn = _draw_windows(windows, metric, wanted, options)
     together = np.minimum(1, 2 * np.fmin(drawn["p_value"], total_p)) if tests == 2 else drawn["p_value"]
-    rate_low, rate_high = exact_interval(positives, n, 1 - confidence)
-    ratio, ratio_low, ratio_high = divide_rates(np.stack([positives / n, rate_low, rate_high]), mean)
+    rate_low, rate_high = map(labelling.predicted, exact_interval(positives, n, 1 - confidence))
+    rates = np.stack([found["prevalence"], rate_low, rate_high])
+    ratio, ratio_low, ratio_high = divide_rates(rates, mean)
     moved = _compare_prevalence(positives, n, mature, adjust, significance)
     return DriftTable(
         window=tuple(windows),
@@ -389,9 +401,9 @@ def _measure_parts(parts: Iterable[Part], metric: Measure) -> dict[str, Any]:
     What is rejected is by the metric's own test, or by the exact binomial one if it has none; NaN without bins.
     """
     loss = metric.test_of_bins(Rejection()) if isinstance(metric, Metric) else None
-    rows = []
+    rows, labelling = [], AS_THEY_ARE
     for part in parts:
-        tally = part.tally
+        tally, labelling = part.tally, part.labelling
         bins = bin_once(tally, {"": metric})[metric.binning]
         total, value = tally.n_rows, metric.on(bins)
         lowest, highest = value, value
@@ -399,16 +411,24 @@ def _measure_parts(parts: Iterable[Part], metric: Measure) -> dict[str, Any]:
         if isinstance(part, GridTally) and isinstance(metric, Metric) and test is not None and test.per_prediction:
             low, high = grid_bounds(part, metric, bins.partition)
             lowest, highest = min(low, value), max(high, value)
-        sums = tally.n * tally.score if loss is None else bins.score_sums
-        mean = min(float(sums.sum()) / total, 1.0)
-        sides = [math.nan] * 2 if loss is None else [float(side.sum()) / total for side in loss.count(bins)]
-        rows.append((total, tally.positives, mean, value, lowest, highest, *sides))
-    names = ("n", "positives", "mean", "value", "lowest", "highest", "too_low", "too_high")
+        stands = tally.population
+        seen = float(np.sum(tally.n * tally.score if loss is None else bins.score_sums)) / total
+        mean = seen if labelling.plain else float(np.sum(stands.n * stands.score)) / stands.n_rows
+        sides = [math.nan] * 2 if loss is None else _share_refuted(bins, loss)
+        rows.append((total, tally.positives, min(mean, 1.0), min(seen, 1.0), value, lowest, highest, *sides))
+    names = ("n", "positives", "mean", "seen", "value", "lowest", "highest", "too_low", "too_high")
     found = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
-    found["prevalence"] = found["positives"] / found["n"]
+    found["prevalence"] = labelling.predicted(found["positives"] / found["n"])
     found["dropped"] = np.zeros_like(found["n"])
-    below, above = detectable_rates(found["n"], found["mean"], significance=(loss or Rejection()).significance)
+    level = (loss or Rejection()).significance
+    below, above = map(labelling.predicted, detectable_rates(found["n"], found["seen"], significance=level))
     return found | {"seen_below": below, "seen_above": above}
+
+
+def _share_refuted(bins: Binned, loss: Refuting) -> list[float]:
+    """The shares of predictions that are refuted as too low and as too high."""
+    sizes, n = bins.sizes, np.maximum(bins.partition.n, 1)
+    return [float(np.sum(sizes * side / n) / np.sum(sizes)) for side in loss.count(bins)]
 
 
 def _warn_of_small(n: Ints, mean: Floats, adjust: Adjustment, significance: float) -> None:
@@ -433,7 +453,7 @@ def _refer_to_all(tally: Tally, metric: Measure, observed: float, most: int) -> 
     if math.prod(sizes) > most:
         return None
     sets = np.indices(sizes).reshape(len(sizes), -1).T.copy()
-    bins = [bin_once(unchecked(tally.score, tally.n, pos), {"": metric})[metric.binning] for pos in sets]
+    bins = [bin_once(tally.relabel(pos), {"": metric})[metric.binning] for pos in sets]
     Binned.reject_together(bins, metric)
     values = np.array([metric.on(each) for each in bins])
     weight = np.ones(1)

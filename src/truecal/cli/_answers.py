@@ -87,8 +87,9 @@ def _describe_verdict(verdict: Verdict) -> Iterable[str]:
     span = f": {_format_ratio(verdict.ratio, verdict.interval)}" if verdict.expected > 0 else ""
     beyond = "" if verdict.tolerance is None else " for an error beyond the tolerance"
     yield f"{verdict.count(verdict)}{span}; p {format_p_value(verdict.p_value)}{beyond}."
+    yield from verdict.remarks
     if verdict.word != "off":
-        yield verdict.sentences()[-1]
+        yield verdict.reach
         return
     if verdict.impossible:
         count = verdict.impossible
@@ -102,8 +103,8 @@ def _range_columns(verdict: Verdict) -> list[Column]:
     return [
         Column("scores", [f"{part.low:.3g} to {part.high:.3g}" for part in found], left=True),
         Column("rows", [f"{part.rows:,}" for part in found], 2),
-        Column("said", [format_share(part.expected / part.rows) for part in found]),
-        Column("came", [format_share(part.observed / part.rows) for part in found]),
+        Column("said", [format_share(part.shares[0]) for part in found]),
+        Column("came", [format_share(part.shares[1]) for part in found]),
         Column("ratio", ratios, 1, left=True),
         Column("", [part.direction for part in found], left=True, styles=["bold"] * len(found)),
     ]
@@ -448,8 +449,8 @@ def _prometheus_number(value: float) -> str:
 
 def _format_size(table: GroupTable | DriftTable) -> str:
     """How many predictions, and how many of them positive."""
-    n, positives = int(table.n.sum()), int(table.positives.sum())
-    return f"{plural(n, 'prediction')}, {format_share(positives / n)} positive"
+    share = format_share(table.overall_prevalence)
+    return f"{plural(int(table.n.sum()), 'prediction')}, {share} positive"
 
 
 def _p_heading(table: GroupTable | DriftTable) -> str:

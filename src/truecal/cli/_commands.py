@@ -448,6 +448,7 @@ class Source:
             on_null="drop" if args.drop_missing else "raise",
             format=self.format,
             limits=self.limits,
+            **_find_labelling(args, self.data),
             **baseline,
         )
 
@@ -503,6 +504,26 @@ def judge_windows(args: Namespace, models: Mapping[str, Tallies], metric: str) -
     options |= {"intervals": DRAWN if args.intervals is None else args.intervals, **_region(args), **_draws(args)}
     options["adjust"] = None if args.adjust == "none" else args.adjust
     return drift(next(iter(models.values())), metric, **options)
+
+
+def _find_labelling(args: Namespace, data: list[str] | Tallies) -> dict[str, Any]:
+    """How rows got their labels: by options, or by the file of rules. Tallies know it themselves."""
+    given = {name: getattr(args, name) for name in ("kept_negatives", "kept_positives", "flip")}
+    rules = getattr(args, "rules", None)
+    if rules is None:
+        return given
+    from dataclasses import asdict
+
+    from truecal.gate import read_labelling
+
+    found = read_labelling(rules)
+    if found is None:
+        return given
+    for name, value in asdict(found).items():
+        word = f"--{name.replace('_', '-')}"
+        if name in vars(args).get("given", {}) and given[name] != value:
+            raise UsageError(f"{word} must be that of {rules!r}, {value}, or be left out; it is {given[name]}", "check")
+    return {} if not isinstance(data, list) else asdict(found)
 
 
 def _region(args: Namespace) -> dict[str, Any]:

@@ -52,6 +52,14 @@ def number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"it must be a number; it is {text!r}") from None
 
 
+def shares(text: str) -> tuple[float, ...]:
+    """Numbers, by commas."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"it must be two shares, such as 0.01,0.02; it is {text!r}") from None
+
+
 def count_or_share(text: str) -> int | float:
     """A count, or a share of all predictions."""
     try:
@@ -268,6 +276,19 @@ OPTIONS = (
     Option(
         "--drop-missing", "leave out rows without label or score, and say how many", COLUMNS, READING,
         action="store_true", spells={"on_null": "--drop-missing", 'on_null="drop"': "--drop-missing"},
+    ),
+    Option(
+        "--kept-negatives", "the share of negatives that the data have, where they were sampled; numbers are then of "
+        "all",
+        COLUMNS, READING, "SHARE", type=number, default=1.0,
+    ),
+    Option(
+        "--kept-positives", "the share of positives that the data have", COLUMNS, READING, "SHARE", type=number,
+        default=1.0,
+    ),
+    Option(
+        "--flip", "the shares of negatives labelled positive, and of positives labelled negative: 0.01,0.02",
+        COLUMNS, READING, "F0,F1", type=shares, default=(0.0, 0.0),
     ),
     # ---- time
     Option(

@@ -23,7 +23,7 @@ from truecal.analysis import (
 )
 from truecal.gate._decision import Decision
 from truecal.gate._judge import Subject, count_needed, judge
-from truecal.gate._rules import Rule, read_rules
+from truecal.gate._rules import Rule, read_labelling, read_rules
 from truecal.inference import Difference, Interval, Verdict
 from truecal.inference import judge as judge_cells
 from truecal.metrics import Tolerance, as_tolerance
@@ -56,7 +56,8 @@ def check(
         What `truecal.read` or `truecal.read_models` gives. Rules about segments need tallies that were read with `by`;
         rules about the last release those that were read with `baseline`, or the next parameter.
     rules : path or rules
-        A TOML file for `read_rules`, or rules; by default one, that the verdict is "consistent".
+        A TOML file for `read_rules`, or rules; by default one, that the verdict is "consistent". Where the file says in
+        `[data]` how rows were sampled, the data must have been read so.
     baseline : Result or path of its JSON, optional
         A result of the last release, on whatever rows it was then, with intervals. They are combined as those of
         independent data (Zou and Donner, Statistics in Medicine 2008). Scores of the same rows, which see smaller
@@ -82,6 +83,7 @@ def check(
         raise TypeError(f"{option('confidence')} must be left out of a gate: it is 1 - `significance` of each rule.")
     for tallies in models.values():
         check_segments(chosen, set(tallies.by) - set(tallies.windows))
+        _check_labelling(rules, tallies)
     old = None if baseline is None else _read_result(baseline)
     settings = {rule: _Setting.of(rule, options) for rule in chosen}
     subjects, notes = {}, dict.fromkeys(note for tallies in models.values() for note in tallies.notes)
@@ -206,7 +208,7 @@ def _open_compared(
     shared: Any = {name: value for name, value in options.items() if name in (*PAIRED, "confidence")}
     draws = max(replicates, count_needed(options["confidence"]))
     found = compare(tallies, names, replicates=draws, **shared)
-    own = merge(pairs.scores[0], pairs.n, pairs.pos)
+    own = merge(pairs.scores[0], pairs.n, pairs.pos, pairs.labelling)
     rows = choose_parts({None: own}, threshold)
     alone = tallies.n_rows - own.n_rows
     dropped = tallies.account.dropped | ({"the baseline has no score": alone} if alone else {})
@@ -225,6 +227,16 @@ def _open_rules(rules: Rules) -> tuple[Rule, ...]:
         if not isinstance(rule, Rule):
             raise TypeError(f"`rules` must hold `Rule`; one is {rule!r}.\n\nHint: `read_rules` reads a file of them.")
     return chosen
+
+
+def _check_labelling(rules: Rules, tallies: Tallies) -> None:
+    """Refuse data that were not read as a file of rules says that they got their labels."""
+    wanted = read_labelling(rules) if isinstance(rules, (str, os.PathLike)) else None
+    if wanted is not None and wanted != tallies.labelling:
+        raise ValueError(
+            f"The data must be read as [data] of the file of rules says, {wanted!r}; they were read with "
+            f"{tallies.labelling!r}.\n\nHint: `truecal.read` takes the same options."
+        )
 
 
 def _open_models(data: Tallies | Models) -> Models:

@@ -6,7 +6,7 @@ import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -23,6 +23,7 @@ from truecal.metrics import (
     check_significance,
     find_metric,
 )
+from truecal.observations import Labelling
 from truecal.results import register
 
 Kind = Literal["verdict", "value", "least", "excess", "upper", "p_value", "worse", "non_inferior", "dropped"]
@@ -252,8 +253,11 @@ def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS
     place, known = os.fspath(path), list(metrics)
     raw = _parse(place)
     for key in raw:
-        if key != "rule":
-            raise ValueError(f"{place}: a file of rules holds tables [[rule]] alone; it holds `{key}`.\n\n{_add()}")
+        if key not in ("rule", "data"):
+            raise ValueError(
+                f"{place}: a file of rules holds tables [[rule]], and [data] for how rows got there; it holds "
+                f"`{key}`.\n\n{_add()}"
+            )
     tables = raw.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         hint = "\n\nHint: write [[rule]] in double brackets." if isinstance(tables, dict) else f"\n\n{_add()}"
@@ -261,6 +265,37 @@ def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS
     if not tables:
         raise ValueError(f"{place}: a file of rules must hold at least one; it holds none.\n\n{_add()}")
     return tuple(rule for i, table in enumerate(tables, 1) for rule in _rules(f"{place}, rule {i}", table, known))
+
+
+def read_labelling(path: str | os.PathLike[str]) -> Labelling | None:
+    """Read how rows got their labels from the table `[data]` of a file of rules; None where it has none.
+
+    It may have `kept_negatives`, `kept_positives` and `flip`, as in `truecal.read`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, truecal
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "gate.toml")
+    ...     _ = path.write_text("[data]\\nkept_negatives = 0.05\\n[[rule]]\\nverdict = true")
+    ...     truecal.gate.read_labelling(path)
+    Labelling(kept_negatives=0.05, kept_positives=1.0, flip=(0.0, 0.0))
+    """
+    place = os.fspath(path)
+    table = _parse(place).get("data")
+    if table is None:
+        return None
+    names = [entry.name for entry in fields(Labelling)]
+    unknown = [key for key in table if key not in names] if isinstance(table, dict) else [table]
+    if unknown:
+        raise ValueError(
+            f"{place}: [data] is a table of {', '.join(names)}; it has {_shorten(unknown[0])}."
+            f"{did_you_mean(unknown[0], names)}"
+        )
+    try:
+        return Labelling(**table)
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from error
 
 
 def _parse(place: str) -> dict[str, Any]:

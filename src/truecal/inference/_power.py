@@ -19,7 +19,7 @@ from truecal.metrics import (
     is_number,
     normal_quantile,
 )
-from truecal.observations import Bools, CellGroups, CellSums, Floats, Ints, cell
+from truecal.observations import AS_THEY_ARE, Bools, CellGroups, CellSums, Floats, Ints, Labelling, cell
 
 POWER = 0.8
 FIFTH = 0.2
@@ -42,6 +42,7 @@ class Shifted:
     v: Floats  # of each group
     whole: float  # the standard deviations that the total must leave, and that of a fifth
     fifth: float
+    labelling: Labelling = AS_THEY_ARE
 
     @classmethod
     def of(cls, groups: CellGroups, significance: float) -> Shifted:
@@ -54,7 +55,8 @@ class Shifted:
         q = np.add.reduceat(cells.s1, begin) / n
         starts = np.searchsorted(begin, groups.starts)
         whole, fifth = (normal_quantile(significance / tails) for tails in (4, 148))
-        return cls(n, q, cells.upper[begin], starts, groups.add(cells.v), whole, fifth)
+        v = groups.add(cells.v)
+        return cls(n, q, cells.upper[begin], starts, v, whole, fifth, cells.labelling)
 
     def resized(self, rows: float) -> Shifted:
         """The same scores of one group in another number of rows."""
@@ -94,9 +96,23 @@ class Shifted:
         return (FIFTH, self.fifth) if fifth else (1.0, self.whole)
 
     def _change(self, log_factor: Floats) -> tuple[Floats, Floats]:
-        """By how much a factor raises the total, and the total's variance then."""
-        change, spread = _kernel.shift(self.n, self.q, self.upper, self.starts, np.exp(log_factor))
+        """By how much a factor raises the total, and the total's variance then. Sampling by label changes no factor."""
+        if self.labelling.flips:
+            change, spread = self._change_flipped(log_factor)
+        else:
+            change, spread = _kernel.shift(self.n, self.q, self.upper, self.starts, np.exp(log_factor))
         return change, np.maximum(spread, 1e-300)
+
+    def _change_flipped(self, log_factor: Floats) -> tuple[Floats, Floats]:
+        """The same where the odds are those of predictions whose labels may be flipped."""
+        seen = np.where(self.upper, 1 - self.q, self.q)
+        p = self.labelling.predicted(seen)
+        grown = np.repeat(np.exp(log_factor), np.diff(self.starts)) * p
+        moved = self.labelling.seen(grown / (1 - p + grown))
+        change, spread = (
+            np.add.reduceat(self.n * each, self.starts[:-1]) for each in (moved - seen, moved * (1 - moved))
+        )
+        return change, spread
 
 
 @dataclass(frozen=True, slots=True)

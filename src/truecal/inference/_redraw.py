@@ -14,7 +14,7 @@ from truecal import _kernel
 from truecal._errors import option
 from truecal._progress import Progress
 from truecal.metrics import Binned, Bins, Measure, bin_once
-from truecal.observations import Floats, Ints, Tally, unchecked
+from truecal.observations import Floats, Ints, Tally
 
 MOST_TOGETHER = 64
 MOST = {"replicates": 10_000_000, "threads": 1024}
@@ -74,10 +74,12 @@ def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Measure], dr
 
 
 def _bin_redrawn(first: Bins, tally: Tally, probability: Floats, metrics: Mapping[str, Measure], seed: int) -> Bins:
-    """Redraw labels and return their bins, without the labels unless scores need them."""
+    """Redraw labels and return their bins, without the labels unless scores or the population need them."""
     pos = np.empty_like(tally.n)
     _kernel.draw_positives(probability, tally.n, seed, pos)
-    bins = bin_once(unchecked(tally.score, tally.n, pos), metrics, first)
+    bins = bin_once(tally.relabel(pos), metrics, first)
+    if not tally.labelling.plain:
+        return bins
     return {scheme: Binned(tally, part.partition) if scheme else part for scheme, part in bins.items()}
 
 

@@ -199,7 +199,7 @@ def differences(
     sizes = [_sum_counts(group, n, len(distinct)) for distinct, group in groups]
 
     tallies = [
-        unchecked(distinct, size, _sum_counts(group, pos, len(distinct)))
+        unchecked(distinct, size, _sum_counts(group, pos, len(distinct)), pairs.labelling)
         for (distinct, group), size in zip(groups, sizes, strict=True)
     ]
     choose = region or (lambda tally: tally)
@@ -212,7 +212,7 @@ def differences(
         _kernel.draw_positives(probability, n, seed, drawn)
         found = []
         for (_, group), tally, like in zip(groups, tallies, bins, strict=True):
-            again = choose(unchecked(tally.score, tally.n, _sum_counts(group, drawn, len(tally))))
+            again = choose(tally.relabel(_sum_counts(group, drawn, len(tally))))
             found.append(_compute_values(again, others, like))
         return [_subtract(metric, found[0][name], found[1][name]) for name, metric in others.items()]
 
@@ -242,12 +242,18 @@ def _measure_error(pairs: Pairs, metric: MeanScore, gap: float, confidence: floa
     negatives, which then say nothing of what they would have changed."""
     if min(int(pairs.pos.sum()), int((pairs.n - pairs.pos).sum())) < FEW:
         return math.nan
-    (first, first_not), (second, second_not) = map(metric.losses, pairs.scores)
+    how, rows = pairs.labelling, pairs.n_rows
+    (first, first_not), (second, second_not) = (metric.losses(how.predicted(score)) for score in pairs.scores)
     with np.errstate(invalid="ignore"):
-        positive, negative = (first - second - gap) ** 2, (first_not - second_not - gap) ** 2
-        squares = np.where(pairs.pos > 0, pairs.pos * positive, 0.0)
-        squares += np.where(pairs.pos < pairs.n, (pairs.n - pairs.pos) * negative, 0.0)
-    rows = pairs.n_rows
+        positive, negative = first - second - gap, first_not - second_not - gap
+        if not how.plain:  # what a row labelled so stands for, as a share of what a row stands for on average
+            mean = how.rows(rows, pairs.positives) / rows
+            positive, negative = (
+                (how.positives(1, pos) * positive + (how.rows(1, pos) - how.positives(1, pos)) * negative) / mean
+                for pos in (1, 0)
+            )
+        squares = np.where(pairs.pos > 0, pairs.pos * positive**2, 0.0)
+        squares += np.where(pairs.pos < pairs.n, (pairs.n - pairs.pos) * negative**2, 0.0)
     return normal_quantile((1 - confidence) / 2) * float(np.sqrt(squares.sum() / max(rows - 1, 1) / rows))
 
 

@@ -50,7 +50,7 @@ from typing import Literal
 import numpy as np
 
 from truecal import _kernel
-from truecal._text import about, plural
+from truecal._text import about
 from truecal.inference._power import Shifted
 from truecal.metrics import (
     Coins,
@@ -60,11 +60,11 @@ from truecal.metrics import (
     Tolerance,
     as_tolerance,
     check_significance,
+    count_positives,
     find_local_errors,
-    find_odds_factors,
     gamma_tail,
 )
-from truecal.observations import CellGroups, CellSums, Floats, Ints
+from truecal.observations import AS_THEY_ARE, CellGroups, CellSums, Floats, Ints, Labelling
 
 Word = Literal["off", "consistent", "cannot tell"]
 Outcome = Literal["positive", "correct"]
@@ -91,8 +91,9 @@ class Verdict:
         The level at which the word was chosen.
     parts : dict
         Each test's own p-value, by name.
-    n, observed, expected : int, int, float
-        Rows, positives, and the positives that the predictions add up to.
+    n, observed, expected : int, int or float, float
+        Rows, positives, and the positives that the predictions add up to; these two are of the population where rows
+        were sampled by label, and of true labels where some are flipped.
     impossible : int
         Positives at a prediction of 0 and negatives at 1.
     factor : OddsFactor
@@ -110,6 +111,8 @@ class Verdict:
     outcome : "positive" or "correct"
         What is counted: positives, or rows whose most probable class is the right one. Predictions are then the
         confidences in that class.
+    labelling : Labelling
+        How rows got their labels and their place in the data.
 
     Examples
     --------
@@ -131,7 +134,7 @@ class Verdict:
     significance: float
     parts: dict[str, float]
     n: int
-    observed: int
+    observed: int | float
     expected: float
     impossible: int
     factor: OddsFactor
@@ -141,6 +144,7 @@ class Verdict:
     local: LocalError
     tolerance: Tolerance | None = None
     outcome: Outcome = "positive"
+    labelling: Labelling = AS_THEY_ARE
 
     @property
     def ratio(self) -> float:
@@ -170,26 +174,38 @@ class Verdict:
         return f"{self.word} (p {format_p_value(self.p_value)})"
 
     def sentences(self) -> tuple[str, ...]:
-        """The verdict in words: the headline first, then what supports it."""
+        """The verdict in words: the headline first, then what supports it, then what the numbers are of."""
         if self.word == "off":
-            return (f"The model is off (p {format_p_value(self.p_value)}).", *_describe_error(self))
-        if self.word == "consistent":
+            found = (f"The model is off (p {format_p_value(self.p_value)}).", *_describe_error(self))
+        elif self.word == "consistent":
             beyond = "" if self.tolerance is None else " beyond the tolerance"
-            return (
-                f"No sign of error{beyond}.",
-                f"{self._ratio(self)}.",
-                f"A factor of {FACTOR:g} on all odds would have been found; one confined to a fifth of the evidence "
-                f"only if above x {self.detectable_above:.2f} or below / {self.detectable_below:.2f}.",
-            )
-        return ("Cannot tell.", f"{self._ratio(self)}.", _missing(self))
+            found = (f"No sign of error{beyond}.", f"{self._ratio(self)}.", self.reach)
+        else:
+            found = ("Cannot tell.", f"{self._ratio(self)}.", self.reach)
+        return (*found, *self.remarks)
+
+    @property
+    def reach(self) -> str:
+        """What would have been found, in words."""
+        if self.word == "cannot tell":
+            return _missing(self)
+        return (
+            f"A factor of {FACTOR:g} on all odds would have been found; one confined to a fifth of the evidence only "
+            f"if above x {self.detectable_above:.2f} or below / {self.detectable_below:.2f}."
+        )
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the numbers are of, in words, where that is not the rows themselves."""
+        return tuple(f"{note[0].upper()}{note[1:]}." for note in self.labelling.notes)
 
     def count(self, found: Verdict | ScoreRange) -> str:
         """What came against what was predicted, in words; of all rows or of a range of scores."""
-        expected = about(found.expected)
+        observed, expected, many = about(found.observed), about(found.expected), "s" * (found.observed != 1)
         if self.outcome == "positive":
-            return f"{plural(found.observed, 'positive')} came where {expected} were predicted"
-        verb = "was" if found.observed == 1 else "were"
-        return f"{plural(found.observed, 'prediction')} {verb} correct where {expected} were expected to be"
+            return f"{observed} positive{many} came where {expected} were predicted"
+        verb = "were" if many else "was"
+        return f"{observed} prediction{many} {verb} correct where {expected} were expected to be"
 
     def _ratio(self, found: Verdict | ScoreRange) -> str:
         if not found.expected > 0:
@@ -235,15 +251,12 @@ def _judge_batch(groups: CellGroups, significance: float, tolerance: Tolerance |
         parts = {"total": _test_totals(groups, coins, tolerance), "windows": windows}
         p_value = np.minimum(1.0, 2 * np.minimum(parts["total"], windows))
     shifted = Shifted.of(groups, significance)
-    counts = groups.add(cells.n), groups.add(cells.pos), groups.add(cells.expected), impossible
     detectable = shifted.detectable((1, -1))
     fifths = (shifted.detectable((sign,), fifth=True) for sign in (1, -1))
-    columns = [column.tolist() for column in (p_value, *counts, detectable, *fifths)]
-    factors = find_odds_factors(coins, *groups.bounds, significance)
+    columns = [column.tolist() for column in (p_value, groups.add(cells.n), impossible, detectable, *fifths)]
+    counts = count_positives(cells, *groups.bounds, significance)
     named = _name_parts(parts, len(groups))
-    for p, n, observed, expected, wrongs, found, above, below, factor, own, errors in zip(
-        *columns, factors, named, local, strict=True
-    ):
+    for p, n, wrongs, found, above, below, count, own, errors in zip(*columns, counts, named, local, strict=True):
         word: Word = "off" if p <= significance else "consistent" if found <= FACTOR else "cannot tell"
         yield Verdict(
             word=word,
@@ -251,15 +264,16 @@ def _judge_batch(groups: CellGroups, significance: float, tolerance: Tolerance |
             significance=significance,
             parts=own,
             n=n,
-            observed=observed,
-            expected=expected,
+            observed=count.observed,
+            expected=count.expected,
             impossible=wrongs,
-            factor=factor,
+            factor=count.factor,
             detectable=found,
             detectable_above=above,
             detectable_below=below,
             local=errors,
             tolerance=tolerance,
+            labelling=cells.labelling,
         )
 
 

@@ -23,7 +23,7 @@ SPARE_BITS = 3  # more bits than bins need, which makes bounds four to ten times
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
-    """Bins of sorted rows: entries `starts[b]` to `starts[b + 1]`, rows `n`, positives `k`, `edges`.
+    """Bins of sorted rows: entries `starts[b]` to `starts[b + 1]`, rows `n`, positives `k`, `edges` of predictions.
 
     `notes` are for the reader of a result.
     """
@@ -335,7 +335,10 @@ def check_hash(name: str, part: object) -> None:
 def cut(binning: Binning, data: Sorted) -> Partition:
     """Cut data into bins, and check what a binning that is not our own returns."""
     partition = binning.partition(data)
-    return partition if is_own(binning) else check_partition(partition, data, type(binning).__name__)
+    if is_own(binning):
+        return partition
+    checked = check_partition(partition, data, type(binning).__name__)
+    return replace(checked, edges=data.labelling.predicted(checked.edges))
 
 
 def check_partition(partition: Partition, data: Sorted, name: str) -> Partition:
@@ -393,17 +396,16 @@ def _check_bin(fine: Bools, name: str, rule: str, values: AnyArray) -> None:
 
 def _cut_at(data: Sorted, edges: Floats) -> Partition:
     check_rows(data)
-    starts = _kernel.locate(data.entries, edges, False)
+    starts = _kernel.locate(data.entries, np.asarray(data.labelling.seen(edges)), False)
     starts[-1] = len(data.entries[0])
     n, k = _kernel.count(data.entries, starts)
     return Partition(starts, n, k, edges)
 
 
 def edges_between(data: Sorted, starts: Ints) -> Floats:
-    """0, the midpoints between the scores on both sides of each cut, 1."""
+    """0, the midpoints between the predictions on both sides of each cut, 1."""
     inner = starts[1:-1]
-    left = _kernel.scores_at(data.entries, inner - 1)
-    right = _kernel.scores_at(data.entries, inner)
+    left, right = (data.labelling.predicted(_kernel.scores_at(data.entries, inner - back)) for back in (1, 0))
     middle = left + (right - left) / 2
     return np.concatenate([[0.0], np.where(middle > left, middle, right), [1.0]])
 

@@ -7,6 +7,8 @@ since only its smallest and its largest score are known; so is a cell that only 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from truecal.metrics._binning import Partition, check_partition, cut
@@ -39,9 +41,11 @@ def grid_bounds(cells: GridTally, metric: Metric, partition: Partition | None = 
     if partition is None:
         partition = cut(metric.binning, cells.tally)
     else:
-        partition = check_partition(partition, cells.tally, "`partition`")
+        seen = np.asarray(cells.labelling.seen(partition.edges))
+        partition = check_partition(replace(partition, edges=seen), cells.tally, "`partition`")
+    sizes = cells.labelling.rows(partition.n, partition.k)
     low, high = (
-        metric.combine(partition.n, np.asarray(100 * rejected / np.maximum(partition.n, 1)))
+        metric.combine(sizes, np.asarray(100 * rejected / np.maximum(partition.n, 1)))
         for rejected in bound_rejected(cells, rejection, partition)
     )
     return low, high
@@ -51,9 +55,9 @@ def bound_rejected(cells: GridTally, rejection: Rejection, partition: Partition)
     """Return the fewest and the most rows of each bin that the test can reject."""
     nonempty = np.flatnonzero(partition.n > 0)
     begin, end = partition.starts[nonempty], partition.starts[nonempty + 1]
-    sure, perhaps = find_safe_cuts(
-        rejection.test, partition.k[nonempty], partition.n[nonempty], rejection.significance, rejection.tolerance
-    )
+    k, n = partition.k[nonempty], partition.n[nonempty]
+    level, tolerance = rejection.significance, rejection.tolerance
+    sure, perhaps = find_safe_cuts(rejection.test, k, n, level, tolerance, cells.labelling)
     bin_of = np.repeat(np.arange(len(nonempty)), end - begin)
     low, high, n = cells.low, cells.high, cells.n
     accepted = (low >= sure[bin_of, 2]) & (high <= sure[bin_of, 3])

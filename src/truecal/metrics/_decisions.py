@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from truecal import _kernel
 from truecal._errors import option
 from truecal.metrics._binning import Partition, check_hash, is_own
-from truecal.observations import Bools, Floats, Ints, Sorted
+from truecal.observations import AS_THEY_ARE, Bools, Floats, Ints, Labelling, Sorted
 
 MOST_ROWS = 2**53
 LEAST_SIGNIFICANCE = 1e-300  # below it, p-values lose digits and then all
@@ -146,7 +146,7 @@ def count_rejected(
     cuts, reach, fragile = (
         _find_cuts_once(test, k, n, significance) if len(partitions) > 1 else ask(test, "cuts", k, n, significance)
     )
-    places, close = _locate_cuts(data, widen(cuts, tolerance), reach, begin, end)
+    places, close = _locate_cuts(data, widen(cuts, tolerance, data.labelling), reach, begin, end)
     low, high = _count_outside(data, places, begin, end)
     if tolerance is None:
         for b in np.flatnonzero(close | fragile):
@@ -236,10 +236,15 @@ def _check_answer(part: Any, kind: str, bins: int, place: str, name: str) -> Any
     return values
 
 
-def widen(cuts: Floats, tolerance: Tolerance | None) -> Floats:
-    """Move cuts outwards by a tolerance: p is accepted if any probability within the tolerance of p is."""
+def widen(cuts: Floats, tolerance: Tolerance | None, labelling: Labelling = AS_THEY_ARE) -> Floats:
+    """Move cuts outwards by a tolerance: p is accepted if any probability within the tolerance of p is.
+
+    Cuts are among scores as they are seen, and the tolerance is one of predictions.
+    """
     if tolerance is None or tolerance.value == 0:
         return cuts
+    if not labelling.plain:
+        return np.asarray(labelling.seen(widen(labelling.predicted(cuts), tolerance)))
     t = tolerance.value
     absolute = isinstance(tolerance, Absolute)
 
@@ -294,7 +299,12 @@ def check_significance(significance: float) -> None:
 
 
 def find_safe_cuts(
-    test: Test, k: Ints, n: Ints, significance: float, tolerance: Tolerance | float | None
+    test: Test,
+    k: Ints,
+    n: Ints,
+    significance: float,
+    tolerance: Tolerance | float | None,
+    labelling: Labelling = AS_THEY_ARE,
 ) -> tuple[Floats, Floats]:
     """Return cuts within which p is certainly accepted, and cuts outside which it is certainly rejected, under a
     tolerance."""
@@ -303,7 +313,7 @@ def find_safe_cuts(
     if tolerance is None or tolerance.value == 0:
         sure, perhaps = ask(test, "safe_cuts", k, n, significance)
         return sure, perhaps
-    cuts = widen(ask(test, "cuts", k, n, significance)[0], tolerance)
+    cuts = widen(ask(test, "cuts", k, n, significance)[0], tolerance, labelling)
     return cuts, cuts
 
 

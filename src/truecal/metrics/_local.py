@@ -30,7 +30,8 @@ import numpy as np
 from truecal import _kernel
 from truecal.metrics._binning import Partition, check_rows, edges_between
 from truecal.metrics._decisions import Tolerance, as_tolerance, check_significance
-from truecal.metrics._poisson_binomial import Coins, OddsFactor, find_odds_factors
+from truecal.metrics._poisson_binomial import Coins, OddsFactor
+from truecal.metrics._population import count_positives
 from truecal.observations import Bools, CellGroups, CellSums, Floats, Ints, Sorted, Tally, unchecked
 
 GRIDS = 8
@@ -66,7 +67,7 @@ class Windows:
 
     def over(self, cells: CellSums) -> tuple[Tally, WindowPartition]:
         """The windows of cells, and the cells as a tally."""
-        data = unchecked(cells.p, cells.n, cells.pos)
+        data = unchecked(cells.p, cells.n, cells.pos, cells.labelling)
         check_rows(data)
         return data, WindowPartition.of(data, cells, np.arange(len(cells) + 1))
 
@@ -104,7 +105,7 @@ class WindowPartition(Partition):
     def shares(self, significance: float, tolerance: Tolerance | None, weight: Weight) -> tuple[Floats, Floats]:
         """How much of each window is refuted as too low and as too high: the mean over its cells and the grids."""
         window, first, rows, v = self.pieces
-        size = rows if weight == "rows" else v
+        size = v if weight == "information" else self._stand_for(rows)
         whole = np.bincount(first, size)
         low, high = (
             np.bincount(first, size * side[window]) / np.where(whole > 0, whole, 1.0)
@@ -113,8 +114,18 @@ class WindowPartition(Partition):
         return low, high
 
     def weights(self, weight: Weight) -> Ints | Floats:
-        """The rows or the information of each window."""
-        return self.n if weight == "rows" else np.add.reduceat(self.cells.v, self.grids[0][:-1])
+        """The rows, those of the population where they were sampled, or the information of each window."""
+        if weight == "information":
+            return np.add.reduceat(self.cells.v, self.grids[0][:-1])
+        rows: Ints | Floats = self.cells.labelling.rows(self.n, self.k)
+        return rows
+
+    def _stand_for(self, rows: Ints) -> Ints | Floats:
+        """The rows of the population that the pieces' stand for."""
+        if self.cells.labelling.plain:
+            return rows
+        begins = (np.union1d(self.grids[0], grid)[:-1] for grid in self.grids)
+        return np.concatenate([np.add.reduceat(self.cells.population.n, begin) for begin in begins])
 
     def p_values(self, tolerance: Tolerance | None) -> Floats:
         """The exact p-value of each window."""
@@ -138,24 +149,32 @@ class WindowPartition(Partition):
 class ScoreRange:
     """Neighbouring windows that are refuted the same way.
 
-    `low` and `high` are the mean scores of the first and the last cell; `factor` is the factor on the odds that the
-    positives speak for, with the exact interval of the chosen confidence. `proven` says that one of the windows is
-    refuted whatever the number of windows (Holm).
+    `low` and `high` are the mean predictions of the first and the last cell; `factor` is the factor on the odds that
+    the positives speak for, with the exact interval of the chosen confidence. `proven` says that one of the windows is
+    refuted whatever the number of windows (Holm). Where rows were sampled by label, `observed` and `expected` are of
+    the population; `rows` are those that are there.
     """
 
     direction: Direction
     low: float
     high: float
     rows: int
-    observed: int
+    observed: float
     expected: float
     factor: OddsFactor
     proven: bool
+    population: float | None = None  # rows, where these are not `rows`
 
     @property
     def ratio(self) -> float:
         """Observed over expected."""
         return self.observed / self.expected if self.expected > 0 else math.inf
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """The share of positives that was expected, and the one that came."""
+        rows = self.rows if self.population is None else self.population
+        return self.expected / rows, self.observed / rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +245,9 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     decided = tails.decide(significance)
     begin = np.concatenate([grid[:-1] for grid in grids])
     owner = np.searchsorted(groups.starts, begin, side="right") - 1
-    rows, v = (np.concatenate([np.add.reduceat(column, grid[:-1]) for grid in grids]) for column in (cells.n, cells.v))
-    total, information = groups.add(cells.n), groups.add(cells.v)
+    weights = cells.n if cells.labelling.plain else cells.population.n, cells.v
+    rows, v = (np.concatenate([np.add.reduceat(column, grid[:-1]) for grid in grids]) for column in weights)
+    total, information = groups.add(weights[0].astype(np.float64)), groups.add(cells.v)
     low, high = (100 * np.bincount(owner, rows * side, count) / (GRIDS * total) for side in decided)
     refuted = np.bincount(owner, v * (decided[0] + decided[1]), count)
     first = grids[0]
@@ -235,7 +255,7 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     smallest, proven = _apply_holm(tails.p_values[: len(first) - 1], windows, significance)
     share = 100 * np.bincount(owner[: len(first) - 1], rows[: len(first) - 1] * proven, count) / total
     ranges: list[list[ScoreRange]] = [[] for _ in range(count)]
-    for at, found in _find_ranges(groups, coins, first, decided, proven, significance):
+    for at, found in _find_ranges(groups, first, decided, proven, significance):
         ranges[at].append(found)
     with np.errstate(divide="ignore", invalid="ignore"):
         evidence = 100 * refuted / (GRIDS * information)
@@ -334,7 +354,6 @@ def _share(limit: float, tail: Floats, at: Floats) -> Floats:
 
 def _find_ranges(
     groups: CellGroups,
-    coins: Coins,
     starts: Ints,
     decided: tuple[Floats, Floats],
     proven: Bools,
@@ -350,20 +369,21 @@ def _find_ranges(
     refuted = way[edges] != 0
     edges, last = edges[refuted], last[refuted]
     begin, end = starts[edges], starts[last]
-    factors = find_odds_factors(coins, begin, end, significance)
-    p, expected = cells.p, cells.expected
+    counts = count_positives(cells, begin, end, significance)
+    p = cells.labelling.predicted(cells.p)
     found = []
-    for i, (b, e) in enumerate(zip(begin.tolist(), end.tolist(), strict=True)):
+    for i, (b, e, each) in enumerate(zip(begin.tolist(), end.tolist(), counts, strict=True)):
         window = int(edges[i])
         one = ScoreRange(
             direction="too low" if way[window] > 0 else "too high",
             low=float(p[b]),
             high=float(p[e - 1]),
             rows=int(cells.n[b:e].sum()),
-            observed=int(cells.pos[b:e].sum()),
-            expected=float(expected[b:e].sum()),
-            factor=factors[i],
+            observed=each.observed,
+            expected=each.expected,
+            factor=each.factor,
             proven=bool(proven[window : last[i]].any()),
+            population=each.population,
         )
         found.append((int(owner[window]), one))
     return found

@@ -38,6 +38,7 @@ from truecal.metrics._decisions import (
     check_test,
     count_rejected,
     is_number,
+    widen,
 )
 from truecal.metrics._hypotheses import BayesFactor, Binomial
 from truecal.metrics._local import Weight, WindowPartition, Windows
@@ -58,22 +59,47 @@ from truecal.metrics._scores import (
     TwoBins,
 )
 from truecal.metrics._units import PERCENT, PROBABILITY, UNKNOWN, Unit
-from truecal.observations import Floats, Ints, Sorted, Tally
+from truecal.observations import AS_THEY_ARE, Floats, Ints, Labelling, Sorted, Tally
 
 
 class Binned:
     """Observations in their bins; what several losses need is computed once."""
 
-    __slots__ = ("_rejected", "_sums", "data", "partition")
+    __slots__ = ("_predicted", "_rejected", "_sums", "data", "partition")
 
     def __init__(self, data: Sorted, partition: Partition) -> None:
         self.data, self.partition = data, partition
         self._sums: Floats | None = None
+        self._predicted: Floats | None = None
         self._rejected: dict[tuple[Test, float, Tolerance | None], tuple[Ints, Ints]] = {}
 
     @property
+    def sizes(self) -> Ints | Floats:
+        """The rows of each bin, those of the population where rows were sampled by label."""
+        sizes: Ints | Floats = self.data.labelling.rows(self.partition.n, self.partition.k)
+        return sizes
+
+    @property
+    def positives(self) -> Ints | Floats:
+        """The positives of each bin, those of the population where rows were sampled by label."""
+        found: Ints | Floats = self.data.labelling.positives(self.partition.n, self.partition.k)
+        return found
+
+    @property
+    def predicted_sums(self) -> Floats:
+        """The sum of each bin's predictions, over the population where rows were sampled by label."""
+        if self.data.labelling.plain:
+            return self.score_sums
+        if self._predicted is None:
+            stands, starts = self.data.tally.population, self.partition.starts
+            held = np.diff(starts) > 0
+            self._predicted = np.zeros(len(held))
+            self._predicted[held] = np.add.reduceat(stands.n * stands.score, starts[:-1][held])
+        return self._predicted
+
+    @property
     def score_sums(self) -> Floats:
-        """The sum of each bin's predictions, the same whatever the order of the rows."""
+        """The sum of each bin's scores as the tests see them, the same whatever the order of the rows."""
         if self._sums is None:
             self._sums = _kernel.score_sums(self.data.entries, self.partition.starts)
         return self._sums
@@ -133,7 +159,7 @@ class Gap:
     words: ClassVar[str] = "gap between rate and prediction"
 
     def __call__(self, bins: Binned) -> Floats:
-        return gaps(bins.partition.n, bins.partition.k, bins.score_sums)
+        return gaps(bins.sizes, bins.positives, bins.predicted_sums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +209,9 @@ class Rejection:
         (values,) = ask(self.test, "p_value", k, n, np.clip(bins.score_sums[held] / n, 0, 1))
         return np.asarray(values)
 
-    def accepted(self, k: Ints, n: Ints) -> tuple[Floats, Floats]:
+    def accepted(self, k: Ints, n: Ints, labelling: Labelling = AS_THEY_ARE) -> tuple[Floats, Floats]:
         """The smallest and the largest prediction that is accepted, given k positives in n."""
-        low, high = ask(self.test, "accepted", k, n, self.significance, self.tolerance)
-        return low, high
+        return _find_accepted(self.test, k, n, self, labelling)
 
     def __call__(self, bins: Binned) -> Floats:
         too_low, too_high = self.count(bins)
@@ -249,9 +274,9 @@ class Refutation:
         """The exact p-value of each window."""
         return _windows(bins).p_values(self.tolerance)
 
-    def accepted(self, k: Ints, n: Ints) -> tuple[Floats, Floats]:
+    def accepted(self, k: Ints, n: Ints, labelling: Labelling = AS_THEY_ARE) -> tuple[Floats, Floats]:
         """The smallest and the largest rate that is accepted, given k positives in n."""
-        return Binomial().accepted(k, n, self.significance, self.tolerance)
+        return _find_accepted(Binomial(), k, n, self, labelling)
 
     def weigh(self, bins: Binned) -> Ints | Floats:
         """What each window counts: its rows or its information."""
@@ -263,6 +288,17 @@ class Refutation:
 
 
 Refuting: TypeAlias = Rejection | Refutation
+
+
+def _find_accepted(test: Test, k: Ints, n: Ints, rejection: Refuting, labelling: Labelling) -> tuple[Floats, Floats]:
+    """The smallest and the largest prediction that a test accepts, as predictions are for the population."""
+    tolerance = rejection.tolerance
+    if labelling.plain:
+        low, high = ask(test, "accepted", k, n, rejection.significance, tolerance)
+        return low, high
+    low, high = (labelling.predicted(end) for end in ask(test, "accepted", k, n, rejection.significance, None))
+    cuts = widen(np.stack([low, low, low, high, high, high], axis=1), tolerance)
+    return np.clip(cuts[:, 0], 0, 1), np.clip(cuts[:, 5], 0, 1)
 
 
 def _windows(bins: Binned) -> WindowPartition:
@@ -435,7 +471,7 @@ class Metric:
         loss = self.loss(bins)
         if type(self.loss) not in (Gap, Rejection, Refutation):
             self._check_loss(bins, loss)
-        weights: Any = self.loss.weigh(bins) if isinstance(self.loss, Refutation) else bins.partition.n
+        weights: Any = self.loss.weigh(bins) if isinstance(self.loss, Refutation) else bins.sizes
         return self.combine(weights, loss) if weights.any() else math.nan
 
     def combine(self, weights: Ints, loss: Floats) -> float:
@@ -563,9 +599,9 @@ def format_name(name: str) -> str:
     return _TITLES.get(name, f"{stem}({kind})" if kind else stem)
 
 
-def gaps(n: Ints, k: Ints, sums: Floats) -> Floats:
+def gaps(n: Ints | Floats, k: Ints | Floats, sums: Floats) -> Floats:
     """|rate - mean prediction| of each bin, 0 for empty ones."""
-    held = np.maximum(n, 1)
+    held = np.where(n > 0, n, 1)
     return np.asarray(np.abs(k / held - sums / held))
 
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal.metrics._decisions import Absolute, Tolerance
-from truecal.observations import Bools, CellSums, Floats, Ints
+from truecal.observations import AS_THEY_ARE, Bools, CellSums, Floats, Ints, Labelling
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,11 +41,12 @@ class Coins:
     pos: Ints
     sums: tuple[Floats, Floats, Floats]
     upper: Bools
+    labelling: Labelling = AS_THEY_ARE
 
     @classmethod
     def of(cls, cells: CellSums) -> Coins:
         """The coins that the cells' own scores make."""
-        return cls(cells.n, cells.pos, (cells.s1, cells.s2, cells.s3), cells.upper)
+        return cls(cells.n, cells.pos, (cells.s1, cells.s2, cells.s3), cells.upper, cells.labelling)
 
     def tails(self, begin: Ints, end: Ints, *, computed: bool = False) -> tuple[Floats, Floats, Floats]:
         """P(X < k), P(X = k) and P(X > k) for the cells begin..end of each window and their k positives.
@@ -71,11 +72,20 @@ class Coins:
         return Coins(self.n, self.pos, (self.n * q, self.n * q**2, self.n * q**3), self.upper)
 
     def moved(self, tolerance: Tolerance, up: bool) -> Coins:
-        """Every cell at its mean probability raised or lowered by a tolerance, within [0, 1]."""
+        """Every cell at its mean probability raised or lowered by a tolerance, within [0, 1].
+
+        Predictions are what may be off, as they are for the population.
+        """
         q = self.sums[0] / self.n
         p, rest = np.where(self.upper, 1 - q, q), np.where(self.upper, q, 1 - q)
+        if not self.labelling.plain:
+            p = self.labelling.predicted(p)
         step = tolerance.value * (1.0 if isinstance(tolerance, Absolute) else p) * (1 if up else -1)
-        moved = np.clip(np.where(self.upper, rest - step, p + step), 0.0, 1.0)
+        if self.labelling.plain:
+            moved = np.clip(np.where(self.upper, rest - step, p + step), 0.0, 1.0)
+        else:
+            seen = self.labelling.seen(np.clip(p + step, 0.0, 1.0))
+            moved = np.where(self.upper, 1 - seen, seen)
         return Coins(self.n, self.pos, (self.n * moved, self.n * moved**2, self.n * moved**3), self.upper)
 
 

@@ -13,10 +13,12 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from truecal.metrics._decisions import is_number
+from truecal.metrics._roots import find_root
 from truecal.metrics._units import PLAIN, PROBABILITY, Unit
-from truecal.observations import Floats, Ints, Sorted, Tally, cell
+from truecal.observations import AS_THEY_ARE, Floats, Ints, Labelling, Sorted, Tally, Weighed, cell
 
 CLIP = 1e-12
+LAST = 1 - 2.0**-53  # the largest float below 1
 BITS = 8  # of the cells in which Cox's regression sees the scores, at their mean log-odds
 FARTHEST = 4.0  # log-odds that one step of a logistic regression moves
 FINEST = 20  # the logarithm of the most points of the grid on which residuals are smoothed
@@ -27,15 +29,18 @@ T = TypeVar("T")
 class Rows:
     """Rows without bins; what several scores need is computed once.
 
-    `like` are the same scores with other labels: what does not depend on labels is shared with them.
+    `like` are the same scores with other labels: what does not depend on labels is shared with them. `tally` is of the
+    population, with predictions as they are for it; `seen` is of the rows that are there, with scores as tests see
+    them. Both are the same unless rows were sampled by label.
     """
 
-    __slots__ = ("_fixed", "_found", "tally")
+    __slots__ = ("_fixed", "_found", "seen", "tally")
 
     def __init__(self, tally: Tally, like: Rows | None = None) -> None:
         if not len(tally):
             raise ValueError("A score needs at least one row; the tally is empty.")
-        self.tally = tally
+        self.seen = tally
+        self.tally: Weighed = tally.population
         self._fixed: dict[object, Any] = {} if like is None else like._fixed
         self._found: dict[object, Any] = {}
 
@@ -53,20 +58,35 @@ class Rows:
         return self.once("walk", self._walk)
 
     def _walk(self) -> Floats:
-        expected = self.once("expected", lambda: self.tally.n * self.tally.score, labels=False)
+        fixed = self.seen.labelling.plain
+        expected = self.once("expected", lambda: self.tally.n * self.tally.score, labels=not fixed)
         return np.concatenate([[0.0], np.cumsum(self.tally.pos - expected)]) / self.tally.n_rows
 
     @property
     def cells(self) -> tuple[Floats, Ints, Ints]:
-        """Mean log-odds, rows and positives in cells of a few bits."""
+        """Mean log-odds, rows and positives in cells of a few bits, of the rows that are there.
+
+        The log-odds are those of scores as tests see them, which sampling by label moves all by the same; where labels
+        are flipped, those of predictions.
+        """
         places, x, n = self.once("cells", self._cut, labels=False)
-        return x, n, np.add.reduceat(self.tally.pos, places)
+        return x, n, np.add.reduceat(self.seen.pos, places)
 
     def _cut(self) -> tuple[Ints, Floats, Ints]:
-        score, n = self.tally.score, self.tally.n
+        score, n, how = self.seen.score, self.seen.n, self.seen.labelling
         places = np.flatnonzero(np.diff(cell(score, BITS), prepend=-1.0))
         rows = np.add.reduceat(n, places)
-        return places, np.add.reduceat(n * log_odds(score), places) / rows, rows
+        x = log_odds(how.predicted(score) if how.flips else score)
+        return places, np.add.reduceat(n * x, places) / rows, rows
+
+    def fit(self, *, slope: bool) -> Floats:
+        """Intercept and slope of Cox's regression of labels on log-odds; the slope is 1 unless it is asked for."""
+        x, n, pos = self.cells
+        how = self.seen.labelling
+        columns = np.stack([np.ones_like(x), x], axis=1)
+        return fit_logistic(
+            columns, n, pos, np.array([0.0, 1.0]), free=(True, slope), labelling=how if how.flips else AS_THEY_ARE
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +145,11 @@ class MeanScore(Score):
         tally = rows.tally
         positive, negative = rows.once(self, lambda: self.losses(tally.score), labels=False)
         with np.errstate(invalid="ignore"):
-            loss = np.where(tally.pos > 0, tally.pos * positive, 0.0)
-            loss += np.where(tally.pos < tally.n, (tally.n - tally.pos) * negative, 0.0)
-        return float(loss.sum() / tally.n_rows)
+            loss = np.where(tally.pos != 0, tally.pos * positive, 0.0)
+            loss += np.where(tally.pos != tally.n, (tally.n - tally.pos) * negative, 0.0)
+            value = float(loss.sum() / tally.n_rows)
+        # a certain prediction whose label may be flipped has no loss that could be known
+        return math.nan if rows.seen.labelling.flips and math.isinf(value) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +243,8 @@ class Slope(Score):
         x, n, pos = rows.cells
         if not 0 < pos.sum() < n.sum() or np.ptp(x) < 1e-9:
             return math.nan
-        columns = np.stack([np.ones_like(x), x], axis=1)
-        beta = fit_logistic(columns, n, pos, np.array([0.0, 1.0]))
-        eta = columns @ beta
+        beta = rows.fit(slope=True)
+        eta = beta[0] + beta[1] * x
         separated = np.sum(n * np.logaddexp(0, eta) - pos * eta) < 1e-6
         return math.copysign(math.inf, beta[1]) if separated else float(beta[1])
 
@@ -240,11 +261,8 @@ class Intercept(Score):
     bad: ClassVar[Side] = "both"
 
     def on(self, rows: Rows) -> float:
-        x, n, pos = rows.cells
-        if not 0 < pos.sum() < n.sum():
-            return math.nan
-        columns = np.stack([np.ones_like(x), x], axis=1)
-        return float(fit_logistic(columns, n, pos, np.array([0.0, 1.0]), free=(True, False))[0])
+        _, n, pos = rows.cells
+        return float(rows.fit(slope=False)[0]) if 0 < pos.sum() < n.sum() else math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +276,7 @@ class Spiegelhalter(Score):
     bad: ClassVar[Side] = "both"
 
     def on(self, rows: Rows) -> float:
-        p, n, pos = rows.tally.score, rows.tally.n, rows.tally.pos
+        p, n, pos = rows.seen.score, rows.seen.n, rows.seen.pos
         top = float(np.sum((pos - n * p) * (1 - 2 * p)))
         variance = float(np.sum(n * (1 - 2 * p) ** 2 * p * (1 - p)))
         if variance == 0:
@@ -364,34 +382,7 @@ def _find_bandwidth(rows: Rows, bits: int) -> float:
     least = 0.25 / size
     if (found := smooth(least)) <= least:
         return found
-    return math.exp(_find_root(lambda t: 1 - smooth(math.exp(t)) / math.exp(t), 0.0, -2.0))
-
-
-def _find_root(f: Callable[[float], float], start: float, step: float) -> float:
-    """The root of an increasing function, from a point on one side of it towards the other (Illinois' rule); infinite
-    beyond 700."""
-    a, fa = start, f(start)
-    b, fb = a + step, f(a + step)
-    while fa * fb > 0 and abs(b) < 700:
-        a, fa, step = b, fb, step * 1.6
-        b, fb = a + step, f(a + step)
-    if fa * fb > 0:
-        return math.copysign(math.inf, step)
-    side = 0
-    for _ in range(60):
-        c = (a * fb - b * fa) / (fb - fa) if fb != fa else (a + b) / 2
-        fc = f(c)
-        if abs(fc) < 1e-9 or abs(b - a) < 1e-12 * (1 + abs(a)):
-            return c
-        if fc * fb > 0:
-            b, fb = c, fc
-            fa = fa / 2 if side == 1 else fa
-            side = 1
-        else:
-            a, fa = c, fc
-            fb = fb / 2 if side == -1 else fb
-            side = -1
-    return (a + b) / 2
+    return math.exp(find_root(lambda t: 1 - smooth(math.exp(t)) / math.exp(t), 0.0, -2.0))
 
 
 def log_odds(score: Floats) -> Floats:
@@ -408,24 +399,34 @@ def fit_logistic(
     *,
     free: tuple[bool, ...] | None = None,
     ridge: float = 0.0,
+    labelling: Labelling = AS_THEY_ARE,
 ) -> Floats:
     """Fit a logistic regression by weighted maximum likelihood, with Newton's method and step halving.
 
     `free` says which coefficients may leave `start`; `ridge` shrinks them towards it, which keeps them finite if labels
-    are separable.
+    are separable. Labels came as `labelling` says.
     """
     beta = start.astype(np.float64)
     chosen = np.ones(len(beta), bool) if free is None else np.array(free)
 
     def loss(candidate: Floats) -> float:
         eta = columns @ candidate
-        return float(np.sum(n * np.logaddexp(0, eta) - pos * eta) + ridge / 2 * np.sum((candidate - start) ** 2))
+        away = ridge / 2 * np.sum((candidate - start) ** 2)
+        if labelling.plain:
+            return float(np.sum(n * np.logaddexp(0, eta) - pos * eta) + away)
+        q = np.clip(labelling.seen(_sigmoid(eta)), 1e-300, LAST)
+        return float(away - np.sum(pos * np.log(q) + (n - pos) * np.log1p(-q)))
 
     current = loss(beta)
     for _ in range(100):
-        p = 1 / (1 + np.exp(-np.clip(columns @ beta, -700, 700)))
-        gradient = columns.T @ (pos - n * p) - ridge * (beta - start)
-        hessian = (columns * (n * p * (1 - p))[:, None]).T @ columns + ridge * np.eye(len(beta))
+        p = _sigmoid(columns @ beta)
+        score, information = pos - n * p, n * p * (1 - p)
+        if not labelling.plain:
+            q = np.clip(labelling.seen(p), 1e-300, LAST)
+            slope = labelling.slope(p) * p * (1 - p)  # of q along the log-odds
+            score, information = (pos - n * q) * slope / (q * (1 - q)), n * slope**2 / (q * (1 - q))
+        gradient = columns.T @ score - ridge * (beta - start)
+        hessian = (columns * information[:, None]).T @ columns + ridge * np.eye(len(beta))
         step = np.zeros_like(beta)
         # least squares gives the smallest step if the labels do not determine a direction
         step[chosen] = np.linalg.lstsq(hessian[np.ix_(chosen, chosen)], gradient[chosen], rcond=None)[0]
@@ -438,3 +439,7 @@ def fit_logistic(
         if before - current <= 1e-10 * (1 + abs(current)) and np.abs(step).max() < 1e-6:
             break
     return beta
+
+
+def _sigmoid(eta: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-np.clip(eta, -700, 700))))

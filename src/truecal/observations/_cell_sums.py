@@ -15,16 +15,19 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._text import plural
-from truecal.observations._arrays import AnyArray, check_values, read_pair
+from truecal.observations._arrays import AnyArray, check_values
 from truecal.observations._grid import GridTally, cell
+from truecal.observations._labelling import AS_THEY_ARE, Labelling, check_labelling, check_same
 from truecal.observations._tally import (
     Bools,
     Floats,
     Ints,
+    Population,
     SortedRows,
     Tally,
     check_rows,
     check_total,
+    read_seen,
     whole_numbers,
 )
 
@@ -50,6 +53,8 @@ class CellSums:
         Rows (at least 1) and positives (0 to n) of each cell.
     s1, s2, s3 : arrays of float64
         The sums of q, q^2 and q^3 over the rows of each cell.
+    labelling : Labelling
+        How rows got their labels, as in `Tally`.
 
     Examples
     --------
@@ -67,6 +72,7 @@ class CellSums:
     s1: Floats
     s2: Floats
     s3: Floats
+    labelling: Labelling = AS_THEY_ARE
 
     def __post_init__(self) -> None:
         key, s1, s2, s3 = (
@@ -91,22 +97,30 @@ class CellSums:
                 right = (ratio >= 1 / spread) & (ratio <= (1 + 2.0**-9) * spread)
                 check_rows(name, f"be a sum of q^{power} in its cell", column, ~right)
         check_total(n)
-        self._hold(columns)
+        self._hold(columns, check_labelling(self.labelling))
 
-    def _hold(self, columns: SumColumns) -> None:
+    def _hold(self, columns: SumColumns, labelling: Labelling) -> None:
+        object.__setattr__(self, "labelling", labelling)
         for name, column in zip(NAMES, columns, strict=True):
             column.flags.writeable = False
             object.__setattr__(self, name, column)
 
     @classmethod
-    def from_arrays(cls, y_true: Any, y_prob: Any, sample_weight: Any = None, pos_label: Any = None) -> CellSums:
+    def from_arrays(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        labelling: Labelling = AS_THEY_ARE,
+    ) -> CellSums:
         """The cells of rows, in one pass and without a sort; for the arguments see `Tally.from_arrays`."""
         if sample_weight is not None:
-            return cls.of(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
-        score, label = read_pair(y_true, y_prob, pos_label)
-        cells = _count(score[:AT_ONCE], label[:AT_ONCE])
+            return cls.of(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label, labelling))
+        score, label = read_seen(y_true, y_prob, pos_label, labelling)
+        cells = _count(score[:AT_ONCE], label[:AT_ONCE], labelling)
         for begin in range(AT_ONCE, len(score), AT_ONCE):
-            cells = cells + _count(score[begin : begin + AT_ONCE], label[begin : begin + AT_ONCE])
+            cells = cells + _count(score[begin : begin + AT_ONCE], label[begin : begin + AT_ONCE], labelling)
         return cells
 
     @classmethod
@@ -120,7 +134,7 @@ class CellSums:
         """
         if isinstance(data, GridTally):
             return _of_grid(data.coarsen(min(BITS, data.bits)))
-        return unchecked_sums(_kernel.cell_sums(data.entries))
+        return unchecked_sums(_kernel.cell_sums(data.entries), data.labelling)
 
     @property
     def columns(self) -> SumColumns:
@@ -157,9 +171,20 @@ class CellSums:
         """Positives less those expected, without the cancellation near a score of 1."""
         return np.where(self.upper, self.s1 - (self.n - self.pos), self.pos - self.s1)
 
+    def between(self, begin: int, end: int) -> CellSums:
+        """The cells begin..end alone."""
+        columns: Any = tuple(column[begin:end] for column in self.columns)
+        return unchecked_sums(columns, self.labelling)
+
     def with_positives(self, pos: Ints) -> CellSums:
         """The same rows with other labels: so many positives in each cell."""
-        return unchecked_sums((self.key, self.n, pos, self.s1, self.s2, self.s3))
+        return unchecked_sums((self.key, self.n, pos, self.s1, self.s2, self.s3), self.labelling)
+
+    @property
+    def population(self) -> Population:
+        """What the cells stand for: predictions with rows and positives of the population."""
+        how, n, pos = self.labelling, self.n.astype(np.float64), self.pos.astype(np.float64)
+        return Population(how.predicted(self.p), how.rows(n, pos), how.positives(n, pos))
 
     @property
     def n_rows(self) -> int:
@@ -180,7 +205,8 @@ class CellSums:
         first = np.flatnonzero(np.diff(key[order], prepend=-1.0))
         pairs = zip(self.columns[1:], other.columns[1:], strict=True)
         sums = (np.add.reduceat(np.concatenate(pair)[order], first) for pair in pairs)
-        return unchecked_sums((key[order][first], *sums))  # type: ignore[arg-type]
+        columns: Any = (key[order][first], *sums)
+        return unchecked_sums(columns, check_same(self.labelling, other.labelling))
 
     def __radd__(self, other: object) -> CellSums:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
@@ -188,7 +214,9 @@ class CellSums:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CellSums):
             return NotImplemented
-        return all(np.array_equal(a, b) for a, b in zip(self.columns, other.columns, strict=True))
+        return self.labelling == other.labelling and all(
+            np.array_equal(a, b) for a, b in zip(self.columns, other.columns, strict=True)
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -230,8 +258,10 @@ class CellGroups:
         starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         if len(groups) == 1:
             return cls(groups[0], starts)
-        columns = (np.concatenate(column) for column in zip(*(cells.columns for cells in groups), strict=True))
-        return cls(unchecked_sums(tuple(columns)), starts)  # type: ignore[arg-type]
+        for cells in groups:
+            check_same(groups[0].labelling, cells.labelling)
+        columns: Any = tuple(map(np.concatenate, zip(*(cells.columns for cells in groups), strict=True)))
+        return cls(unchecked_sums(columns, groups[0].labelling), starts)
 
     @classmethod
     def batches(cls, groups: Sequence[CellSums]) -> Iterator[CellGroups]:
@@ -254,8 +284,7 @@ class CellGroups:
         return CellGroups.of([self._group(i) for i in which.tolist()])
 
     def _group(self, i: int) -> CellSums:
-        part = slice(self.starts[i], self.starts[i + 1])
-        return unchecked_sums(tuple(column[part] for column in self.cells.columns))  # type: ignore[arg-type]
+        return self.cells.between(int(self.starts[i]), int(self.starts[i + 1]))
 
     @property
     def bounds(self) -> tuple[Ints, Ints]:
@@ -274,24 +303,25 @@ class CellGroups:
         return len(self.starts) - 1
 
 
-def unchecked_sums(columns: SumColumns) -> CellSums:
+def unchecked_sums(columns: SumColumns, labelling: Labelling = AS_THEY_ARE) -> CellSums:
     """Cells of columns that are known to be right; they are not copied."""
     cells = object.__new__(CellSums)
-    cells._hold(columns)
+    cells._hold(columns, labelling)
     return cells
 
 
-def _count(score: AnyArray, label: AnyArray) -> CellSums:
+def _count(score: AnyArray, label: AnyArray, labelling: Labelling) -> CellSums:
     columns, *fine = _kernel.cell_rows(score, label)
     check_values(score, label, *fine)
-    return unchecked_sums(columns)
+    return unchecked_sums(columns, labelling)
 
 
 def _of_grid(grid: GridTally) -> CellSums:
     upper = grid.key >= 0.5
     near = np.where(upper, 1 - grid.high, grid.low), np.where(upper, 1 - grid.low, grid.high)
     q = np.clip(np.where(upper, (grid.n - grid.score_sum) / grid.n, grid.score_sum / grid.n), *near)
-    return unchecked_sums((grid.key, grid.n, grid.pos, grid.n * q, grid.n * q**2, grid.n * q**3))
+    columns = (grid.key, grid.n, grid.pos, grid.n * q, grid.n * q**2, grid.n * q**3)
+    return unchecked_sums(columns, grid.labelling)
 
 
 def _is_near(mean: Floats, key: Floats, spread: Floats) -> Bools:

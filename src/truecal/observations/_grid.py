@@ -27,6 +27,7 @@ import numpy as np
 from truecal import _kernel
 from truecal._errors import option
 from truecal._text import plural
+from truecal.observations._labelling import AS_THEY_ARE, Labelling, check_labelling, check_same
 from truecal.observations._tally import (
     Floats,
     Ints,
@@ -131,6 +132,8 @@ class GridTally:
         Rows (at least 1) and positives (0 to n) in each cell.
     score_sum, low, high : arrays of float64
         The sum, the smallest and the largest of each cell's scores.
+    labelling : Labelling
+        How rows got their labels, as in `Tally`.
 
     Examples
     --------
@@ -150,6 +153,7 @@ class GridTally:
     score_sum: Floats
     low: Floats
     high: Floats
+    labelling: Labelling = AS_THEY_ARE
 
     def __post_init__(self) -> None:
         check_bits(self.bits)
@@ -175,10 +179,11 @@ class GridTally:
         between = (score_sum >= n * low * (1 - slack)) & (score_sum <= n * high * (1 + slack))
         check_rows("score_sum", "lie between n `low` and n `high`", score_sum, ~between)
         check_total(n)
-        self._hold(self.bits, columns)
+        self._hold(self.bits, columns, check_labelling(self.labelling))
 
-    def _hold(self, bits: int, columns: Columns) -> None:
+    def _hold(self, bits: int, columns: Columns, labelling: Labelling) -> None:
         object.__setattr__(self, "bits", int(bits))
+        object.__setattr__(self, "labelling", labelling)
         for name, column in zip(("key", "n", "pos", "score_sum", "low", "high"), columns, strict=True):
             column.flags.writeable = False
             object.__setattr__(self, name, column)
@@ -191,12 +196,12 @@ class GridTally:
         starts, score_sum = _kernel.cells(entries, bits)
         n, pos = _kernel.count(entries, starts)
         low, high = _kernel.scores_at(entries, starts[:-1]), _kernel.scores_at(entries, starts[1:] - 1)
-        return _unchecked(bits, (cell(low, bits), n, pos, score_sum, low, high))
+        return _unchecked(bits, (cell(low, bits), n, pos, score_sum, low, high), data.labelling)
 
     @classmethod
-    def merge(cls, bits: int, columns: Columns) -> GridTally:
+    def merge(cls, bits: int, columns: Columns, labelling: Labelling = AS_THEY_ARE) -> GridTally:
         """Merge cells in any order and check them. The same cell may occur more than once."""
-        return cls(bits, *_merge(bits, columns).columns)
+        return cls(bits, *_merge(bits, columns, labelling).columns, labelling)
 
     @property
     def columns(self) -> Columns:
@@ -210,11 +215,14 @@ class GridTally:
         Its bins are unions of cells. Their rows, positives and mean scores are exact, up to the rounding of sums. Only
         which scores a test rejects is uncertain; see `grid_bounds`.
         """
-        return unchecked(np.clip(self.score_sum / self.n, self.low, self.high), self.n, self.pos)
+        score = np.clip(self.score_sum / self.n, self.low, self.high)
+        return unchecked(score, self.n, self.pos, self.labelling)
 
     def simplify(self) -> Tally | GridTally:
         """Return an exact `Tally` if every cell holds a single score, else the cells themselves."""
-        return unchecked(self.low, self.n, self.pos) if np.array_equal(self.low, self.high) else self
+        if not np.array_equal(self.low, self.high):
+            return self
+        return unchecked(self.low, self.n, self.pos, self.labelling)
 
     @property
     def n_rows(self) -> int:
@@ -231,7 +239,9 @@ class GridTally:
         check_bits(bits)
         if bits > self.bits:
             raise ValueError(f"{option('bits')} must not exceed the {self.bits} bits of the cells; it is {bits!r}.")
-        return self if bits == self.bits else _merge_sorted(bits, (cell(self.key, bits), *self.columns[1:]))
+        if bits == self.bits:
+            return self
+        return _merge_sorted(bits, (cell(self.key, bits), *self.columns[1:]), self.labelling)
 
     @property
     def highest(self) -> float:
@@ -242,9 +252,14 @@ class GridTally:
         """Return the cells whose mean score is at least the threshold."""
         return self.tail(len(self) - len(self.tally.above(threshold)))
 
+    def reaching(self, score: float) -> GridTally:
+        """Return the cells whose mean score, as tests see it, is at least this."""
+        return self.tail(len(self) - len(self.tally.reaching(score)))
+
     def tail(self, start: int) -> GridTally:
         """Return the cells from position `start` to the end."""
-        return _unchecked(self.bits, tuple(column[start:] for column in self.columns))  # type: ignore[arg-type]
+        columns: Any = tuple(column[start:] for column in self.columns)
+        return _unchecked(self.bits, columns, self.labelling)
 
     def __add__(self, other: object) -> GridTally:
         if not isinstance(other, GridTally):
@@ -252,7 +267,8 @@ class GridTally:
         check_total(np.array([self.n_rows, other.n_rows]))
         bits = min(self.bits, other.bits)
         pairs = zip(self.coarsen(bits).columns, other.coarsen(bits).columns, strict=True)
-        return _merge(bits, tuple(np.concatenate(pair) for pair in pairs))  # type: ignore[arg-type]
+        columns: Any = tuple(np.concatenate(pair) for pair in pairs)
+        return _merge(bits, columns, check_same(self.labelling, other.labelling))
 
     def __radd__(self, other: object) -> GridTally:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
@@ -260,7 +276,7 @@ class GridTally:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GridTally):
             return NotImplemented
-        return self.bits == other.bits and all(
+        return (self.bits, self.labelling) == (other.bits, other.labelling) and all(
             np.array_equal(a, b) for a, b in zip(self.columns, other.columns, strict=True)
         )
 
@@ -278,25 +294,26 @@ class GridTally:
         )
 
 
-def _unchecked(bits: int, columns: Columns) -> GridTally:
+def _unchecked(bits: int, columns: Columns, labelling: Labelling) -> GridTally:
     cells = object.__new__(GridTally)
-    cells._hold(bits, columns)
+    cells._hold(bits, columns, labelling)
     return cells
 
 
-def _merge(bits: int, columns: Columns) -> GridTally:
+def _merge(bits: int, columns: Columns, labelling: Labelling) -> GridTally:
     """Merge columns in any order into cells. The same key may occur more than once."""
     order = np.argsort(columns[0], kind="stable")
     key, n, pos, score_sum, low, high = columns
-    return _merge_sorted(bits, (key[order], n[order], pos[order], score_sum[order], low[order], high[order]))
+    ordered = (key[order], n[order], pos[order], score_sum[order], low[order], high[order])
+    return _merge_sorted(bits, ordered, labelling)
 
 
-def _merge_sorted(bits: int, columns: Columns) -> GridTally:
+def _merge_sorted(bits: int, columns: Columns, labelling: Labelling) -> GridTally:
     """Merge columns sorted by key into cells. The same key may occur more than once."""
     key, n, pos, score_sum, low, high = columns
     first = np.flatnonzero(np.diff(key, prepend=-1.0))
     if len(first) == len(key):
-        return _unchecked(bits, columns)
+        return _unchecked(bits, columns, labelling)
     return _unchecked(
         bits,
         (
@@ -307,4 +324,5 @@ def _merge_sorted(bits: int, columns: Columns) -> GridTally:
             np.minimum.reduceat(low, first),
             np.maximum.reduceat(high, first),
         ),
+        labelling,
     )

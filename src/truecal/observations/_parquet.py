@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from datetime import date, datetime
 from hashlib import blake2b
 from io import BytesIO
@@ -28,11 +29,12 @@ from truecal._atomic import write_atomically
 from truecal._errors import name_place, option
 from truecal._fork import check_fork
 from truecal.observations._grid import GridTally, cell
-from truecal.observations._tallies import Part, Segment, Tallies, plain_value
+from truecal.observations._labelling import Labelling
+from truecal.observations._tallies import Part, Segment, Tallies, plain_value, with_labelling
 from truecal.observations._tally import Floats, Ints, Tally
 
 PathLike = str | os.PathLike[str]
-SCHEMA = 1
+SCHEMA = 2  # the first that knows rows sampled by label; files without them are of the first
 SUFFIXES = (".parquet", ".pq")
 MAGIC = b"PAR1"  # at both ends of a Parquet file
 OPENING = b'{"truecal_tallies": '
@@ -173,7 +175,7 @@ def _encode(tallies: Tallies) -> bytes:
     numbers = [part.columns if isinstance(part, GridTally) else part.entries for part in parts]
     joined = [np.concatenate(column) for column in zip(*numbers, strict=True)]
     settings = {
-        OPENING.decode()[2:-3]: SCHEMA,
+        OPENING.decode()[2:-3]: 1 if tallies.labelling.plain else SCHEMA,
         "version": __version__,
         "by": tallies.by,
         "windows": tallies.windows,
@@ -183,6 +185,7 @@ def _encode(tallies: Tallies) -> bytes:
         "bits": tallies.bits,
         "rows": tallies.n_rows,
         "positives": tallies.positives,
+        **({} if tallies.labelling.plain else {"labelling": asdict(tallies.labelling)}),
         "checksum": BLANK.decode(),
     }
     if tallies.bits is None:
@@ -230,10 +233,12 @@ def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
         high = frame["high"].fill_null(frame["low"]).to_numpy()
         score_sum = frame["score_sum"].fill_null(pl.Series(_default_sum(n, low, high))).to_numpy()
         columns = [cell(low, bits), n, pos, score_sum, low, high]
+    labelling = Labelling(**(settings.get("labelling") or {}))
     parts: dict[Segment, Part] = {}
     for key, (first, last) in zip(keys, pairwise([*starts.tolist(), len(frame)]), strict=True):
         some = [column[first:last] for column in columns]
-        parts[key] = Tally(*some) if bits is None else GridTally(bits, *some)
+        part: Part = Tally(*some) if bits is None else GridTally(bits, *some)
+        parts[key] = with_labelling(part, labelling)
     return Tallies(
         settings["label"],
         settings["score"],

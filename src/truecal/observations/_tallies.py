@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
 from pathlib import Path
 from types import NoneType
@@ -18,13 +18,14 @@ from truecal._text import plural
 from truecal.observations._account import Account
 from truecal.observations._arrays import as_tuple
 from truecal.observations._grid import GridTally, check_bits
+from truecal.observations._labelling import Labelling, check_same
 from truecal.observations._tally import Pairs, SortedRows, Tally, check_total, merge
 from truecal.observations._time import LONGER, WINDOWS, window_start
 
 Segment = tuple[Any, ...]
 Part = Tally | GridTally | SortedRows
 T = TypeVar("T")
-SHARED = ("label", "score", "pos_label", "by", "windows")  # settings that tallies must share to add
+SHARED = ("label", "score", "pos_label", "by", "windows", "labelling")  # settings that tallies must share to add
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -96,6 +97,8 @@ class Tallies:
             raise ValueError(f"`parts` must hold each segment once, and at least one; it holds {len(self.parts)}.")
         for key, part in parts.items():
             _check_part(key, part, self.bits)
+        for other in (*parts.values(), *(() if self.baseline is None else (self.baseline,))):
+            check_same(next(iter(parts.values())).labelling, other.labelling)
         keys = [*parts, *dropped]
         parts, dropped = _sort_keys(by, parts, keys), _sort_keys(by, dropped, keys)
         self._hold(by=by, windows=windows, dropped=dropped, parts=parts)
@@ -221,6 +224,11 @@ class Tallies:
         return sum(part.positives for part in self.parts.values())
 
     @property
+    def labelling(self) -> Labelling:
+        """How rows got their labels, the same in all segments."""
+        return next(iter(self.parts.values())).labelling
+
+    @property
     def account(self) -> Account:
         """Where the rows went, of all segments together."""
         dropped = dict(sum(map(Counter, self.dropped.values()), Counter()))
@@ -229,7 +237,7 @@ class Tallies:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for any result: the rows that were left out, and why."""
-        notes = list(self.account.notes)
+        notes = [*self.labelling.notes, *self.account.notes]
         timed = [place for place, name in enumerate(self.by) if name in self.windows]
         gone = [key for key in self.dropped if key not in self.parts and all(key[i] is not None for i in timed)]
         if gone:
@@ -359,6 +367,13 @@ def _as_float(value: float | None, name: str) -> float | None:
     return None if value is None else float(value)
 
 
+def with_labelling(part: Part, labelling: Labelling) -> Part:
+    """Return a part whose scores are those that a labelling gives; its rows must be grouped if it is not plain."""
+    if labelling.plain:
+        return part
+    return replace(part if isinstance(part, GridTally) else part.tally, labelling=labelling)
+
+
 def bits_of(part: Part) -> int | None:
     """Return the bits of a part in cells; None if it is exact."""
     return part.bits if isinstance(part, GridTally) else None
@@ -384,7 +399,7 @@ def _merge_parts(parts: Sequence[Part]) -> Part:
     if isinstance(first, GridTally):
         cells = cast(Sequence[GridTally], parts)
         columns = tuple(np.concatenate(column) for column in zip(*(part.columns for part in cells), strict=True))
-        return GridTally.merge(first.bits, columns)  # type: ignore[arg-type]
+        return GridTally.merge(first.bits, columns, first.labelling)  # type: ignore[arg-type]
     score, n, pos = (np.concatenate(column) for column in zip(*(part.tally.entries for part in parts), strict=True))
     check_total(n)
-    return merge(score, n, pos)
+    return merge(score, n, pos, first.labelling)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Event
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from truecal._text import plural
 from truecal.observations import _arrays as arrays
 from truecal.observations._arrays import AnyArray
 from truecal.observations._counting import TieCounter
+from truecal.observations._labelling import AS_THEY_ARE, Labelling, check_labelling, check_same
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,6 +41,8 @@ class Tally:
         Strictly increasing, in [0, 1].
     n, pos : arrays of int64
         Rows (at least 1) and positives (0 to n) at each score.
+    labelling : Labelling
+        How rows got their labels and their place. Scores are those that it gives: of rows as they are here.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class Tally:
     score: Floats
     n: Ints
     pos: Ints
+    labelling: Labelling = AS_THEY_ARE
 
     def __post_init__(self) -> None:
         score = real_numbers(self.score, "score") + 0.0
@@ -66,23 +70,32 @@ class Tally:
         check_rows("n", "be 1 or more", n, n < 1)
         check_rows("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
         check_total(n)
-        self._hold(score, n, pos)
+        self._hold(score, n, pos, check_labelling(self.labelling))
 
-    def _hold(self, score: Floats, n: Ints, pos: Ints) -> None:
+    def _hold(self, score: Floats, n: Ints, pos: Ints, labelling: Labelling) -> None:
         for name, values in (("score", score), ("n", n), ("pos", pos)):
             values.flags.writeable = False
             object.__setattr__(self, name, values)
+        object.__setattr__(self, "labelling", labelling)
 
     @classmethod
-    def from_arrays(cls, y_true: Any, y_prob: Any, sample_weight: Any = None, pos_label: Any = None) -> Tally:
+    def from_arrays(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        labelling: Labelling = AS_THEY_ARE,
+    ) -> Tally:
         """Group rows by score.
 
         `y_true` holds 0 and 1 (bool, integers, floats), or any two values with `pos_label`; `y_prob` float64,
-        float32 or float16 in [0, 1]; `sample_weight` whole numbers, how often each row was seen.
+        float32 or float16 in [0, 1]; `sample_weight` whole numbers, how often each row was seen. `labelling` turns
+        predictions into those of rows as they are here.
         """
         if sample_weight is None:
-            return sort_rows(y_true, y_prob, pos_label).tally
-        key = _pack(*arrays.read_pair(y_true, y_prob, pos_label))
+            return sort_rows(y_true, y_prob, pos_label, labelling).tally
+        key = _pack(*read_seen(y_true, y_prob, pos_label, labelling))
         weight = arrays.read_weights(sample_weight, len(key))
         seen = weight > 0
         if not seen.any():
@@ -90,34 +103,58 @@ class Tally:
         key, weight = key[seen], weight[seen]
         check_total(weight)
         order = np.argsort(key)
-        return group_keys(key[order], weight[order])
+        return group_keys(key[order], weight[order], labelling)
 
     def __add__(self, other: object) -> Tally:
         if not isinstance(other, Tally):
             return NotImplemented
         check_total(np.array([self.n_rows, other.n_rows]))
-        return merge(*(np.concatenate(pair) for pair in zip(self.entries, other.entries, strict=True)))
+        labelling = check_same(self.labelling, other.labelling)
+        score, n, pos = (np.concatenate(pair) for pair in zip(self.entries, other.entries, strict=True))
+        return merge(score, n, pos, labelling)
 
     def __radd__(self, other: object) -> Tally:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
 
     def above(self, threshold: float) -> Tally:
-        """Return the rows whose score is at least the threshold."""
+        """Return the rows whose prediction is at least the threshold."""
         return self.tail(_first_above(self, threshold))
 
+    def reaching(self, score: float) -> Tally:
+        """Return the rows whose score, as tests see it, is at least this."""
+        return self.tail(_first_reaching(self, score))
+
     def top(self, count: int | float) -> Tally:
-        """Return the rows with the highest scores, by number (int) or share (float), with all ties of the last."""
-        wanted = _count_wanted(self.n_rows, count)
-        return self.tail(len(self) - int(np.searchsorted(np.cumsum(self.n[::-1]), wanted)) - 1)
+        """Return the rows with the highest scores, by number (int) or share (float), with all ties of the last.
+
+        Where rows were sampled by label, number and share are of the population, by the scores alone.
+        """
+        rows = self.n if self.labelling.plain else self.n * self.labelling.expected_rows(self.score)
+        wanted = _count_wanted(float(rows.sum()), count)
+        return self.tail(max(len(self) - int(np.searchsorted(np.cumsum(rows[::-1]), wanted)) - 1, 0))
 
     def tail(self, start: int) -> Tally:
         """Return the entries from position `start` to the end."""
-        return unchecked(self.score[start:], self.n[start:], self.pos[start:])
+        return unchecked(self.score[start:], self.n[start:], self.pos[start:], self.labelling)
+
+    def relabel(self, pos: Ints) -> Tally:
+        """Return the same rows with other labels: so many positives at each score."""
+        return unchecked(self.score, self.n, pos, self.labelling)
+
+    @property
+    def population(self) -> Tally | Population:
+        """What the rows stand for: predictions with rows and positives of the population."""
+        how = self.labelling
+        if how.plain:
+            return self
+        return Population(how.predicted(self.score), how.rows(self.n, self.pos), how.positives(self.n, self.pos))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
             return NotImplemented
-        return all(np.array_equal(a, b) for a, b in zip(self.entries, other.entries, strict=True))
+        return self.labelling == other.labelling and all(
+            np.array_equal(a, b) for a, b in zip(self.entries, other.entries, strict=True)
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -163,10 +200,36 @@ class Tally:
         return int(self.pos.sum())
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Population:
+    """Predictions in increasing order, with the rows and positives of the population that each stands for.
+
+    Rows and positives need not be whole numbers.
+    """
+
+    score: Floats
+    n: Floats
+    pos: Floats
+
+    @property
+    def n_rows(self) -> float:
+        """The number of rows."""
+        return float(self.n.sum())
+
+    @property
+    def positives(self) -> float:
+        """The number of positives."""
+        return float(self.pos.sum())
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SortedRows:
-    """Single rows sorted by score, each packed into an integer: the score's bits, then the label."""
+    """Single rows sorted by score, each packed into an integer: the score's bits, then the label.
 
+    They have all labels as they are: rows of another labelling are a `Tally`.
+    """
+
+    labelling: ClassVar[Labelling] = AS_THEY_ARE
     key: AnyArray
 
     @property
@@ -215,6 +278,10 @@ class SortedRows:
         """Return the rows whose score is at least the threshold."""
         return SortedRows(self.key[_first_above(self, threshold) :])
 
+    def reaching(self, score: float) -> SortedRows:
+        """Return the rows whose score is at least this."""
+        return SortedRows(self.key[_first_reaching(self, score) :])
+
     def top(self, count: int | float) -> SortedRows:
         """Return the rows with the highest scores, with all ties of the last."""
         last = self.n_rows - math.ceil(_count_wanted(self.n_rows, count))
@@ -234,6 +301,7 @@ class Pairs:
     n: Ints
     pos: Ints
     names: tuple[str, str] = ("first", "second")
+    labelling: Labelling = AS_THEY_ARE
 
     @classmethod
     def merge(cls, first: Floats, second: Floats, n: Ints, pos: Ints) -> Pairs:
@@ -247,27 +315,32 @@ class Pairs:
         return cls((first[starts], second[starts]), np.add.reduceat(n, starts), np.add.reduceat(pos, starts))
 
     @classmethod
-    def from_arrays(cls, y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any = None) -> Pairs:
+    def from_arrays(
+        cls, y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any = None, labelling: Labelling = AS_THEY_ARE
+    ) -> Pairs:
         """Group rows by the scores of both models; labels and scores as in `Tally.from_arrays`."""
         scores = []
         for given in (y_prob, y_prob_other):
-            score, label = arrays.read_pair(y_true, given, pos_label)
+            score, label = read_seen(y_true, given, pos_label, labelling)
             _pack(score, label)  # checks the values
             scores.append(score.astype(np.float64))
         first, second = scores
-        return cls.merge(first, second, np.ones(len(label), np.int64), label.astype(np.int64))
+        pairs = cls.merge(first, second, np.ones(len(label), np.int64), label.astype(np.int64))
+        return replace(pairs, labelling=labelling)
 
     def __add__(self, other: object) -> Pairs:
         if not isinstance(other, Pairs):
             return NotImplemented
+        labelling = check_same(self.labelling, other.labelling)
         columns = zip((*self.scores, self.n, self.pos), (*other.scores, other.n, other.pos), strict=True)
-        return replace(Pairs.merge(*(np.concatenate(pair) for pair in columns)), names=self.names)
+        merged = Pairs.merge(*(np.concatenate(pair) for pair in columns))
+        return replace(merged, names=self.names, labelling=labelling)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pairs):
             return NotImplemented
         columns = zip((*self.scores, self.n, self.pos), (*other.scores, other.n, other.pos), strict=True)
-        return all(np.array_equal(a, b) for a, b in columns)
+        return self.labelling == other.labelling and all(np.array_equal(a, b) for a, b in columns)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -291,34 +364,51 @@ class Pairs:
 
 
 Sorted = Tally | SortedRows
+Weighed = Tally | Population
 MOST = 2**46
 FEW = 1 << 18  # rows up to which sorting is faster than looking for ties
 SOON = 1 << 22  # rows that are sorted within a fraction of a second
 
 
-def sort_rows(y_true: Any, y_prob: Any, pos_label: Any = None) -> Sorted:
-    """Sort rows by score; group them if many share a score."""
-    score, label = arrays.read_pair(y_true, y_prob, pos_label)
+def sort_rows(y_true: Any, y_prob: Any, pos_label: Any = None, labelling: Labelling = AS_THEY_ARE) -> Sorted:
+    """Sort rows by score; group them if many share a score, or have another labelling than all."""
+    score, label = read_seen(y_true, y_prob, pos_label, labelling)
     if len(score) > FEW:
         ties = TieCounter(len(score))
         if ties.add(score, label) == len(score) and ties.tied:
-            return group_keys(*ties.count())
+            return group_keys(*ties.count(), labelling)
     key = _pack(score, label)
     sort_keys(key)
-    return SortedRows(key)
+    return SortedRows(key) if labelling.plain else group_keys(key, None, labelling)
+
+
+def read_seen(y_true: Any, y_prob: Any, pos_label: Any, labelling: Labelling) -> tuple[AnyArray, AnyArray]:
+    """Read scores and labels of the same rows, with scores as a labelling gives them; see `read_pair`."""
+    check_labelling(labelling)
+    score, label = arrays.read_pair(y_true, y_prob, pos_label)
+    return (score if labelling.plain else labelling.seen(score.astype(np.float64))), label
+
+
+def _first_reaching(data: Sorted, score: float) -> int:
+    return int(_kernel.locate(data.entries, np.array([score]), False)[0])
+
+
+def see_threshold(threshold: float, labelling: Labelling) -> float:
+    """Return the score, as tests see it, of the least prediction that is judged."""
+    if not isinstance(threshold, (int, float, np.number)) or not 0 <= threshold <= 1:
+        raise ValueError(f"{option('above')} must lie in [0, 1]; it is {threshold!r}.")
+    return float(labelling.seen(float(threshold)))
 
 
 def _first_above(data: Sorted, threshold: float) -> int:
     """Return the position of the first score that is at least the threshold."""
-    if not isinstance(threshold, (int, float, np.number)) or not 0 <= threshold <= 1:
-        raise ValueError(f"{option('above')} must lie in [0, 1]; it is {threshold!r}.")
-    first = int(_kernel.locate(data.entries, np.array([float(threshold)]), False)[0])
+    first = _first_reaching(data, see_threshold(threshold, data.labelling))
     if first == len(data.entries[0]):
         raise ValueError(f"{option('above')} must leave some rows; the largest score is below {threshold!r}.")
     return first
 
 
-def _count_wanted(total: int, count: int | float) -> float:
+def _count_wanted(total: float, count: int | float) -> float:
     """Convert a number or a share of rows to a number of rows."""
     number = count.item() if isinstance(count, np.number) else count
     plain = isinstance(number, (int, float)) and not isinstance(number, bool)
@@ -326,7 +416,8 @@ def _count_wanted(total: int, count: int | float) -> float:
     wanted = round(number * total, 6) if plain and isinstance(number, float) else number
     if not plain or not 0 < wanted <= total:
         raise ValueError(
-            f"{option('top')} must be a count from 1 to {total} or a share above 0 and at most 1.0; it is {count!r}."
+            f"{option('top')} must be a count from 1 to {total:.10g} or a share above 0 and at most 1.0; it is "
+            f"{count!r}."
         )
     return float(wanted)
 
@@ -383,29 +474,29 @@ def _run_aside(work: Callable[[], None]) -> None:
         raise errors[0]
 
 
-def group_keys(key: AnyArray, weight: Ints | None = None) -> Tally:
+def group_keys(key: AnyArray, weight: Ints | None = None, labelling: Labelling = AS_THEY_ARE) -> Tally:
     """Group sorted keys into a tally. Each key counts once, or `weight` times."""
     groups = _kernel.count_groups(key)
     score, n, pos = np.empty(groups), np.empty(groups, np.int64), np.empty(groups, np.int64)
     _kernel.collapse(key, weight, score, n, pos)
-    return unchecked(score, n, pos)
+    return unchecked(score, n, pos, labelling)
 
 
-def unchecked(score: Floats, n: Ints, pos: Ints) -> Tally:
+def unchecked(score: Floats, n: Ints, pos: Ints, labelling: Labelling = AS_THEY_ARE) -> Tally:
     """Make a tally of columns without checking or copying them."""
     tally = object.__new__(Tally)
-    tally._hold(score, n, pos)
+    tally._hold(score, n, pos, labelling)
     return tally
 
 
-def merge(score: Floats, n: Ints, pos: Ints) -> Tally:
+def merge(score: Floats, n: Ints, pos: Ints, labelling: Labelling = AS_THEY_ARE) -> Tally:
     """Merge counts in any order into a tally. The same score may occur more than once."""
     order = np.argsort(score, kind="stable")
     score, n, pos = score[order], n[order], pos[order]
     first = np.flatnonzero(np.diff(score, prepend=-1.0))
     if not len(first):
-        return unchecked(score, n, pos)
-    return unchecked(score[first], np.add.reduceat(n, first), np.add.reduceat(pos, first))
+        return unchecked(score, n, pos, labelling)
+    return unchecked(score[first], np.add.reduceat(n, first), np.add.reduceat(pos, first), labelling)
 
 
 def check_total(n: Ints) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from truecal._errors import option
-from truecal.observations import WINDOWS, as_tuple, check_bits
+from truecal.observations import AS_THEY_ARE, WINDOWS, Labelling, as_tuple, check_bits
 from truecal.reading._engines import is_lazy, language, open_frame
 from truecal.reading._paths import is_path, open_files
 
@@ -112,6 +112,8 @@ class Columns:
     baseline, on
         The baseline's scores of the same rows: a column, or data with columns of the models' names, whose rows are
         matched by the columns `on`.
+    labelling
+        How rows got their labels and their place in the data.
     """
 
     label: str
@@ -124,6 +126,7 @@ class Columns:
     limits: Limits = DEFAULT
     baseline: Any = None
     on: tuple[str, ...] = ()
+    labelling: Labelling = AS_THEY_ARE
 
     def __post_init__(self) -> None:
         if self.on_null not in ("raise", "drop"):

@@ -277,6 +277,7 @@ class Query:
         """Group the rows of one model by segment, status and cell, with the sum, minimum and maximum of the scores."""
         pl = language(self.frame)
         rows = self._replace_invalid().with_columns(pl.col("score0").cast(pl.Float64))
+        labelling = self.columns.labelling
         steps = 0
 
         def hold(value: Any) -> Any:
@@ -288,7 +289,10 @@ class Query:
         def where(condition: Any, a: Any, b: Any) -> Any:
             return pl.when(condition).then(a).otherwise(b)
 
-        key = cell(pl.col("score0"), bits, where, hold)  # adds columns to the rows
+        if not labelling.plain:
+            seen = labelling.seen(pl.col("score0"), where, hold)  # adds columns to the rows, and so does the cell
+            rows = rows.with_columns(seen.alias("score0"))
+        key = cell(pl.col("score0"), bits, where, hold)
         rows = rows.with_columns(key.alias("key"))
         score = pl.col("score0")
         found = rows.group_by(*self._segment_names, "status", "key").agg(

@@ -19,11 +19,13 @@ import numpy as np
 from truecal._errors import option
 from truecal._progress import Clock, Progress
 from truecal.observations import (
+    AS_THEY_ARE,
     Account,
     AnyArray,
     Bools,
     GridTally,
     Ints,
+    Labelling,
     Pairs,
     Part,
     Segment,
@@ -39,6 +41,7 @@ from truecal.observations import (
     name_file,
     pack_keys,
     window_start,
+    with_labelling,
 )
 from truecal.reading._columns import DEFAULT, LEAST_MEMORY, Columns, Limits, OnNull
 from truecal.reading._engines import engine_of, is_lazy, language, native
@@ -52,6 +55,7 @@ BATCH = 1 << 19
 LOOK = 1 << 17  # the first rows, by which ties are judged
 TIED = 16  # rows per score and segment, on average, above which an engine's group-by is faster than a sort
 VERY_TIED = 64  # the same if scores are grouped into a grid
+LABELLING = ("kept_negatives", "kept_positives", "flip")
 RADIX = 1 << 16  # codes below this sort in linear time
 
 
@@ -69,6 +73,9 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
     on_null: OnNull = "raise",
     format: str | None = None,
     limits: Limits = DEFAULT,
+    kept_negatives: float = 1.0,
+    kept_positives: float = 1.0,
+    flip: tuple[float, float] = (0.0, 0.0),
 ) -> Tallies:
     """Read data in one pass into tallies: the rows of each segment and window, grouped by score.
 
@@ -98,6 +105,11 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
     limits : Limits
         For data larger than memory, or in an engine outside this process. `Limits(grid=13)` groups scores into cells of
         13 significant bits.
+    kept_negatives, kept_positives : float
+        The shares of negatives and of positives that are among the rows, where these were sampled by label; see
+        docs/data.md.
+    flip : pair of float
+        The shares of negatives that are labelled positive, and of positives that are labelled negative.
 
     Examples
     --------
@@ -119,6 +131,9 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
         on_null=on_null,
         format=format,
         limits=limits,
+        kept_negatives=kept_negatives,
+        kept_positives=kept_positives,
+        flip=flip,
     )
     (tallies,) = found.values()
     return tallies
@@ -138,6 +153,9 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
     on_null: OnNull = "raise",
     format: str | None = None,
     limits: Limits = DEFAULT,
+    kept_negatives: float = 1.0,
+    kept_positives: float = 1.0,
+    flip: tuple[float, float] = (0.0, 0.0),
 ) -> dict[str, Tallies]:
     """Read several models, whose scores are columns of the same data, in one pass; see `read`.
 
@@ -164,9 +182,9 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
             raise ValueError(f"{option('score')} must name a model besides the baseline; it names {baseline!r} alone.")
     if len(set(models)) < len(models):
         raise ValueError(f"{option('score')} must name each column once; it names {', '.join(map(repr, models))}.")
-    columns = Columns(
-        label or "", models, names or (), windows, pos_label, on_null, format, limits, baseline, as_tuple(on)
-    )
+    labelling = Labelling(kept_negatives, kept_positives, flip)
+    settings = (label or "", models, names or (), windows, pos_label, on_null, format, limits, baseline, as_tuple(on))
+    columns = Columns(*settings, labelling)
     if tallies is not None:
         return {tallies.score: _check_settings(tallies, columns)}
     return _read_query(Query.of(data, columns))
@@ -241,6 +259,7 @@ def _check_settings(tallies: Tallies, columns: Columns) -> Tallies:
         ("format", columns.format in (None, "parquet")),
         ("limits", columns.limits == DEFAULT),
         ("baseline", columns.baseline is None),
+        *((name, getattr(columns.labelling, name) == getattr(AS_THEY_ARE, name)) for name in LABELLING),
     ):
         if not idle:
             raise ValueError(f"{option(name)} must be left out where tallies are read: they have no rows.")
@@ -309,14 +328,18 @@ class Batch:
         return np.asarray(self.part["label"].to_numpy())
 
     def score(self, name: str) -> AnyArray:
-        """Return scores as float32 or float64. Missing scores have any value."""
-        return _as_floats(self.part[name])
+        """Return scores as float32 or float64, as the labelling makes them. Missing scores have any value."""
+        return self._see(_as_floats(self.part[name]))
+
+    def _see(self, score: AnyArray) -> AnyArray:
+        how = self.query.columns.labelling
+        return score if how.plain else np.asarray(how.seen(score.astype(np.float64)))
 
     def judge(self, *scores: str, start: int = 0) -> tuple[list[AnyArray], AnyArray, AnyArray]:
         """Return scores, labels and statuses of the rows from position `start`."""
         judged = self.query.judge(self.part[start:], scores)
         one, status = (judged[name].to_numpy().astype(np.uint8) for name in ("one", "status"))
-        return [_as_floats(judged[name]) for name in scores], one, status
+        return [self._see(_as_floats(judged[name])) for name in scores], one, status
 
     @cached_property
     def segments(self) -> tuple[list[Segment], AnyArray]:
@@ -423,7 +446,7 @@ class _Model:
         pairs = None
         if self.pairs is not None:
             query.check_counts(self.pair_counts, _name_pair(query))
-            pairs = replace(self.pairs.finish(), names=_name_pair(query))
+            pairs = replace(self.pairs.finish(), names=_name_pair(query), labelling=query.columns.labelling)
             Account(read, pairs.n_rows, query.name_reasons(self.pair_counts, [name]))
         return _make_tallies(query.columns, parts, read, dropped, pairs)
 
@@ -445,7 +468,7 @@ def _make_tallies(
     grid = columns.limits.grid
     bits = grid if isinstance(grid, int) else coarsest([bits_of(part) for part in parts.values()])
     positive = None if columns.pos_label is None else str(columns.pos_label)
-    alike = {key: as_grid(part, bits) for key, part in parts.items()}
+    alike = {key: with_labelling(as_grid(part, bits), columns.labelling) for key, part in parts.items()}
     windows = dict(columns.windows)
     made = Tallies(columns.label, columns.scores[0], alike, columns.by, windows, bits, positive, dropped, pairs)
     Account(read, made.n_rows, made.account.dropped)  # no row was lost
@@ -473,7 +496,7 @@ def _group(query: Query, bits: int | None) -> Tallies:
             names = ("key", "n", "pos", "score_sum", "low", "high")
             found: Tally | GridTally = GridTally.merge(bits, tuple(lines[name][rows] for name in names))
         else:
-            tally = _merge_lines(lines, rows)
+            tally = _merge_lines(lines, rows, query.columns.labelling)
             found = tally if bits is None else GridTally.of(tally, bits)
         parts[segment] = found.simplify()
     pairs = _group_pairs(query) if query.baselines else None
@@ -503,9 +526,10 @@ def _split_lines(columns: Columns, lines: Mapping[str, Any], kept: Ints) -> Iter
             yield segment, rows
 
 
-def _merge_lines(lines: Mapping[str, Any], rows: Ints) -> Tally:
+def _merge_lines(lines: Mapping[str, Any], rows: Ints, labelling: Labelling) -> Tally:
     # -0.0 and 0.0 are one score, though engines may keep them apart
-    return merge(lines["score0"][rows].astype(np.float64) + 0.0, lines["n"][rows], lines["pos"][rows])
+    score = np.asarray(labelling.seen(lines["score0"][rows].astype(np.float64) + 0.0))
+    return merge(score, lines["n"][rows], lines["pos"][rows])
 
 
 def _group_pairs(query: Query) -> Pairs:
@@ -514,8 +538,10 @@ def _group_pairs(query: Query) -> Pairs:
         lines = query.group(pairs=True)
     query.check_counts(_count_lines(lines, slice(None)), _name_pair(query))
     kept = lines["status"] == 0
-    first, second = (lines[name][kept].astype(np.float64) for name in ("score0", "base0"))
-    return replace(Pairs.merge(first, second, lines["n"][kept], lines["pos"][kept]), names=_name_pair(query))
+    how = query.columns.labelling
+    first, second = (np.asarray(how.seen(lines[name][kept].astype(np.float64))) for name in ("score0", "base0"))
+    pairs = Pairs.merge(first, second, lines["n"][kept], lines["pos"][kept])
+    return replace(pairs, names=_name_pair(query), labelling=how)
 
 
 def _sort_codes(codes: AnyArray, size: int) -> tuple[Ints, Ints]:

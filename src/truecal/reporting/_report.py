@@ -209,7 +209,7 @@ def write_verdict(name: str, result: Result, alarms: str = "", place: str = "") 
     level = f"{100 * (1 - found.significance):g} %"
     numbers = (
         f"Observed / expected {'positives' if found.outcome == 'positive' else 'correct predictions'}: "
-        f"{found.observed:,} / {about(found.expected)}"
+        f"{about(found.observed)} / {about(found.expected)}"
         + (f" = {found.ratio:.3g} ({level} interval {low:.3g} to {high:.3g})" if found.expected > 0 else "")
         + f"; {found.headline}; Local TCE {found.local.value:.1f} %, where a right model has "
         f"{100 * found.significance:g} % on average."
@@ -225,7 +225,7 @@ def _write_ranges(verdict: Verdict, name: str) -> str:
     heads = ("scores from", "to", "predictions are", "rows", "observed", "expected", "ratio", "from", "to")
     rows = [
         (
-            *(f"{found.low:.4g}", f"{found.high:.4g}", found.direction, f"{found.rows:,}", f"{found.observed:,}"),
+            *(f"{found.low:.4g}", f"{found.high:.4g}", found.direction, f"{found.rows:,}", about(found.observed)),
             *(about(found.expected), f"{found.ratio:.3g}"),
             *(f"{found.factor.ratio_low:.3g}", f"{found.factor.ratio_high:.3g}"),
         )

@@ -19,7 +19,8 @@ from truecal.results._table import Column, Table, column, register_table
 class BinTable(Table):
     """A table with one row per bin. Empty bins are kept, with n = 0, nothing refuted, and NaN for what is undefined.
 
-    "Exact interval" is the Clopper-Pearson interval of level 1 - significance.
+    "Exact interval" is the Clopper-Pearson interval of level 1 - significance. Where rows were sampled by label, counts
+    are of the rows that are there, and scores, rates and ratios of the population.
     """
 
     left: Floats = field(metadata=column("score", "from", "Left end of the interval [left, right) of scores."))
@@ -77,13 +78,15 @@ class BinTable(Table):
         partition, significance = bins.partition, rejection.significance
         nonempty = partition.n > 0
         n, k = partition.n[nonempty], partition.k[nonempty]
-        mean = np.clip(bins.score_sums[nonempty] / n, 0, 1)
-        low, high = rejection.accepted(k, n)
+        mean = np.clip(bins.predicted_sums[nonempty] / bins.sizes[nonempty], 0, 1)
+        how = bins.data.labelling
+        low, high = rejection.accepted(k, n, how)
         n_too_low, n_too_high = rejection.count(bins)
         p_value = rejection.p_values(bins)
-        below, above = detectable_rates(n, mean, significance=significance)
-        rate_low, rate_high = exact_interval(k, n, significance)
-        ratio, ratio_low, ratio_high = divide_rates(np.stack([k / n, rate_low, rate_high]), mean)
+        seen = np.clip(bins.score_sums[nonempty] / n, 0, 1)
+        below, above = map(how.predicted, detectable_rates(n, seen, significance=significance))
+        rate, rate_low, rate_high = map(how.predicted, (k / n, *exact_interval(k, n, significance)))
+        ratio, ratio_low, ratio_high = divide_rates(np.stack([rate, rate_low, rate_high]), mean)
 
         def fill(values: Floats) -> Floats:
             """Insert NaN for empty bins."""
@@ -96,7 +99,7 @@ class BinTable(Table):
             right=partition.edges[1:],
             n=partition.n,
             k=partition.k,
-            rate=fill(k / n),
+            rate=fill(rate),
             rate_low=fill(rate_low),
             rate_high=fill(rate_high),
             mean=fill(mean),

@@ -12,7 +12,7 @@ import numpy as np
 from truecal._text import escape_html, plural
 from truecal.inference import Difference
 from truecal.metrics import LTCE, Adjustment, Measure, format_name
-from truecal.observations import Bools, Floats, Ints
+from truecal.observations import AS_THEY_ARE, Bools, Floats, Ints, Labelling
 from truecal.results._table import Column, Table, column, register_table
 
 STEADY, PREVALENCE, CALIBRATION, BOTH = "steady", "prevalence moved", "calibration moved", "both moved"
@@ -72,6 +72,12 @@ class _Groups(Table):
     adjust: Adjustment = "holm"
     significance: float = 0.05
     notes: tuple[str, ...] = ()
+    labelling: Labelling = AS_THEY_ARE
+
+    @property
+    def overall_prevalence(self) -> float:
+        """The share of positives in all rows of the table, that of the population where rows were sampled."""
+        return float(self.labelling.predicted(int(self.positives.sum()) / int(self.n.sum())))
 
     @property
     def alarm(self) -> Bools:

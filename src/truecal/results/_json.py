@@ -309,5 +309,6 @@ for _part in (
     *(metrics.CumulativeRange, metrics.CumulativeMaximum, metrics.SmoothError, metrics.TwoBins),
     *(metrics.Gap, metrics.Rejection, metrics.Mean, metrics.PNorm, metrics.Max, inference.Verdict),
     *(inference.Reference, inference.Interval, inference.Difference, inference.Plan, observations.Account),
+    observations.Labelling,
 ):
     register(_part)

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any, ClassVar
 
+import numpy as np
+
 from truecal import _draw_inline
 from truecal._text import escape_html, plural
 from truecal.inference import Interval, Outcome, Reference, Verdict
 from truecal.metrics import Adjustment, Measure, Metric, Rejection, Test, Tolerance, check_test
-from truecal.observations import Account
+from truecal.observations import AS_THEY_ARE, Account, Labelling
 from truecal.results._bins import BinTable
 from truecal.results._json import Stored, register
 from truecal.results._shapes import Scores, Shape
@@ -27,7 +29,10 @@ class Result(Stored):
         Whether the predictions are off, consistent with the data, or cannot be told, and why; at `significance`, and
         without a tolerance.
     n, positives : int
-        Observations and positives; `prevalence` is their ratio.
+        Observations and positives; `prevalence` is their ratio, or that of the population.
+    labelling : Labelling
+        How rows got their labels and their place in the data. Where rows were sampled by label, values and tables are
+        of the population, and counts of the rows that are there.
     account : Account
         Where all rows went that were read: judged, dropped for a reason, or outside of the region.
     values : dict
@@ -73,6 +78,7 @@ class Result(Stored):
     scores: Scores | None = None
     shapes: dict[str, Shape] = field(default_factory=dict)
     library: str | None = field(default=None, compare=False)
+    labelling: Labelling = AS_THEY_ARE
 
     _derived: ClassVar[tuple[str, ...]] = ("prevalence",)
 
@@ -81,8 +87,8 @@ class Result(Stored):
 
     @property
     def prevalence(self) -> float:
-        """The share of positives."""
-        return self.positives / self.n
+        """The share of positives, that of the population where rows were sampled by label."""
+        return float(self.labelling.predicted(self.positives / self.n))
 
     @property
     def outcome(self) -> Outcome:
@@ -124,7 +130,11 @@ class Result(Stored):
     def direction(self, name: str | None = None) -> tuple[float, float]:
         """The shares of predictions that the test of a metric's bins refutes as too low and as too high."""
         table = self.bins if name is None else self.tables[name]
-        return float(table.n_too_low.sum()) / self.n, float(table.n_too_high.sum()) / self.n
+        size = self.labelling.rows(table.n, table.k)
+        low, high = (
+            float(np.sum(size * side / np.maximum(table.n, 1))) for side in (table.n_too_low, table.n_too_high)
+        )
+        return low / float(size.sum()), high / float(size.sum())
 
     def explain(self, name: str) -> list[str]:
         """What is known of a value, in words: its direction, bounds on a grid, reference and interval."""

@@ -38,12 +38,12 @@ class Ranked:
         return len(self.data.entries[0])
 
     def score(self, places: Ints) -> Floats:
-        """Return the scores of entries."""
-        return _kernel.scores_at(self.data.entries, np.ascontiguousarray(places))
+        """Return the predictions of entries."""
+        return self.data.labelling.predicted(_kernel.scores_at(self.data.entries, np.ascontiguousarray(places)))
 
     def find(self, score: Floats) -> Ints:
-        """Return the first entries with at least these scores."""
-        flat = np.ascontiguousarray(score, dtype=np.float64).ravel()
+        """Return the first entries with at least these predictions."""
+        flat = np.ascontiguousarray(self.data.labelling.seen(score), dtype=np.float64).ravel()
         return _kernel.locate(self.data.entries, flat, False).reshape(np.shape(score))
 
     def before(self, places: Ints) -> Ints:

@@ -1,0 +1,256 @@
+"""Rows sampled by label, and flipped labels: tests are those of the rows as they are, numbers those of the population."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import truecal
+from truecal import Relative, Result, Tally
+from truecal.inference import judge
+from truecal.metrics import METRICS, Coins, count_positives, find_odds_factors
+from truecal.metrics._population import _find_factor
+from truecal.observations import CellSums, GridTally, Labelling
+
+KEPT = 0.05
+
+
+def population(rows=100_000, seed=0, prevalence=0.02):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(1, (1 - prevalence) / prevalence, rows)
+    return rng, rng.random(rows) < p, p
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    """A population whose predictions above 0.03 are a third too low, and the rows that were kept of it."""
+    rng, y, p = population()
+    said = np.where(p > 0.03, p / 1.5, p)
+    kept = y | (rng.random(len(p)) < KEPT)
+    return y, said, kept
+
+
+def test_tests_are_those_of_the_scores_as_they_are_seen(sampled):
+    y, p, kept = sampled
+    how = Labelling(KEPT)
+    found = truecal.evaluate(y[kept], p[kept], ["ltce_information", "spiegelhalter"], kept_negatives=KEPT)
+    plain = truecal.evaluate(y[kept], how.seen(p[kept]), ["ltce_information", "spiegelhalter"])
+    assert (found.verdict.parts, found.verdict.p_value) == (plain.verdict.parts, plain.verdict.p_value)
+    assert found.verdict.detectable == plain.verdict.detectable
+    assert found.values == plain.values
+    np.testing.assert_array_equal(found.bins.p_value, plain.bins.p_value)
+
+
+def test_numbers_are_those_of_the_population(sampled):
+    y, p, kept = sampled
+    found, full = truecal.evaluate(y[kept], p[kept], kept_negatives=KEPT), truecal.evaluate(y, p)
+    assert found.n == kept.sum()
+    assert found.positives == found.verdict.observed == full.verdict.observed == y.sum()  # all positives were kept
+    # 4,900 of 98,000 negatives were kept: a standard error of 1.4 % on whatever they add up to
+    assert found.prevalence == pytest.approx(full.prevalence, rel=0.06)
+    assert found.verdict.expected == pytest.approx(full.verdict.expected, rel=0.06)
+    assert found.verdict.ratio == found.verdict.observed / found.verdict.expected
+    low, high = found.verdict.interval
+    assert low < full.verdict.ratio < high
+    assert found.verdict.factor.ratio == pytest.approx(found.verdict.ratio)
+    for name in ("log_loss", "brier", "ece", "ace", "rmsce_q", "slope", "intercept"):
+        assert found[name] == pytest.approx(full[name], rel=0.12), name
+    for name in ("net_benefit@0.03", "ecce", "smece"):
+        rows = [truecal.evaluate(*each, [name], **more)[name] for each, more in
+                (((y[kept], p[kept]), {"kept_negatives": KEPT}), ((y, p), {}))]  # fmt: skip
+        assert rows[0] == pytest.approx(rows[1], rel=0.15), name
+
+
+def test_ranges_and_bins_are_of_predictions(sampled):
+    y, p, kept = sampled
+    found = truecal.evaluate(y[kept], p[kept], kept_negatives=KEPT)
+    wrong = found.verdict.ranges[-1]
+    assert wrong.low > 0.02  # what was predicted for 0.03
+    assert wrong.high == pytest.approx(p.max(), rel=1e-3)
+    assert wrong.factor.ratio_low < 1.5 < wrong.factor.ratio_high
+    assert wrong.ratio == pytest.approx(wrong.factor.ratio)
+    inside = (p >= wrong.low * 0.9995) & (p <= wrong.high * 1.0005)
+    assert wrong.population == pytest.approx(inside.sum(), rel=0.1)
+    assert wrong.shares[1] == pytest.approx(y[inside].mean(), rel=0.1)
+    ece = found.tables["ece"]
+    assert ece.left.tolist() == [i / 10 for i in range(10)]
+    full = truecal.evaluate(y, p, ["ece"]).bins
+    many = full.n > 2000
+    np.testing.assert_allclose(ece.mean[many], full.mean[many], rtol=0.05)
+    np.testing.assert_allclose(ece.rate[many], full.rate[many], rtol=0.1)
+    assert ((ece.accepted_low <= ece.rate) & (ece.rate <= ece.accepted_high))[ece.n > 0].all()
+    assert found.scores.linear.edges[-1] == pytest.approx(p.max())
+    assert found.scores.linear.n.sum() == kept.sum()
+
+
+def test_what_was_said_is_said(sampled):
+    y, p, kept = sampled
+    found = truecal.evaluate(y[kept], p[kept], kept_negatives=KEPT)
+    assert str(found.verdict).endswith("Negatives were kept 1 in 20; numbers are of the population.")
+    assert repr(found).count("numbers are of the population") == 1
+    raw = json.loads(found.to_json())
+    assert raw["labelling"]["kept_negatives"] == KEPT
+    assert Result.from_json(found.to_json()) == found
+
+
+def test_keeping_all_changes_nothing(sampled):
+    y, p, _ = sampled
+    assert truecal.evaluate(y, p, kept_negatives=1, flip=(0, 0)) == truecal.evaluate(y, p)
+
+
+def test_flipped_labels_are_counted_as_they_were():
+    rng, y, p = population(seed=3, prevalence=0.1)
+    flip = (0.02, 0.1)
+    label = np.where(y, rng.random(len(y)) >= flip[1], rng.random(len(y)) < flip[0])
+    assert truecal.evaluate(label, p).verdict.word == "off"
+    found = truecal.evaluate(label, p, flip=flip)
+    assert found.verdict.p_value > 0.01
+    # the standard error of (k - 0.02 n) / 0.88 is that of 10,900 labels over 0.88: 112
+    assert found.verdict.observed == pytest.approx(y.sum(), abs=4 * 112)
+    truth = truecal.evaluate(y, p)
+    for name in ("log_loss", "brier", "slope"):
+        assert found[name] == pytest.approx(truth[name], rel=0.05), name
+    half = truecal.evaluate(label, p / 2, flip=flip)
+    assert half.verdict.word == "off"
+    assert half.verdict.ratio == pytest.approx(2, rel=0.06)
+    assert half["intercept"] == pytest.approx(truecal.evaluate(y, p / 2)["intercept"], abs=0.06)
+
+
+def test_a_factor_is_one_on_the_odds_of_predictions():
+    """With flipped labels a factor of 1.5 on the odds of p shows less in the labels, and takes more rows to find."""
+    _, y, p = population(2000, prevalence=0.1)
+    clean = judge(CellSums.from_arrays(y, p))
+    noisy = judge(CellSums.from_arrays(y, p, labelling=Labelling(flip=(0.1, 0.1))))
+    assert noisy.detectable > clean.detectable
+    # by hand: all odds x the factor, through the flip, against z(1 - 0.05 / 4) standard deviations, power 0.8
+    seen = 0.1 + 0.8 * p
+    for sign in (1, -1):
+        factor = noisy.detectable**sign
+        moved = 0.1 + 0.8 * factor * p / (1 - p + factor * p)
+        gap = abs(np.sum(moved - seen)) - 2.2414 * math.sqrt(np.sum(seen * (1 - seen)))
+        assert gap / math.sqrt(np.sum(moved * (1 - moved))) > 0.83  # z(0.8) = 0.8416, one side exactly
+
+
+def test_a_tolerance_is_one_of_predictions():
+    rng, y, p = population(200_000, seed=5)
+    kept = y | (rng.random(len(p)) < KEPT)
+    said = p / 1.2  # a relative tolerance of a quarter covers it, and one of 5 % does not
+    for tolerance, words in ((Relative(0.25), {"consistent"}), (Relative(0.05), {"off"})):
+        found = truecal.evaluate(y[kept], said[kept], ["tce"], kept_negatives=KEPT, tolerance=tolerance)
+        assert {found.verdict.word} == words
+        assert {truecal.evaluate(y, said, ["tce"], tolerance=tolerance).verdict.word} == words
+        table = found.bins
+        wide = truecal.evaluate(y[kept], said[kept], ["tce"], kept_negatives=KEPT).bins
+        np.testing.assert_allclose(table.accepted_low, wide.accepted_low / (1 + tolerance.value), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("rows", "a", "b", "close"),
+    [(50, 1, 20, 0.04), (1000, 0.5, 5, 0.002), (1000, 2, 2, 0.001), (20_000, 0.2, 0.2, 0.001)],
+)
+def test_the_saddlepoint_comes_to_the_exact_interval(rows, a, b, close):
+    """Where all rows are there, against the exact interval of the Poisson-binomial total."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(a, b, rows)
+    cells = CellSums.from_arrays(rng.random(rows) < p, p)
+    (exact,) = find_odds_factors(Coins.of(cells), np.array([0]), np.array([len(cells)]), 0.05)
+    found = _find_factor(cells, 0.05)
+    for name in ("value", "low", "high", "ratio", "ratio_low", "ratio_high"):
+        assert getattr(found, name) == pytest.approx(getattr(exact, name), rel=close), name
+
+
+@pytest.mark.parametrize("labels", [np.zeros(40), np.ones(40)], ids=["none", "all"])
+def test_the_interval_of_one_class_is_exact(labels):
+    """The tail is (1 - q)^40 or q^40, solved for the odds of q, which sampling multiplies by 20."""
+    cells = CellSums.from_arrays(labels, np.full(40, 0.1), labelling=Labelling(KEPT))
+    found = count_positives(cells, np.array([0]), np.array([1]), 0.05)[0].factor
+    edge = 0.025 ** (1 / 40)
+    odds = (1 - edge) / edge if not labels.any() else edge / (1 - edge)
+    end = found.high if not labels.any() else found.low
+    assert end == pytest.approx(odds / (20 * 0.1 / 0.9), rel=1e-6)
+
+
+def test_predictions_of_0_and_1_are_certain():
+    y, p = [0, 0, 1, 1, 0, 1], [0.0, 0.0, 1.0, 1.0, 0.25, 0.25]
+    found = truecal.evaluate(y, p, ["ece"], kept_negatives=0.5).verdict
+    assert found.impossible == 0
+    assert found.expected == 2 + 0.25 * 3  # two certain positives, and a negative of two with a positive
+    assert truecal.evaluate([1, *y], [0.0, *p], ["ece"], kept_negatives=0.5).verdict.impossible == 1
+    noisy = truecal.evaluate([1, *y], [0.0, *p], ["log_loss"], flip=(0.1, 0.1))
+    assert noisy.verdict.impossible == 0
+    assert math.isnan(noisy["log_loss"])
+
+
+def test_every_metric_has_a_finite_value(sampled):
+    y, p, kept = sampled
+    for more in ({"kept_negatives": KEPT}, {"kept_negatives": KEPT, "flip": (0.001, 0.01)}):
+        found = truecal.evaluate(y[kept], p[kept], list(METRICS), reference=20, random_state=0, **more)
+        assert np.isfinite(list(found.values.values())).all()
+        assert all(math.isfinite(part.mean) for part in found.references.values())
+
+
+def test_a_right_model_scores_its_level():
+    """Local TCE of perfect models: 5 by definition; the mean of 60 data sets, of a standard deviation of about 4."""
+    values = []
+    for seed in range(60):
+        rng, y, p = population(40_000, seed, 0.01)
+        kept = y | (rng.random(len(p)) < KEPT)
+        values.append(truecal.evaluate(y[kept], p[kept], ["ltce"], kept_negatives=KEPT)["ltce"])
+    assert abs(np.mean(values) - 5) < 4 * np.std(values) / math.sqrt(60)
+
+
+def test_cells_give_the_numbers_of_rows(sampled):
+    y, p, kept = sampled
+    tally = Tally.from_arrays(y[kept], p[kept], labelling=Labelling(KEPT))
+    exact, cells = (truecal.evaluate(data, ["tce", "ece", "brier"]) for data in (tally, GridTally.of(tally, 14)))
+    assert cells.verdict.observed == exact.verdict.observed
+    assert cells.verdict.expected == pytest.approx(exact.verdict.expected, rel=1e-6)
+    assert cells["ece"] == pytest.approx(exact["ece"], rel=0.01)
+    assert cells["brier"] == pytest.approx(exact["brier"], rel=1e-4)
+    low, high = cells.bounds["tce"]
+    assert low <= cells["tce"] <= high
+
+
+def test_two_models_are_compared_for_the_population(sampled):
+    y, p, kept = sampled
+    other = np.where(p > 0.02, p * 1.5, p)
+    names = ["log_loss", "brier", "slope"]
+    found = truecal.compare(y[kept], p[kept], other[kept], names, replicates=100, random_state=0, kept_negatives=KEPT)
+    full = truecal.compare(y, p, other, names, replicates=100, random_state=0)
+    for name in names:
+        assert found[name].low < full[name].difference < found[name].high, name
+        assert found[name].high - found[name].low < 4 * (full[name].high - full[name].low)
+
+
+def test_segments_and_windows_are_of_the_population(sampled, need):
+    pl = need("polars")
+    from datetime import date
+
+    y, p, kept = sampled
+    day = [date(2026, 1, 1 + i % 3) for i in range(len(y))]
+    frame = pl.DataFrame({"y": y, "p": p, "g": np.arange(len(y)) % 2, "day": day})
+    data = truecal.read(frame.filter(kept), label="y", score="p", by="g", time="day", kept_negatives=KEPT)
+    full = truecal.read(frame, label="y", score="p", by="g", time="day")
+    ours, all_ = (truecal.segments(each, random_state=0) for each in (data, full))
+    np.testing.assert_array_equal(ours.positives, all_.positives)
+    np.testing.assert_allclose(ours.prevalence, all_.prevalence, rtol=0.1)
+    np.testing.assert_allclose(ours.mean, all_.mean, rtol=0.1)
+    assert ours.overall_prevalence == pytest.approx(all_.overall_prevalence, rel=0.05)
+    assert (ours.seen_above > ours.mean).all()
+    assert any("kept 1 in 20" in note for note in ours.notes)
+    ours, all_ = (truecal.drift(each, intervals=0, random_state=0) for each in (data, full))
+    np.testing.assert_allclose(ours.ratio, all_.ratio, rtol=0.15)
+    assert ((ours.ratio_low < all_.ratio) & (all_.ratio < ours.ratio_high)).all()
+    assert ((ours.prevalence_low < all_.prevalence) & (all_.prevalence < ours.prevalence_high)).all()
+
+
+def test_options_about_rows_are_refused_where_they_mean_nothing(sampled):
+    y, p, kept = sampled
+    tally = Tally.from_arrays(y[kept], p[kept], labelling=Labelling(KEPT))
+    with pytest.raises(TypeError, match="`kept_negatives` must be left out where rows are grouped"):
+        truecal.evaluate(tally, kept_negatives=0.1)
+    with pytest.raises(ValueError, match="`flip` is about two labels, and must be left out"):
+        truecal.evaluate([0, 1, 2], np.eye(3), flip=(0.1, 0.1))
+    with pytest.raises(TypeError, match="`kept_positives` must be left out where rows are grouped"):
+        truecal.compare(truecal.observations.Pairs.from_arrays([0, 1], [0.1, 0.2], [0.3, 0.4]), kept_positives=0.1)
