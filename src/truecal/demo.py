@@ -52,6 +52,7 @@ def write_pictures(results: dict[str, Result], folder: Path) -> list[Path]:
         written.append(plot.save(folder / f"{name}.png", kind, *data, dpi=110, **options))
 
     for name, result in results.items():
+        save(f"{name}-calibration", "calibration", result, title=name)
         save(f"{name}-test-based", "test_based", result, title=name)
         save(f"{name}-reliability", "reliability", result, "ace", title=name)
         save(f"{name}-errors", "errors", result, title=name)

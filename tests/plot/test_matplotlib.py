@@ -453,7 +453,7 @@ def test_what_cannot_be_saved_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"`path` must end in .*\.png.*; it is 'a\.docx'"):
         truecal.plot.save("a.docx", "test_based", with_bins(3))
     with pytest.raises(
-        ValueError, match="`kind` must be one of test_based, .*; it is 'eror'.\n\nHint: did you mean 'errors'?"
+        ValueError, match="`kind` must be one of calibration, .*; it is 'eror'.\n\nHint: did you mean 'errors'?"
     ):
         truecal.plot.save(tmp_path / "a.png", "eror", with_bins(3))
     with pytest.raises(TypeError, match="sclae"):

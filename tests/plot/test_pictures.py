@@ -53,7 +53,7 @@ DAYS = judge_windows(
     intervals=19,
 )
 CASES = {
-    **{f"{kind}, {scale}": (kind, ONE, {"scale": scale}) for kind in ("test_based", "reliability", "errors", "binnings")
+    **{f"{kind}, {scale}": (kind, ONE, {"scale": scale}) for kind in ("calibration", "test_based", "reliability", "errors", "binnings")
        for scale in ("linear", "logit")},
     "models": ("models", RESULTS, {"scale": "logit"}),
     "metrics": ("metrics", RESULTS, {}),
@@ -114,7 +114,9 @@ def test_matplotlib_draws_every_mark(case):
             for artist in ax.get_children():
                 found[type(artist)].append(artist)
             lines, areas = iter(found[LineCollection]), iter(found[PolyCollection])
-            points, notes, spans = iter(ax.lines), iter(ax.texts), iter(ax.patches)
+            texts = [text for text in ax.texts if text.get_text() != picture.finding]
+            assert len(ax.texts) - len(texts) == (bool(picture.finding) and part is axes[0])
+            points, notes, spans = iter(ax.lines), iter(texts), iter(ax.patches)
             for mark in marks:
                 if isinstance(mark, Note):
                     assert next(notes).get_text() == mark.text

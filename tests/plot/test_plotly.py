@@ -173,5 +173,5 @@ def test_the_interactive_diagram_is_a_plotly_figure():
 
 
 def test_a_kind_that_is_none_is_refused():
-    with pytest.raises(ValueError, match="`kind` must be one of test_based, .*; it is 'test-based'"):
+    with pytest.raises(ValueError, match="`kind` must be one of calibration, .*; it is 'test-based'"):
         truecal.plot.interactive("test-based", RESULTS["5 bins"])

@@ -236,7 +236,7 @@ def _choose_picture(args: Namespace, kind: str | None) -> tuple[str, Any, dict[s
         return kind, found, {}
     results, _ = evaluate_models(args, None)
     tell_notes(results.values())
-    kind = kind or ("models" if len(results) > 1 else "test-based")
+    kind = kind or ("models" if len(results) > 1 else "calibration")
     if kind in ("models", "metrics"):
         return kind, results, {"scale": args.scale} if kind == "models" else {}
     _need_one_model(kind, results)

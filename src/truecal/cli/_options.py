@@ -162,7 +162,7 @@ LIMITS = {
     "non_inferior": "shown to be at most this above the baseline",
     "max_dropped": "share of rows that were dropped at most this",
 }
-PICTURES = ("test-based", "reliability", "errors", "models", "metrics", "binnings", "segments", "drift")
+PICTURES = ("calibration", "test-based", "reliability", "errors", "models", "metrics", "binnings", "segments", "drift")
 SHELLS = ("bash", "zsh", "tcsh", "fish")
 
 DATA, COLUMNS, TIME, COMPUTED, LARGE = "data", "columns", "time", "what is computed", "large data"
@@ -446,7 +446,7 @@ OPTIONS = (
     Option("--worst", "how many are shown; 0 for all; default 20", OUTPUT, "segments", "N", type=whole, default=20),
     Option("--plot", "a picture as well; .png, .svg or .pdf", OUTPUT, "drift", "FILE"),
     Option(
-        "--kind", f"{', '.join(PICTURES)}; default test-based, models for several scores, segments for --by, drift "
+        "--kind", f"{', '.join(PICTURES)}; default calibration, models for several scores, segments for --by, drift "
         "for --time",
         OUTPUT, "plot", "KIND", choices=PICTURES,
     ),

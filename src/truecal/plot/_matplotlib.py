@@ -18,7 +18,7 @@ import numpy as np
 
 from truecal._atomic import write_atomically
 from truecal._errors import option
-from truecal._text import printable_lines
+from truecal._text import escape_html, printable_lines
 from truecal.observations import Floats
 from truecal.plot._axis import Scale
 from truecal.plot._pictures import (
@@ -32,6 +32,8 @@ from truecal.plot._pictures import (
     Points,
     Ruler,
     Spans,
+    describe,
+    describe_finding,
     make_picture,
 )
 from truecal.results import DriftTable, GroupTable, Result
@@ -50,6 +52,39 @@ class DriftAxes(NamedTuple):
 
     value: Any
     prevalence: Any
+
+
+class CalibrationAxes(NamedTuple):
+    """The axes of the calibration diagram: observed against predicted, and the number of predictions."""
+
+    factor: Any
+    rows: Any
+
+
+def calibration(
+    result: Result,
+    metric: str | None = None,
+    *,
+    scale: Scale | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> CalibrationAxes:
+    """Draw how far predictions are off, where, and how sure that is.
+
+    Above, for each window of scores, the positives that came against those predicted, as a factor on the odds: a line,
+    with its exact interval as a box. On the black line they are as predicted. Below, the number of predictions, and how
+    many of them the data refute; the black line is what chance alone refutes of a right model. Blue is too low,
+    orange-red too high, and only a model that the verdict calls off has these colours.
+
+    Parameters are those of `test_based`; `metric` is by default the first that judges windows, such as "ltce".
+
+    Examples
+    --------
+    >>> import truecal
+    >>> result = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
+    >>> axes = truecal.plot.calibration(result)  # doctest: +SKIP
+    """
+    return CalibrationAxes(*draw(make_picture("calibration", result, metric, scale=scale, title=title), ax))
 
 
 def test_based(
@@ -186,17 +221,18 @@ def save(path: str | os.PathLike[str], kind: str, *data: Any, dpi: float = 150, 
 
 
 def inline_diagram(result: Result) -> str:
-    """Return the test-based diagram as an HTML image for notebooks; "" if it cannot be drawn."""
+    """Return the calibration diagram as an HTML image for notebooks; "" if it cannot be drawn."""
     if result.scores is None:
         return ""
     try:
-        figure = _draw_detached(make_picture("test_based", result), (7, 5.2))
+        figure = _draw_detached(make_picture("calibration", result), (7, 5.2))
     except ImportError:
         return ""
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=80)
     data = base64.b64encode(stream.getvalue()).decode()
-    return f'<img alt="Test-based reliability diagram" src="data:image/png;base64,{data}">'
+    words = escape_html(f"{describe_finding(result)}. {describe(result)}")
+    return f'<img alt="{words}" src="data:image/png;base64,{data}">'
 
 
 def draw(picture: Picture, ax: Any = None) -> list[Any]:
@@ -211,7 +247,7 @@ def draw(picture: Picture, ax: Any = None) -> list[Any]:
     for i, panel in enumerate(picture.panels):
         part = ax if len(picture.panels) == 1 else ax.inset_axes(panel.place)
         axes.append(part)
-        _draw_panel(part, panel, inches * panel.place[2], picture.title if i == 0 else "")
+        _draw_panel(part, panel, inches * panel.place[2], picture if i == 0 else None)
     for part, panel in zip(axes, picture.panels, strict=True):
         for name, ruler, side in (("x", panel.x, "bottom"), ("y", panel.y, "left")):
             if not ruler.named:
@@ -244,7 +280,8 @@ def _is_mate(panel: Panel, other: Panel, name: str) -> bool:
     return ruler.named and (panel.place[i], panel.place[i + 2]) == (other.place[i], other.place[i + 2])
 
 
-def _draw_panel(part: Any, panel: Panel, inches: float, title: str) -> None:
+def _draw_panel(part: Any, panel: Panel, inches: float, picture: Picture | None) -> None:
+    """Draw a panel, and above the first one the picture's title."""
     _set_axis(part, "x", panel.x, inches)
     _set_axis(part, "y", panel.y, inches)
     shown = [_draw_mark(part, mark, panel.x, i) for i, mark in enumerate(panel.marks)]
@@ -264,15 +301,32 @@ def _draw_panel(part: Any, panel: Panel, inches: float, title: str) -> None:
     if panel.legend and labels:
         style = {"frameon": False, "fontsize": "small", "borderpad": 0}
         if panel.legend == "above":
-            lines = -(-len(labels) // 3)
-            part.legend(labels.values(), labels, loc="lower left", bbox_to_anchor=(0, 1), ncols=3, **style)
+            columns = 4 if len(labels) == 4 and inches > 5 else 3
+            lines = -(-len(labels) // columns)
+            part.legend(labels.values(), labels, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, **style)
         else:
             part.legend(labels.values(), labels, loc="upper left", bbox_to_anchor=(1, 0.8), handlelength=1, **style)
-    words = "\n".join(filter(None, [title, panel.title]))
-    if inches <= 5:
-        words = words.replace("   ", "\n", 1)
+    words = "\n".join(filter(None, ["" if picture is None else picture.title, panel.title]))
+    words = "\n".join(_break_title(line, inches) for line in words.splitlines())
+    pad = 6 + 16 * lines
     if words:
-        part.set_title(_escape(words), loc="left", fontsize="medium", pad=6 + 16 * lines)
+        part.set_title(_escape(words), loc="left", fontsize="medium", pad=pad)
+    if picture is not None and picture.finding:
+        above = pad + 14 * len(words.splitlines()) + 4
+        look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "weight": "bold"}
+        part.annotate(_escape(picture.finding), (0, 1), (0, above), fontsize="large", **look)
+
+
+def _break_title(line: str, inches: float) -> str:
+    """Break a line of a title, between its parts, where it would be wider than the panel."""
+    found = [""]
+    for part in line.split("   "):
+        wide = f"{found[-1]}   {part}" if found[-1] else part
+        if len(wide) > 13 * inches and found[-1]:
+            found.append(part)
+        else:
+            found[-1] = wide
+    return "\n".join(found)
 
 
 def _set_axis(part: Any, name: str, ruler: Ruler, inches: float) -> None:
@@ -307,7 +361,7 @@ def _draw_mark(part: Any, mark: Mark, x: Ruler, order: int) -> Any:
         across, up = mark.align
         shift = {"left": 4, "right": -4}[across], {"bottom": 3, "center": 0, "top": -3}[up]
         at: dict[str, Any] = {"textcoords": "offset points", "ha": across, "va": up, "fontsize": "small"}
-        return part.annotate(_escape(mark.text), (mark.x, mark.y), shift, zorder=9, **at)
+        return part.annotate(_escape(mark.text), (mark.x, mark.y), shift, zorder=9, color=mark.colour, **at)
     style: dict[str, Any] = {"label": _escape(mark.label), "zorder": 2 + 0.01 * order}
     if isinstance(mark, Points):
         style |= {"color": mark.colour, "marker": mark.marker, "markersize": mark.size, "linestyle": "none"}

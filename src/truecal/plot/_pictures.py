@@ -6,6 +6,7 @@ days since 1970. Texts are plain, with line breaks.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -36,16 +37,20 @@ from truecal.results import (
     DriftTable,
     GroupTable,
     Result,
+    log_odds,
 )
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; texts call vermilion orange-red
 VERMILION, BLUE, SKY = "#d55e00", "#0072b2", "#56b4e9"
 COLOURS = [BLUE, VERMILION, "#009e73", "#cc79a7", "#e69f00", SKY, "#000000"]
-GREY, DARK = "#9aa0a6", "#4a5058"
+GREY, DARK, PALE = "#9aa0a6", "#4a5058", "#d4d8dc"
 MARKERS = "osD^vP"
 MAIN = (0.0, 0.36, 0.82, 0.64)  # the place of the main panel of a diagram
 MANY = 60  # bins above which they have no gaps and edges
 MANY_WINDOWS = 80  # windows above which dots are small
+FACTORS = (  # ticks of an axis of factors on the odds, the widest first
+    *((10, 100), (3, 10, 30), (2, 4, 8), (1.5, 2, 3, 4), (1.5, 2, 3), (1.25, 1.5, 2), (1.25, 1.5)),
+)
 FEW_WINDOWS = 8  # windows up to which each is labelled
 Rows: TypeAlias = Sequence[Floats] | Floats  # the positions of several shapes, one per row
 
@@ -122,6 +127,7 @@ class Note:
     x: float
     y: float
     align: tuple[Literal["left", "right"], Literal["bottom", "center", "top"]]
+    colour: str = DARK
 
 
 Mark = Areas | Bars | Lines | Points | Spans | Note  # a label that begins with _ is not in the legend
@@ -183,12 +189,158 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Panels, a title above them, and the size in inches. Hovering shows the marks at one x, or the closest mark."""
+    """Panels, a title above them, and the size in inches. Hovering shows the marks at one x, or the closest mark. The
+    `finding` stands in bold above the title."""
 
     panels: tuple[Panel, ...]
     size: tuple[float, float]
     title: str = ""
     hover: Literal["x", "closest"] = "closest"
+    finding: str = ""
+
+
+def picture_calibration(
+    result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
+) -> Picture:
+    """Show how far the windows of scores are from what is predicted, as a factor on the odds with exact intervals;
+    below, how many predictions there are, which the data refute, and how many chance alone would.
+
+    Only a model that the verdict calls off has colours: of a right one chance refutes some windows, too.
+    """
+    metric = _choose_windows(result) if metric is None else metric
+    table, axis = get_table(result, metric), fit_axis([result], metric, scale, wide=False)
+    off = result.verdict is not None and result.verdict.word == "off"
+    upper = _make_factor_panel(table, axis, off, result.outcome)
+    lower = _make_rows_panel(result, metric, axis, off)
+    return Picture((upper, lower), (8, 5.6), _join(title, describe(result, metric)), "x", describe_finding(result))
+
+
+def _choose_windows(result: Result) -> str:
+    """The first metric that judges windows as a whole, as Local TCE does; else the one that diagrams show."""
+    for name, metric in result.metrics.items():
+        if isinstance(metric, Metric) and not metric.test_of_bins(result.rejection).per_prediction:
+            return name
+    return result.pictured
+
+
+def _make_factor_panel(table: BinTable, axis: Axis, off: bool, outcome: str) -> Panel:
+    """Show observed against predicted, with exact intervals: a box and a line for each window."""
+    rows = np.flatnonzero((table.n > 0) & (table.mean > 0) & (table.mean < 1))
+    base = log_odds(table.mean[rows])
+    value, low, high = (log_odds(column[rows]) - base for column in (table.rate, table.rate_low, table.rate_high))
+    reach = _find_reach(table.n[rows] * table.mean[rows] * (1 - table.mean[rows]), value, low, high)
+    left, right = axis.place(table.left[rows]), axis.place(table.right[rows])
+    value = np.where(np.abs(value) <= reach, value, np.nan)  # beyond, the box alone says where
+    low, high = np.clip(low, -reach, reach), np.clip(high, -reach, reach)
+    texts = [text for text, n, m in zip(describe_each_bin(table), table.n, table.mean, strict=True) if n and 0 < m < 1]
+    side = _find_sides(table)[rows]
+    marks: list[Mark] = []
+    for way, colour, word in ((0, GREY, "allowed by the data"), (1, BLUE, "too low"), (-1, VERMILION, "too high")):
+        chosen = np.flatnonzero(side == way if off else np.full(len(side), way == 0))
+        if len(chosen):
+            a, b, c, d = (column[chosen] for column in (left, right, low, high))
+            marks.append(Areas(_stack(a, b, b, a), _stack(c, c, d, d), colour, f"_{word}: interval", 0.3))
+            label = word if off else "observed against predicted"
+            shown = chosen[~np.isnan(value[chosen])]
+            lines = _level_lines(left[shown], right[shown], value[shown])
+            ink = DARK if way == 0 else colour
+            marks.append(Lines(*lines, ink, label, width=2.5, texts=[texts[i] for i in shown]))
+    marks.append(Lines([np.array(axis.limits)], [np.zeros(2)], "#000000", "_as predicted", width=1.2))
+    noun = "positives" if outcome == "positive" else "correct predictions"
+    more, fewer = (BLUE, VERMILION) if off else (DARK, DARK)
+    last = axis.limits[1]
+    marks.append(
+        Note(f"more {noun} than predicted \N{BLACK UP-POINTING TRIANGLE}", last, reach, ("right", "top"), more)
+    )
+    marks.append(
+        Note(f"fewer {noun} than predicted \N{BLACK DOWN-POINTING TRIANGLE}", last, -reach, ("right", "bottom"), fewer)
+    )
+    y = Ruler((-reach, reach), "factor on the odds", *_make_factor_ticks(reach))
+    x = replace(_make_percent_ruler(axis), title="", named=False)
+    return Panel(x, y, tuple(marks), (0, 0.38, 1, 0.62), legend="above")
+
+
+def _find_reach(weight: Floats, *columns: Floats) -> float:
+    """How far an axis of factors reaches: to values and nearer ends of intervals, but for a tenth of the evidence."""
+    value, low, high = np.abs(columns)
+    ends = np.maximum(np.minimum(low, high), np.where(value < 9, value, 0.0))  # no positive: a factor of 0
+    order = np.argsort(ends)
+    running = np.cumsum(weight[order])
+    most = float(ends[order][np.searchsorted(running, 0.9 * running[-1])]) if len(ends) else 0.0
+    return float(np.clip(1.5 * most, np.log(1.6), np.log(100)))
+
+
+def _find_sides(table: BinTable) -> Ints:
+    """1 for windows that are refuted as too low, -1 as too high, 0 for others; by half of their predictions."""
+    return np.where(table.too_low >= 0.5, 1, np.where(table.too_high >= 0.5, -1, 0))
+
+
+def _make_factor_ticks(reach: float) -> tuple[tuple[float, ...], tuple[str, ...]]:
+    """Ticks of an axis of factors from exp(-reach) to exp(reach), and their labels."""
+    steps = next(steps for steps in FACTORS if np.log(steps[-1]) <= reach)
+    known = [factor for factor in steps if np.log(factor) <= 0.97 * reach]
+    ticks = [*(-np.log(factor) for factor in known[::-1]), 0.0, *(np.log(factor) for factor in known)]
+    names = [*(f"/ {factor:g}" for factor in known[::-1]), "as predicted", *(f"x {factor:g}" for factor in known)]
+    return tuple(map(float, ticks)), tuple(names)
+
+
+def _make_rows_panel(result: Result, metric: str, axis: Axis, off: bool) -> Panel:
+    """Show all predictions, those that are refuted, and how many chance would refute of a right model."""
+    _, histogram, outline = get_shapes(result, metric, axis.logit)
+    margins = find_margins(result, metric, axis)
+    edges = np.clip(histogram.edges, axis.first, axis.last)
+    left = np.append(edges[:-1], [margin.left for margin in margins])
+    right = np.append(edges[1:], [margin.right for margin in margins])
+    n, low, high = (
+        np.append(cells, ends).astype(np.int64)
+        for cells, ends in (
+            (histogram.n, [margin.n for margin in margins]),
+            (outline.n_too_low, [margin.n_too_low for margin in margins]),
+            (outline.n_too_high, [margin.n_too_high for margin in margins]),
+        )
+    )
+    where = _describe_cells(histogram.edges)
+    where += ["predictions beyond the axis: " + ", ".join(margin.words) for margin in margins]
+    texts = [
+        f"{place}\n{whole:,} predictions, {a:,} refuted as too low, {b:,} as too high"
+        for place, whole, a, b in zip(where, n.tolist(), low.tolist(), high.tolist(), strict=True)
+    ]
+    marks: list[Mark] = [Bars(left, right, n, PALE, "predictions", texts=texts)]
+    if off:
+        marks.append(Bars(left, right, low, BLUE, "refuted: too low"))
+        marks.append(Bars(left, right, np.where(high > 0, low + high, 0), VERMILION, "too high"))
+        marks.append(Bars(left, right, low, BLUE, "_too low"))
+    else:
+        marks.append(Bars(left, right, low + high, DARK, "refuted"))
+    chance = result.significance * n
+    order = np.argsort(left, kind="stable")
+    x, y = (np.stack(pair, 1).ravel() for pair in ((left[order], right[order]), (chance[order], chance[order])))
+    marks.append(Lines([x], [y], "#000000", "by chance", width=1.5))
+    for margin in margins:
+        side: Literal["left", "right"] = "left" if margin.place == axis.low else "right"
+        ends = axis.limits[side == "right"]
+        marks.append(Note("\n".join(margin.words), ends, 1.05 * float(n.max()), (side, "top")))
+    ruler = Ruler((0, 1.08 * max(1, int(n.max()))), "predictions", kind="count", most=3)
+    return Panel(_make_percent_ruler(axis), ruler, tuple(marks), (0, 0, 1, 0.27), legend="above")
+
+
+def _make_percent_ruler(axis: Axis) -> Ruler:
+    """A probability axis with ticks in percent."""
+    names = [
+        f"{label[0]}{_format_percent(float(label[1:]))}" if re.fullmatch(r"[<>][0-9.e-]+", label)
+        else f"{100 * int(label)} %" if label in ("0", "1")
+        else label if label[:1] in "<>"
+        else _format_percent(tick)
+        for tick, label in zip(axis.ticks, axis.labels, strict=True)
+    ]  # fmt: skip
+    return replace(Ruler.of(axis, "prediction"), labels=tuple(names), room=0.55)
+
+
+def _format_percent(p: float) -> str:
+    """A probability in percent, with the digits that tell it from 0 and 100 %."""
+    if p in (0, 1) or 0.001 <= p <= 0.999:
+        return f"{100 * p:.3g} %"
+    return f"{100 * p:.2g} %" if p < 0.5 else f"{100 * p:.{-int(np.floor(np.log10(100 * (1 - p)) + 1e-9))}f} %"
 
 
 def picture_test_based(
@@ -601,6 +753,28 @@ def describe(result: Result, metric: str | None = None) -> str:
     return f"{verdict}{value}   N = {result.n:,}   {100 * result.prevalence:.4g} % {result.outcome}"
 
 
+def describe_finding(result: Result) -> str:
+    """The finding in a few words, for a title."""
+    found = result.verdict
+    if found is None:
+        return "No verdict"
+    noun = "Predictions" if found.outcome == "positive" else "Confidences"
+    if found.word == "cannot tell":
+        return "Cannot tell: too little evidence"
+    if found.word == "consistent":
+        return "No sign of error"
+    ways = {each.direction for each in found.ranges}
+    low, high = found.interval
+    if len(ways) == 2:
+        return f"{noun} are too low in some ranges and too high in others"
+    way = next(iter(ways), "too low" if low > 1 else "too high" if high < 1 else "off")
+    covered = sum(each.rows for each in found.ranges)
+    if ways and covered < 0.5 * found.n:
+        first, last = found.ranges[0], found.ranges[-1]
+        return f"{noun} from {_format_percent(first.low)} to {_format_percent(last.high)} are {way}"
+    return f"{noun} are {way}"
+
+
 def describe_segments(table: GroupTable, worst: int = 20) -> str:
     """Describe how many segments are shown, and in which order."""
     shown = f"{worst:,} of " if worst < len(table) else ""
@@ -673,6 +847,7 @@ def _join(*lines: str | None) -> str:
 
 
 PICTURES: dict[str, Callable[..., Picture]] = {
+    "calibration": picture_calibration,
     "test_based": picture_test_based,
     "reliability": picture_reliability,
     "errors": picture_errors,

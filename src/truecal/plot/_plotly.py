@@ -55,7 +55,8 @@ def interactive(kind: str, *data: Any, **options: Any) -> Any:
     objects = _load("plotly.graph_objects")
     picture = make_picture(kind, *data, **options)
     figure = objects.Figure(render(picture))
-    lines = _escape(picture.title)
+    finding = f"<b>{_escape(picture.finding)}</b><br>" if picture.finding else ""
+    lines = finding + _escape(picture.title)
     title = {"text": lines, "font": {"size": 14}, "yref": "container", "y": 0.98, "yanchor": "top"}
     top = 50 + 20 * (lines.count("<br>") + bool(lines))
     return figure.update_layout(template="plotly_white", title=title, margin={"t": top})
@@ -213,7 +214,7 @@ def _make_annotation(mark: Note, rulers: tuple[Ruler, Ruler], names: tuple[str, 
     across, up = mark.align
     anchor = {"xanchor": across, "yanchor": {"center": "middle"}.get(up, up), "align": across}
     shift = {"yshift": {"bottom": 4, "center": 0, "top": -4}[up]}
-    text = {"text": _escape(mark.text), "showarrow": False, "font": {"size": 11}}
+    text = {"text": _escape(mark.text), "showarrow": False, "font": {"size": 11, "color": mark.colour}}
     return {"x": x, "xref": names[0], "y": y, "yref": names[1], **anchor, **shift, **text}
 
 

@@ -1,0 +1,133 @@
+"""The calibration diagram: its marks against the table of windows, and its words against the verdict."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import truecal
+from truecal.plot import _pictures as pictures
+from truecal.plot._pictures import BLUE, VERMILION, Areas, Bars, Lines, make_picture
+
+
+def simulate(truth, rows=20_000, seed=0, shape=(0.5, 20)):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(*shape, size=rows)
+    return truecal.evaluate(rng.random(rows) < truth(p), p)
+
+
+def shift(p, factor):
+    return p * factor / (1 - p + p * factor)
+
+
+RIGHT = simulate(lambda p: p)
+TOO_LOW = simulate(lambda p: shift(p, 1.7))
+TOO_HIGH = simulate(lambda p: shift(p, 0.6))
+BOLD = simulate(lambda p: 1 / (1 + np.exp(-0.4 * np.log(p / (1 - p)))), shape=(2, 2))
+TINY = simulate(lambda p: p, rows=60)
+
+
+def colours(picture):
+    """The colours of what is refuted, in both panels, where anything is drawn."""
+    found = set()
+    for panel in picture.panels:
+        for mark in panel.marks:
+            empty = isinstance(mark, Bars) and not np.any(mark.height)
+            if isinstance(mark, (Areas, Bars, Lines)) and not empty and mark.colour in (BLUE, VERMILION):
+                found.add(mark.colour)
+    return found
+
+
+@pytest.mark.parametrize("result", [RIGHT, TINY], ids=["right", "tiny"])
+def test_only_a_model_that_is_off_has_colours(result):
+    assert result.verdict.word != "off"
+    assert not colours(make_picture("calibration", result))
+
+
+@pytest.mark.parametrize(
+    ("result", "words", "colour"),
+    [(TOO_LOW, "too low", BLUE), (TOO_HIGH, "too high", VERMILION)],
+    ids=["too low", "too high"],
+)
+def test_the_finding_the_colour_and_the_verdict_agree(result, words, colour):
+    picture = make_picture("calibration", result)
+    assert result.verdict.word == "off"
+    assert picture.finding.endswith(f"are {words}")
+    assert picture.title.startswith("off (p < 0.0001)")
+    boxes = [mark for mark in picture.panels[0].marks if isinstance(mark, Areas)]
+    assert [mark.colour for mark in boxes if mark.colour in (BLUE, VERMILION)] == [colour]
+
+
+def test_both_directions_are_said():
+    assert make_picture("calibration", BOLD).finding == "Predictions are too low in some ranges and too high in others"
+    assert make_picture("calibration", RIGHT).finding == "No sign of error"
+    assert make_picture("calibration", TINY).finding.startswith("Cannot tell")
+
+
+def test_boxes_and_lines_are_the_windows_of_local_tce():
+    table, picture = TOO_LOW.tables["ltce"], make_picture("calibration", TOO_LOW, scale="logit")
+    panel = picture.panels[0]
+    reach = panel.y.limits[1]
+    boxes = [mark for mark in panel.marks if isinstance(mark, Areas)]
+    count = int(np.count_nonzero((table.n > 0) & (table.mean > 0) & (table.mean < 1)))
+    assert sum(len(mark.y) for mark in boxes) == count
+
+    def odds(p):
+        return np.log(p) - np.log1p(-p)
+
+    found = {
+        round(float(y[0]), 9)
+        for mark in panel.marks
+        if isinstance(mark, Lines) and mark.label[:1] != "_"
+        for y in mark.y
+    }
+    values = odds(table.rate[table.k > 0]) - odds(table.mean[table.k > 0])
+    assert found == {round(float(value), 9) for value in values if abs(value) <= reach}
+    for mark in boxes:
+        for y in mark.y:
+            assert -reach <= y[0] <= y[2] <= reach
+
+
+def test_the_line_of_chance_is_the_level():
+    bars, line = (
+        next(mark for mark in make_picture("calibration", RIGHT).panels[1].marks if mark.label == label)
+        for label in ("predictions", "by chance")
+    )
+    assert line.y[0].max() == pytest.approx(0.05 * bars.height.max())
+    # predictions beyond the axis are counted in their cells and at the margin: what is drawn twice has no width
+    inside = bars.right > bars.left
+    assert bars.height[inside].sum() == RIGHT.n
+
+
+def test_refuted_rows_are_those_of_the_result():
+    marks = make_picture("calibration", TOO_LOW).panels[1].marks
+    low = next(mark for mark in marks if mark.label == "refuted: too low")
+    table = TOO_LOW.tables["ltce"]
+    assert low.height.sum() == pytest.approx(table.n_too_low.sum(), abs=len(low.height))
+
+
+def test_a_small_error_of_a_large_model_can_be_seen():
+    # a real 3 % of error at 1e6 rows: the axis must not be wider than the error is small
+    result = simulate(lambda p: shift(p, 1.06), rows=1_000_000, shape=(2, 2))
+    panel = make_picture("calibration", result).panels[0]
+    assert panel.y.limits[1] <= np.log(1.7)
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+def test_it_is_drawn_in_given_axes_and_by_plotly(scale):
+    figure = Figure(figsize=(8, 6))
+    axes = truecal.plot.calibration(TOO_LOW, scale=scale, title="mine", ax=figure.subplots())
+    figure.canvas.draw()
+    assert axes.factor.get_figure() is figure
+    words = [text.get_text() for text in axes.factor.texts]
+    assert any("too low" in text for text in words)
+    assert "mine" in axes.factor.get_title(loc="left")
+    assert [tick.get_text() for tick in axes.rows.get_xticklabels()][-1].endswith("%")
+    interactive = truecal.plot.interactive("calibration", TOO_LOW, scale=scale)
+    assert "too low" in interactive.layout.title.text
+
+
+@pytest.mark.parametrize(
+    ("p", "text"), [(0.5, "50 %"), (0.001, "0.1 %"), (1e-5, "0.001 %"), (0.99995, "99.995 %"), (1, "100 %")]
+)
+def test_percentages_keep_the_digits_that_matter(p, text):
+    assert pictures._format_percent(p) == text
