@@ -2,6 +2,7 @@
 // are checked, so that no call reads or writes outside its arrays. Loops that can take a second hear Ctrl-C.
 #include "binomial.hpp"
 #include "cell_sums.hpp"
+#include "clusters.hpp"
 #include "counting.hpp"
 #include "crossing.hpp"
 #include "csv.hpp"
@@ -227,8 +228,10 @@ auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
 }
 
 // The factor on the odds of the coins of each window [begin, end), and its ratio, each with the ends of its interval.
+// `effect` and `freedom` of each window say how far clusters spread the heads.
 auto odds_factors(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, In<Index> begin, In<Index> end,
-                  double significance) {
+                  double significance, In<double> effect, In<double> freedom) {
+    demand_equal(length(begin), {length(effect), length(freedom)});
     const auto &[s1, s2, s3] = sums;
     demand_equal(length(n), {length(heads), length(s1), length(s2), length(s3), length(upper)});
     demand_bins(begin, end, length(n));
@@ -241,7 +244,8 @@ auto odds_factors(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
     const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
     for (std::size_t i = 0; i < size; ++i) {
         interrupt.check();
-        const OddsFactor found = find_odds_factor(coins, begin.data()[i], end.data()[i], significance, space);
+        const OddsFactor found = find_odds_factor(coins, begin.data()[i], end.data()[i], significance,
+                                                  effect.data()[i], freedom.data()[i], space);
         value.data()[i] = found.value;
         low.data()[i] = found.low;
         high.data()[i] = found.high;
@@ -259,6 +263,30 @@ Index demand_groups(const In<Index> &starts, Index size) {
            "starts must begin at 0 and end with the cells");
     for (Index g = 0; g < last; ++g) demand(starts.data()[g] <= starts.data()[g + 1], "starts must not fall");
     return last;
+}
+
+// Pairs of clusters and cells, of which there are so many.
+ClusterPairs demand_pairs(const In<Index> &starts, const In<Index> &cell, const In<Index> &n, Index cells) {
+    demand_equal(length(cell), {length(n)});
+    demand_groups(starts, length(cell));
+    demand_between(cell, 0, cells - 1);
+    return {starts.data(), length(starts) - 1, cell.data(), n.data()};
+}
+
+// For each window of cells, the sums of f_i f_j and of g_i g_j over ordered pairs of two rows of one cluster.
+auto cluster_products(In<Index> starts, In<Index> cell, In<Index> n, In<double> f, In<double> g, In<Index> begin,
+                      In<Index> end) {
+    demand_equal(length(f), {length(g)});
+    demand_bins(begin, end, length(f));
+    const ClusterPairs pairs = demand_pairs(starts, cell, n, length(f));
+    auto cross_f = empty<double>(begin.shape(0)), cross_g = empty<double>(begin.shape(0));
+    std::fill(cross_f.data(), cross_f.data() + begin.shape(0), 0.0);
+    std::fill(cross_g.data(), cross_g.data() + begin.shape(0), 0.0);
+    nb::gil_scoped_release release;
+    Interrupt interrupt;
+    add_products(pairs, f.data(), g.data(), Layers(begin.data(), end.data(), length(begin), length(f)), cross_f.data(),
+               cross_g.data(), [&] { interrupt.check(); });
+    return std::tuple(cross_f, cross_g);
 }
 
 // Calls use(group, first, last) for each group.
@@ -497,6 +525,32 @@ NB_MODULE(_kernel, m) {
     });
     m.def("window_tails", &window_tails);
     m.def("odds_factors", &odds_factors);
+    m.def("cluster_products", &cluster_products);
+    m.def("spread_tails", [](In<double> tail, In<double> effect, In<double> freedom) {
+        demand_equal(length(tail), {length(effect), length(freedom)});
+        auto found = empty<double>(tail.shape(0));
+        for (std::size_t i = 0; i < tail.shape(0); ++i)
+            found.data()[i] = spread_tail(tail.data()[i], effect.data()[i], freedom.data()[i]);
+        return found;
+    });
+    m.def("unspread_tails", [](double level, In<double> effect, In<double> freedom) {
+        demand_equal(length(effect), {length(freedom)});
+        demand(level > 0 && level <= 0.5, "a level must lie above 0 and at most at 1/2");
+        auto found = empty<double>(effect.shape(0));
+        for (std::size_t i = 0; i < effect.shape(0); ++i)
+            found.data()[i] = unspread_tail(level, effect.data()[i], freedom.data()[i]);
+        return found;
+    });
+    m.def("draw_together", [](In<double> quantile, In<Index> starts, In<Index> cell, In<Index> n, double shared,
+                              std::uint64_t seed, Out<Index> pos) {
+        demand_equal(length(quantile), {length(pos)});
+        demand(shared >= 0 && shared < 1, "what is shared must lie in [0, 1)");
+        const ClusterPairs pairs = demand_pairs(starts, cell, n, length(quantile));
+        std::fill(pos.data(), pos.data() + length(pos), Index(0));
+        nb::gil_scoped_release release;
+        Interrupt interrupt;
+        draw_together(pairs, quantile.data(), shared, seed, pos.data(), [&] { interrupt.check(); });
+    });
     m.def("cut_levels", &cut_groups);
     m.def("shift", &shift_groups);
     m.def("cross_sums", &cross_sums);

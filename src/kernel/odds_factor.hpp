@@ -4,6 +4,7 @@
 // Coins that always or never show heads have no odds: they count as expected, with the heads of the others.
 #pragma once
 
+#include "clusters.hpp"
 #include "poisson_binomial.hpp"
 
 #include <memory>
@@ -51,8 +52,9 @@ class OpenCoins {
     double certain = 0; // heads of the coins that always show them
     Index rows = 0, heads = 0;
 
-    OpenCoins(const Coins &coins, Index begin, Index end, Workspace &space)
-        : upper_(new bool[static_cast<std::size_t>(end - begin)]), space_(space) {
+    // `effect` and `freedom`: how far clusters spread the heads
+    OpenCoins(const Coins &coins, Index begin, Index end, double effect, double freedom, Workspace &space)
+        : effect_(effect), freedom_(freedom), upper_(new bool[static_cast<std::size_t>(end - begin)]), space_(space) {
         Columns open;
         std::unique_ptr<bool[]> upper(new bool[static_cast<std::size_t>(end - begin)]);
         for (Index i = begin; i < end; ++i) {
@@ -98,7 +100,7 @@ class OpenCoins {
     double depth(double log_factor, bool above) {
         multiply(std::exp(std::min(std::max(log_factor, -700.0), 700.0)));
         const Tails found = tails(at_.as_coins(upper_.get()), 0, static_cast<Index>(q_.size()), false, space_);
-        const double tail = found.at + (above ? found.above : found.below);
+        const double tail = spread_tail(found.at + (above ? found.above : found.below), effect_, freedom_);
         return std::sqrt(-2 * std::log(std::min(std::max(tail, 5e-324), 1.0)));
     }
 
@@ -129,6 +131,7 @@ class OpenCoins {
             return {n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper};
         }
     };
+    double effect_, freedom_;
     std::vector<double> q_; // the chance of heads, or of tails where `upper_`, without a factor
     std::unique_ptr<bool[]> upper_;
     Workspace &space_;
@@ -136,10 +139,10 @@ class OpenCoins {
 };
 
 // Of the coins of cells [begin, end), with the interval of confidence 1 - significance.
-inline OddsFactor find_odds_factor(const Coins &all, Index begin, Index end, double significance,
-                                   Workspace &space) {
+inline OddsFactor find_odds_factor(const Coins &all, Index begin, Index end, double significance, double effect,
+                                   double freedom, Workspace &space) {
     constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-    OpenCoins coins(all, begin, end, space);
+    OpenCoins coins(all, begin, end, effect, freedom, space);
     const double certain = coins.certain;
     if (coins.rows == 0) {
         const double one = certain > 0 ? 1.0 : nan;
@@ -147,7 +150,7 @@ inline OddsFactor find_odds_factor(const Coins &all, Index begin, Index end, dou
     }
     const bool none = coins.heads == 0, full = coins.heads == coins.rows;
     const double goal = std::sqrt(-2 * std::log(significance / 2)), total = coins.expected + certain;
-    const double step = 2 / std::sqrt(std::max(coins.v, 0.5));
+    const double step = 2 * std::sqrt(effect / std::max(coins.v, 0.5));
     const double middle = none ? -inf : full ? inf : coins.find_mean();
     const auto lower = [&](double t) { return goal - coins.depth(t, true); };
     const auto upper = [&](double t) { return coins.depth(t, false) - goal; };

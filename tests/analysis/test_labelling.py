@@ -11,7 +11,7 @@ from truecal import Relative, Result, Tally
 from truecal.inference import judge
 from truecal.metrics import METRICS, Coins, count_positives, find_odds_factors
 from truecal.metrics._population import _find_factor
-from truecal.observations import CellSums, GridTally, Labelling
+from truecal.observations import CellGroups, CellSums, GridTally, Labelling
 
 KEPT = 0.05
 
@@ -164,7 +164,7 @@ def test_the_saddlepoint_comes_to_the_exact_interval(rows, a, b, close):
 def test_the_interval_of_one_class_is_exact(labels):
     """The tail is (1 - q)^40 or q^40, solved for the odds of q, which sampling multiplies by 20."""
     cells = CellSums.from_arrays(labels, np.full(40, 0.1), labelling=Labelling(KEPT))
-    found = count_positives(cells, np.array([0]), np.array([1]), 0.05)[0].factor
+    found = count_positives(CellGroups.of([cells]), np.array([0]), np.array([1]), 0.05)[0].factor
     edge = 0.025 ** (1 / 40)
     odds = (1 - edge) / edge if not labels.any() else edge / (1 - edge)
     end = found.high if not labels.any() else found.low

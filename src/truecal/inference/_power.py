@@ -13,6 +13,7 @@ from truecal import _kernel
 from truecal._errors import option
 from truecal.metrics import (
     MOST_ROWS,
+    Design,
     check_counts,
     check_probabilities,
     check_significance,
@@ -40,8 +41,9 @@ class Shifted:
     upper: Bools
     starts: Ints  # where groups begin, and the end
     v: Floats  # of each group
-    whole: float  # the standard deviations that the total must leave, and that of a fifth
-    fifth: float
+    whole: Floats  # the standard deviations that the total must leave, and that of a fifth
+    fifth: Floats
+    effects: tuple[Floats, Floats]  # the design effects of all rows, and of a fifth of the evidence
     labelling: Labelling = AS_THEY_ARE
 
     @classmethod
@@ -54,9 +56,16 @@ class Shifted:
         n = np.add.reduceat(cells.n, begin).astype(np.float64)
         q = np.add.reduceat(cells.s1, begin) / n
         starts = np.searchsorted(begin, groups.starts)
-        whole, fifth = (normal_quantile(significance / tails) for tails in (4, 148))
+        design = Design.of(groups)
+        effects = (np.ones(len(groups)),) * 2
+        if design is not None:
+            effects = design.effect, _find_fifths(groups, design)
+        whole, fifth = (
+            _find_limits(groups, design, significance / tails, effect)
+            for tails, effect in zip((4, 148), effects, strict=True)
+        )
         v = groups.add(cells.v)
-        return cls(n, q, cells.upper[begin], starts, v, whole, fifth, cells.labelling)
+        return cls(n, q, cells.upper[begin], starts, v, whole, fifth, effects, cells.labelling)
 
     def resized(self, rows: float) -> Shifted:
         """The same scores of one group in another number of rows."""
@@ -71,14 +80,15 @@ class Shifted:
     def detectable(self, signs: tuple[int, ...], *, fifth: bool = False, power: float = POWER) -> Floats:
         """The factor on all odds, or on those of a fifth of the evidence, that the verdict finds with this probability,
         whichever of the signs its logarithm has; infinite beyond a million."""
-        share, threshold = self._look(fifth)
+        share, threshold, effect = self._look(fifth)
+        reach = math.sqrt(share) / np.sqrt(effect)
         wanted = -normal_quantile(power)
 
         def missed(log_factor: Floats) -> Bools:
             found = np.zeros(len(self.v), dtype=np.bool_)
             for sign in signs:
                 change, spread = self._change(sign * log_factor)
-                z = (math.sqrt(share) * np.abs(change) - threshold * np.sqrt(self.v)) / np.sqrt(spread)
+                z = (reach * np.abs(change) - threshold * np.sqrt(self.v)) / np.sqrt(spread)
                 found |= (z < wanted) | (self.v == 0)
             return found
 
@@ -86,14 +96,15 @@ class Shifted:
 
     def rows_needed(self, log_factor: float, power: float, *, fifth: bool = False) -> int:
         """The fewest rows of one group's scores in which a factor is found with this probability."""
-        share, threshold = self._look(fifth)
+        share, threshold, _ = self._look(fifth)
         change, spread = (float(found[0]) for found in self._change(np.full(1, log_factor)))
-        z = normal_quantile(1 - power) * math.sqrt(spread) + threshold * math.sqrt(float(self.v[0]))
+        z = normal_quantile(1 - power) * math.sqrt(spread) + float(threshold[0]) * math.sqrt(float(self.v[0]))
         return max(1, math.ceil(float(self.n.sum()) * max(z, 0.0) ** 2 / (share * change**2)))
 
-    def _look(self, fifth: bool) -> tuple[float, float]:
-        """The share of the evidence that is looked at, and how many standard deviations it must leave."""
-        return (FIFTH, self.fifth) if fifth else (1.0, self.whole)
+    def _look(self, fifth: bool) -> tuple[float, Floats, Floats]:
+        """The share of the evidence that is looked at, how many standard deviations it must leave, and its design
+        effect."""
+        return (FIFTH, self.fifth, self.effects[1]) if fifth else (1.0, self.whole, self.effects[0])
 
     def _change(self, log_factor: Floats) -> tuple[Floats, Floats]:
         """By how much a factor raises the total, and the total's variance then. Sampling by label changes no factor."""
@@ -113,6 +124,27 @@ class Shifted:
             np.add.reduceat(self.n * each, self.starts[:-1]) for each in (moved - seen, moved * (1 - moved))
         )
         return change, spread
+
+
+def _find_limits(groups: CellGroups, design: Design | None, level: float, effect: Floats) -> Floats:
+    """How many standard deviations a total of each group must leave to be found at a level."""
+    if design is None:
+        return np.full(len(groups), normal_quantile(level))
+    tails = design.unspread(level, groups.starts[:-1], effect).tolist()
+    return np.array([normal_quantile(max(tail, 1e-300)) for tail in tails]) / np.sqrt(effect)
+
+
+def _find_fifths(groups: CellGroups, design: Design) -> Floats:
+    """The largest design effect of a fifth of each group's evidence."""
+    v = groups.cells.v
+    middle = np.cumsum(v) - v / 2
+    before, total = (groups.repeat(column) for column in (middle[groups.starts[:-1]], groups.add(v)))
+    part = np.clip((middle - before) / np.maximum(total, 1e-300) / FIFTH, 0, 1 / FIFTH - 1).astype(np.int64)
+    new = np.diff(part, prepend=-1) != 0
+    new[groups.starts[:-1]] = True
+    begin = np.flatnonzero(new)
+    effect = design.effects(begin, np.append(begin[1:], len(v)))
+    return np.asarray(np.maximum.reduceat(effect, np.searchsorted(begin, groups.starts[:-1])))
 
 
 @dataclass(frozen=True, slots=True)

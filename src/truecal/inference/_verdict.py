@@ -33,6 +33,10 @@ With a tolerance the question is whether the predictions are off by more than it
 raised where positives are many and lowered where they are few: "total", and "windows", the smallest of Local TCE's
 window p-values by Holm. The p-value is twice the smaller one.
 
+Rows in clusters that go together (`metrics/_design.py`): each window's p-value allows for its own design effect, and so
+does "cox", by the covariance that the clusters give to the two sums. "cumulative" and "spread" are left out: they take
+neighbouring ranges of scores as independent.
+
 References
 ----------
 Cox. Two further applications of a model for binary regression. Biometrika 45, 1958.
@@ -45,15 +49,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Literal
 
 import numpy as np
 
 from truecal import _kernel
-from truecal._text import about
+from truecal._text import about, plural
 from truecal.inference._power import Shifted
 from truecal.metrics import (
     Coins,
+    Design,
     LocalError,
     OddsFactor,
     ScoreRange,
@@ -113,6 +119,13 @@ class Verdict:
         confidences in that class.
     labelling : Labelling
         How rows got their labels and their place in the data.
+    clusters : int, optional
+        The customers, patients or documents that rows belong to; None where rows are taken as independent.
+    design_effect : float
+        The variance of the number of positives over that of independent rows: so many rows tell as much as one that
+        is independent.
+    cluster : str, optional
+        The column that tells clusters apart, if it has a name.
 
     Examples
     --------
@@ -145,6 +158,9 @@ class Verdict:
     tolerance: Tolerance | None = None
     outcome: Outcome = "positive"
     labelling: Labelling = AS_THEY_ARE
+    clusters: int | None = None
+    design_effect: float = 1.0
+    cluster: str | None = None
 
     @property
     def ratio(self) -> float:
@@ -196,8 +212,9 @@ class Verdict:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What the numbers are of, in words, where that is not the rows themselves."""
-        return tuple(f"{note[0].upper()}{note[1:]}." for note in self.labelling.notes)
+        """What the numbers are of, in words, where that is not independent rows themselves."""
+        found = tuple(f"{note[0].upper()}{note[1:]}." for note in self.labelling.notes)
+        return found if self.clusters is None else (*found, _describe_sharing(self))
 
     def count(self, found: Verdict | ScoreRange) -> str:
         """What came against what was predicted, in words; of all rows or of a range of scores."""
@@ -239,7 +256,7 @@ def judge_all(
 
 
 def _judge_batch(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> Iterator[Verdict]:
-    cells, coins = groups.cells, Coins.of(groups.cells)
+    cells, coins = groups.cells, Coins.in_groups(groups)
     wrong = np.where(cells.upper, cells.n - cells.pos, cells.pos)
     impossible = groups.add(np.where(cells.s1 == 0, wrong, 0))
     local = find_local_errors(groups, significance, tolerance)
@@ -254,9 +271,11 @@ def _judge_batch(groups: CellGroups, significance: float, tolerance: Tolerance |
     detectable = shifted.detectable((1, -1))
     fifths = (shifted.detectable((sign,), fifth=True) for sign in (1, -1))
     columns = [column.tolist() for column in (p_value, groups.add(cells.n), impossible, detectable, *fifths)]
-    counts = count_positives(cells, *groups.bounds, significance)
-    named = _name_parts(parts, len(groups))
-    for p, n, wrongs, found, above, below, count, own, errors in zip(*columns, counts, named, local, strict=True):
+    counts = count_positives(groups, *groups.bounds, significance)
+    named, shared = _name_parts(parts, len(groups)), _describe_clusters(groups, coins.design)
+    for p, n, wrongs, found, above, below, count, own, errors, (clusters, effect) in zip(
+        *columns, counts, named, local, shared, strict=True
+    ):
         word: Word = "off" if p <= significance else "consistent" if found <= FACTOR else "cannot tell"
         yield Verdict(
             word=word,
@@ -274,7 +293,19 @@ def _judge_batch(groups: CellGroups, significance: float, tolerance: Tolerance |
             local=errors,
             tolerance=tolerance,
             labelling=cells.labelling,
+            clusters=clusters,
+            design_effect=effect,
         )
+
+
+def _describe_clusters(groups: CellGroups, design: Design | None) -> Iterator[tuple[int | None, float]]:
+    """The number of clusters of each group, and its design effect."""
+    clusters = groups.cells.clusters
+    if clusters is None:
+        return repeat((None, 1.0), len(groups))
+    counts = np.bincount(clusters.owners(groups.starts), minlength=len(groups)).tolist()
+    effects = np.ones(len(groups)) if design is None else design.effect
+    return zip(counts, effects.tolist(), strict=True)
 
 
 def _test_totals(groups: CellGroups, coins: Coins, tolerance: Tolerance) -> Floats:
@@ -286,7 +317,8 @@ def _test_totals(groups: CellGroups, coins: Coins, tolerance: Tolerance) -> Floa
 
 def find_parts(cells: CellSums) -> dict[str, float]:
     """The p-value of each part of the verdict, by name."""
-    return _name_parts(_test(CellGroups.of([cells]), Coins.of(cells)), 1)[0]
+    groups = CellGroups.of([cells])
+    return _name_parts(_test(groups, Coins.in_groups(groups)), 1)[0]
 
 
 def _name_parts(parts: Mapping[str, Floats], count: int) -> list[dict[str, float]]:
@@ -336,13 +368,18 @@ def _test(groups: CellGroups, coins: Coins) -> dict[str, Floats]:
         "information": _scan(groups, coins, cells.v, np.ones(len(groups))),
         "rows": _scan(groups, coins, cells.n.astype(np.float64), np.nextafter(least, 0.0)),
     }
-    large = np.flatnonzero(groups.add(cells.v) >= ASYMPTOTIC)
+    design, information = coins.design, groups.add(cells.v)
+    alone = np.ones(len(groups), dtype=np.bool_) if design is None else ~design.paired
+    large = np.flatnonzero(alone & (information >= ASYMPTOTIC))
+    limits = {"cox": _test_cox, "cumulative": _test_cumulative, "spread": _test_spread}
     if len(large):
         chosen = groups.choose(large)
-        limits = {"cox": _test_cox, "cumulative": _test_cumulative, "spread": _test_spread}
         for name, test in limits.items():
             parts[name] = np.full(len(groups), np.nan)
             parts[name][large] = test(chosen)
+    if design is not None:
+        told = design.paired & (information >= ASYMPTOTIC * design.effect)
+        parts["cox"] = np.where(told, _test_cox_of_clusters(groups, design), parts.get("cox", np.nan))
     return parts
 
 
@@ -356,21 +393,45 @@ def _scan(groups: CellGroups, coins: Coins, weight: Floats, smallest: Floats) ->
     return _from_cauchy(np.bincount(group, means, len(groups)) / np.bincount(group, minlength=len(groups)))
 
 
-def _test_cox(groups: CellGroups) -> Floats:
-    """Score test of intercept 0 and slope 1: U' I^-1 U with U the sums of (y - p) and (y - p) x, x the log-odds,
-    centred so that I is diagonal."""
+def _centre_odds(groups: CellGroups) -> tuple[Floats, Floats, Floats]:
+    """The surplus, the information and the log-odds of each cell, centred so that information and slope do not go
+    together; all 0 where a prediction is 0 or 1."""
     cells = groups.cells
     open_ = cells.s1 > 0
     q, v, surplus = np.where(open_, cells.q, 0.5), np.where(open_, cells.v, 0.0), np.where(open_, cells.surplus, 0.0)
     x = (np.log(q) - np.log1p(-q)) * np.where(cells.upper, -1, 1)
+    x -= groups.repeat(groups.add(v * x) / np.maximum(groups.add(v), 1e-300))
+    return surplus, v, np.where(open_, x, 0.0)
+
+
+def _test_cox(groups: CellGroups) -> Floats:
+    """Score test of intercept 0 and slope 1: U' I^-1 U with U the sums of (y - p) and (y - p) x, x the log-odds,
+    centred so that I is diagonal."""
+    surplus, v, x = _centre_odds(groups)
     information = groups.add(v)
-    x -= groups.repeat(groups.add(v * x) / information)
     level = groups.add(surplus) ** 2 / information
     along = groups.add(v * x**2)
     one = ~(along > 1e-9 * information)  # all scores are one
     found = np.exp(-(level + groups.add(surplus * x) ** 2 / np.where(one, 1.0, along)) / 2)
     found[one] = [math.erfc(math.sqrt(each / 2)) for each in level[one].tolist()]
     return np.asarray(found)
+
+
+def _test_cox_of_clusters(groups: CellGroups, design: Design) -> Floats:
+    """The same test with the covariance that clusters give to both sums, against Hotelling's distribution with the
+    design's degrees of freedom."""
+    surplus, v, x = _centre_odds(groups)
+    (s00, s01), (_, s11) = design.covariance(np.ones(len(x)), x)
+    u0, u1 = groups.add(surplus), groups.add(surplus * x)
+    one = ~(groups.add(v * x**2) > 1e-9 * groups.add(v))  # all scores are one
+    determinant = np.where(one, 1.0, np.maximum(s00 * s11 - s01**2, 1e-12 * s00 * s11))
+    statistic = (s11 * u0**2 - 2 * s01 * u0 * u1 + s00 * u1**2) / determinant
+    freedom = design.freedoms(groups.starts[:-1], design.effect)
+    with np.errstate(invalid="ignore"):
+        found = np.exp(-np.log1p(statistic / freedom) * freedom / 2)  # the tail of F with 2 degrees of freedom above
+    level = np.sqrt(u0**2 / np.maximum(groups.add(v), 1e-300))
+    tails = np.array([math.erfc(z / math.sqrt(2)) / 2 for z in level.tolist()])
+    return np.where(one, 2 * design.spread(tails, groups.starts[:-1], design.effect), found)
 
 
 def _test_cumulative(groups: CellGroups) -> Floats:
@@ -450,6 +511,15 @@ def _describe_error(verdict: Verdict) -> Iterator[str]:
         )
     if not verdict.ranges and not verdict.impossible and way == "right on average":
         yield "No single range of scores is proven wrong; the error is spread out."
+
+
+def _describe_sharing(verdict: Verdict) -> str:
+    """How far rows of one cluster go together, in words."""
+    count, effect = verdict.clusters or 0, verdict.design_effect
+    whose = plural(count, "cluster") if verdict.cluster is None else f"{count:,} of `{verdict.cluster}`"
+    like = f"{about(verdict.n / effect)} independent ones" if effect >= 1.005 else "independent ones"
+    rows = plural(verdict.n, "row")
+    return f"The {rows} belong to {whose}: they tell as much as {like}, a design effect of {effect:.2f}."
 
 
 def _missing(verdict: Verdict) -> str:

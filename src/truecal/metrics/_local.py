@@ -240,7 +240,7 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     """Local TCE of each of several groups of rows."""
     cells, count = groups.cells, len(groups)
     grids = find_windows(groups)
-    coins = Coins.of(cells)
+    coins = Coins.in_groups(groups)
     tails = _Tails.of(coins, grids, tolerance)
     decided = tails.decide(significance)
     begin = np.concatenate([grid[:-1] for grid in grids])
@@ -369,7 +369,7 @@ def _find_ranges(
     refuted = way[edges] != 0
     edges, last = edges[refuted], last[refuted]
     begin, end = starts[edges], starts[last]
-    counts = count_positives(cells, begin, end, significance)
+    counts = count_positives(groups, begin, end, significance)
     p = cells.labelling.predicted(cells.p)
     found = []
     for i, (b, e, each) in enumerate(zip(begin.tolist(), end.tolist(), counts, strict=True)):

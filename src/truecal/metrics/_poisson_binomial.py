@@ -12,7 +12,8 @@ X is the sum of independent Bernoulli(p), one for each row of some neighbouring 
 - else they are computed, taking rows of neighbouring cells as coins of their mean as long as that makes their variance
   too large by at most 2^-24 of itself.
 
-Equal probabilities (one cell) are always an exact binomial.
+Equal probabilities (one cell) are always an exact binomial. Where rows are in clusters that go together, tails are
+spread accordingly; see `_design`.
 
 References
 ----------
@@ -21,20 +22,22 @@ Peköz, Röllin, Čekanavičius, Shwartz. A three-parameter binomial approximati
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from truecal import _kernel
 from truecal.metrics._decisions import Absolute, Tolerance
-from truecal.observations import AS_THEY_ARE, Bools, CellSums, Floats, Ints, Labelling
+from truecal.metrics._design import Design
+from truecal.observations import AS_THEY_ARE, Bools, CellGroups, CellSums, Floats, Ints, Labelling
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coins:
     """Rows in cells as coins: their number, how many are positive, and the sums of q, q^2 and q^3.
 
-    q is the probability of a positive, or of a negative where `upper` says so.
+    q is the probability of a positive, or of a negative where `upper` says so; `design` says how far rows of one
+    cluster go together, where they are in clusters.
     """
 
     n: Ints
@@ -42,18 +45,36 @@ class Coins:
     sums: tuple[Floats, Floats, Floats]
     upper: Bools
     labelling: Labelling = AS_THEY_ARE
+    design: Design | None = None
 
     @classmethod
     def of(cls, cells: CellSums) -> Coins:
         """The coins that the cells' own scores make."""
-        return cls(cells.n, cells.pos, (cells.s1, cells.s2, cells.s3), cells.upper, cells.labelling)
+        design = None if cells.clusters is None else Design.of(CellGroups.of([cells]))
+        return cls(cells.n, cells.pos, (cells.s1, cells.s2, cells.s3), cells.upper, cells.labelling, design)
+
+    @classmethod
+    def in_groups(cls, groups: CellGroups) -> Coins:
+        """The coins of several groups of rows, end to end."""
+        cells = groups.cells
+        sums = cells.s1, cells.s2, cells.s3
+        return cls(cells.n, cells.pos, sums, cells.upper, cells.labelling, Design.of(groups))
 
     def tails(self, begin: Ints, end: Ints, *, computed: bool = False) -> tuple[Floats, Floats, Floats]:
         """P(X < k), P(X = k) and P(X > k) for the cells begin..end of each window and their k positives.
 
         `computed` takes no approximation, and each cell by itself; it is slow for windows of many rows.
         """
-        return _kernel.window_tails(self.n, self.pos, self.sums, self.upper, begin, end, computed)[:3]
+        below, at, above, _ = _kernel.window_tails(self.n, self.pos, self.sums, self.upper, begin, end, computed)
+        if self.design is None:
+            return below, at, above
+        effect = self.design.known_effects(begin, end)
+        fewer, alone = below < above, effect <= 1
+        side = np.where(fewer, below, above)  # the smaller one, with k in it and without
+        reach, beyond = (self.design.spread(tail, begin, effect) for tail in (side + at, side))
+        below = np.where(alone, below, np.where(fewer, beyond, 1 - reach))
+        above = np.where(alone, above, np.where(fewer, 1 - reach, beyond))
+        return below, np.where(alone, at, reach - beyond), above
 
     def mid_p(self, begin: Ints, end: Ints) -> Floats:
         """The two-sided mid-p-value of each window.
@@ -62,7 +83,10 @@ class Coins:
         count in full, those beside it by half, so that the mean is 1/2 under the predictions, however few outcomes
         are likely. From a variance of 5 on it is twice that smaller tail.
         """
-        return _kernel.window_tails(self.n, self.pos, self.sums, self.upper, begin, end, False)[3]
+        mid_p = _kernel.window_tails(self.n, self.pos, self.sums, self.upper, begin, end, False)[3]
+        if self.design is None:
+            return mid_p
+        return 2 * self.design.spread(np.minimum(mid_p, 1.0) / 2, begin, self.design.effects(begin, end))
 
     def with_odds(self, factor: float) -> Coins:
         """Every cell at its mean probability with the odds multiplied by a factor."""
@@ -86,7 +110,7 @@ class Coins:
         else:
             seen = self.labelling.seen(np.clip(p + step, 0.0, 1.0))
             moved = np.where(self.upper, 1 - seen, seen)
-        return Coins(self.n, self.pos, (self.n * moved, self.n * moved**2, self.n * moved**3), self.upper)
+        return replace(self, sums=(self.n * moved, self.n * moved**2, self.n * moved**3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,5 +135,9 @@ def find_odds_factors(coins: Coins, begin: Ints, end: Ints, significance: float)
 
     Coins of probability 0 and 1 have no odds; they count as expected, with what came of the others.
     """
-    found = _kernel.odds_factors(coins.n, coins.pos, coins.sums, coins.upper, begin, end, significance)
+    effect, freedom = np.ones(len(begin)), np.full(len(begin), np.inf)
+    if coins.design is not None:
+        effect = coins.design.effects(begin, end)
+        freedom = coins.design.freedoms(begin, effect)
+    found = _kernel.odds_factors(coins.n, coins.pos, coins.sums, coins.upper, begin, end, significance, effect, freedom)
     return [OddsFactor(*row) for row in zip(*(column.tolist() for column in found), strict=True)]

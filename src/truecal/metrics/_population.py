@@ -25,10 +25,11 @@ import numpy as np
 
 from truecal.metrics._poisson_binomial import Coins, OddsFactor, find_odds_factors
 from truecal.metrics._roots import find_root
-from truecal.observations import CellSums, Floats, Ints, Labelling
+from truecal.observations import CellGroups, CellSums, Floats, Ints, Labelling
 
 FARTHEST = 36.0  # the largest logarithm of a factor that is looked for
 IMPOSSIBLE = -1e6  # the logarithm of a probability of 0
+LEAST_LEVEL = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +45,22 @@ class Count:
     population: float | None = None
 
 
-def count_positives(cells: CellSums, begin: Ints, end: Ints, significance: float) -> list[Count]:
+def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: float) -> list[Count]:
     """The positives of the cells begin..end of each window, those of the population where rows were sampled."""
-    windows = list(zip(begin.tolist(), end.tolist(), strict=True))
+    windows, cells, coins = list(zip(begin.tolist(), end.tolist(), strict=True)), groups.cells, Coins.in_groups(groups)
     if cells.labelling.plain:
-        factors, expected = find_odds_factors(Coins.of(cells), begin, end, significance), cells.expected
+        factors, expected = find_odds_factors(coins, begin, end, significance), cells.expected
         return [
             Count(int(cells.pos[b:e].sum()), float(expected[b:e].sum()), factor)
             for (b, e), factor in zip(windows, factors, strict=True)
         ]
-    return [_count_population(cells.between(b, e), significance) for b, e in windows]
+    levels = np.full(len(begin), significance)
+    if coins.design is not None:  # which leave the same significance, once clusters have spread the count
+        tails = coins.design.unspread(significance / 2, begin, coins.design.effects(begin, end))
+        levels = np.maximum(2 * tails, LEAST_LEVEL)
+    return [
+        _count_population(cells.between(b, e), level) for (b, e), level in zip(windows, levels.tolist(), strict=True)
+    ]
 
 
 def _count_population(cells: CellSums, significance: float) -> Count:

@@ -13,6 +13,11 @@ from truecal.observations._arrays import choose_multiclass as choose_multiclass
 from truecal.observations._arrays import read_pair as read_pair
 from truecal.observations._cell_sums import CellGroups as CellGroups
 from truecal.observations._cell_sums import CellSums as CellSums
+from truecal.observations._clusters import CellClusters as CellClusters
+from truecal.observations._clusters import Clusters as Clusters
+from truecal.observations._clusters import hash_numbers as hash_numbers
+from truecal.observations._clusters import hash_values as hash_values
+from truecal.observations._clusters import number_values as number_values
 from truecal.observations._counting import TIED as TIED
 from truecal.observations._counting import TieCounter as TieCounter
 from truecal.observations._crossed import CodedRows as CodedRows

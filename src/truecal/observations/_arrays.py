@@ -80,6 +80,13 @@ def read_weights(sample_weight: Any, size: int) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
+def read_ids(cluster: Any, size: int) -> AnyArray:
+    """Read what tells clusters of rows apart, of any type."""
+    array = _read_column(cluster, "cluster")
+    check_lengths(cluster=len(array), y_prob=size)
+    return array
+
+
 def read_pair(y_true: Any, y_prob: Any, pos_label: Any = None) -> tuple[AnyArray, AnyArray]:
     """Read scores and labels of the same rows for the kernel, which checks their values."""
     score, label = read_scores(y_prob), read_labels(y_true, pos_label)
@@ -307,17 +314,25 @@ def _objects_to_floats(array: AnyArray, name: str) -> AnyArray:
 
 
 def _check_missing(array: AnyArray, name: str) -> None:
-    missing = np.array([_is_missing(value) for value in array], dtype=bool)
+    missing = np.array([is_missing(value) for value in array], dtype=bool)
     if missing.any():
-        raise ValueError(
-            f"`{name}` must not be missing; {_count(missing)} null, the first at position "
-            f"{int(np.argmax(missing))}.\n\nHint: {MISSING_HINT}."
-        )
+        raise_for_missing(name, missing)
 
 
-def _is_missing(value: Any) -> bool:
+def raise_for_missing(name: str, missing: Bools) -> NoReturn:
+    """Raise the error that says which values are missing."""
+    raise ValueError(
+        f"`{name}` must not be missing; {_count(missing)} null, the first at position {int(np.argmax(missing))}."
+        f"\n\nHint: {MISSING_HINT}."
+    )
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return bool(np.isnat(value))
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 

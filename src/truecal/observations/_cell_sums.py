@@ -16,6 +16,7 @@ import numpy as np
 from truecal import _kernel
 from truecal._text import plural
 from truecal.observations._arrays import AnyArray, check_values
+from truecal.observations._clusters import CellClusters
 from truecal.observations._grid import GridTally, cell
 from truecal.observations._labelling import AS_THEY_ARE, Labelling, check_labelling, check_same
 from truecal.observations._tally import (
@@ -56,6 +57,9 @@ class CellSums:
     labelling : Labelling
         How rows got their labels, as in `Tally`.
 
+    clusters : CellClusters, optional
+        Which rows share a customer, a patient or a document. Without it rows are taken as independent.
+
     Examples
     --------
     >>> from truecal.observations import CellSums
@@ -73,6 +77,7 @@ class CellSums:
     s2: Floats
     s3: Floats
     labelling: Labelling = AS_THEY_ARE
+    clusters: CellClusters | None = None
 
     def __post_init__(self) -> None:
         key, s1, s2, s3 = (
@@ -97,10 +102,11 @@ class CellSums:
                 right = (ratio >= 1 / spread) & (ratio <= (1 + 2.0**-9) * spread)
                 check_rows(name, f"be a sum of q^{power} in its cell", column, ~right)
         check_total(n)
-        self._hold(columns, check_labelling(self.labelling))
+        self._hold(columns, check_labelling(self.labelling), self.clusters)
 
-    def _hold(self, columns: SumColumns, labelling: Labelling) -> None:
+    def _hold(self, columns: SumColumns, labelling: Labelling, clusters: CellClusters | None) -> None:
         object.__setattr__(self, "labelling", labelling)
+        object.__setattr__(self, "clusters", clusters)
         for name, column in zip(NAMES, columns, strict=True):
             column.flags.writeable = False
             object.__setattr__(self, name, column)
@@ -113,10 +119,11 @@ class CellSums:
         sample_weight: Any = None,
         pos_label: Any = None,
         labelling: Labelling = AS_THEY_ARE,
+        cluster: Any = None,
     ) -> CellSums:
         """The cells of rows, in one pass and without a sort; for the arguments see `Tally.from_arrays`."""
-        if sample_weight is not None:
-            return cls.of(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label, labelling))
+        if sample_weight is not None or cluster is not None:
+            return cls.of(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label, labelling, cluster))
         score, label = read_seen(y_true, y_prob, pos_label, labelling)
         cells = _count(score[:AT_ONCE], label[:AT_ONCE], labelling)
         for begin in range(AT_ONCE, len(score), AT_ONCE):
@@ -134,7 +141,12 @@ class CellSums:
         """
         if isinstance(data, GridTally):
             return _of_grid(data.coarsen(min(BITS, data.bits)))
-        return unchecked_sums(_kernel.cell_sums(data.entries), data.labelling)
+        cells = unchecked_sums(_kernel.cell_sums(data.entries), data.labelling)
+        if data.clusters is None:
+            return cells
+        ends = np.searchsorted(np.cumsum(data.tally.n), np.cumsum(cells.n)) + 1
+        place = np.repeat(np.arange(len(cells)), np.diff(ends, prepend=0))
+        return unchecked_sums(cells.columns, data.labelling, CellClusters.of(data.clusters, place))
 
     @property
     def columns(self) -> SumColumns:
@@ -177,8 +189,9 @@ class CellSums:
         return unchecked_sums(columns, self.labelling)
 
     def with_positives(self, pos: Ints) -> CellSums:
-        """The same rows with other labels: so many positives in each cell."""
-        return unchecked_sums((self.key, self.n, pos, self.s1, self.s2, self.s3), self.labelling)
+        """The same rows with other labels: so many positives in each cell. Clusters stay those of the labels that were
+        read."""
+        return unchecked_sums((self.key, self.n, pos, self.s1, self.s2, self.s3), self.labelling, self.clusters)
 
     @property
     def population(self) -> Population:
@@ -199,6 +212,8 @@ class CellSums:
     def __add__(self, other: object) -> CellSums:
         if not isinstance(other, CellSums):
             return NotImplemented
+        if self.clusters is not None or other.clusters is not None:
+            raise TypeError("Cells with clusters do not add.\n\nHint: add the tallies that they were made of.")
         check_total(np.array([self.n_rows, other.n_rows]))
         key = np.concatenate([self.key, other.key])
         order = np.argsort(key, kind="stable")
@@ -261,7 +276,11 @@ class CellGroups:
         for cells in groups:
             check_same(groups[0].labelling, cells.labelling)
         columns: Any = tuple(map(np.concatenate, zip(*(cells.columns for cells in groups), strict=True)))
-        return cls(unchecked_sums(columns, groups[0].labelling), starts)
+        known = [cells.clusters for cells in groups if cells.clusters is not None]
+        if 0 < len(known) < len(groups):
+            raise ValueError("All groups of rows must have clusters, or none; only some have.")
+        clusters = CellClusters.lay(known, sizes) if known else None
+        return cls(unchecked_sums(columns, groups[0].labelling, clusters), starts)
 
     @classmethod
     def batches(cls, groups: Sequence[CellSums]) -> Iterator[CellGroups]:
@@ -303,10 +322,12 @@ class CellGroups:
         return len(self.starts) - 1
 
 
-def unchecked_sums(columns: SumColumns, labelling: Labelling = AS_THEY_ARE) -> CellSums:
+def unchecked_sums(
+    columns: SumColumns, labelling: Labelling = AS_THEY_ARE, clusters: CellClusters | None = None
+) -> CellSums:
     """Cells of columns that are known to be right; they are not copied."""
     cells = object.__new__(CellSums)
-    cells._hold(columns, labelling)
+    cells._hold(columns, labelling, clusters)
     return cells
 
 
@@ -321,7 +342,8 @@ def _of_grid(grid: GridTally) -> CellSums:
     near = np.where(upper, 1 - grid.high, grid.low), np.where(upper, 1 - grid.low, grid.high)
     q = np.clip(np.where(upper, (grid.n - grid.score_sum) / grid.n, grid.score_sum / grid.n), *near)
     columns = (grid.key, grid.n, grid.pos, grid.n * q, grid.n * q**2, grid.n * q**3)
-    return unchecked_sums(columns, grid.labelling)
+    clusters = None if grid.clusters is None else CellClusters.of(grid.clusters, np.arange(len(grid)))
+    return unchecked_sums(columns, grid.labelling, clusters)
 
 
 def _is_near(mean: Floats, key: Floats, spread: Floats) -> Bools:

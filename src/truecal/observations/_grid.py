@@ -27,6 +27,7 @@ import numpy as np
 from truecal import _kernel
 from truecal._errors import option
 from truecal._text import plural
+from truecal.observations._clusters import Clusters, name_clusters
 from truecal.observations._labelling import AS_THEY_ARE, Labelling, check_labelling, check_same
 from truecal.observations._tally import (
     Floats,
@@ -134,6 +135,8 @@ class GridTally:
         The sum, the smallest and the largest of each cell's scores.
     labelling : Labelling
         How rows got their labels, as in `Tally`.
+    clusters : Clusters, optional
+        Which rows share a customer, a patient or a document; their places are those of cells.
 
     Examples
     --------
@@ -154,6 +157,7 @@ class GridTally:
     low: Floats
     high: Floats
     labelling: Labelling = AS_THEY_ARE
+    clusters: Clusters | None = None
 
     def __post_init__(self) -> None:
         check_bits(self.bits)
@@ -179,11 +183,14 @@ class GridTally:
         between = (score_sum >= n * low * (1 - slack)) & (score_sum <= n * high * (1 + slack))
         check_rows("score_sum", "lie between n `low` and n `high`", score_sum, ~between)
         check_total(n)
-        self._hold(self.bits, columns, check_labelling(self.labelling))
+        if self.clusters is not None:
+            self.clusters.check(n, pos)
+        self._hold(self.bits, columns, check_labelling(self.labelling), self.clusters)
 
-    def _hold(self, bits: int, columns: Columns, labelling: Labelling) -> None:
+    def _hold(self, bits: int, columns: Columns, labelling: Labelling, clusters: Clusters | None) -> None:
         object.__setattr__(self, "bits", int(bits))
         object.__setattr__(self, "labelling", labelling)
+        object.__setattr__(self, "clusters", clusters)
         for name, column in zip(("key", "n", "pos", "score_sum", "low", "high"), columns, strict=True):
             column.flags.writeable = False
             object.__setattr__(self, name, column)
@@ -196,7 +203,10 @@ class GridTally:
         starts, score_sum = _kernel.cells(entries, bits)
         n, pos = _kernel.count(entries, starts)
         low, high = _kernel.scores_at(entries, starts[:-1]), _kernel.scores_at(entries, starts[1:] - 1)
-        return _unchecked(bits, (cell(low, bits), n, pos, score_sum, low, high), data.labelling)
+        clusters = data.clusters
+        if clusters is not None:
+            clusters = clusters.move(np.repeat(np.arange(len(n)), np.diff(starts)))
+        return _unchecked(bits, (cell(low, bits), n, pos, score_sum, low, high), data.labelling, clusters)
 
     @classmethod
     def merge(cls, bits: int, columns: Columns, labelling: Labelling = AS_THEY_ARE) -> GridTally:
@@ -216,13 +226,13 @@ class GridTally:
         which scores a test rejects is uncertain; see `grid_bounds`.
         """
         score = np.clip(self.score_sum / self.n, self.low, self.high)
-        return unchecked(score, self.n, self.pos, self.labelling)
+        return unchecked(score, self.n, self.pos, self.labelling, self.clusters)
 
     def simplify(self) -> Tally | GridTally:
         """Return an exact `Tally` if every cell holds a single score, else the cells themselves."""
         if not np.array_equal(self.low, self.high):
             return self
-        return unchecked(self.low, self.n, self.pos, self.labelling)
+        return unchecked(self.low, self.n, self.pos, self.labelling, self.clusters)
 
     @property
     def n_rows(self) -> int:
@@ -241,7 +251,11 @@ class GridTally:
             raise ValueError(f"{option('bits')} must not exceed the {self.bits} bits of the cells; it is {bits!r}.")
         if bits == self.bits:
             return self
-        return _merge_sorted(bits, (cell(self.key, bits), *self.columns[1:]), self.labelling)
+        key = cell(self.key, bits)
+        found = _merge_sorted(bits, (key, *self.columns[1:]), self.labelling)
+        if self.clusters is None:
+            return found
+        return found.holding(self.clusters.move(np.searchsorted(found.key, key)))
 
     @property
     def highest(self) -> float:
@@ -259,16 +273,24 @@ class GridTally:
     def tail(self, start: int) -> GridTally:
         """Return the cells from position `start` to the end."""
         columns: Any = tuple(column[start:] for column in self.columns)
-        return _unchecked(self.bits, columns, self.labelling)
+        clusters = None if self.clusters is None else self.clusters.tail(start)
+        return _unchecked(self.bits, columns, self.labelling, clusters)
 
     def __add__(self, other: object) -> GridTally:
         if not isinstance(other, GridTally):
             return NotImplemented
         check_total(np.array([self.n_rows, other.n_rows]))
         bits = min(self.bits, other.bits)
-        pairs = zip(self.coarsen(bits).columns, other.coarsen(bits).columns, strict=True)
-        columns: Any = tuple(np.concatenate(pair) for pair in pairs)
-        return _merge(bits, columns, check_same(self.labelling, other.labelling))
+        both = self.coarsen(bits), other.coarsen(bits)
+        columns: Any = tuple(np.concatenate(pair) for pair in zip(*(each.columns for each in both), strict=True))
+        whole = _merge(bits, columns, check_same(self.labelling, other.labelling))
+        return whole.holding(Clusters.join([(each.clusters, each.key) for each in both], whole.key))
+
+    def holding(self, clusters: Clusters | None) -> GridTally:
+        """The same rows, with what is known of their clusters."""
+        if clusters is not None:
+            clusters.check(self.n, self.pos)
+        return _unchecked(self.bits, self.columns, self.labelling, clusters)
 
     def __radd__(self, other: object) -> GridTally:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
@@ -276,9 +298,8 @@ class GridTally:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GridTally):
             return NotImplemented
-        return (self.bits, self.labelling) == (other.bits, other.labelling) and all(
-            np.array_equal(a, b) for a, b in zip(self.columns, other.columns, strict=True)
-        )
+        same = (self.bits, self.labelling) == (other.bits, other.labelling) and self.clusters == other.clusters
+        return same and all(np.array_equal(a, b) for a, b in zip(self.columns, other.columns, strict=True))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -290,13 +311,14 @@ class GridTally:
             return f"GridTally(empty, {self.bits} bits)"
         return (
             f"GridTally({plural(len(self), 'cell')} of {self.bits} bits, scores in [{self.low[0]:.6g}, "
-            f"{self.high[-1]:.6g}], {plural(self.n_rows, 'row')}, {self.positives:,} positive)"
+            f"{self.high[-1]:.6g}], {plural(self.n_rows, 'row')}{name_clusters(self.clusters)}, "
+            f"{self.positives:,} positive)"
         )
 
 
-def _unchecked(bits: int, columns: Columns, labelling: Labelling) -> GridTally:
+def _unchecked(bits: int, columns: Columns, labelling: Labelling, clusters: Clusters | None = None) -> GridTally:
     cells = object.__new__(GridTally)
-    cells._hold(bits, columns, labelling)
+    cells._hold(bits, columns, labelling, clusters)
     return cells
 
 

@@ -50,6 +50,11 @@ def write_tallies(tallies: Tallies, path: PathLike) -> Path:
             f"{option('baseline')} must be None for tallies to be saved: a file of tallies has no pairs of scores."
             f"\n\nHint: read the data without {option('baseline')}, or save the results."
         )
+    if tallies.cluster is not None:
+        raise ValueError(
+            f"{option('cluster')} must be None for tallies to be saved: a file of tallies does not know which rows "
+            f"belong together.\n\nHint: keep the data, and read them with {option('cluster')} when they are judged."
+        )
     for key in (*tallies.parts, *tallies.dropped):
         for name, value in zip(tallies.by, key, strict=True):
             if plain_value(value) is NotImplemented:

@@ -17,6 +17,7 @@ from truecal._errors import check_column, option
 from truecal._text import plural
 from truecal.observations._account import Account
 from truecal.observations._arrays import as_tuple
+from truecal.observations._clusters import Clusters
 from truecal.observations._grid import GridTally, check_bits
 from truecal.observations._labelling import Labelling, check_same
 from truecal.observations._tally import Pairs, SortedRows, Tally, check_total, merge
@@ -25,7 +26,15 @@ from truecal.observations._time import LONGER, WINDOWS, window_start
 Segment = tuple[Any, ...]
 Part = Tally | GridTally | SortedRows
 T = TypeVar("T")
-SHARED = ("label", "score", "pos_label", "by", "windows", "labelling")  # settings that tallies must share to add
+SHARED = (
+    "label",
+    "score",
+    "pos_label",
+    "by",
+    "windows",
+    "labelling",
+    "cluster",
+)  # settings that tallies must share to add
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,6 +65,8 @@ class Tallies:
         no other rows; then it has no part.
     baseline : Pairs, optional
         The scores of this model and of the baseline on the same rows.
+    cluster : str, optional
+        The column that tells customers, patients or documents apart whose rows go together; parts then have `clusters`.
 
     Examples
     --------
@@ -80,6 +91,7 @@ class Tallies:
     pos_label: str | None = None
     dropped: Mapping[Segment, Mapping[str, int]] = field(default_factory=dict)
     baseline: Pairs | None = None
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
         for name, given in (("parts", self.parts), ("dropped", self.dropped), ("windows", self.windows)):
@@ -97,6 +109,12 @@ class Tallies:
             raise ValueError(f"`parts` must hold each segment once, and at least one; it holds {len(self.parts)}.")
         for key, part in parts.items():
             _check_part(key, part, self.bits)
+            if (part.clusters is None) != (self.cluster is None):
+                having = "has some" if self.cluster is None else "has none"
+                raise ValueError(
+                    f"{option('cluster')} must be given where parts have clusters, and only there; it is "
+                    f"{self.cluster!r}, and {key!r} {having}."
+                )
         for other in (*parts.values(), *(() if self.baseline is None else (self.baseline,))):
             check_same(next(iter(parts.values())).labelling, other.labelling)
         keys = [*parts, *dropped]
@@ -116,8 +134,9 @@ class Tallies:
                     f"{option('windows')} must give columns of {option('by')} a length of "
                     f"{', '.join(map(repr, WINDOWS))} or None; for {name!r} it gives {every!r}."
                 )
-        if self.pos_label is not None and not isinstance(self.pos_label, str):
-            raise TypeError(f"{option('pos_label')} must be text or None; it is {self.pos_label!r}.")
+        for role, given in (("pos_label", self.pos_label), ("cluster", self.cluster)):
+            if given is not None and not isinstance(given, str):
+                raise TypeError(f"{option(role)} must be text or None; it is {given!r}.")
 
     def _hold(self, **values: Any) -> None:
         for name, value in values.items():
@@ -281,9 +300,10 @@ class Tallies:
         by = f" by {', '.join(names)}" if names else ""
         dropped = f", {self.account.n_dropped:,} dropped" if self.dropped else ""
         how = "exact" if self.bits is None else f"in cells of {self.bits} bits"
+        of = "" if self.cluster is None else f" in clusters of {self.cluster}"
         return (
             f"Tallies({plural(len(self), 'segment')}{by}, {self.score} for {self.label}, {how}: "
-            f"{plural(self.n_rows, 'row')}, {self.positives:,} positive{dropped})"
+            f"{plural(self.n_rows, 'row')}{of}, {self.positives:,} positive{dropped})"
         )
 
 
@@ -399,7 +419,10 @@ def _merge_parts(parts: Sequence[Part]) -> Part:
     if isinstance(first, GridTally):
         cells = cast(Sequence[GridTally], parts)
         columns = tuple(np.concatenate(column) for column in zip(*(part.columns for part in cells), strict=True))
-        return GridTally.merge(first.bits, columns, first.labelling)  # type: ignore[arg-type]
-    score, n, pos = (np.concatenate(column) for column in zip(*(part.tally.entries for part in parts), strict=True))
+        grid = GridTally.merge(first.bits, columns, first.labelling)  # type: ignore[arg-type]
+        return grid.holding(Clusters.join([(part.clusters, part.key) for part in cells], grid.key))
+    tallies = [part.tally for part in parts]
+    score, n, pos = (np.concatenate(column) for column in zip(*(tally.entries for tally in tallies), strict=True))
     check_total(n)
-    return merge(score, n, pos, first.labelling)
+    whole = merge(score, n, pos, first.labelling)
+    return whole.holding(Clusters.join([(tally.clusters, tally.score) for tally in tallies], whole.score))

@@ -22,6 +22,7 @@ from truecal._errors import option
 from truecal._text import plural
 from truecal.observations import _arrays as arrays
 from truecal.observations._arrays import AnyArray
+from truecal.observations._clusters import Clusters, name_clusters, read_clusters
 from truecal.observations._counting import TieCounter
 from truecal.observations._labelling import AS_THEY_ARE, Labelling, check_labelling, check_same
 
@@ -43,18 +44,23 @@ class Tally:
         Rows (at least 1) and positives (0 to n) at each score.
     labelling : Labelling
         How rows got their labels and their place. Scores are those that it gives: of rows as they are here.
+    clusters : Clusters, optional
+        Which rows share a customer, a patient or a document. Without it rows are taken as independent.
 
     Examples
     --------
     >>> from truecal import Tally
     >>> Tally.from_arrays([0, 1, 1, 0], [0.2, 0.2, 0.9, 0.1])
     Tally(3 scores in [0.1, 0.9], 4 rows, 2 positive)
+    >>> Tally.from_arrays([0, 1, 1, 0], [0.2, 0.2, 0.9, 0.1], cluster=["ann", "ann", "bob", "ann"])
+    Tally(3 scores in [0.1, 0.9], 4 rows of 2 clusters, 2 positive)
     """
 
     score: Floats
     n: Ints
     pos: Ints
     labelling: Labelling = AS_THEY_ARE
+    clusters: Clusters | None = None
 
     def __post_init__(self) -> None:
         score = real_numbers(self.score, "score") + 0.0
@@ -70,13 +76,16 @@ class Tally:
         check_rows("n", "be 1 or more", n, n < 1)
         check_rows("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
         check_total(n)
-        self._hold(score, n, pos, check_labelling(self.labelling))
+        if self.clusters is not None:
+            self.clusters.check(n, pos)
+        self._hold(score, n, pos, check_labelling(self.labelling), self.clusters)
 
-    def _hold(self, score: Floats, n: Ints, pos: Ints, labelling: Labelling) -> None:
+    def _hold(self, score: Floats, n: Ints, pos: Ints, labelling: Labelling, clusters: Clusters | None = None) -> None:
         for name, values in (("score", score), ("n", n), ("pos", pos)):
             values.flags.writeable = False
             object.__setattr__(self, name, values)
         object.__setattr__(self, "labelling", labelling)
+        object.__setattr__(self, "clusters", clusters)
 
     @classmethod
     def from_arrays(
@@ -86,13 +95,20 @@ class Tally:
         sample_weight: Any = None,
         pos_label: Any = None,
         labelling: Labelling = AS_THEY_ARE,
+        cluster: Any = None,
     ) -> Tally:
         """Group rows by score.
 
         `y_true` holds 0 and 1 (bool, integers, floats), or any two values with `pos_label`; `y_prob` float64,
         float32 or float16 in [0, 1]; `sample_weight` whole numbers, how often each row was seen. `labelling` turns
-        predictions into those of rows as they are here.
+        predictions into those of rows as they are here. `cluster` is the customer, patient or document of each row, of
+        any type.
         """
+        if cluster is not None:
+            tally = cls.from_arrays(y_true, y_prob, sample_weight, pos_label, labelling)
+            score, label = read_seen(y_true, y_prob, pos_label, labelling)
+            weight = 1 if sample_weight is None else arrays.read_weights(sample_weight, len(score))
+            return tally.with_clusters(read_clusters(cluster, len(score)), score, label, weight)
         if sample_weight is None:
             return sort_rows(y_true, y_prob, pos_label, labelling).tally
         key = _pack(*read_seen(y_true, y_prob, pos_label, labelling))
@@ -111,7 +127,23 @@ class Tally:
         check_total(np.array([self.n_rows, other.n_rows]))
         labelling = check_same(self.labelling, other.labelling)
         score, n, pos = (np.concatenate(pair) for pair in zip(self.entries, other.entries, strict=True))
-        return merge(score, n, pos, labelling)
+        whole = merge(score, n, pos, labelling)
+        return whole.holding(Clusters.join([(each.clusters, each.score) for each in (self, other)], whole.score))
+
+    def with_clusters(self, cluster: Ints, score: AnyArray, label: AnyArray, weight: Ints | int = 1) -> Tally:
+        """The tally of these rows, each seen once or `weight` times, with the hash of the cluster of each."""
+        place = np.searchsorted(self.score, score.astype(np.float64))
+        n = np.broadcast_to(np.asarray(weight, dtype=np.int64), label.shape)
+        seen = n > 0
+        if not seen.all():
+            cluster, place, n, label = cluster[seen], place[seen], n[seen], label[seen]
+        return self.holding(Clusters.merge(cluster, place, n, n * label.astype(np.int64)))
+
+    def holding(self, clusters: Clusters | None) -> Tally:
+        """The same rows, with what is known of their clusters."""
+        if clusters is not None:
+            clusters.check(self.n, self.pos)
+        return unchecked(self.score, self.n, self.pos, self.labelling, clusters)
 
     def __radd__(self, other: object) -> Tally:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
@@ -135,11 +167,13 @@ class Tally:
 
     def tail(self, start: int) -> Tally:
         """Return the entries from position `start` to the end."""
-        return unchecked(self.score[start:], self.n[start:], self.pos[start:], self.labelling)
+        clusters = None if self.clusters is None else self.clusters.tail(start)
+        return unchecked(self.score[start:], self.n[start:], self.pos[start:], self.labelling, clusters)
 
     def relabel(self, pos: Ints) -> Tally:
-        """Return the same rows with other labels: so many positives at each score."""
-        return unchecked(self.score, self.n, pos, self.labelling)
+        """Return the same rows with other labels: so many positives at each score. Clusters stay those of the labels
+        that were read."""
+        return unchecked(self.score, self.n, pos, self.labelling, self.clusters)
 
     @property
     def population(self) -> Tally | Population:
@@ -152,9 +186,8 @@ class Tally:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
             return NotImplemented
-        return self.labelling == other.labelling and all(
-            np.array_equal(a, b) for a, b in zip(self.entries, other.entries, strict=True)
-        )
+        same = self.labelling == other.labelling and self.clusters == other.clusters
+        return same and all(np.array_equal(a, b) for a, b in zip(self.entries, other.entries, strict=True))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -167,7 +200,7 @@ class Tally:
         low, high = self.score[[0, -1]].tolist()
         return (
             f"Tally({plural(len(self), 'score')} in [{low:.6g}, {high:.6g}], "
-            f"{plural(self.n_rows, 'row')}, {self.positives:,} positive)"
+            f"{plural(self.n_rows, 'row')}{name_clusters(self.clusters)}, {self.positives:,} positive)"
         )
 
     @property
@@ -230,6 +263,7 @@ class SortedRows:
     """
 
     labelling: ClassVar[Labelling] = AS_THEY_ARE
+    clusters: ClassVar[None] = None  # rows in clusters are a `Tally`, too
     key: AnyArray
 
     @property
@@ -482,10 +516,12 @@ def group_keys(key: AnyArray, weight: Ints | None = None, labelling: Labelling =
     return unchecked(score, n, pos, labelling)
 
 
-def unchecked(score: Floats, n: Ints, pos: Ints, labelling: Labelling = AS_THEY_ARE) -> Tally:
+def unchecked(
+    score: Floats, n: Ints, pos: Ints, labelling: Labelling = AS_THEY_ARE, clusters: Clusters | None = None
+) -> Tally:
     """Make a tally of columns without checking or copying them."""
     tally = object.__new__(Tally)
-    tally._hold(score, n, pos, labelling)
+    tally._hold(score, n, pos, labelling, clusters)
     return tally
 
 

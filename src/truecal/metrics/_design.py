@@ -1,0 +1,233 @@
+"""How far rows of one cluster go together, and what that does to counts of positives: the design effect.
+
+With p a prediction, v = p (1 - p), y its label and r = y - p, two rows of one customer, patient or document have the
+covariance
+
+    E r_i r_j = a sqrt(v_i v_j) + b v_i v_j,   a, b >= 0,
+
+a constant correlation a, and b as an effect of the cluster on all its log-odds makes it. The positives of a window then
+have V D for variance, V that of independent rows and
+
+    D = 1 + (a sum of sqrt(v_i v_j) + b sum of v_i v_j) / V
+
+the design effect, sums over all ordered pairs of two rows of one cluster in the window. Each sum is (sum f)^2 - sum
+f^2 over the clusters, so all of it takes one pass.
+
+Fit. The sums of r_i r_j and of sqrt(v_i v_j) r_i r_j over all pairs are as observed (least squares with the weights 1 /
+sqrt(v_i v_j)). All odds are multiplied first by the factor that makes as many positives expected as came: an error of
+all predictions is not taken for clusters that go together, and few positives are not taken for rows that do not. This
+one factor takes 1 / C of the variance with it, C the number of clusters by their share of V, which is put back. Where
+pairs say next to nothing, because positives are few or clusters are, a is drawn to 0.1: as if that correlation had been
+seen in pairs with a sum of sqrt(v_i v_j) of 50, and in half a cluster.
+
+Tests. A tail x of the count of independent rows becomes P(T > z / sqrt(D)), z the normal quantile of x and T Student's
+with
+
+    f (D / (D - 1))^2,   1 / f = 1 / (C - 1) + 2 D S^2
+
+degrees of freedom, where C counts clusters by their share of the variance, D is that of all rows and S the skewness of
+their number of positives if they were independent. f is what the fit rests on: clusters, and positives where they are
+rare. At D = 1 a tail is as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from truecal import _kernel
+from truecal.observations import Bools, CellClusters, CellGroups, Floats, Ints
+
+CORRELATION = 0.1  # what a is drawn to
+PAIRS = 50.0  # with the weight of pairs of this sum
+HALF = 0.5  # and of so many clusters
+SKEWNESS = 2.0  # how much rare positives take of the degrees of freedom
+LEAST_FREEDOM = 0.01
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """How far rows of one cluster go together in each of some groups, which are laid end to end.
+
+    `constant` and `odds` are a and b of each group, `freedom` its f, `effect` its design effect; `paired` says which
+    groups have two rows of one cluster.
+    """
+
+    clusters: CellClusters
+    starts: Ints
+    v: Floats  # of a row, for each cell
+    n: Ints
+    constant: Floats
+    odds: Floats
+    freedom: Floats
+    effect: Floats
+    paired: Bools
+    known: dict[tuple[int, int], float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, groups: CellGroups) -> Design | None:
+        """The design of groups of rows; None where rows are independent, each a cluster of its own."""
+        clusters = groups.cells.clusters
+        if clusters is None:
+            return None
+        if "design" not in clusters.memo:
+            clusters.memo["design"] = _fit(groups, clusters)
+        found = clusters.memo["design"]
+        assert isinstance(found, Design)
+        return found if found.paired.any() else None
+
+    def effects(self, begin: Ints, end: Ints) -> Floats:
+        """The design effect of the cells begin..end of each window."""
+        group = self._group(begin)
+        products = _products(self.clusters, self.v, begin, end)
+        information = np.append(0.0, np.cumsum(self.n * self.v))
+        own = np.maximum(information[end] - information[begin], 1e-300)
+        return np.asarray(1 + (self.constant[group] * products[0] + self.odds[group] * products[1]) / own)
+
+    def covariance(self, f: Floats, g: Floats) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """The covariance matrix of each group's sums of f r and of g r over its rows, of columns of cells."""
+        clusters, owner = self.clusters, self.clusters.owners(self.starts)
+        count, information = len(self.constant), self.n * self.v
+
+        def cross(a: Floats, b: Floats) -> Floats:
+            one, two = (clusters.add(clusters.n * column[clusters.cell]) for column in (a, b))
+            return np.asarray(np.bincount(owner, one * two, count)) - self._add(self.n * a * b)
+
+        def find(a: Floats, b: Floats) -> Floats:
+            root = np.sqrt(self.v)
+            shared = self.constant * cross(a * root, b * root) + self.odds * cross(a * self.v, b * self.v)
+            return self._add(information * a * b) + shared
+
+        return (find(f, f), find(f, g)), (find(g, f), find(g, g))
+
+    def _add(self, column: Floats) -> Floats:
+        return np.asarray(np.add.reduceat(column, self.starts[:-1]))
+
+    def known_effects(self, begin: Ints, end: Ints) -> Floats:
+        """The same, remembered from call to call."""
+        keys = list(zip(begin.tolist(), end.tolist(), strict=True))
+        new = [i for i, key in enumerate(keys) if key not in self.known]
+        if new:
+            found = self.effects(begin[new], end[new]).tolist()
+            self.known.update(zip((keys[i] for i in new), found, strict=True))
+        return np.array([self.known[key] for key in keys])
+
+    def freedoms(self, begin: Ints, effect: Floats) -> Floats:
+        """The degrees of freedom of windows with these effects."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.freedom[self._group(begin)] * (effect / (effect - 1)) ** 2)
+
+    def spread(self, tail: Floats, begin: Ints, effect: Floats) -> Floats:
+        """Tails of independent rows as those of rows in clusters."""
+        return _kernel.spread_tails(tail, effect, self.freedoms(begin, effect))
+
+    def unspread(self, level: float, begin: Ints, effect: Floats) -> Floats:
+        """The tails of independent rows that become a level, one half at most, in windows with these effects."""
+        return _kernel.unspread_tails(level, effect, self.freedoms(begin, effect))
+
+    def _group(self, begin: Ints) -> Ints:
+        return np.asarray(np.searchsorted(self.starts, begin, side="right") - 1)
+
+
+def _products(clusters: CellClusters, v: Floats, begin: Ints, end: Ints) -> tuple[Floats, Floats]:
+    """The sums of sqrt(v_i v_j) and of v_i v_j over pairs of rows of one cluster in each window."""
+    return _kernel.cluster_products(clusters.starts, clusters.cell, clusters.n, np.sqrt(v), v, begin, end)
+
+
+def _fit(groups: CellGroups, clusters: CellClusters) -> Design:
+    cells, count = groups.cells, len(groups)
+    v = np.asarray(cells.q * (1 - cells.q))
+    owner = clusters.owners(groups.starts)
+    rows = clusters.add(clusters.n.astype(np.float64))
+    constant, odds = _fit_covariance(groups, clusters, owner)
+    pair_v = v[clusters.cell]
+    root, own, square = (clusters.add(clusters.n * column) for column in (np.sqrt(pair_v), pair_v, pair_v**2))
+    # of the positives of each cluster
+    variance = own + constant[owner] * (root**2 - own) + odds[owner] * (own**2 - square)
+
+    def add(column: Floats) -> Floats:
+        return np.asarray(np.bincount(owner, column, count))
+
+    information = np.maximum(groups.add(cells.n * v), 1e-300)
+    effect = np.maximum(add(variance) / information, 1.0)
+    many = add(variance) ** 2 / np.maximum(add(variance**2), 1e-300)
+    skewness = groups.add(cells.n * v * (1 - 2 * cells.q) * np.where(cells.upper, -1, 1)) ** 2 / information**3
+    freedom = 1 / (1 / np.maximum(many - 1, 1e-9) + SKEWNESS * effect * skewness)
+    paired = add(np.where(rows > 1, 1.0, 0.0)) > 0
+    return Design(
+        clusters=clusters,
+        starts=groups.starts,
+        v=v,
+        n=cells.n,
+        constant=constant,
+        odds=odds,
+        freedom=np.maximum(freedom, LEAST_FREEDOM),
+        effect=effect,
+        paired=np.asarray(paired),
+    )
+
+
+def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> tuple[Floats, Floats]:
+    """a and b of each group."""
+    cells, count = groups.cells, len(groups)
+    p = _recalibrate(groups)
+    v: Floats = np.where(cells.s1 > 0, p * (1 - p), 0.0)
+    r = np.where(cells.s1[clusters.cell] > 0, clusters.pos - clusters.n * p[clusters.cell], 0.0)
+    root = np.sqrt(v)
+
+    def add(column: Floats) -> Floats:
+        return np.asarray(np.bincount(owner, column, count))
+
+    def cross(f: Floats) -> Floats:
+        """The sum of f_i f_j over pairs, of a column of cells."""
+        return add(clusters.add(clusters.n * f[clusters.cell]) ** 2) - groups.add(cells.n * f**2)
+
+    # sums of the squares of single residuals: a positive has 1 - p, a negative p
+    own = np.where(cells.s1 > 0, cells.pos * (1 - p) ** 2 + (cells.n - cells.pos) * p**2, 0.0)
+    information = groups.add(cells.n * v)
+    share = add(clusters.add(clusters.n * v[clusters.cell]) ** 2) / np.maximum(information, 1e-300) ** 2
+    kept = np.clip(1 - share, 0.0, 1.0)  # of the variance, beside the factor on all odds
+    sums = [np.maximum(cross(f), 0.0) for f in (root, v, root * v)]
+    seen = [
+        add(clusters.add(r * weight[clusters.cell]) ** 2) - kept * groups.add(own * weight**2)
+        for weight in (np.ones_like(root), root)
+    ]
+    mean = information / groups.add(cells.n)
+    drawn = PAIRS * kept + HALF * (1 - kept) * sums[0]
+    first, second = seen[0] + CORRELATION * drawn, seen[1] + CORRELATION * drawn * mean
+    s11, s12, s22 = (kept * total + drawn * mean**power for power, total in enumerate(sums))
+    return _solve(first, second, s11, s12, s22)
+
+
+def _solve(first: Floats, second: Floats, s11: Floats, s12: Floats, s22: Floats) -> tuple[Floats, Floats]:
+    """The a, b >= 0 that solve s11 a + s12 b = first and s12 a + s22 b = second, or the first of these alone."""
+    determinant = s11 * s22 - s12**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        regular = determinant > 1e-9 * s11 * s22
+        a = np.where(regular, (first * s22 - second * s12) / determinant, first / s11)
+        b = np.where(regular, (second * s11 - first * s12) / determinant, 0.0)
+        alone_a, alone_b = np.maximum(first / s11, 0.0), np.maximum(first / s12, 0.0)
+    a, b = np.where(b < 0, alone_a, a), np.maximum(b, 0.0)
+    b, a = np.where(a < 0, alone_b, b), np.maximum(a, 0.0)
+    return np.nan_to_num(a, posinf=0.0), np.nan_to_num(b, posinf=0.0)
+
+
+def _recalibrate(groups: CellGroups) -> Floats:
+    """Each cell's p with all odds of its group multiplied by the factor that makes as many positives expected as came,
+    or half a one from none and all."""
+    cells = groups.cells
+    open_ = cells.s1 > 0
+    n, pos = (groups.add(np.where(open_, column, 0)).astype(np.float64) for column in (cells.n, cells.pos))
+    wanted = np.clip(pos, np.minimum(0.5, n / 2), np.maximum(n - 0.5, n / 2))
+    q = np.where(open_, cells.q, 0.5)
+    odds = (np.log(q) - np.log1p(-q)) * np.where(cells.upper, -1, 1)
+    shift = np.zeros(len(groups))
+    for _ in range(100):
+        p = np.where(open_, 1 / (1 + np.exp(-np.clip(odds + groups.repeat(shift), -700, 700))), 0.0)
+        v = np.maximum(groups.add(cells.n * p * (1 - p)), 1e-300)
+        step = np.clip((wanted - groups.add(cells.n * p)) / v, -2, 2)
+        shift += np.where(n > 0, step, 0.0)
+        if np.abs(step).max() < 1e-9:
+            break
+    return np.asarray(p)

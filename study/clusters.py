@@ -1,0 +1,191 @@
+"""Rows that share a customer: how often right models are called off, Local TCE's level, and power, with `cluster=`.
+
+    python clusters.py [part ...] [--sets 400]
+
+Parts: level, power, small; all of them by default. Labels go together in three ways, each with the predictions as
+exact marginals: a Gaussian copula, an effect of the cluster on the log-odds, and equal predictions with a beta-binomial
+count. Writes clusters_<part>.csv.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from results import write_rows
+from shapes import Rng, with_odds
+from worlds import Floats, log_odds, sigmoid
+
+from truecal.inference import judge
+from truecal.observations import CellSums, Ints
+
+Line = dict[str, object]
+Labels = Callable[[Rng, Floats, Ints, float], np.ndarray]
+SHAPES = {"33 %": (1.0, 2.0), "9 %": (0.5, 5.0), "1 %": (0.5, 50.0)}
+SHARED = 0.5  # correlation of the predictions of a cluster, on the normal scale
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(61)
+GRID = np.linspace(-40.0, 40.0, 8001)
+
+
+def draw_scores(rng: Rng, rows: int, size: int, shape: str, shared: float) -> tuple[Floats, Ints]:
+    """Predictions of clusters of so many rows each, and their clusters. Ranks of normal variables that go together are
+    given the quantiles of the shape."""
+    clusters = rows // size
+    z = np.sqrt(shared) * np.repeat(rng.standard_normal(clusters), size)
+    z = z + np.sqrt(1 - shared) * rng.standard_normal(clusters * size) if shared < 1 else z
+    quantiles = np.sort(rng.beta(*SHAPES[shape], size=20_000))
+    p = quantiles[(normal(z) * len(quantiles)).astype(np.int64).clip(0, len(quantiles) - 1)]
+    return np.clip(p, 1e-9, 1 - 1e-9), np.repeat(np.arange(clusters), size)
+
+
+def normal(z: Floats) -> Floats:
+    """The normal distribution function."""
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(z))
+
+
+def copula(rng: Rng, p: Floats, cluster: Ints, correlation: float) -> np.ndarray:
+    """A normal variable of each row, correlated within clusters, below the quantile of its prediction."""
+    from scipy.special import ndtri
+
+    common = rng.standard_normal(cluster[-1] + 1)[cluster]
+    return np.sqrt(correlation) * common + np.sqrt(1 - correlation) * rng.standard_normal(len(p)) < ndtri(p)
+
+
+def log_odds_effect(rng: Rng, p: Floats, cluster: Ints, correlation: float) -> np.ndarray:
+    """A normal effect of the cluster on the log-odds, of the variance that gives this correlation of logistic
+    variables; the rest of the log-odds is such that predictions are right on average."""
+    sd = np.sqrt(correlation / (1 - correlation)) * np.pi / np.sqrt(3)
+    mean = sigmoid(GRID[:, None] + sd * NODES) @ (WEIGHTS / WEIGHTS.sum())
+    rest = np.interp(log_odds(p), log_odds(mean), GRID)
+    return rng.random(len(p)) < sigmoid(rest + sd * rng.standard_normal(cluster[-1] + 1)[cluster])
+
+
+def beta_binomial(rng: Rng, p: Floats, cluster: Ints, correlation: float) -> np.ndarray:
+    """A rate for each cluster, drawn around its one prediction so that labels have this correlation."""
+    first = np.flatnonzero(np.diff(cluster, prepend=-1))
+    if correlation == 0:
+        return rng.random(len(p)) < p
+    size = 1 / correlation - 1
+    return rng.random(len(p)) < rng.beta(size * p[first], size * (1 - p[first]))[cluster]
+
+
+WAYS: dict[str, tuple[Labels, float]] = {
+    "copula": (copula, SHARED),
+    "log-odds effect": (log_odds_effect, SHARED),
+    "beta-binomial": (beta_binomial, 1.0),
+}
+
+
+def judge_sets(
+    way: str, correlation: float, rows: int, size: int, shape: str, sets: int, factor: float = 1.0
+) -> Iterator[tuple[object, object]]:
+    """Verdicts with and without clusters on data sets whose true odds are the predicted ones times a factor."""
+    rng = np.random.default_rng([rows, size, round(1000 * correlation), *f"{way}{shape}{factor}".encode()])
+    labels, shared = WAYS[way]
+    for _ in range(sets):
+        truth, cluster = draw_scores(rng, rows, size, shape, shared)
+        y = labels(rng, truth, cluster, correlation)
+        p = truth if factor == 1 else with_odds(truth, 1 / factor)
+        yield judge(CellSums.from_arrays(y, p, cluster=cluster)), judge(CellSums.from_arrays(y, p))
+
+
+def level(sets: int) -> Iterator[Line]:
+    """How often a right model is called off, with clusters and without."""
+    for rows in (1000, 5000, 20_000):
+        for shape in SHAPES:
+            for size in (2, 10, 20, 50):
+                for way, correlation in (
+                    *(("copula", c) for c in (0.0, 0.1, 0.3, 0.5)),
+                    *(("log-odds effect", c) for c in (0.1, 0.5)),
+                    *(("beta-binomial", c) for c in (0.1, 0.5)),
+                ):
+                    yield measure(way, correlation, rows, size, shape, sets)
+
+
+def measure(way: str, correlation: float, rows: int, size: int, shape: str, sets: int) -> Line:
+    found = list(judge_sets(way, correlation, rows, size, shape, sets))
+    with_clusters, without = zip(*found, strict=True)
+    p = np.array([verdict.p_value for verdict in with_clusters])
+    effect = float(np.mean([verdict.design_effect for verdict in with_clusters]))
+    information = float(np.mean([verdict.expected for verdict in with_clusters]))
+    return {
+        "labels": way,
+        "correlation": correlation,
+        "rows": rows,
+        "size": size,
+        "positives": shape,
+        "sets": sets,
+        "design effect": effect,
+        "expected over effect": information / effect,
+        "off": float(np.mean(p <= 0.05)),
+        "p <= 0.01": float(np.mean(p <= 0.01)),
+        "total": float(np.mean([verdict.parts["total"] <= 0.05 for verdict in with_clusters])),
+        "information": float(np.mean([verdict.parts["information"] <= 0.05 for verdict in with_clusters])),
+        "rows scan": float(np.mean([verdict.parts["rows"] <= 0.05 for verdict in with_clusters])),
+        "cox": float(np.mean([verdict.parts.get("cox", 1.0) <= 0.05 for verdict in with_clusters])),
+        "without clusters": float(np.mean([verdict.p_value <= 0.05 for verdict in without])),
+        "Local TCE": float(np.mean([verdict.local.value for verdict in with_clusters])),
+        "inside": float(np.mean([verdict.interval[0] <= 1 <= verdict.interval[1] for verdict in with_clusters])),
+        "consistent": float(np.mean([verdict.word == "consistent" for verdict in with_clusters])),
+    }
+
+
+def power(sets: int) -> Iterator[Line]:
+    """How often odds that are off are found, beside independent rows of the same information: rows / design effect."""
+    for rows, shape, size, way, correlation, factor in (
+        (5000, "9 %", 10, "copula", 0.0, 1.25),
+        (5000, "9 %", 10, "copula", 0.3, 1.4),
+        (5000, "9 %", 10, "copula", 0.3, 1 / 1.4),
+        (20_000, "9 %", 20, "log-odds effect", 0.1, 1.2),
+        (20_000, "9 %", 50, "beta-binomial", 0.1, 1.4),
+        (20_000, "1 %", 10, "copula", 0.3, 1.4),
+        (5000, "33 %", 20, "copula", 0.3, 1.35),
+        (1000, "33 %", 50, "copula", 0.0, 1.4),
+    ):
+        found = [verdict for verdict, _ in judge_sets(way, correlation, rows, size, shape, sets, factor)]
+        effect = float(np.mean([v.design_effect for v, _ in judge_sets(way, correlation, rows, size, shape, 50)]))
+        rng = np.random.default_rng(rows + size)
+        alone = []
+        for _ in range(sets):
+            truth, _ = draw_scores(rng, round(rows / effect), 1, shape, 0.0)
+            y = rng.random(len(truth)) < truth
+            alone.append(judge(CellSums.from_arrays(y, with_odds(truth, 1 / factor))).p_value <= 0.05)
+        yield {
+            "labels": way,
+            "correlation": correlation,
+            "rows": rows,
+            "size": size,
+            "positives": shape,
+            "sets": sets,
+            "odds": factor,
+            "design effect": effect,
+            "off": float(np.mean([verdict.word == "off" for verdict in found])),
+            "independent rows": float(np.mean(alone)),
+        }
+
+
+def show(line: Line) -> None:
+    print(" ".join(f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in line.items()), flush=True)
+
+
+PARTS: dict[str, Callable[[int], Iterator[Line]]] = {"level": level, "power": power}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", default=list(PARTS))
+    parser.add_argument("--sets", type=int, default=400)
+    options = parser.parse_args()
+    for part in options.parts:
+        found: list[Line] = []
+        for line in PARTS[part](options.sets):
+            found.append(line)
+            show(line)
+            write_rows(f"clusters_{part}", found)
+
+
+if __name__ == "__main__":
+    main()

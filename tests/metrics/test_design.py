@@ -1,0 +1,132 @@
+"""The design effect: sums over pairs of rows by plain loops, the fit by its own equations, tails by SciPy."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm, t
+
+from truecal import _kernel
+from truecal.metrics import Coins, Design
+from truecal.observations import CellGroups, CellSums
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(2)
+    ids = np.repeat(np.arange(40), 12)
+    p = np.round(rng.beta(1, 4, size=480), 2).clip(0.01, 0.99)
+    effect = rng.normal(size=40)[ids]
+    return rng.random(480) < 1 / (1 + np.exp(-np.log(p / (1 - p)) - effect)), p, ids
+
+
+def pairs_of(ids):
+    """All ordered pairs of two rows of one cluster."""
+    return [(i, j) for i in range(len(ids)) for j in range(len(ids)) if i != j and ids[i] == ids[j]]
+
+
+def test_the_fit_solves_its_equations_over_all_pairs(rows):
+    y, p, ids = rows
+    design = Design.of(CellGroups.of([CellSums.from_arrays(y, p, cluster=ids)]))
+    # the factor on all odds that makes as many positives expected as came, by bisection
+    low, high = -5.0, 5.0
+    for _ in range(100):
+        shift = (low + high) / 2
+        moved = 1 / (1 + np.exp(-np.log(p / (1 - p)) - shift))
+        low, high = (shift, high) if moved.sum() < y.sum() else (low, shift)
+    r, v = y - moved, moved * (1 - moved)
+    s = np.sqrt(v)
+    share = sum(v[ids == c].sum() ** 2 for c in range(40)) / v.sum() ** 2
+    kept = 1 - share
+    both = pairs_of(ids)
+    sums = [sum(f[i] * f[j] for i, j in both) for f in (s, v, s * v)]
+    residual = [
+        sum((f * r)[ids == c].sum() ** 2 for c in range(40)) - kept * np.sum((f * r) ** 2) for f in (s * 0 + 1, s)
+    ]
+    weight = 50 * kept + 0.5 * share * sums[0]
+    matrix = [
+        [kept * sums[0] + weight, kept * sums[1] + weight * v.mean()],
+        [kept * sums[1] + weight * v.mean(), kept * sums[2] + weight * v.mean() ** 2],
+    ]
+    a, b = np.linalg.solve(matrix, [residual[0] + 0.1 * weight, residual[1] + 0.1 * weight * v.mean()])
+    if a < 0:
+        a, b = 0.0, (residual[0] + 0.1 * weight) / matrix[0][1]
+    elif b < 0:
+        a, b = (residual[0] + 0.1 * weight) / matrix[0][0], 0.0
+    assert [design.constant[0], design.odds[0]] == pytest.approx([a, b], rel=1e-6)
+
+
+def test_effects_and_covariances_are_sums_over_all_pairs(rows):
+    y, p, ids = rows
+    cells = CellSums.from_arrays(y, p, cluster=ids)
+    design = Design.of(CellGroups.of([cells]))
+    a, b, v = design.constant[0], design.odds[0], p * (1 - p)
+    inside = (p >= cells.p[10]) & (p < cells.p[40] - 1e-9)
+    covariance = {(i, j): a * math.sqrt(v[i] * v[j]) + b * v[i] * v[j] for i, j in pairs_of(ids)}
+    expected = 1 + sum(c for (i, j), c in covariance.items() if inside[i] and inside[j]) / v[inside].sum()
+    found = design.effects(np.array([10, 0]), np.array([40, len(cells)]))
+    assert found[0] == pytest.approx(expected, rel=1e-9)
+    assert found[1] == pytest.approx(design.effect[0], rel=1e-9)
+    x = np.log(p / (1 - p))
+    by_rows = sum(v * x) + sum(c * x[j] for (i, j), c in covariance.items())
+    odds = np.log(cells.p / (1 - cells.p))
+    assert design.covariance(np.ones(len(cells)), odds)[0][1][0] == pytest.approx(by_rows, rel=1e-9)
+
+
+def test_overlapping_windows_have_the_effects_that_each_has_alone(rows):
+    y, p, ids = rows
+    design = Design.of(CellGroups.of([CellSums.from_arrays(y, p, cluster=ids)]))
+    rng = np.random.default_rng(0)
+    begin = rng.integers(0, 50, size=60)
+    end = np.minimum(begin + rng.integers(1, 40, size=60), len(design.v))
+    together = design.effects(begin, end)
+    alone = [design.effects(begin[i : i + 1], end[i : i + 1])[0] for i in range(60)]
+    assert together.tolist() == alone
+    assert design.known_effects(begin, end).tolist() == alone
+
+
+def test_tails_are_spread_as_scipy_spreads_them():
+    rng = np.random.default_rng(0)
+    tail = np.concatenate([10 ** rng.uniform(-250, 0, 500), rng.random(500), [0.0, 0.5, 1.0]])
+    effect, freedom = np.exp(rng.uniform(0, 5, len(tail))), 10 ** rng.uniform(-1, 5, len(tail))
+    found = _kernel.spread_tails(tail, effect, freedom)
+    assert found == pytest.approx(t.sf(norm.isf(tail) / np.sqrt(effect), freedom), rel=1e-9, abs=1e-15)
+    assert _kernel.spread_tails(tail, np.ones_like(tail), freedom).tolist() == tail.tolist()
+    back = _kernel.unspread_tails(0.01, effect, freedom)
+    seen = back > 1e-290
+    assert _kernel.spread_tails(back, effect, freedom)[seen] == pytest.approx(np.full(seen.sum(), 0.01), rel=1e-9)
+
+
+def test_tails_of_a_count_add_up_to_one(rows):
+    y, p, ids = rows
+    cells = CellSums.from_arrays(y, p, cluster=ids)
+    coins = Coins.of(cells)
+    begin = np.arange(0, len(cells) - 5, 5)
+    below, at, above = coins.tails(begin, begin + 5)
+    assert below + at + above == pytest.approx(np.ones(len(begin)), abs=1e-12)
+    plain = Coins.of(CellSums.from_arrays(y, p)).tails(begin, begin + 5)
+    assert (np.minimum(below, above) >= np.minimum(plain[0], plain[2]) - 1e-12).all()
+
+
+def test_rows_in_clusters_of_their_own_are_independent(rows):
+    y, p, _ = rows
+    alone = Coins.of(CellSums.from_arrays(y, p, cluster=np.arange(len(p))))
+    assert alone.design is None
+
+
+def test_a_group_does_not_depend_on_its_neighbours(rows):
+    y, p, ids = rows
+    parts = [CellSums.from_arrays(y[cut], p[cut], cluster=ids[cut]) for cut in (slice(0, 300), slice(300, 480))]
+    both = Design.of(CellGroups.of(parts))
+    for i, part in enumerate(parts):
+        alone = Design.of(CellGroups.of([part]))
+        for name in ("constant", "odds", "freedom", "effect"):
+            assert getattr(both, name)[i] == pytest.approx(getattr(alone, name)[0], rel=1e-12), name
+
+
+def test_one_cluster_tells_next_to_nothing():
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 4, size=1000)
+    design = Design.of(CellGroups.of([CellSums.from_arrays(rng.random(1000) < p, p, cluster=np.zeros(1000))]))
+    assert design.effect[0] > 50  # 1 + 999 x 0.1, less what unequal predictions take
+    assert design.freedom[0] < 0.02
