@@ -13,6 +13,7 @@ from truecal.analysis import compare as compare
 from truecal.analysis import drift as drift
 from truecal.analysis import evaluate as evaluate
 from truecal.analysis import evaluate_classes as evaluate_classes
+from truecal.analysis import recalibrate as recalibrate
 from truecal.analysis import segments as segments
 from truecal.analysis import slices as slices
 from truecal.gate import Decision as Decision

@@ -5,6 +5,14 @@ from truecal.inference._eprocess import Turn as Turn
 from truecal.inference._eprocess import WindowSums as WindowSums
 from truecal.inference._eprocess import find_change as find_change
 from truecal.inference._eprocess import find_pivot as find_pivot
+from truecal.inference._maps import KINDS as KINDS
+from truecal.inference._maps import Kind as Kind
+from truecal.inference._maps import Map as Map
+from truecal.inference._maps import choose_kind as choose_kind
+from truecal.inference._maps import fit_map as fit_map
+from truecal.inference._maps import log_losses as log_losses
+from truecal.inference._maps import mean_loss as mean_loss
+from truecal.inference._maps import split as split
 from truecal.inference._power import Plan as Plan
 from truecal.inference._power import critical_counts as critical_counts
 from truecal.inference._power import detectable_rates as detectable_rates

@@ -22,6 +22,8 @@ from truecal.results._monitor import MonitorTable as MonitorTable
 from truecal.results._monitor import Stream as Stream
 from truecal.results._monitor import Waiting as Waiting
 from truecal.results._monitor import order_streams as order_streams
+from truecal.results._recalibration import Proof as Proof
+from truecal.results._recalibration import Recalibration as Recalibration
 from truecal.results._result import Result as Result
 from truecal.results._shapes import DECADE as DECADE
 from truecal.results._shapes import Histogram as Histogram

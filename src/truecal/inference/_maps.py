@@ -1,0 +1,168 @@
+"""Maps from predictions to recalibrated ones, fitted on a tally.
+
+With x = log p and z = -log(1 - p), all but the steps of isotonic regression are one family on the odds,
+
+    log-odds of q = c + a x + b z.
+
+none
+    c = 0, a = b = 1.
+offset
+    a = b = 1: all odds by one factor. What a change of prevalence takes.
+logistic
+    a = b: Cox's intercept and slope on the log-odds. Over- and under-confidence.
+beta
+    all three, a and b not negative (Kull, Silva Filho and Flach, 2017).
+isotonic
+    the blocks of isotonic regression, joined until each has at least five positives and five negatives, so that no 0
+    and 1 come out of thin data.
+
+Predictions of 0 and 1 have no odds. They stay, and tell nothing about the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from truecal.metrics import Isotonic, fit_logistic
+from truecal.observations import Floats, Ints, Labelling, Tally
+
+Kind = Literal["none", "offset", "logistic", "beta", "isotonic"]
+KINDS: tuple[Kind, ...] = ("none", "offset", "logistic", "beta", "isotonic")
+ENOUGH = 5  # positives and negatives of a step
+NO_STEPS: Floats = np.zeros(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Map:
+    """A map of predictions: c, a and b as above, or steps: the value of scores from each edge on."""
+
+    kind: Kind
+    intercept: float = 0.0
+    low: float = 1.0
+    high: float = 1.0
+    edges: Floats = field(default_factory=lambda: NO_STEPS)
+    values: Floats = field(default_factory=lambda: NO_STEPS)
+
+    def apply(self, p: Floats, offset: Floats | float = 0.0) -> Floats:
+        """The recalibrated predictions; an `offset` is added to their log-odds."""
+        if self.kind == "isotonic":
+            p = self.values[np.searchsorted(self.edges, p, side="right") - 1]
+            c, a, b = 0.0, 1.0, 1.0
+        else:
+            c, a, b = self.intercept, self.low, self.high
+        if (c, a, b) == (0.0, 1.0, 1.0) and np.all(np.asarray(offset) == 0):
+            return np.asarray(p, dtype=np.float64)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            if (a, b) == (1.0, 1.0):  # by the odds themselves, whose digits stay
+                factor = np.exp(-(c + offset))
+                found = p / (p + (1 - p) * factor)
+            else:
+                found = 1 / (1 + np.exp(-(c + offset + a * np.log(p) - b * np.log1p(-p))))
+        return np.where(p <= 0, 0.0, np.where(p >= 1, 1.0, found))
+
+
+def fit_map(tally: Tally, kind: Kind) -> Map:
+    """Fit a map of a kind to rows; their scores are those that the labelling makes of predictions."""
+    p = tally.labelling.predicted(tally.score)
+    if kind == "none":
+        return Map(kind)
+    if kind == "isotonic":
+        return _fit_steps(tally, p)
+    open_ = (p > 0) & (p < 1)
+    p, n, pos = p[open_], tally.n[open_], tally.pos[open_]
+    if not 0 < pos.sum() < n.sum():
+        return Map(kind)  # one label alone speaks for no finite map
+    x, z = np.log(p), -np.log1p(-p)
+    if kind == "offset":
+        columns, start, free = np.stack([np.ones(len(p)), x + z], 1), np.array([0.0, 1.0]), (True, False)
+        c, a = _fit(columns, n, pos, start, tally.labelling, free)
+        return Map(kind, c, 1.0, 1.0)
+    if kind == "logistic":
+        columns, start = np.stack([np.ones(len(p)), x + z], 1), np.array([0.0, 1.0])
+        c, a = _fit(columns, n, pos, start, tally.labelling, (True, len(p) > 1))
+        return Map(kind, c, a, a)
+    columns, start = np.stack([np.ones(len(p)), x, z], 1), np.array([0.0, 1.0, 1.0])
+    c, a, b = _fit(columns, n, pos, start, tally.labelling, (True, len(p) > 1, len(p) > 2))
+    if a < 0 or b < 0:  # it must not turn the order around
+        start = np.array([0.0, 0.0 if a < 0 else 1.0, 0.0 if b < 0 else 1.0])
+        c, a, b = _fit(columns, n, pos, start, tally.labelling, (True, a >= 0, b >= 0))
+    return Map(kind, c, a, b)
+
+
+def _fit(
+    columns: Floats, n: Ints, pos: Ints, start: Floats, labelling: Labelling, free: tuple[bool, ...]
+) -> list[float]:
+    found: list[float] = fit_logistic(columns, n, pos, start, free=free, labelling=labelling).tolist()
+    return found
+
+
+def _fit_steps(tally: Tally, p: Floats) -> Map:
+    """Blocks of increasing rates, each with enough positives and negatives; one block where there are too few."""
+    if not tally.labelling.plain:
+        raise ValueError('A map of steps, kind "isotonic", must be fitted to rows and labels as they are.')
+    blocks = Isotonic().partition(tally)
+    starts: list[int] = []
+    n: list[int] = []
+    k: list[int] = []
+    for start, size, count in zip(blocks.starts[:-1].tolist(), blocks.n.tolist(), blocks.k.tolist(), strict=True):
+        if n and (k[-1] < ENOUGH or n[-1] - k[-1] < ENOUGH):
+            n[-1] += size
+            k[-1] += count
+        else:
+            starts.append(start)
+            n.append(size)
+            k.append(count)
+    while len(n) > 1 and (k[-1] < ENOUGH or n[-1] - k[-1] < ENOUGH):
+        size, count = n.pop(), k.pop()
+        starts.pop()
+        n[-1] += size
+        k[-1] += count
+    values = (np.array(k) + 0.5) / (np.array(n) + 1.0)
+    edges = tally.score[np.array(starts)].copy()
+    edges[0] = 0.0
+    return Map("isotonic", edges=edges, values=np.maximum.accumulate(values))
+
+
+def log_losses(p: Floats) -> tuple[Floats, Floats]:
+    """The log loss of a positive and of a negative at each prediction."""
+    with np.errstate(divide="ignore"):
+        return -np.log(p), -np.log1p(-p)
+
+
+def mean_loss(tally: Tally, p: Floats) -> float:
+    """The mean log loss of a tally's rows at other predictions."""
+    one, zero = log_losses(tally.labelling.seen(p))
+    total = np.sum(np.where(tally.pos > 0, tally.pos * one, 0.0)) + np.sum(
+        np.where(tally.n > tally.pos, (tally.n - tally.pos) * zero, 0.0)
+    )
+    return float(total) / tally.n_rows
+
+
+def choose_kind(folds: list[Tally], kinds: tuple[Kind, ...]) -> Kind:
+    """The kind with the smallest log loss on rows that it was not fitted to; the simplest of equals."""
+    losses = dict.fromkeys(kinds, 0.0)
+    for i, held_out in enumerate(folds):
+        train = sum(fold for j, fold in enumerate(folds) if j != i)
+        assert isinstance(train, Tally)
+        p = held_out.labelling.predicted(held_out.score)
+        for kind in kinds:
+            losses[kind] += held_out.n_rows * mean_loss(held_out, fit_map(train, kind).apply(p))
+    return min(kinds, key=lambda kind: (losses[kind] if not math.isnan(losses[kind]) else math.inf, KINDS.index(kind)))
+
+
+def split(tally: Tally, count: int, rng: np.random.Generator) -> list[Tally]:
+    """Deal the rows of a tally to so many folds, at random; folds that get none are left out."""
+    folds = []
+    pos, neg = tally.pos.copy(), tally.n - tally.pos
+    for left in range(count, 0, -1):
+        part = [rng.binomial(side, 1 / left) if left > 1 else side.copy() for side in (pos, neg)]
+        pos, neg = pos - part[0], neg - part[1]
+        n = part[0] + part[1]
+        kept = n > 0
+        if kept.any():
+            folds.append(Tally(tally.score[kept], n[kept], part[0][kept], tally.labelling))
+    return folds

@@ -1,0 +1,241 @@
+"""A recalibration: the map, what it does on rows that it has not seen, and how it is written elsewhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from textwrap import wrap
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from truecal._errors import option
+from truecal._text import escape_html, plural
+from truecal.inference import Difference, Map
+from truecal.observations import Floats, Segment
+from truecal.results._json import Stored, register
+from truecal.results._result import Result
+
+register(Map)
+Quotes = Literal["ansi", "backtick"]
+WORDS = {
+    "none": "as it is",
+    "offset": "one factor on all odds",
+    "logistic": "intercept and slope on the log-odds",
+    "beta": "a beta map",
+    "isotonic": "steps of isotonic regression",
+}
+
+
+@register
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Proof(Stored):
+    """What a recalibration does on rows that it was not fitted to.
+
+    `before` and `after` are results of the same held-out rows, `log_loss` and `brier` the mean differences of the rows'
+    losses, before minus after, with intervals: above 0 is better. `kinds` counts what was chosen in the folds. `skill`
+    is the share of the log loss of a constant prediction that is gone, before and after: a constant is calibrated and
+    useless.
+    """
+
+    before: Result
+    after: Result
+    log_loss: Difference
+    brier: Difference
+    kinds: dict[str, int]
+    skill: tuple[float, float]
+    how: str
+
+    @property
+    def helped(self) -> bool:
+        """Whether the log loss is better beyond chance."""
+        return self.log_loss.low > 0
+
+    @property
+    def harmed(self) -> bool:
+        """Whether the log loss is worse beyond chance."""
+        return self.log_loss.high < 0
+
+
+@register
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Recalibration(Stored):
+    """How to mend a model's predictions, and whether that helps.
+
+    Parameters
+    ----------
+    map : Map
+        The map of all predictions: its kind and its numbers.
+    by, segments, offsets
+        Columns, and for each of their segments what is added to the log-odds, shrunk towards 0.
+    n, positives : int
+        The rows that it was fitted to.
+    proof : Proof or None
+        What it does on rows that it has not seen.
+
+    Examples
+    --------
+    >>> import numpy as np, truecal
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(1, 9, size=20_000)
+    >>> y = rng.random(20_000) < 2 * p / (1 + p)               # the odds are twice those predicted
+    >>> mend = truecal.recalibrate(y, p)
+    >>> mend.kind, round(float(mend.apply(0.1)), 3)
+    ('offset', 0.18)
+    """
+
+    map: Map
+    n: int
+    positives: int
+    by: tuple[str, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    offsets: Floats = field(default_factory=lambda: np.zeros(0))
+    label: str | None = None
+    score: str | None = None
+    proof: Proof | None = None
+    notes: tuple[str, ...] = ()
+    version: str = ""
+
+    _derived: ClassVar[tuple[str, ...]] = ("kind", "helped")
+
+    @property
+    def kind(self) -> str:
+        """The kind of the map: "none", "offset", "logistic", "beta" or "isotonic"."""
+        return self.map.kind
+
+    @property
+    def helped(self) -> bool:
+        """Whether held-out rows show that it helps."""
+        return self.proof is not None and self.proof.helped
+
+    def apply(self, p: Any, segments: Mapping[str, Sequence[Any]] | None = None) -> Any:
+        """Return recalibrated predictions: of one or of many, and for a map by segments with the columns that it names.
+
+        Segments that were not there when it was fitted get the common map.
+        """
+        values = np.asarray(p, dtype=np.float64)
+        if ((values < 0) | (values > 1)).any() or np.isnan(values).any():
+            raise ValueError(f"{option('p')} must lie in [0, 1]; some do not.")
+        if not self.by:
+            found = self.map.apply(values)
+            return float(found) if values.ndim == 0 else found
+        if segments is None or any(name not in segments for name in self.by):
+            raise ValueError(f"{option('segments')} must have the columns {', '.join(map(repr, self.by))}.")
+        known = dict(zip(self.segments, self.offsets.tolist(), strict=True))
+        keys = zip(*(segments[name] for name in self.by), strict=True)
+        return self.map.apply(values, np.array([known.get(key, 0.0) for key in keys], dtype=np.float64))
+
+    def to_sql(self, score: str = "p", quotes: Quotes = "ansi") -> str:
+        """Return the map as an expression of SQL on a column or expression `score`.
+
+        It runs in DuckDB, Postgres and, with `quotes="backtick"`, in Spark and BigQuery.
+        """
+        one = self.map
+        offset = self._offset_sql(quotes)
+        if one.kind == "isotonic":
+            steps = zip(one.edges[1:].tolist(), one.values[:-1].tolist(), strict=True)
+            cases = " ".join(f"WHEN {score} < {edge!r} THEN {value!r}" for edge, value in steps)
+            step = f"CASE {cases} ELSE {one.values[-1].item()!r} END" if cases else repr(one.values[-1].item())
+            return step if not offset else _odds_sql(f"({step})", f"EXP(-({offset}))")
+        shift = " + ".join(filter(None, [repr(one.intercept) if one.intercept else "", offset])) or "0"
+        if (one.low, one.high) == (1.0, 1.0):
+            plain = not offset
+            if plain and one.intercept == 0:
+                return score
+            return _odds_sql(score, repr(math.exp(-one.intercept)) if plain else f"EXP(-({shift}))")
+        odds = f"{shift} + {one.low!r} * LN({score}) - {one.high!r} * LN(1 - {score})"
+        return f"CASE WHEN {score} <= 0 THEN 0 WHEN {score} >= 1 THEN 1 ELSE 1 / (1 + EXP(-({odds}))) END"
+
+    def _offset_sql(self, quotes: Quotes) -> str:
+        if not self.by:
+            return ""
+        mark = {"ansi": '"', "backtick": "`"}[quotes]
+        names = [mark + name.replace(mark, mark * 2) + mark for name in self.by]
+        cases = []
+        for segment, shift in zip(self.segments, self.offsets.tolist(), strict=True):
+            tests = (
+                f"{name} IS NULL" if value is None else f"{name} = {_literal(value)}"
+                for name, value in zip(names, segment, strict=True)
+            )
+            cases.append(f"WHEN {' AND '.join(tests)} THEN {shift!r}")
+        return f"CASE {' '.join(cases)} ELSE 0 END"
+
+    def to_python(self) -> str:
+        """Return a function of three lines that needs NumPy alone; without segments."""
+        if self.by:
+            raise ValueError("A map by segments must be applied by `Recalibration.apply` or `to_sql`.")
+        one = self.map
+        if one.kind == "isotonic":
+            edges, values = one.edges.tolist(), one.values.tolist()
+            return (
+                "import numpy as np\n"
+                f"edges, values = np.array({edges}), np.array({values})\n"
+                "def recalibrate(p): return values[np.searchsorted(edges, p, side='right') - 1]\n"
+            )
+        return (
+            "import numpy as np\n"
+            f"c, a, b = {one.intercept!r}, {one.low!r}, {one.high!r}\n"
+            "def recalibrate(p): return 1 / (1 + np.exp(-(c + a * np.log(p) - b * np.log1p(-np.asarray(p)))))\n"
+        )
+
+    @property
+    def temperature(self) -> float:
+        """For logits: `logit / temperature + bias` are the recalibrated ones; of offset and logistic maps."""
+        if self.by or self.map.low != self.map.high or self.kind == "isotonic":
+            raise ValueError(f'A temperature belongs to maps of kind "offset" or "logistic"; this is {self.kind!r}.')
+        return 1 / self.map.low if self.map.low else math.inf
+
+    @property
+    def bias(self) -> float:
+        """What is added to logits after they were divided by the temperature."""
+        return self.map.intercept
+
+    def sentences(self) -> tuple[str, ...]:
+        """What it does, and whether it helps, in words."""
+        shift = math.exp(min(max(self.map.intercept, -700.0), 700.0))
+        numbers = {
+            "offset": f": x {shift:.3g}",
+            "logistic": f": {self.map.intercept:.3g} and {self.map.low:.3g}",
+            "isotonic": f": {plural(len(self.map.values), 'step')}",
+        }
+        more = f", and an offset for each of {plural(len(self.segments), 'segment')}" if self.by else ""
+        head = f"The map: {WORDS[self.kind]}{numbers.get(self.kind, '')}{more}."
+        return (head, *self._judge()) if self.proof is not None else (head,)
+
+    def _judge(self) -> tuple[str, ...]:
+        proof = self.proof
+        assert proof is not None
+        gap = proof.log_loss
+        span = f"by {gap.difference:.3g} ({gap.low:.3g} to {gap.high:.3g})"
+        words = [
+            f"{name}: {found.verdict.headline}"
+            for name, found in (("before", proof.before), ("after", proof.after))
+            if found.verdict is not None
+        ]
+        way = "falls" if proof.helped else "grows," if proof.harmed else "does not fall beyond chance,"
+        said = "It helps" if proof.helped else "Leave it alone"
+        left = f"{100 * (1 - proof.skill[0]):.3g} % and after {100 * (1 - proof.skill[1]):.3g} %"
+        return (
+            f"{said}: on rows that it was not fitted to ({proof.how}) the log loss {way} {span}; {', '.join(words)}.",
+            f"The log loss is before {left} of that of a constant prediction, which is calibrated and useless.",
+        )
+
+    def __repr__(self) -> str:
+        lines = [line for text in self.sentences() for line in wrap(text, 100, subsequent_indent="  ")]
+        return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape_html(' '.join(self.sentences()))}</p>"
+
+
+def _odds_sql(score: str, factor: str) -> str:
+    return f"{score} / ({score} + (1 - {score}) * {factor})"
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    return "'" + str(value).replace("'", "''") + "'"

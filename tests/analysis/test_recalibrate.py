@@ -1,0 +1,257 @@
+"""Recalibration: maps against scikit-learn's fits and DuckDB's arithmetic, proofs on rows that were held out."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import truecal
+from truecal import Tallies, Tally
+from truecal.inference import KINDS, fit_map, split
+from truecal.results import Recalibration
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def logit(p):
+    return np.log(p) - np.log1p(-p)
+
+
+def draw(rng, rows, change=lambda x: x, shape=(1, 9)):
+    p = rng.beta(*shape, size=rows)
+    return rng.random(rows) < sigmoid(change(logit(p))), p
+
+
+@pytest.fixture(scope="module")
+def shifted():
+    return draw(np.random.default_rng(0), 8000, lambda x: x + 0.7)
+
+
+@pytest.fixture(scope="module")
+def bold():
+    return draw(np.random.default_rng(1), 8000, lambda x: 0.5 * x - 1)
+
+
+def test_the_logistic_fit_is_that_of_scikit_learn(bold):
+    linear = pytest.importorskip("sklearn.linear_model")
+    y, p = bold
+    fit = linear.LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000, solver="newton-cholesky")
+    fit.fit(logit(p)[:, None], y)
+    found = truecal.recalibrate(y, p, "logistic", folds=0).map
+    assert (found.intercept, found.low) == pytest.approx((fit.intercept_[0], fit.coef_[0, 0]), abs=1e-8)
+    assert found.high == found.low
+
+
+def test_the_beta_fit_is_that_of_scikit_learn(bold):
+    linear = pytest.importorskip("sklearn.linear_model")
+    y, p = bold
+    columns = np.stack([np.log(p), -np.log1p(-p)], axis=1)
+    fit = linear.LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000, solver="newton-cholesky").fit(columns, y)
+    found = truecal.recalibrate(y, p, "beta", folds=0).map
+    wanted = (fit.intercept_[0], *fit.coef_[0])
+    assert (found.intercept, found.low, found.high) == pytest.approx(wanted, abs=1e-7)
+
+
+def test_the_offset_makes_as_many_positives_as_came(shifted):
+    y, p = shifted
+    found = truecal.recalibrate(y, p, "offset", folds=0)
+    assert found.apply(p).sum() == pytest.approx(y.sum(), rel=1e-9)
+    # the maximum of the likelihood is where expected and observed positives agree
+    assert found.map.intercept == pytest.approx(0.7, abs=0.15)
+
+
+def test_steps_have_enough_of_both_labels_and_never_reach_0_or_1():
+    rng = np.random.default_rng(2)
+    y, p = draw(rng, 3000, shape=(0.3, 6))
+    found = truecal.recalibrate(y, p, "isotonic", folds=0)
+    q = found.apply(p)
+    assert (np.diff(q[np.argsort(p)]) >= 0).all()
+    assert (q.min() > 0, q.max() < 1) == (True, True)
+    for value in found.map.values:
+        assert (y[q == value].sum() >= 5, (~y)[q == value].sum() >= 5) == (True, True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_certain_predictions_stay_and_the_order_does_too(kind, bold):
+    y, p = bold
+    found = truecal.recalibrate(y, p, kind, folds=0)
+    if kind != "isotonic":
+        assert found.apply([0.0, 1.0]).tolist() == [0, 1]
+    grid = np.sort(np.append(p[:500], [1e-12, 1e-6, 1 - 1e-6]))
+    assert (np.diff(found.apply(grid)) >= 0).all()
+    assert isinstance(found.apply(0.3), float)
+
+
+def test_tiny_predictions_keep_their_digits(shifted):
+    found = truecal.recalibrate(*shifted, "offset", folds=0)
+    factor = math.exp(found.map.intercept)
+    assert found.apply(1e-30) == pytest.approx(factor * 1e-30, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_written_reads_back_equal(kind, bold):
+    found = truecal.recalibrate(*bold, kind)
+    again = Recalibration.from_json(found.to_json())
+    assert again == found
+    assert np.array_equal(again.apply(bold[1]), found.apply(bold[1]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sql_and_python_give_the_same_numbers(kind, bold):
+    duckdb = pytest.importorskip("duckdb")
+    y, p = bold
+    found = truecal.recalibrate(y, p, kind, folds=0)
+    frame = pd.DataFrame({"p": np.append(p[:2000], [1e-12, 0.5, 1 - 1e-9])})
+    got = duckdb.sql(f"SELECT {found.to_sql('p')} AS q FROM frame").df()["q"]
+    np.testing.assert_allclose(got, found.apply(frame.p), rtol=0, atol=1e-12)
+    space = {}
+    exec(found.to_python(), space)
+    np.testing.assert_allclose(space["recalibrate"](frame.p.to_numpy()), found.apply(frame.p), rtol=0, atol=1e-12)
+
+
+def test_sql_knows_certain_predictions(bold):
+    duckdb = pytest.importorskip("duckdb")
+    found = truecal.recalibrate(*bold, "logistic", folds=0)
+    frame = pd.DataFrame({"p": [0.0, 1.0]})
+    assert duckdb.sql(f"SELECT {found.to_sql('p')} AS q FROM frame").df()["q"].tolist() == [0, 1]
+    assert len(frame) == 2
+
+
+def test_a_temperature_and_a_bias_are_the_map_of_logits(bold):
+    found = truecal.recalibrate(*bold, "logistic", folds=0)
+    p = bold[1][:100]
+    np.testing.assert_allclose(sigmoid(logit(p) / found.temperature + found.bias), found.apply(p), rtol=1e-10)
+    with pytest.raises(ValueError, match="temperature"):
+        _ = truecal.recalibrate(*bold, "beta", folds=0).temperature
+
+
+def test_auto_finds_what_is_wrong(shifted, bold):
+    assert truecal.recalibrate(*shifted).kind == "offset"
+    assert truecal.recalibrate(*bold).kind == "logistic"
+    assert truecal.recalibrate(*draw(np.random.default_rng(3), 8000)).kind == "none"
+
+
+def test_the_proof_is_on_rows_that_were_held_out(shifted):
+    found = truecal.recalibrate(*shifted)
+    proof = found.proof
+    assert (proof.before.verdict.word, proof.after.verdict.word) == ("off", "consistent")
+    assert found.helped
+    assert 0 < proof.log_loss.low < proof.log_loss.difference < proof.log_loss.high
+    assert proof.log_loss.first - proof.log_loss.second == pytest.approx(proof.log_loss.difference)
+    assert proof.before.n == proof.after.n == 8000
+    assert proof.before["log_loss"] == pytest.approx(proof.log_loss.first, rel=1e-6)
+    assert proof.after["log_loss"] == pytest.approx(proof.log_loss.second, rel=1e-6)
+    assert "It helps" in str(found)
+
+
+def test_a_map_that_fits_noise_is_not_said_to_help():
+    # steps fitted to 300 rows of a right model look better on these rows and are worse on others
+    y, p = draw(np.random.default_rng(4), 300)
+    found = truecal.recalibrate(y, p, "isotonic")
+    assert not found.helped
+    assert "Leave it alone" in str(found)
+
+
+def test_right_models_are_left_alone():
+    # at most 5 % may be said to improve; P(6 or more of 40 | 0.05) = 0.014, and seeds are fixed
+    helped = sum(truecal.recalibrate(*draw(np.random.default_rng([5, seed]), 2000)).helped for seed in range(40))
+    assert helped < 6
+
+
+def test_time_goes_forwards():
+    rng = np.random.default_rng(6)
+    day = np.repeat(np.arange(8), 1500)
+    p = rng.beta(1, 9, size=len(day))
+    y = rng.random(len(day)) < sigmoid(logit(p) + 0.5)
+    frame = pd.DataFrame({"y": y, "p": p, "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(day, unit="D")})
+    found = truecal.recalibrate(truecal.read(frame, label="y", score="p", time="day"))
+    assert found.proof.how == "7 windows, each by those before it"
+    assert found.proof.before.n == 7 * 1500
+    assert found.helped
+    assert (found.label, found.score) == ("y", "p")
+
+
+def test_segments_have_offsets_that_are_shrunk():
+    rng = np.random.default_rng(7)
+    name = rng.choice(list("abcdefgh"), size=40_000)
+    true = dict(zip("abcdefgh", rng.normal(0, 0.6, 8), strict=True))
+    p = rng.beta(1, 9, size=40_000)
+    y = rng.random(40_000) < sigmoid(logit(p) + np.array([true[each] for each in name]))
+    frame = pd.DataFrame({"y": y, "p": p, "name": name})
+    data = truecal.read(frame, label="y", score="p", by="name")
+    found = truecal.recalibrate(data, kind="offset", by="name")
+    offsets = dict(zip((key[0] for key in found.segments), found.offsets, strict=True))
+    centre = np.mean(list(true.values()))
+    for each, shift in true.items():
+        assert offsets[each] + found.map.intercept == pytest.approx(shift, abs=0.15), centre
+    assert found.helped
+    q = found.apply(p, {"name": name})
+    for each in "abcdefgh":
+        inside = name == each
+        alone = abs(y[inside].sum() / p[inside].sum() - 1)
+        assert abs(y[inside].sum() / q[inside].sum() - 1) < max(0.05, alone)
+    duckdb = pytest.importorskip("duckdb")
+    got = duckdb.sql(f"SELECT {found.to_sql('p')} AS q FROM frame").df()["q"]
+    np.testing.assert_allclose(got, q, atol=1e-12)
+    assert found.apply([0.1], {"name": ["new"]})[0] == pytest.approx(found.map.apply(np.array([0.1]))[0])
+
+
+def test_segments_that_differ_by_chance_alone_get_no_offsets():
+    rng = np.random.default_rng(8)
+    parts = {}
+    for name in "abcdef":
+        y, p = draw(rng, 3000)
+        parts[name,] = Tally.from_arrays(y, p)
+    found = truecal.recalibrate(Tallies("y", "p", parts, by=("name",)), by="name", folds=0)
+    assert np.abs(found.offsets).max() < 0.1
+
+
+def test_sampled_negatives_are_heeded():
+    # negatives kept 1 in 10: the map is of the population's predictions
+    rng = np.random.default_rng(9)
+    y, p = draw(rng, 60_000, lambda x: x + 0.7)
+    kept = y | (rng.random(60_000) < 0.1)
+    frame = pd.DataFrame({"y": y[kept], "p": p[kept]})
+    found = truecal.recalibrate(truecal.read(frame, label="y", score="p", kept_negatives=0.1), kind="offset")
+    assert found.map.intercept == pytest.approx(0.7, abs=0.12)
+    assert found.helped
+
+
+def test_labels_against_certainty_are_noted():
+    found = truecal.recalibrate([1, 0, 1, 0, 1, 0] * 20, [0.0, 0.0, 0.5, 0.5, 1.0, 1.0] * 20, "offset", folds=0)
+    assert any("40 labels contradict" in note for note in found.notes)
+
+
+def test_one_label_alone_speaks_for_no_map():
+    found = truecal.recalibrate(np.zeros(50), np.full(50, 0.1), folds=0)
+    assert found.apply(0.1) == 0.1
+
+
+def test_folds_hold_every_row_once():
+    rng = np.random.default_rng(10)
+    tally = Tally.from_arrays(*draw(rng, 1000))
+    folds = split(tally, 5, rng)
+    assert sum(folds) == tally
+    assert all(150 < fold.n_rows < 250 for fold in folds)
+    assert fit_map(tally, "none").apply(tally.score) is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"kind": "platt"}, ValueError, "`kind` must be one of auto, none"),
+        ({"folds": 1}, ValueError, "`folds` must be"),
+        ({"by": "country"}, ValueError, "`by` must name columns"),
+    ],
+)
+def test_what_does_not_fit_is_refused(shifted, options, error, message):
+    with pytest.raises(error, match=message):
+        truecal.recalibrate(*shifted, **options)
+
+
+def test_predictions_outside_are_refused(shifted):
+    with pytest.raises(ValueError, match="must lie in"):
+        truecal.recalibrate(*shifted, folds=0).apply([1.2])
