@@ -254,3 +254,27 @@ def test_options_about_rows_are_refused_where_they_mean_nothing(sampled):
         truecal.evaluate([0, 1, 2], np.eye(3), flip=(0.1, 0.1))
     with pytest.raises(TypeError, match="`kept_positives` must be left out where rows are grouped"):
         truecal.compare(truecal.observations.Pairs.from_arrays([0, 1], [0.1, 0.2], [0.3, 0.4]), kept_positives=0.1)
+
+
+def test_a_search_and_a_monitor_see_sampled_rows_as_they_are(need):
+    pl = need("polars")
+    from datetime import date, timedelta
+
+    rng, y, p = population(60_000, seed=7)
+    day = [date(2026, 1, 1) + timedelta(i // 3000) for i in range(len(p))]
+    kept = y | (rng.random(len(p)) < KEPT)
+    frame = pl.DataFrame({"y": y, "p": p, "half": p / 2, "g": np.arange(len(p)) % 3, "day": day}).filter(kept)
+    columns = {"label": "y", "columns": ["g"], "kept_negatives": KEPT}
+    assert len(truecal.slices(frame, score="p", **columns)) == 0
+    found = truecal.slices(frame, score="half", **columns)
+    assert found.direction[0] == "too low"
+    assert any("numbers are of the rows that are there" in note for note in found.notes)
+    for score, above, alarm in (("p", None, False), ("half", None, True), ("half", 0.01, True)):
+        monitor = truecal.Monitor(above=above)
+        data = truecal.read(frame, label="y", score=score, time="day", kept_negatives=KEPT)
+        monitor.update(data)
+        assert monitor.alarm == alarm
+        if above is not None:
+            assert monitor.table.n[0] == (frame[score] >= above).sum()
+    with pytest.raises(ValueError, match="`labelling` must be that of the monitor"):
+        monitor.update(truecal.read(frame, label="y", score="half", time="day", kept_negatives=0.1))

@@ -52,6 +52,8 @@ def test_score_judges_the_population(data):
         ("segments", "-p", "p", "--by", "g"),
         ("drift", "-p", "p", "--time", "day"),
         ("check", "-p", "p"),
+        ("slices", "-p", "p", "--columns", "g"),
+        ("watch", "-p", "p", "--time", "day", "--state", "{}/watch.json"),
         ("report", "-p", "p", "-o", "{}/a.html"),
         ("plot", "-p", "p", "-o", "{}/a.svg"),
     ],
@@ -66,6 +68,7 @@ def test_every_command_takes_it(data, folder, words):
         said = (folder / "a.html").read_text()
     if command != "plot":
         assert "egatives were kept 1 in 10" in said
+        assert ("of the rows that are there" in said) == (command in ("slices", "watch"))
 
 
 def test_tallies_keep_it(data, folder):

@@ -31,6 +31,7 @@ from truecal.observations import (
     find_mature,
     read_moment,
     read_span,
+    see_threshold,
 )
 from truecal.results import MonitorState, MonitorTable, Stream, Waiting, order_streams
 
@@ -373,6 +374,7 @@ def _read_tallies(state: MonitorState, data: Tallies) -> tuple[MonitorState, Giv
     ((time, every),) = data.windows.items()
     by = tuple(name for name in data.by if name != time)
     own: dict[str, Any] = {"label": data.label, "score": data.score, "by": by, "every": every}
+    own["labelling"] = data.labelling
     if state.label is None:
         if state.streams:
             raise TypeError(f"This monitor was begun with rows; give it rows again: `update({option('y_true')}, ...)`.")
@@ -386,7 +388,7 @@ def _read_tallies(state: MonitorState, data: Tallies) -> tuple[MonitorState, Giv
     if any(key[0] is None for key in parts):
         raise ValueError(f"Every row must have a time; `{time}` is null in some.")
     if state.above is not None:
-        parts = choose_parts(parts, state.above)
+        parts = choose_parts(parts, see_threshold(state.above, data.labelling))
     given: Given = {}
     for (window, *segment), part in parts.items():
         cells, found = CellSums.of(part), given.setdefault(window, {})

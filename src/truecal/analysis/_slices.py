@@ -10,7 +10,7 @@ import numpy as np
 
 from truecal._errors import option
 from truecal.metrics import Coins, OddsFactor, check_significance, find_odds_factors
-from truecal.observations import CellGroups, CellSums, Conditions, Crossed, Floats, Pair
+from truecal.observations import CellGroups, CellSums, Conditions, Crossed, Floats, Labelling, Pair
 from truecal.results import SliceTable
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MOST = 20  # groups that are listed
 Box = tuple[int, int, int, int]  # the first and last level of one column, and of another
 
 
-def slices(
+def slices(  # noqa: PLR0913 (tests/test_size.py says why)
     data: Any,
     *,
     label: str,
@@ -34,6 +34,9 @@ def slices(
     pos_label: Any = None,
     on_null: OnNull = "raise",
     format: str | None = None,
+    kept_negatives: float = 1.0,
+    kept_positives: float = 1.0,
+    flip: tuple[float, float] = (0.0, 0.0),
 ) -> SliceTable:
     """Find groups of rows whose predictions are off, though nobody named them.
 
@@ -55,8 +58,8 @@ def slices(
         Whether pairs of columns are searched, too.
     min_rows : int
         The fewest rows of a group that is tested.
-    pos_label, on_null, format
-        As in `truecal.read`.
+    pos_label, on_null, format, kept_negatives, kept_positives, flip
+        As in `truecal.read`; numbers are of the rows that are there.
 
     Examples
     --------
@@ -84,6 +87,7 @@ def slices(
         pos_label=pos_label,
         on_null=on_null,
         format=format,
+        labelling=Labelling(kept_negatives, kept_positives, flip),
     )
     return search(crossed, significance, min_rows)
 

@@ -158,7 +158,9 @@ def watch(args: Namespace) -> int:
     source = open_source(args, timed=True)
     _need_one_score(source.scores, "watch")
     (tallies,) = source.read(args).values()
-    tell_notes([tallies])
+    how = tallies.labelling
+    for text in (*how.notes_on_rows, *(each for each in tallies.notes if each not in how.notes)):
+        note(text)
     settings = {name: getattr(args, name) for name in ("significance", "mature_after", "above")}
     settings["tolerance"] = _region(args).get("tolerance")
     if settings["mature_after"] is None and source.every and not Path(args.state).exists():
@@ -492,6 +494,7 @@ def search_slices(args: Namespace, source: Source, **options: Any) -> SliceTable
         pos_label=args.pos_label,
         on_null="drop" if args.drop_missing else "raise",
         format=source.format,
+        **_find_labelling(args, source.data),
         **options,
     )
 

@@ -132,17 +132,26 @@ class Labelling:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of numbers must know."""
+        """What a reader of numbers must know, where these are of the population."""
+        return self.describe("of the population", "of the true labels")
+
+    @property
+    def notes_on_rows(self) -> tuple[str, ...]:
+        """What a reader of numbers must know, where these are of the rows that are there."""
+        return self.describe("of the rows that are there", "of the labels as they are")
+
+    def describe(self, rows: str, labels: str) -> tuple[str, ...]:
+        """How rows got their labels, in words, and what numbers are of."""
         found = []
         kept = (("negatives", self.kept_negatives), ("positives", self.kept_positives))
         words = [_describe_kept(what, share) for what, share in kept if share < 1]
         if words:
-            found.append(f"{' and '.join(words)}; numbers are of the population")
+            found.append(f"{' and '.join(words)}; numbers are {rows}")
         if self.flips:
             f0, f1 = self.flip
             found.append(
                 f"{100 * f0:.3g} % of negatives are taken to be labelled positive and {100 * f1:.3g} % of positives "
-                "negative; numbers are of the true labels"
+                f"negative; numbers are {labels}"
             )
         return tuple(found)
 

@@ -13,7 +13,7 @@ from truecal._errors import check_column, option
 from truecal._fork import check_fork
 from truecal._progress import Progress
 from truecal._text import plural
-from truecal.observations import Account, AnyArray, CodedRows, Crossed, Floats, Pair, as_tuple
+from truecal.observations import AS_THEY_ARE, Account, AnyArray, CodedRows, Crossed, Floats, Labelling, Pair, as_tuple
 from truecal.reading._columns import Columns, OnNull
 from truecal.reading._engines import language
 from truecal.reading._query import KINDS, Query, column_names
@@ -35,6 +35,7 @@ def cross(
     pos_label: Any = None,
     on_null: OnNull = "raise",
     format: str | None = None,
+    labelling: Labelling = AS_THEY_ARE,
 ) -> Crossed:
     """Read data in one pass, and add rows up by the levels of every column and of every pair of columns.
 
@@ -52,7 +53,8 @@ def cross(
     if label in names or len(set(names)) < len(names):
         raise ValueError(f"{option('columns')} must name each column once, and not the label; it is {names!r}.")
     names = tuple(name for name in names if name != score)
-    query = Query.of(data, Columns(label, (score,), names, pos_label=pos_label, on_null=on_null, format=format))
+    settings: Any = {"pos_label": pos_label, "on_null": on_null, "format": format, "labelling": labelling}
+    query = Query.of(data, Columns(label, (score,), names, **settings))
     if not query.here:
         raise TypeError(
             "Rows are crossed in this process; these are held by another engine.\n\n"
@@ -85,12 +87,14 @@ class _Crossing:
         names, (score,) = query.columns.by, query.columns.scores
         self.edges = _cut_scores(scores)
         found = [_look(name, rows[f"by{i}"]) for i, name in enumerate(names)]
-        own = _Ranges.of(score, scores.astype(np.float64))
+        how = query.columns.labelling
+        own = _Ranges.of(score, scores.astype(np.float64), lambda edge: f"{float(how.predicted(edge)):.4g}")
         self.coders = [(f"by{i}", coder) for i, coder in enumerate(found) if not isinstance(coder, str)]
         self.coders += [("", own)] if own is not None else []
-        self.notes = [coder for coder in found if isinstance(coder, str)]
+        self.notes = [*how.notes_on_rows, *(coder for coder in found if isinstance(coder, str))]
         if not self.coders:
-            raise ValueError(f"There must be a column that makes groups; {'; '.join(self.notes or ['there is none'])}.")
+            why = "; ".join(self.notes or ["there is none"])
+            raise ValueError(f"There must be a column that makes groups; {why}.")
         self.batches: list[CodedRows] = []
         self.bytes, self.memory = 0, query.columns.limits.memory
 

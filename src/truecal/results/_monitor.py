@@ -12,7 +12,7 @@ import numpy as np
 from truecal._text import about, plural
 from truecal.inference import Process, Turn, WindowSums, find_change
 from truecal.metrics import Tolerance
-from truecal.observations import Bools, Floats, Ints, Segment
+from truecal.observations import AS_THEY_ARE, Bools, Floats, Ints, Labelling, Segment
 from truecal.results._json import Stored, register
 from truecal.results._table import Column, Table, column, register_table
 
@@ -112,6 +112,7 @@ class MonitorState(Stored):
     waiting: tuple[Waiting, ...] = ()
     batches: int = 0
     last: Any = None
+    labelling: Labelling = AS_THEY_ARE
 
 
 @register_table
