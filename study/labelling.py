@@ -1,0 +1,174 @@
+"""Rows sampled by label, flipped labels and labels that are still coming: level, coverage and power of the verdict.
+
+    python labelling.py [part ...] [--sets 1000]
+
+Parts: level, power, population; all of them by default. Each writes labelling_<part>.csv.
+
+"level": right models of a population, of which rows are kept or labels flipped. How often they are off, how often the
+interval of observed over expected leaves 1 out, and how far the p-values lie from those of as many rows whose labels
+are drawn from the scores as they are seen (the largest difference of distribution functions, which chance makes 1.36
+sqrt(2 / sets) in one of twenty cases).
+
+"power": all odds of the truth times 1.25, found in rows as they are against as many rows without the complication as
+carry the same information.
+
+"population": numbers of the population, as kept rows give them, over those of all its rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from results import write_rows
+
+import truecal
+from truecal.inference import Verdict, judge
+from truecal.observations import CellSums, Labelling
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Rng = np.random.Generator
+Line = dict[str, object]
+KEPT = (0.5, 0.1, 0.05, 0.01)
+PREVALENCES = (0.33, 0.05, 0.01, 0.001)
+FLIPS = ((0.01, 0.01), (0.02, 0.1), (0.1, 0.02), (0.1, 0.1))
+ROWS = 4000  # that are there, about
+FACTOR = 1.25
+
+
+class Case:
+    """A way in which rows of a population get their labels and their place."""
+
+    def __init__(self, name: str, labelling: Labelling, prevalence: float, late: bool = False) -> None:
+        self.name, self.how, self.prevalence, self.late = name, labelling, prevalence, late
+        self.rows = round(ROWS / self._share())
+
+    def _share(self) -> float:
+        """The share of the population that is there."""
+        f0, f1 = self.how.flip
+        positive = self.prevalence * (1 - f1) + (1 - self.prevalence) * f0
+        return positive * self.how.kept_positives + (1 - positive) * self.how.kept_negatives
+
+    def predict(self, rng: Rng) -> Floats:
+        """Predictions of the population, of all that is to come or of what has come by now."""
+        p = rng.beta(1.0, (1 - self.prevalence) / self.prevalence, self.rows)
+        return p * -np.expm1(-rng.exponential(1.0, self.rows) * 2) if self.late else p
+
+    def observe(self, rng: Rng, p: Floats, truth: Floats) -> tuple[Bools, Floats]:
+        """The labels and predictions of the rows that are there."""
+        y = rng.random(len(p)) < truth
+        f0, f1 = self.how.flip
+        label = np.where(y, rng.random(len(p)) >= f1, rng.random(len(p)) < f0)
+        kept = rng.random(len(p)) < np.where(label, self.how.kept_positives, self.how.kept_negatives)
+        return label[kept], p[kept]
+
+    def judge(self, label: Bools, p: Floats) -> Verdict:
+        return judge(CellSums.from_arrays(label, p, labelling=self.how))
+
+    @property
+    def line(self) -> Line:
+        return {"rows are": self.name, "prevalence": self.prevalence}
+
+
+def cases() -> list[Case]:
+    found = [Case(f"kept {share:g} of negatives", Labelling(share), p) for share in KEPT for p in PREVALENCES]
+    found += [Case(f"flipped {f0:g}, {f1:g}", Labelling(flip=(f0, f1)), p) for f0, f1 in FLIPS for p in PREVALENCES[:3]]
+    both = Labelling(0.05, 0.5, (0.01, 0.1))
+    found += [Case("kept 0.05 and 0.5, flipped 0.01, 0.1", both, p) for p in PREVALENCES[:3]]
+    return [*found, *(Case("late", Labelling(), p, late=True) for p in PREVALENCES)]
+
+
+def with_odds(p: Floats, factor: float) -> Floats:
+    return np.asarray(factor * p / (1 - p + factor * p))
+
+
+def level(sets: int) -> list[Line]:
+    lines = []
+    for number, case in enumerate(cases()):
+        rng = np.random.default_rng([1, number])
+        found, plain, out = [], [], 0
+        for _ in range(sets):
+            p = case.predict(rng)
+            label, kept = case.observe(rng, p, p)
+            verdict = case.judge(label, kept)
+            found.append(verdict.p_value)
+            out += not verdict.interval[0] <= 1 <= verdict.interval[1]
+            seen = np.asarray(case.how.seen(kept))
+            plain.append(judge(CellSums.from_arrays(rng.random(len(seen)) < seen, seen)).p_value)
+        p_values, others = np.sort(found), np.sort(plain)
+        both = np.concatenate([p_values, others])
+        gap = np.searchsorted(p_values, both, "right") - np.searchsorted(others, both, "right")
+        lines.append(
+            case.line
+            | {"rows": len(label), "sets": sets, "off at 0.05": float(np.mean(p_values <= 0.05))}
+            | {"off at 0.01": float(np.mean(p_values <= 0.01)), "interval without 1": out / sets}
+            | {"distance of p-values": float(np.abs(gap).max()) / sets, "by chance": 1.36 * math.sqrt(2 / sets)}
+        )
+        print(lines[-1], flush=True)
+    return lines
+
+
+def power(sets: int) -> list[Line]:
+    lines = []
+    for number, case in enumerate(cases()):
+        rng = np.random.default_rng([2, number])
+        found, plain = 0, 0
+        for _ in range(sets):
+            p = case.predict(rng)
+            label, kept = case.observe(rng, p, with_odds(p, FACTOR))
+            found += case.judge(label, kept).word == "off"
+            # rows of the same predictions without the complication, as many as carry the same information
+            seen = np.asarray(case.how.seen(kept))
+            own = float(np.sum((case.how.slope(kept) * kept * (1 - kept)) ** 2 / (seen * (1 - seen))))
+            shape = seen if not case.how.flips else kept
+            share = own / float(np.sum(shape * (1 - shape)))
+            like = rng.choice(shape, max(round(share * len(shape)), 1))
+            plain += judge(CellSums.from_arrays(rng.random(len(like)) < with_odds(like, FACTOR), like)).word == "off"
+        lines.append(case.line | {"sets": sets, "information": own, "found": found / sets, "without": plain / sets})
+        print(lines[-1], flush=True)
+    return lines
+
+
+def population(sets: int) -> list[Line]:
+    """Of models that are a fifth too low above the mean prediction."""
+    lines = []
+    names = ["ece", "brier", "log_loss", "slope", "intercept", "net_benefit@0.05"]
+    for number, (share, prevalence) in enumerate((share, p) for share in KEPT[1:] for p in PREVALENCES[:3]):
+        case = Case(f"kept {share:g} of negatives", Labelling(share), prevalence)
+        rng = np.random.default_rng([3, number])
+        rows: list[list[float]] = []
+        for _ in range(sets):
+            truth = case.predict(rng)
+            p = np.where(truth > prevalence, 0.8 * truth, truth)
+            y = rng.random(len(p)) < truth
+            kept = y | (rng.random(len(p)) < share)
+            ours = truecal.evaluate(y[kept], p[kept], names, kept_negatives=share)
+            full = truecal.evaluate(y, p, names)
+            assert ours.verdict is not None
+            assert full.verdict is not None
+            low, high = ours.verdict.interval
+            right = float(truth.sum() / p.sum())
+            rows.append(
+                [ours.verdict.ratio / full.verdict.ratio, low <= right <= high, *(ours[n] / full[n] for n in names)]
+            )
+        columns = ["ratio", "interval has the true ratio", *names]
+        lines.append(case.line | {"sets": sets} | dict(zip(columns, np.mean(rows, axis=0).tolist(), strict=True)))
+        print(lines[-1], flush=True)
+    return lines
+
+
+def main() -> None:
+    parts = {"level": level, "power": power, "population": population}
+    parser = argparse.ArgumentParser()
+    parser.add_argument("parts", nargs="*", default=list(parts))
+    parser.add_argument("--sets", type=int, default=1000)
+    args = parser.parse_args()
+    for name in args.parts:
+        write_rows(f"labelling_{name}", parts[name](args.sets))
+
+
+if __name__ == "__main__":
+    main()
