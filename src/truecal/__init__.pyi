@@ -33,6 +33,7 @@ from truecal.metrics import ltce as ltce
 from truecal.metrics import mce as mce
 from truecal.metrics import rmsce as rmsce
 from truecal.metrics import tce as tce
+from truecal.observations import Maturity as Maturity
 from truecal.observations import Tallies as Tallies
 from truecal.observations import Tally as Tally
 from truecal.reading import read as read

@@ -278,3 +278,63 @@ def test_a_search_and_a_monitor_see_sampled_rows_as_they_are(need):
             assert monitor.table.n[0] == (frame[score] >= above).sum()
     with pytest.raises(ValueError, match="`labelling` must be that of the monitor"):
         monitor.update(truecal.read(frame, label="y", score="half", time="day", kept_negatives=0.1))
+
+
+def test_late_labels_are_held_against_what_should_have_come():
+    rng, y, p = population(50_000, seed=8, prevalence=0.1)
+    age = rng.uniform(0, 60, len(p))
+    late = truecal.Maturity("days", {0: 0.0, 30: 1.0})
+    known = y & (rng.random(len(p)) < late.share(age))  # a positive is known by then with the probability of the share
+    assert truecal.evaluate(known, p).verdict.word == "off"
+    found = truecal.evaluate(known, p, mature=late.share(age))
+    assert found.verdict.word == "consistent"
+    assert found.verdict.observed == known.sum()
+    assert found.verdict.expected == pytest.approx(np.sum(p * late.share(age)))
+    assert "should have come by now" in str(found.verdict)
+    assert "Labels are still coming;" in str(found.verdict)
+    assert truecal.evaluate(known, p / 1.3, mature=late.share(age)).verdict.word == "off"
+    assert Result.from_json(found.to_json()) == found
+    kept = known | (rng.random(len(p)) < KEPT)
+    both = truecal.evaluate(known[kept], p[kept], mature=late.share(age[kept]), kept_negatives=KEPT).verdict
+    assert both.word != "off"
+    assert both.expected == pytest.approx(np.sum(p * late.share(age)), rel=0.1)
+
+
+def test_missing_rows_are_dropped_and_counted(need):
+    pd = need("pandas")
+    y, p = [1, 0, None, 1, 0, 1], [0.5, 0.25, 0.5, np.nan, None, 0.75]
+    whole = truecal.evaluate([1, 0, 1], [0.5, 0.25, 0.75], ["ece"])
+    for labels, scores in (
+        (y, p),
+        (np.array(y, dtype=float), np.array(p, dtype=float)),
+        (pd.Series(y, dtype="Int64"), pd.Series(p, dtype="Float64")),
+        (pd.array(y, dtype="boolean"), p),
+        (np.ma.masked_invalid(np.array(y, dtype=float)), np.ma.masked_invalid(np.array(p, dtype=float))),
+        (["yes" if label else None if label is None else "no" for label in y], p),
+    ):
+        more = {"pos_label": "yes"} if isinstance(labels[0], str) else {}
+        found = truecal.evaluate(labels, scores, ["ece"], on_null="drop", **more)
+        assert found.values == whole.values
+        assert found.account.read == 6
+        assert found.account.dropped == {"`y_prob` is null": 2, "`y_true` is null": 1}
+        assert "of 6 rows 3 were dropped: `y_prob` is null in 2, `y_true` is null in 1" in found.notes
+        with pytest.raises(ValueError, match="on_null"):
+            truecal.evaluate(labels, scores, ["ece"], **more)
+    weighted = truecal.evaluate(y, p, ["ece"], on_null="drop", sample_weight=[1, 2, 3, 4, 0, 6])
+    assert weighted.account.read == 16
+    assert weighted.account.dropped == {"`y_prob` is null": 4, "`y_true` is null": 3}
+    late = truecal.evaluate(y, p, ["ece"], on_null="drop", mature=[0.5] * 6)
+    assert late.verdict.expected == 0.75
+    assert truecal.evaluate([1, 0], [0.5, 0.25], ["ece"], on_null="drop").account.dropped == {}
+    with pytest.raises(ValueError, match="at least one valid row"):
+        truecal.evaluate([None, None], [0.5, 0.25], on_null="drop")
+    with pytest.raises(ValueError, match='`on_null` must be "raise" or "drop"'):
+        truecal.evaluate([0, 1], [0.5, 0.25], on_null="ignore")
+
+
+def test_rows_of_several_classes_may_be_missing():
+    p = np.array([[0.2, 0.3, 0.5], [0.6, 0.2, 0.2], [np.nan, 0.5, 0.5], [0.1, 0.8, 0.1]])
+    found = truecal.evaluate([2, None, 1, 1], p, ["ece"], on_null="drop")
+    assert (found.n, found.account.dropped) == (2, {"`y_prob` is null": 1, "`y_true` is null": 1})
+    with pytest.raises(ValueError, match="`mature` is about two labels"):
+        truecal.evaluate([2, 0, 1, 1], p[[0, 1, 3, 3]], mature=[1, 1, 1, 1])

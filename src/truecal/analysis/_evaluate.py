@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from inspect import signature
 from typing import Any, Literal, NoReturn, TypedDict, Unpack, overload
 
@@ -45,6 +45,10 @@ from truecal.observations import (
     as_matrix,
     check_class_options,
     choose_multiclass,
+    discount,
+    drop_missing,
+    read_numbers,
+    read_weights,
 )
 from truecal.results import FRAMES, BinTable, Ranked, Result, Scores, Shape
 
@@ -105,9 +109,11 @@ def evaluate(
     kept_negatives: float = 1.0,
     kept_positives: float = 1.0,
     flip: tuple[float, float] = (0.0, 0.0),
+    mature: Any = None,
+    on_null: Literal["raise", "drop"] = "raise",
     **options: Unpack[Options],
 ) -> Result: ...
-def evaluate(
+def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     y_true: Any,
     y_prob: Any = None,
     metrics: Metrics = None,
@@ -119,6 +125,8 @@ def evaluate(
     kept_negatives: float = 1.0,
     kept_positives: float = 1.0,
     flip: tuple[float, float] = (0.0, 0.0),
+    mature: Any = None,
+    on_null: Literal["raise", "drop"] = "raise",
     **options: Unpack[Options],
 ) -> Result:
     """All metrics at once, with the bins behind them.
@@ -145,6 +153,11 @@ def evaluate(
         account for it; values, ranges and tables are of the population.
     flip : pair of float
         The shares of negatives that are labelled positive, and of positives that are labelled negative.
+    mature : array, optional
+        Where labels are still coming: for each row the share of positives that are known at its age, as
+        `truecal.Maturity(...).share(ages)` gives it. Results speak of positives that should have come by now.
+    on_null : "raise" or "drop"
+        What to do with rows whose label or score is missing; `account` counts those that were dropped.
     options
         `binning`, `test`, `significance`, `tolerance`, `adjust`, `above`, `top`, `reference`, `intervals`,
         `confidence`, `random_state`, `threads`: see `truecal.analysis.Options`.
@@ -160,16 +173,24 @@ def evaluate(
     (0.25, 4, 0.75)
     """
     check_options(evaluate, options)
-    labelling = Labelling(kept_negatives, kept_positives, flip)
+    labelling = Labelling(kept_negatives, kept_positives, flip, late=mature is not None)
     if isinstance(y_true, (Tallies, Tally, GridTally, SortedRows)):
         given = {"sample_weight": sample_weight, "pos_label": pos_label, "multiclass": multiclass, "labels": labels}
+        given |= {"mature": mature, "on_null": None if on_null == "raise" else on_null}
         refuse_grouped(given | name_labelling(labelling))
         return _evaluate_observed(y_true, metrics if y_prob is None else y_prob, options)
     if y_prob is None or isinstance(y_prob, str):
         raise_for_data("evaluate", y_true, y_prob)
+    library = type(y_prob).__module__.partition(".")[0]  # whose dataframes the result gives
+    dropped: dict[str, int] = {}
+    if on_null == "drop":
+        (y_true, y_prob, sample_weight, mature), dropped = _drop_missing(y_true, y_prob, sample_weight, mature)
+    elif on_null != "raise":
+        raise ValueError(f'{option("on_null")} must be "raise" or "drop"; it is {on_null!r}.')
     probabilities, column = as_matrix(y_prob), y_prob
     if probabilities is None:
         check_class_options(multiclass, labels)
+        column = y_prob if mature is None else discount(read_numbers(y_prob, "y_prob"), mature)
     elif choose_multiclass(multiclass, probabilities.shape[1]) == "classwise":
         raise ValueError(
             '`multiclass` must be "top-label" or left out; it is "classwise".\n\nHint: `evaluate_classes` judges each '
@@ -182,14 +203,29 @@ def evaluate(
     result = _evaluate_sorted(data, metrics, options)
     if probabilities is not None and result.verdict is not None:
         result = replace(result, verdict=replace(result.verdict, outcome="correct"))
-    library = type(y_prob).__module__.partition(".")[0]  # whose dataframes the result gives
+    if dropped:
+        account = result.account
+        account = replace(account, read=account.read + sum(dropped.values()), dropped=dropped)
+        result = replace(result, account=account, notes=(*result.notes, *account.notes))
     return replace(result, library=library) if library in FRAMES else result
+
+
+def _drop_missing(y_true: Any, y_prob: Any, sample_weight: Any, mature: Any) -> tuple[list[Any], dict[str, int]]:
+    """The rows that have a label and a score, and how many others were dropped, by reason."""
+    columns, reasons = drop_missing(y_true, y_prob, sample_weight, mature)
+    if not len(columns[0]):
+        raise ValueError("The data must have at least one valid row; they have none.")
+    if sample_weight is None:
+        return columns, {reason: int(rows.sum()) for reason, rows in reasons.items()}
+    weight = read_weights(sample_weight, len(next(iter(reasons.values())))) if reasons else np.zeros(0)
+    return columns, {reason: int(weight[rows].sum()) for reason, rows in reasons.items() if weight[rows].any()}
 
 
 def name_labelling(labelling: Labelling) -> dict[str, Any]:
     """The options that make a labelling, None for those that are left out."""
-    usual = asdict(AS_THEY_ARE)
-    return {name: None if value == usual[name] else value for name, value in asdict(labelling).items()}
+    names = ("kept_negatives", "kept_positives", "flip")
+    own = {name: (getattr(labelling, name), getattr(AS_THEY_ARE, name)) for name in names}
+    return {name: None if value == usual else value for name, (value, usual) in own.items()}
 
 
 def refuse_grouped(given: Mapping[str, Any]) -> None:
@@ -201,7 +237,7 @@ def refuse_grouped(given: Mapping[str, Any]) -> None:
 
 def refuse_classes(labelling: Labelling) -> None:
     """Refuse rows sampled by two labels where there are several classes."""
-    for name, value in name_labelling(labelling).items():
+    for name, value in (name_labelling(labelling) | {"mature": labelling.late or None}).items():
         if value is not None:
             raise ValueError(
                 f"{option(name)} is about two labels, and must be left out where there are several classes."

@@ -511,22 +511,22 @@ def judge_windows(args: Namespace, models: Mapping[str, Tallies], metric: str) -
 
 def _find_labelling(args: Namespace, data: list[str] | Tallies) -> dict[str, Any]:
     """How rows got their labels: by options, or by the file of rules. Tallies know it themselves."""
-    given = {name: getattr(args, name) for name in ("kept_negatives", "kept_positives", "flip")}
+    names = ("kept_negatives", "kept_positives", "flip")
+    given = {name: getattr(args, name) for name in names}
     rules = getattr(args, "rules", None)
     if rules is None:
         return given
-    from dataclasses import asdict
-
     from truecal.gate import read_labelling
 
-    found = read_labelling(rules)
-    if found is None:
+    labelling = read_labelling(rules)
+    if labelling is None:
         return given
-    for name, value in asdict(found).items():
+    found = {name: getattr(labelling, name) for name in names}
+    for name, value in found.items():
         word = f"--{name.replace('_', '-')}"
         if name in vars(args).get("given", {}) and given[name] != value:
             raise UsageError(f"{word} must be that of {rules!r}, {value}, or be left out; it is {given[name]}", "check")
-    return {} if not isinstance(data, list) else asdict(found)
+    return found if isinstance(data, list) else {}
 
 
 def _region(args: Namespace) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -232,7 +232,7 @@ def _open_rules(rules: Rules) -> tuple[Rule, ...]:
 def _check_labelling(rules: Rules, tallies: Tallies) -> None:
     """Refuse data that were not read as a file of rules says that they got their labels."""
     wanted = read_labelling(rules) if isinstance(rules, (str, os.PathLike)) else None
-    if wanted is not None and wanted != tallies.labelling:
+    if wanted is not None and wanted != replace(tallies.labelling, late=False):
         raise ValueError(
             f"The data must be read as [data] of the file of rules says, {wanted!r}; they were read with "
             f"{tallies.labelling!r}.\n\nHint: `truecal.read` takes the same options."

@@ -6,7 +6,7 @@ import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -56,6 +56,7 @@ LIMITS: dict[str, Kind] = {
 }
 CHOICES = ("model", "segment", "min_rows", "above", "top", "tolerance", "significance", "allow_cannot_tell")
 KEYS = ("verdict", "metric", *CHOICES, *LIMITS)
+DATA = ("kept_negatives", "kept_positives", "flip")  # the keys of [data]
 EXAMPLE = "[[rule]]\nverdict = true"
 
 
@@ -279,18 +280,17 @@ def read_labelling(path: str | os.PathLike[str]) -> Labelling | None:
     ...     path = pathlib.Path(folder, "gate.toml")
     ...     _ = path.write_text("[data]\\nkept_negatives = 0.05\\n[[rule]]\\nverdict = true")
     ...     truecal.gate.read_labelling(path)
-    Labelling(kept_negatives=0.05, kept_positives=1.0, flip=(0.0, 0.0))
+    Labelling(kept_negatives=0.05)
     """
     place = os.fspath(path)
     table = _parse(place).get("data")
     if table is None:
         return None
-    names = [entry.name for entry in fields(Labelling)]
-    unknown = [key for key in table if key not in names] if isinstance(table, dict) else [table]
+    unknown = [key for key in table if key not in DATA] if isinstance(table, dict) else [table]
     if unknown:
         raise ValueError(
-            f"{place}: [data] is a table of {', '.join(names)}; it has {_shorten(unknown[0])}."
-            f"{did_you_mean(unknown[0], names)}"
+            f"{place}: [data] is a table of {', '.join(DATA)}; it has {_shorten(unknown[0])}."
+            f"{did_you_mean(unknown[0], DATA)}"
         )
     try:
         return Labelling(**table)

@@ -220,7 +220,8 @@ class Verdict:
         """What came against what was predicted, in words; of all rows or of a range of scores."""
         observed, expected, many = about(found.observed), about(found.expected), "s" * (found.observed != 1)
         if self.outcome == "positive":
-            return f"{observed} positive{many} came where {expected} were predicted"
+            due = "should have come by now" if self.labelling.late else "were predicted"
+            return f"{observed} positive{many} came where {expected} {due}"
         verb = "were" if many else "was"
         return f"{observed} prediction{many} {verb} correct where {expected} were expected to be"
 

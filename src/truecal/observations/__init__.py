@@ -10,7 +10,10 @@ from truecal.observations._arrays import as_tuple as as_tuple
 from truecal.observations._arrays import check_class_options as check_class_options
 from truecal.observations._arrays import check_values as check_values
 from truecal.observations._arrays import choose_multiclass as choose_multiclass
+from truecal.observations._arrays import drop_missing as drop_missing
+from truecal.observations._arrays import read_numbers as read_numbers
 from truecal.observations._arrays import read_pair as read_pair
+from truecal.observations._arrays import read_weights as read_weights
 from truecal.observations._cell_sums import CellGroups as CellGroups
 from truecal.observations._cell_sums import CellSums as CellSums
 from truecal.observations._clusters import CellClusters as CellClusters
@@ -31,6 +34,8 @@ from truecal.observations._grid import cell as cell
 from truecal.observations._grid import check_bits as check_bits
 from truecal.observations._labelling import AS_THEY_ARE as AS_THEY_ARE
 from truecal.observations._labelling import Labelling as Labelling
+from truecal.observations._maturity import Maturity as Maturity
+from truecal.observations._maturity import discount as discount
 from truecal.observations._parquet import is_tallies_file as is_tallies_file
 from truecal.observations._parquet import name_file as name_file
 from truecal.observations._parquet import read_settings as read_settings

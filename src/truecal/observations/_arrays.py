@@ -20,7 +20,9 @@ Bools = NDArray[np.bool_]
 Multiclass = Literal["classwise", "top-label"] | None
 AT_ONCE = 16  # columns of a matrix that are read together: a line of the cache or two
 
-MISSING_HINT = "drop or fill these rows first; truecal never guesses a missing value"
+MISSING_HINT = (
+    'drop or fill these rows first, or `evaluate(..., on_null="drop")`; truecal never guesses a missing value'
+)
 
 
 def read_scores(y_prob: Any) -> AnyArray:
@@ -59,6 +61,16 @@ def read_labels(y_true: Any, pos_label: Any = None) -> AnyArray:
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
 
 
+def read_numbers(values: Any, name: str) -> AnyArray:
+    """Read a column of numbers into a float64 array."""
+    array = _read_column(values, name)
+    if array.dtype == object:
+        array = _objects_to_floats(array, name)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{option(name)} must hold numbers; it holds {array.dtype}.")
+    return array.astype(np.float64)
+
+
 def read_weights(sample_weight: Any, size: int) -> NDArray[np.int64]:
     """Read frequencies: whole numbers >= 0, since an exact test counts trials."""
     array = _read_column(sample_weight, "sample_weight")
@@ -85,6 +97,43 @@ def read_ids(cluster: Any, size: int) -> AnyArray:
     array = _read_column(cluster, "cluster")
     check_lengths(cluster=len(array), y_prob=size)
     return array
+
+
+def drop_missing(y_true: Any, y_prob: Any, *others: Any) -> tuple[list[Any], dict[str, AnyArray]]:
+    """Return columns without the rows whose label or score is missing, and which rows these are, by reason.
+
+    `others` are columns of the same rows, or None. Where both are missing, the score is the reason.
+    """
+    label, score = _read_or_mask(y_true, "y_true"), _read_or_mask(y_prob, "y_prob")
+    check_lengths(y_true=len(label[0]), y_prob=len(score[0]))
+    reasons = {"`y_prob` is null": score[1], "`y_true` is null": label[1] & ~score[1]}
+    kept = ~(label[1] | score[1])
+    columns: list[Any] = [label[0][kept], score[0][kept]]
+    for other in others:
+        if other is None:
+            columns.append(None)
+            continue
+        array = _read_column(other, "values")
+        check_lengths(y_true=len(kept), values=len(array))
+        columns.append(array[kept])
+    return columns, {reason: rows for reason, rows in reasons.items() if rows.any()}
+
+
+def _read_or_mask(values: Any, name: str) -> tuple[AnyArray, Bools]:
+    """Return a column or a matrix, and which of its rows have a missing value."""
+    if isinstance(values, np.ma.MaskedArray):
+        array, missing = np.asarray(values.data), np.ma.getmaskarray(values)
+    else:
+        array = to_numpy(values, name)
+        missing = np.zeros(array.shape, dtype=bool)
+    if array.ndim == 0:
+        raise TypeError(f"`{name}` must be a column of values; it is {type(values).__name__}.")
+    if array.dtype.kind == "f":
+        missing = missing | np.isnan(array)
+    elif array.dtype == object:
+        own = np.array([is_missing(value) for value in array.ravel()], dtype=bool).reshape(array.shape)
+        missing = missing | own
+    return array, np.asarray(missing.reshape(len(array), -1).any(axis=1)) if len(array) else np.zeros(0, dtype=bool)
 
 
 def read_pair(y_true: Any, y_prob: Any, pos_label: Any = None) -> tuple[AnyArray, AnyArray]:

@@ -15,7 +15,7 @@ each positive row stands for 1 / k1 rows, each negative one for 1 / k0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ def _give(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Labelling:
     """Which share of negatives and of positives was kept, and which share of each has a flipped label.
 
@@ -43,11 +43,13 @@ class Labelling:
     flip : pair of float
         The shares of negatives that are labelled positive, and of positives that are labelled negative; less than 1
         together.
+    late : bool
+        Whether labels are still coming: scores are then of positives that should have come by now.
 
     Examples
     --------
     >>> Labelling(kept_negatives=0.05)
-    Labelling(kept_negatives=0.05, kept_positives=1.0, flip=(0.0, 0.0))
+    Labelling(kept_negatives=0.05)
     >>> round(float(Labelling(kept_negatives=0.05).seen(0.01)), 4)  # of 100 rows 1 positive and 5 of 99 negatives
     0.1681
     """
@@ -55,16 +57,21 @@ class Labelling:
     kept_negatives: float = 1.0
     kept_positives: float = 1.0
     flip: tuple[float, float] = (0.0, 0.0)
+    late: bool = False
 
     def __post_init__(self) -> None:
         for name in ("kept_negatives", "kept_positives"):
             object.__setattr__(self, name, _read_share(name, getattr(self, name)))
         object.__setattr__(self, "flip", _read_flip(self.flip))
 
+    def __repr__(self) -> str:
+        own = ((entry.name, getattr(self, entry.name), entry.default) for entry in fields(self))
+        return f"Labelling({', '.join(f'{name}={value!r}' for name, value, usual in own if value != usual)})"
+
     @property
     def plain(self) -> bool:
-        """Whether all rows are there with the labels that they have."""
-        return self == AS_THEY_ARE
+        """Whether all rows are there with the labels that they have, or have so far."""
+        return self.kept_negatives == self.kept_positives == 1.0 and not self.flips
 
     @property
     def flips(self) -> bool:
@@ -142,7 +149,7 @@ class Labelling:
 
     def describe(self, rows: str, labels: str) -> tuple[str, ...]:
         """How rows got their labels, in words, and what numbers are of."""
-        found = []
+        found = ["labels are still coming; predictions are of positives that should have come by now"] * self.late
         kept = (("negatives", self.kept_negatives), ("positives", self.kept_positives))
         words = [_describe_kept(what, share) for what, share in kept if share < 1]
         if words:

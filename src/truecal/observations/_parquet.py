@@ -29,7 +29,7 @@ from truecal._atomic import write_atomically
 from truecal._errors import name_place, option
 from truecal._fork import check_fork
 from truecal.observations._grid import GridTally, cell
-from truecal.observations._labelling import Labelling
+from truecal.observations._labelling import AS_THEY_ARE, Labelling
 from truecal.observations._tallies import Part, Segment, Tallies, plain_value, with_labelling
 from truecal.observations._tally import Floats, Ints, Tally
 
@@ -180,7 +180,7 @@ def _encode(tallies: Tallies) -> bytes:
     numbers = [part.columns if isinstance(part, GridTally) else part.entries for part in parts]
     joined = [np.concatenate(column) for column in zip(*numbers, strict=True)]
     settings = {
-        OPENING.decode()[2:-3]: 1 if tallies.labelling.plain else SCHEMA,
+        OPENING.decode()[2:-3]: 1 if tallies.labelling == AS_THEY_ARE else SCHEMA,
         "version": __version__,
         "by": tallies.by,
         "windows": tallies.windows,
@@ -190,7 +190,7 @@ def _encode(tallies: Tallies) -> bytes:
         "bits": tallies.bits,
         "rows": tallies.n_rows,
         "positives": tallies.positives,
-        **({} if tallies.labelling.plain else {"labelling": asdict(tallies.labelling)}),
+        **({} if tallies.labelling == AS_THEY_ARE else {"labelling": asdict(tallies.labelling)}),
         "checksum": BLANK.decode(),
     }
     if tallies.bits is None:

@@ -388,8 +388,8 @@ def _as_float(value: float | None, name: str) -> float | None:
 
 
 def with_labelling(part: Part, labelling: Labelling) -> Part:
-    """Return a part whose scores are those that a labelling gives; its rows must be grouped if it is not plain."""
-    if labelling.plain:
+    """Return a part whose scores are those that a labelling gives; its rows are grouped, if need be."""
+    if labelling == part.labelling:
         return part
     return replace(part if isinstance(part, GridTally) else part.tally, labelling=labelling)
 

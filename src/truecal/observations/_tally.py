@@ -413,7 +413,7 @@ def sort_rows(y_true: Any, y_prob: Any, pos_label: Any = None, labelling: Labell
             return group_keys(*ties.count(), labelling)
     key = _pack(score, label)
     sort_keys(key)
-    return SortedRows(key) if labelling.plain else group_keys(key, None, labelling)
+    return SortedRows(key) if labelling == AS_THEY_ARE else group_keys(key, None, labelling)
 
 
 def read_seen(y_true: Any, y_prob: Any, pos_label: Any, labelling: Labelling) -> tuple[AnyArray, AnyArray]:
