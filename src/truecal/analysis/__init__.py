@@ -14,6 +14,7 @@ from truecal.analysis._groups import segments as segments
 from truecal.analysis._monitor import Look as Look
 from truecal.analysis._monitor import Monitor as Monitor
 from truecal.analysis._monitor import keep_monitor as keep_monitor
+from truecal.analysis._recalibrate import prove_on as prove_on
 from truecal.analysis._recalibrate import recalibrate as recalibrate
 from truecal.analysis._slices import search as search
 from truecal.analysis._slices import slices as slices

@@ -204,19 +204,34 @@ def _prove(
             before.add(tally, p)
             after.add(tally, found.apply(p, offsets.get(segment, 0.0)))
     how = f"{len(dealt) - 1} windows, each by those before it" if forwards else f"{len(dealt)} folds"
+    return _compare(before, after, dict(kinds), how)
+
+
+def prove_on(found: Recalibration, data: Tallies, how: str = "other rows") -> Proof:
+    """What a recalibration does on rows that were kept apart."""
+    known = dict(zip(found.segments, found.offsets.tolist(), strict=True))
+    before, after = _Losses(), _Losses()
+    for segment, part in (data.over(found.by).parts if found.by else {(): data.whole()}).items():
+        tally = as_cells(part.tally)
+        p = tally.labelling.predicted(tally.score)
+        before.add(tally, p)
+        after.add(tally, found.map.apply(p, known.get(segment, 0.0)))
+    return _compare(before, after, {found.kind: 1}, how)
+
+
+def _compare(before: _Losses, after: _Losses, kinds: dict[str, int], how: str) -> Proof:
+    """The same rows before and after."""
     results = [evaluate(each.tally(), metrics=METRICS) for each in (before, after)]
-    labelled = before.tally()
-    constant = mean_loss(
-        labelled, np.full(len(labelled), min(max(labelled.positives / labelled.n_rows, 1e-12), 1 - 1e-12))
-    )
-    losses = [each.mean("log") for each in (before, after)]
-    skill = tuple(1 - loss / constant if constant > 0 else math.nan for loss in losses)
+    rows = before.tally()
+    rate = min(max(rows.positives / rows.n_rows, 1e-12), 1 - 1e-12)
+    constant = mean_loss(rows, rows.labelling.predicted(np.full(len(rows), rate)))
+    skill = [1 - each.mean("log") / constant if constant > 0 else math.nan for each in (before, after)]
     return Proof(
         before=results[0],
         after=results[1],
         log_loss=before.compare(after, "log"),
         brier=before.compare(after, "square"),
-        kinds=dict(kinds),
+        kinds=kinds,
         skill=(skill[0], skill[1]),
         how=how,
     )

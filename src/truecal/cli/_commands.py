@@ -181,6 +181,72 @@ def watch(args: Namespace) -> int:
     return 1 if monitor.alarm else 3 if monitor.leading is None else 0
 
 
+def recalibrate(args: Namespace) -> int:
+    """A map that mends predictions."""
+    from dataclasses import replace
+
+    from truecal import analysis
+    from truecal._atomic import write_text
+    from truecal.reading import read
+
+    if not args.output.lower().endswith(".json"):
+        raise UsageError(f"--output must end in .json; it is {args.output!r}", "recalibrate")
+    check_places(args, args.output)
+    source = open_source(args, timed=args.time is not None)
+    _need_one_score(source.scores, "recalibrate")
+    (tallies,) = source.read(args).values()
+    options = {"by": args.by or (), "folds": 0 if args.check else args.folds, "random_state": args.seed}
+    found = analysis.recalibrate(tallies, kind=args.kind, **options)
+    if args.check:
+        apart = read(args.check, label=source.label, score=source.scores[0], by=args.by, pos_label=args.pos_label)
+        found = replace(found, proof=analysis.prove_on(found, apart, Path(args.check).name))
+    tell_notes([found])
+    with naming(args.output):
+        write_text(args.output, found.to_json() + "\n")
+    if args.json:
+        print(found.to_json(), flush=True)
+        return 0
+    print("\n".join(Terminal.of(sys.stdout).wrap(text) for text in found.sentences()))
+    if args.sql:
+        print(f"\n{found.to_sql(_quote_name(source.scores[0]))}")
+    print(f"\nWrote {args.output}", flush=True)
+    return 0
+
+
+def _quote_name(name: str) -> str:
+    return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
+
+
+def apply(args: Namespace) -> int:
+    """Predictions mended by a map."""
+    from truecal._errors import name_place
+    from truecal.reading import add_column
+    from truecal.results import Recalibration
+
+    if len(args.files) < 2:
+        raise UsageError("a map and the files it is applied to must be named", "apply")
+    place, *paths = args.files
+    check_places(args, args.output)
+    with name_place(place):
+        found = Recalibration.from_json(Path(place).read_text(encoding="utf-8"))
+    score = args.score or found.score
+    if score is None:
+        raise UsageError("--score must name the column of predictions; the map knows none", "apply")
+    into = args.into or f"{score}_recalibrated"
+    with naming(args.output):
+        rows = add_column(
+            paths,
+            args.output,
+            lambda p, columns: found.apply(p, columns if found.by else None),
+            score=score,
+            into=into,
+            others=found.by,
+            format=args.format,
+        )
+    note(f"{args.output} holds {plural(rows, 'row')}, with `{into}`")
+    return tell_files(args, [Path(args.output)])
+
+
 def report(args: Namespace) -> int:
     """One HTML page."""
     from truecal.reporting import report
@@ -754,7 +820,8 @@ def _find_inputs(args: Namespace) -> Iterator[Path]:
     """The files that a command reads: data, rules, baseline."""
     from truecal.reading import expand
 
-    for given in (*getattr(args, "files", ()), getattr(args, "rules", None), getattr(args, "baseline", None)):
+    single = (getattr(args, name, None) for name in ("rules", "baseline", "check"))
+    for given in (*getattr(args, "files", ()), *single):
         if given not in (None, "-"):
             with suppress(OSError, ValueError):  # told when it is read
                 yield from (place for place in expand(given) if place.exists())

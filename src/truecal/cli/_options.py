@@ -163,6 +163,7 @@ LIMITS = {
     "max_dropped": "share of rows that were dropped at most this",
 }
 PICTURES = ("calibration", "test-based", "reliability", "errors", "models", "metrics", "binnings", "segments", "drift")
+KINDS = ("auto", "none", "offset", "logistic", "beta", "isotonic")
 SHELLS = ("bash", "zsh", "tcsh", "fish")
 
 DATA, COLUMNS, TIME, COMPUTED, LARGE = "data", "columns", "time", "what is computed", "large data"
@@ -170,11 +171,11 @@ MONITOR = "what is kept"
 RULES, BASELINE, OUTPUT, GENERAL = "rules, from a file or from options", "baseline", "output", "in general"
 NEEDS_ROWS = (COLUMNS, TIME, COMPUTED, LARGE)  # groups that ask something of rows, which a saved result does not have
 
-READING = "score compare segments slices drift watch report plot tally check"
-SIZED = "score segments drift watch report plot tally check"
+READING = "score compare segments slices drift watch recalibrate report plot tally check"
+SIZED = "score segments drift watch recalibrate report plot tally check"
 JUDGING = "score compare segments drift report plot check"
 TABLES = "score compare segments slices drift watch plan check"
-ANSWERING = "score compare segments slices drift watch report plot plan demo check tally merge"
+ANSWERING = "score compare segments slices drift watch recalibrate apply report plot plan demo check tally merge"
 EVERYONE = f"{ANSWERING} completion"
 
 
@@ -257,7 +258,7 @@ OPTIONS = (
     ),
     Option(
         "--by", "columns that make segments{}; commas or repeated", COLUMNS,
-        "score segments watch report plot tally check",
+        "score segments watch recalibrate report plot tally check",
         "COLUMN", says={"plot": ", for --kind segments"}, type=names, action=Many, spells={"over": "--by"},
     ),
     Option(
@@ -292,10 +293,11 @@ OPTIONS = (
     ),
     # ---- time
     Option(
-        "--time", "dates or times{}", TIME, "drift watch report plot tally", "COLUMN",
+        "--time", "dates or times{}", TIME, "drift watch recalibrate report plot tally", "COLUMN",
         says={
             **dict.fromkeys(("drift", "watch"), "; guessed if left out"), "report": ", for a section on drift",
             "plot": ", for --kind drift", "tally": " that make windows",
+            "recalibrate": "; the proof then goes forwards in time",
         },
     ),
     Option(
@@ -303,7 +305,9 @@ OPTIONS = (
         "default 1d, or as in the tallies",
         TIME, "drift watch report plot", choices=(*EVERY, "none"), spells={"every=None": "--every none"},
     ),
-    Option("--every", "how long windows are; weeks begin on Mondays; default 1d", TIME, "tally", choices=EVERY),
+    Option(
+        "--every", "how long windows are; weeks begin on Mondays; default 1d", TIME, "tally recalibrate", choices=EVERY
+    ),
     Option(
         "--mature-after", "how long after a window's end its labels are complete, such as 30d, 12h or 6w; until then "
         "it {}",
@@ -313,6 +317,27 @@ OPTIONS = (
         "--now", "what that is counted to; default {}", TIME, "drift watch report plot", "DATE",
         says={"": "the end of the last window", "watch": "the clock, in UTC"},
     ),
+    # ---- the remedy
+    Option(
+        "files", "a file of `truecal recalibrate`, then files, globs or folders of rows", DATA, "apply", "FILE",
+        nargs="+",
+    ),
+    Option("--format", "of the files, where their names do not tell", DATA, "apply", choices=FORMATS),
+    Option("-p --score", "the predictions; default as in the map", COLUMNS, "apply", "COLUMN"),
+    Option(
+        "--into", "the column that is written; default the predictions' with _recalibrated", COLUMNS, "apply", "COLUMN"
+    ),
+    Option(
+        "--kind", "offset, logistic, beta, isotonic or none; default auto, of none, offset and logistic", COMPUTED,
+        "recalibrate", choices=KINDS, default="auto",
+    ),
+    Option(
+        "--folds", "parts into which rows are dealt for the proof; 0 for none; default 5", COMPUTED, "recalibrate", "N",
+        type=whole, default=5,
+    ),
+    Option("--seed", "by which rows are dealt; default 0", COMPUTED, "recalibrate", "N", type=whole, default=0),
+    Option("--check", "rows that were kept apart, to prove the map on", DATA, "recalibrate", "FILE"),
+    Option("--sql", "print the map as SQL as well", OUTPUT, "recalibrate", action="store_true"),
     # ---- the monitor
     Option(
         "--state", "a file that keeps what is known from run to run; made if it is not there", MONITOR, "watch", "FILE",
@@ -462,6 +487,8 @@ OPTIONS = (
             ("report", "default report.html", {"default": "report.html"}),
             ("plot", "default KIND.png; .png, .svg or .pdf", {}),
             ("tally merge", "where to; must end in .parquet", {"required": True}),
+            ("recalibrate", "where the map goes; must end in .json", {"required": True}),
+            ("apply", "where to; .csv, .tsv, .parquet, .arrow or .jsonl", {"required": True}),
         )
     ),
     Option("--junit", "JUnit XML as well, for a CI server", OUTPUT, "check", "FILE"),
@@ -535,6 +562,21 @@ COMMANDS = {
             "truecal watch days/ --by country --mature-after 30d \\",
             "    --state monitor.json --prom truecal.prom",
         ),
+    ),
+    "recalibrate": Command(
+        "a map that mends predictions, proven on other rows",
+        "Fits a map to the predictions (one factor on all odds, or an intercept and a slope), says whether it helps on "
+        "rows that it was not fitted to, and writes it as JSON, for truecal apply.",
+        (
+            "truecal recalibrate train.csv -o map.json",
+            "truecal recalibrate train.csv --check holdout.csv -o map.json",
+            "truecal recalibrate days/ --time day --by country --sql -o map.json",
+        ),
+    ),
+    "apply": Command(
+        "predictions mended by a map",
+        "Writes the rows of files to one file, with their predictions recalibrated by a map of truecal recalibrate.",
+        ("truecal apply map.json predictions.csv -o mended.csv", "truecal apply map.json days/ -o mended.parquet"),
     ),
     "report": Command(
         "one HTML page for a colleague",

@@ -17,3 +17,4 @@ from truecal.reading._read import is_tallies as is_tallies
 from truecal.reading._read import load_tallies as load_tallies
 from truecal.reading._read import read as read
 from truecal.reading._read import read_models as read_models
+from truecal.reading._write import add_column as add_column

@@ -1,0 +1,94 @@
+"""`truecal recalibrate` and `truecal apply`, against the library."""
+
+import json
+
+import numpy as np
+import pytest
+from command import run
+
+import truecal
+from truecal.results import Recalibration
+
+pl = pytest.importorskip("polars")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    for name in ("train", "apart"):
+        p, country = rng.beta(1, 9, size=8000), rng.choice(["at", "de", None], size=8000)
+        factor = np.where(country == "at", 3, 1.5)
+        y = rng.random(8000) < p * factor / (1 - p + p * factor)
+        pl.DataFrame({"y": y.astype(int), "p": p, "country": country.tolist()}).write_csv(tmp_path / f"{name}.csv")
+    return tmp_path
+
+
+def test_the_map_is_that_of_the_library(folder):
+    done = run("recalibrate", "train.csv", "-o", "map.json", "--sql", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = Recalibration.from_json((folder / "map.json").read_text())
+    tallies = truecal.read(folder / "train.csv", label="y", score="p")
+    assert found == truecal.recalibrate(tallies)
+    assert "It helps" in done.stdout
+    assert found.to_sql("p") in done.stdout
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arrow", "jsonl"])
+def test_a_map_is_applied_to_files_of_every_format(folder, suffix):
+    run("recalibrate", "train.csv", "--by", "country", "-o", "map.json", cwd=folder)
+    done = run("apply", "map.json", "apart.csv", "-o", f"mended.{suffix}", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = Recalibration.from_json((folder / "map.json").read_text())
+    rows = pl.read_csv(folder / "apart.csv")
+    readers = {
+        "csv": pl.read_csv, "tsv": lambda path: pl.read_csv(path, separator="\t"), "parquet": pl.read_parquet,
+        "arrow": pl.read_ipc, "jsonl": pl.read_ndjson,
+    }  # fmt: skip
+    mended = readers[suffix](folder / f"mended.{suffix}")
+    assert mended.drop("p_recalibrated").equals(rows)
+    wanted = found.apply(rows["p"].to_numpy(), {"country": rows["country"].to_list()})
+    np.testing.assert_allclose(mended["p_recalibrated"], wanted, rtol=1e-12)
+
+
+def test_rows_kept_apart_prove_it(folder):
+    done = run("recalibrate", "train.csv", "--check", "apart.csv", "-o", "map.json", cwd=folder)
+    assert "apart.csv" in done.stdout
+    proof = Recalibration.from_json((folder / "map.json").read_text()).proof
+    apart = truecal.evaluate(truecal.read(folder / "apart.csv", label="y", score="p"))
+    assert proof.before.verdict.p_value == pytest.approx(apart.verdict.p_value, rel=1e-6)
+    assert proof.before.n == 8000
+
+
+def test_rows_without_a_score_stay_without_one(folder):
+    run("recalibrate", "train.csv", "-o", "map.json", cwd=folder)
+    (folder / "holes.csv").write_text("id,p\n1,0.1\n2,\n3,0.3\n")
+    run("apply", "map.json", "holes.csv", "-o", "out.csv", cwd=folder)
+    found = pl.read_csv(folder / "out.csv")
+    assert found["p_recalibrated"].is_null().to_list() == [False, True, False]
+    assert found["id"].to_list() == [1, 2, 3]
+
+
+def test_nothing_is_lost_or_overwritten(folder):
+    run("recalibrate", "train.csv", "-o", "map.json", cwd=folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / "wrong.csv").write_text("p\n0.1\n1.7\n")
+    for words, told in (
+        (("apply", "map.json", "apart.csv", "-o", "apart.csv"), "is an input"),
+        (("apply", "map.json", "apart.csv", "-o", "map.json"), "is an input"),
+        (("apply", "map.json", "wrong.csv", "-o", "out.csv"), "`p` must lie in [0, 1]; it is 1.7"),
+        (("apply", "map.json", "apart.csv", "-o", "out.docx"), "must end in"),
+        (("apply", "map.json", "-o", "out.csv"), "must be named"),
+        (("apply", "train.csv", "apart.csv", "-o", "out.csv"), "must be the JSON"),
+        (("recalibrate", "train.csv", "-o", "map.txt"), "must end in .json"),
+        (("recalibrate", "train.csv", "--check", "apart.csv", "-o", "apart.json", "--kind", "platt"), "invalid choice"),
+    ):
+        done = run(*words, cwd=folder)
+        assert done.returncode == 2, words
+        assert told in " ".join(done.stderr.split())
+    now = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "wrong.csv"}
+    assert now == before
+
+
+def test_json_is_the_map(folder):
+    done = run("recalibrate", "train.csv", "-o", "map.json", "--json", cwd=folder)
+    assert json.loads(done.stdout) == json.loads((folder / "map.json").read_text())
