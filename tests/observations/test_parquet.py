@@ -44,7 +44,8 @@ def tallies(draw):
         label, score, weight = zip(*draw(observations), strict=True)
         tallies[key] = Tally.from_arrays(label, np.array(score), weight)
     names = draw(st.lists(st.text(max_size=4), min_size=len(kinds) + 2, max_size=len(kinds) + 2, unique=True))
-    exact = Tallies(*names[:2], tallies, names[2:], pos_label=draw(st.none() | st.text(max_size=3)))
+    more = {"pos_label": draw(st.none() | st.text(max_size=3)), "outcome": draw(st.sampled_from(["positive", "correct"]))}
+    exact = Tallies(*names[:2], tallies, names[2:], **more)
     return exact.coarsen(draw(st.none() | st.integers(2, 26)))
 
 
@@ -90,6 +91,7 @@ def test_other_tools_can_read_a_file(tmp_path, need):
         "windows": {},
         "label": "y",
         "score": "p",
+        "outcome": "positive",
         "pos_label": None,
         "bits": 6,
         "rows": 4,

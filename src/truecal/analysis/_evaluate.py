@@ -38,6 +38,7 @@ from truecal.observations import (
     Classes,
     GridTally,
     Labelling,
+    Outcome,
     Sorted,
     SortedRows,
     Tallies,
@@ -201,8 +202,7 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
         y_true, column = Classes.of(y_true, probabilities, labels, pos_label).top()
     data = Tally.from_arrays(y_true, column, sample_weight, pos_label, labelling)
     result = _evaluate_sorted(data, metrics, options)
-    if probabilities is not None and result.verdict is not None:
-        result = replace(result, verdict=replace(result.verdict, outcome="correct"))
+    result = result if probabilities is None else name_outcome(result, "correct")
     if dropped:
         account = result.account
         account = replace(account, read=account.read + sum(dropped.values()), dropped=dropped)
@@ -295,11 +295,15 @@ def _evaluate_observed(data: Observed, metrics: Metrics, options: Options) -> Re
         result = _evaluate_sorted(whole, metrics, options)
     if not isinstance(data, Tallies):
         return result
-    dropped = data.account.dropped
-    account = replace(result.account, read=data.account.read, dropped=dropped)
+    account = replace(result.account, read=data.account.read, dropped=data.account.dropped)
     said = data.labelling.notes  # by the verdict
     notes = (note for note in data.notes if note not in said)
-    return replace(result, account=account, notes=(*result.notes, *notes))
+    return name_outcome(replace(result, account=account, notes=(*result.notes, *notes)), data.outcome)
+
+
+def name_outcome(result: Result, outcome: Outcome) -> Result:
+    """The same result in the words of what is counted."""
+    return result if result.verdict is None else replace(result, verdict=replace(result.verdict, outcome=outcome))
 
 
 def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result:

@@ -128,7 +128,8 @@ def segments(
     kept = choose_parts(parts, find_threshold(data, options))
     notes = (*grouped.notes, *_count_left_out(parts, kept, "segment"))
     table = _judge_segments(kept, chosen, names, options, notes)
-    return replace(table, dropped=_count_dropped(grouped, kept), labelling=data.labelling)
+    settings: Any = {"labelling": data.labelling, "outcome": data.outcome}
+    return replace(table, dropped=_count_dropped(grouped, kept), **settings)
 
 
 def _count_dropped(grouped: Tallies, keys: Iterable[Segment]) -> Ints:
@@ -282,7 +283,7 @@ def drift(
     dropped = _count_dropped(grouped, [(key,) for key in windows])
     notes = (*data.notes, *left_out, *table.notes)
     settings: Any = {"every": length, "mature_after": after, "now": moment, "notes": notes}
-    return replace(table, dropped=dropped, labelling=data.labelling, **settings)
+    return replace(table, dropped=dropped, labelling=data.labelling, outcome=data.outcome, **settings)
 
 
 def _judge_windows(

@@ -15,7 +15,7 @@ import numpy as np
 
 from truecal._errors import name_place
 from truecal._text import Column, Terminal, escape_csv, plural, printable
-from truecal.inference import Plan, Verdict, format_p_value
+from truecal.inference import OUTCOMES, Plan, Verdict, format_p_value
 from truecal.metrics import Measure, find_metric
 from truecal.results import (
     BOTH,
@@ -41,11 +41,12 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 WORDS = {"off": ("x", "red"), "consistent": ("+", "green"), "cannot tell": ("?", "yellow")}  # a sign in ASCII, a colour
 MARKS = {"pass": "green", "fail": "red", "cannot tell": "yellow"}
-WINDOW_STYLES = {BOTH: "red", CALIBRATION: "red", PREVALENCE: "yellow", INCOMPLETE: "dim", TOO_SMALL: "dim"}
+WINDOW_STYLES = {BOTH: "red", CALIBRATION: "red", INCOMPLETE: "dim", TOO_SMALL: "dim"}
+WINDOW_STYLES |= dict.fromkeys(PREVALENCE.values(), "yellow")
 ADJUSTED = {"holm": "; Holm's for all {}", "bh": "; Benjamini and Hochberg's for all {}", None: ""}
 ON_GRID = "the lowest and highest value on these bins of cells, wherever in its cell a score lies; exact bins differ"
 P_VALUE = "how often a perfect model would look as bad; small means worse than chance"
-WINDOW_P_VALUE = "how often a perfect model would look as bad, by the metric or by the number of positives"
+WINDOW_P_VALUE = "how often a perfect model would look as bad, by the metric or by the number of {}"
 
 
 # ---- results -------------------------------------------------------------------------------------------------------
@@ -241,7 +242,7 @@ def _segment_columns(table: GroupTable, rows: Sequence[int]) -> list[Column]:
     return [
         Column("segment", cells["segment"], left=True, styles=alarms),
         Column("n", cells["n"], 1),
-        Column("positive", cells["prevalence"], 5),
+        Column(table.outcome, cells["prevalence"], 5),
         Column("mean score", cells["mean"], 6),
         Column(table.metric.name, cells["value"], styles=["bold"] * len(rows)),
         Column("on the grid", on_grid, 2),
@@ -308,14 +309,15 @@ def format_drift(table: DriftTable, source: str, terminal: Terminal) -> str:
     length = "" if table.every is None else f" of {table.every}"
     title = terminal.wrap(f"{printable(source)}: {plural(len(table), 'window')}{length}, {_format_size(table)}")
     shown = terminal.table(_window_columns(table))
-    p_value = WINDOW_P_VALUE + ADJUSTED[table.adjust].format("windows")
+    outcomes = OUTCOMES[table.outcome]
+    p_value = WINDOW_P_VALUE.format(outcomes) + ADJUSTED[table.adjust].format("windows")
     terms = [
-        ("positive", "share of positives"),
+        (table.outcome, f"share of {outcomes}"),
         ("predicted", "mean prediction"),
         (table.metric.name, table.metric.meaning),
         ("on the grid", ON_GRID),
         ("by chance", "the mean of perfect models with the window's scores"),
-        ("obs / exp", "positives over what was predicted; 1 is best"),
+        ("obs / exp", f"{outcomes} over what was predicted; 1 is best"),
         (_p_heading(table), f"{p_value}; up to {table.significance:g} is an alarm"),
     ]
     parts = [terminal.paint(title, "bold"), shown, _window_sentences(table, terminal)]
@@ -330,7 +332,7 @@ def _window_columns(table: DriftTable) -> list[Column]:
     return [
         Column("window", cells["window"], left=True),
         Column("n", cells["n"], 4),
-        Column("positive", cells["prevalence"], 2),
+        Column(table.outcome, cells["prevalence"], 2),
         Column("predicted", cells["mean"], 3),
         Column(table.metric.name, cells["value"], styles=["bold"] * len(table)),
         Column("on the grid", on_grid, 1),
@@ -350,9 +352,9 @@ def _window_sentences(table: DriftTable, terminal: Terminal) -> str:
     lines = [f"In {count} of {words} the predictions are off beyond what chance explains."]
     if not judged:
         lines = ["No window could be judged; longer ones may, such as --every 1w or 1mo."]
-    if PREVALENCE in said:
+    if moved := said.count(PREVALENCE[table.outcome]):
         lines.append(
-            f"In {said.count(PREVALENCE):,} the share of positives differs from that of the others, and nothing shows "
+            f"In {moved:,} the share of {OUTCOMES[table.outcome]} differs from that of the others, and nothing shows "
             "that the predictions did not follow."
         )
     for word, what in ((INCOMPLETE, "labels that are not complete: no alarm"), (TOO_SMALL, "too few rows to tell")):
@@ -450,7 +452,7 @@ def _prometheus_number(value: float) -> str:
 def _format_size(table: GroupTable | DriftTable) -> str:
     """How many predictions, and how many of them positive."""
     share = format_share(table.overall_prevalence)
-    return f"{plural(int(table.n.sum()), 'prediction')}, {share} positive"
+    return f"{plural(int(table.n.sum()), 'prediction')}, {share} {table.outcome}"
 
 
 def _p_heading(table: GroupTable | DriftTable) -> str:

@@ -27,7 +27,7 @@ from truecal.gate._rules import Rule, read_labelling, read_rules
 from truecal.inference import Difference, Interval, Verdict
 from truecal.inference import judge as judge_cells
 from truecal.metrics import Tolerance, as_tolerance
-from truecal.observations import Account, CellSums, Part, Segment, Tallies, merge
+from truecal.observations import Account, CellSums, Outcome, Part, Segment, Tallies, merge
 from truecal.results import Comparison, GroupTable, Result
 
 Rules = str | os.PathLike[str] | Iterable[Rule]
@@ -131,12 +131,14 @@ class _Rows:
 
     parts: Mapping[Segment | None, Part]
     options: Options
+    outcome: Outcome
     cells: dict[Segment | None, CellSums] = field(default_factory=dict)
 
     def verdict(self, segment: Segment | None, level: float) -> Verdict:
         if segment not in self.cells:
             self.cells[segment] = CellSums.of(self.parts[segment])
-        return judge_cells(self.cells[segment], level, self.options.get("tolerance"))
+        found = judge_cells(self.cells[segment], level, self.options.get("tolerance"))
+        return replace(found, outcome=self.outcome)
 
     def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None:
         wanted: Any = {name: value for name, value in self.options.items() if name in INTERVAL}
@@ -166,7 +168,7 @@ def _open_subject(
     result = _evaluate(tallies, whole, names, options) if names else None
     sectioned = [rule for rule in rules if rule.segment is not None]
     if not sectioned:
-        return Subject(_Rows(rows, options), accounts, result)
+        return Subject(_Rows(rows, options, tallies.outcome), accounts, result)
     by = [name for name in tallies.by if name not in tallies.windows]
     grouped = tallies.over(by)
     parts |= {key: part.simplify() for key, part in grouped.parts.items()}
@@ -177,7 +179,7 @@ def _open_subject(
         read = parts[key].n_rows if key in parts else 0
         accounts[key] = _account(grouped.dropped.get(key, {}), read, rows.get(key))
     tables = _judge_segments(tallies, sectioned, by, len(rows) - 1, options)
-    return Subject(_Rows(rows, options), accounts, result, tables, titles)
+    return Subject(_Rows(rows, options, tallies.outcome), accounts, result, tables, titles)
 
 
 def _account(dropped: Mapping[str, int], valid: int, judged: Part | None) -> Account:
@@ -198,7 +200,7 @@ def _open_compared(
         result = evaluate(tallies, metrics=names, **wanted)
         rows = choose_parts({None: tallies.whole().simplify()}, threshold)
         account = _account(tallies.account.dropped, tallies.n_rows, rows[None])
-        return Subject(_Rows(rows, options), {None: account}, result, difference=_compare_results(result, old, names))
+        return Subject(_Rows(rows, options, tallies.outcome), {None: account}, result, difference=_compare_results(result, old, names))
     pairs = tallies.baseline
     if pairs is None:
         raise ValueError(
@@ -212,7 +214,7 @@ def _open_compared(
     rows = choose_parts({None: own}, threshold)
     alone = tallies.n_rows - own.n_rows
     dropped = tallies.account.dropped | ({"the baseline has no score": alone} if alone else {})
-    return Subject(_Rows(rows, options), {None: _account(dropped, own.n_rows, rows[None])}, difference=found)
+    return Subject(_Rows(rows, options, tallies.outcome), {None: _account(dropped, own.n_rows, rows[None])}, difference=found)
 
 
 def _open_rules(rules: Rules) -> tuple[Rule, ...]:

@@ -30,8 +30,8 @@ from truecal.inference._reference import null_reference as null_reference
 from truecal.inference._reference import reaches as reaches
 from truecal.inference._reference import sequential_reference as sequential_reference
 from truecal.inference._verdict import FACTOR as FACTOR
+from truecal.inference._verdict import OUTCOMES as OUTCOMES
 from truecal.inference._verdict import SIGNS as SIGNS
-from truecal.inference._verdict import Outcome as Outcome
 from truecal.inference._verdict import Verdict as Verdict
 from truecal.inference._verdict import Word as Word
 from truecal.inference._verdict import combine_parts as combine_parts

@@ -70,15 +70,15 @@ from truecal.metrics import (
     find_local_errors,
     gamma_tail,
 )
-from truecal.observations import AS_THEY_ARE, CellGroups, CellSums, Floats, Ints, Labelling
+from truecal.observations import AS_THEY_ARE, CellGroups, CellSums, Floats, Ints, Labelling, Outcome
 
 Word = Literal["off", "consistent", "cannot tell"]
-Outcome = Literal["positive", "correct"]
 FACTOR = 1.5  # on all odds: what "consistent" rules out
 ASYMPTOTIC = 5.0  # the least V at which limits are trusted
 HIGHEST = 0.99  # a part's p-value, at most
 WEIGHTS = {"spread": 0.5}  # the others' are 1
 SMALLEST = 4.0  # the least v of a part whose square is summed
+OUTCOMES: dict[Outcome, str] = {"positive": "positives", "correct": "correct predictions"}
 SIGNS: dict[Word, str] = {"off": "\N{MULTIPLICATION X}", "consistent": "\N{CHECK MARK}", "cannot tell": "?"}
 
 

@@ -39,6 +39,7 @@ from truecal.observations._maturity import discount as discount
 from truecal.observations._parquet import is_tallies_file as is_tallies_file
 from truecal.observations._parquet import name_file as name_file
 from truecal.observations._parquet import read_settings as read_settings
+from truecal.observations._tallies import Outcome as Outcome
 from truecal.observations._tallies import Part as Part
 from truecal.observations._tallies import Segment as Segment
 from truecal.observations._tallies import Tallies as Tallies

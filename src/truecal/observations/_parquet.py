@@ -186,6 +186,7 @@ def _encode(tallies: Tallies) -> bytes:
         "windows": tallies.windows,
         "label": tallies.label,
         "score": tallies.score,
+        "outcome": tallies.outcome,
         "pos_label": tallies.pos_label,
         "bits": tallies.bits,
         "rows": tallies.n_rows,
@@ -253,6 +254,7 @@ def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
         bits,
         settings["pos_label"],
         dropped,
+        outcome=settings.get("outcome", "positive"),
     )
 
 

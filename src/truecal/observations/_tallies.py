@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -25,16 +25,10 @@ from truecal.observations._time import LONGER, WINDOWS, window_start
 
 Segment = tuple[Any, ...]
 Part = Tally | GridTally | SortedRows
+Outcome = Literal["positive", "correct"]
 T = TypeVar("T")
-SHARED = (
-    "label",
-    "score",
-    "pos_label",
-    "by",
-    "windows",
-    "labelling",
-    "cluster",
-)  # settings that tallies must share to add
+# settings that tallies must share to add
+SHARED = ("label", "score", "outcome", "pos_label", "by", "windows", "labelling", "cluster")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -67,6 +61,9 @@ class Tallies:
         The scores of this model and of the baseline on the same rows.
     cluster : str, optional
         The column that tells customers, patients or documents apart whose rows go together; parts then have `clusters`.
+    outcome : "positive" or "correct"
+        What is counted: positives; or rows whose most probable class of several is the right one, the scores being the
+        confidences in that class.
 
     Examples
     --------
@@ -92,6 +89,7 @@ class Tallies:
     dropped: Mapping[Segment, Mapping[str, int]] = field(default_factory=dict)
     baseline: Pairs | None = None
     cluster: str | None = None
+    outcome: Outcome = "positive"
 
     def __post_init__(self) -> None:
         for name, given in (("parts", self.parts), ("dropped", self.dropped), ("windows", self.windows)):
@@ -137,6 +135,8 @@ class Tallies:
         for role, given in (("pos_label", self.pos_label), ("cluster", self.cluster)):
             if given is not None and not isinstance(given, str):
                 raise TypeError(f"{option(role)} must be text or None; it is {given!r}.")
+        if self.outcome not in ("positive", "correct"):
+            raise ValueError(f'`outcome` must be "positive" or "correct"; it is {self.outcome!r}.')
 
     def _hold(self, **values: Any) -> None:
         for name, value in values.items():
@@ -303,7 +303,7 @@ class Tallies:
         of = "" if self.cluster is None else f" in clusters of {self.cluster}"
         return (
             f"Tallies({plural(len(self), 'segment')}{by}, {self.score} for {self.label}, {how}: "
-            f"{plural(self.n_rows, 'row')}{of}, {self.positives:,} positive{dropped})"
+            f"{plural(self.n_rows, 'row')}{of}, {self.positives:,} {self.outcome}{dropped})"
         )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from truecal._errors import did_you_mean, option
 from truecal._text import plural
+from truecal.inference import OUTCOMES
 from truecal.metrics import Mean, Metric, PNorm, format_name
 from truecal.observations import Bools, Floats, Ints
 from truecal.plot._axis import (
@@ -32,6 +33,7 @@ from truecal.plot._axis import (
 )
 from truecal.results import (
     INCOMPLETE,
+    PREVALENCE,
     TOO_SMALL,
     BinTable,
     DriftTable,
@@ -587,7 +589,7 @@ def picture_segments(table: GroupTable, *, worst: int = 20) -> Picture:
     shown = np.argsort(-table.excess, kind="stable")[:worst]
     rows, names = np.arange(0.0, len(shown)), [table.names[i] for i in shown]
     texts = [
-        f"{name}\nn = {table.n[i]:,}, positives {table.positives[i]:,}"
+        f"{name}\nn = {table.n[i]:,}, {OUTCOMES[table.outcome]} {table.positives[i]:,}"
         f"\n{table.metric.format(table.value[i])}, by chance {table.metric.format(table.by_chance[i])}"
         f"\np {table.p_value[i]:.3g}, adjusted {table.p_adjusted[i]:.3g}"
         for i, name in zip(shown, names, strict=True)
@@ -627,13 +629,13 @@ def picture_drift(table: DriftTable, *, title: str | None = None) -> Picture:
         Lines(edges, spread(table.by_chance), GREY, "mean by chance"),
     ]
     lower: list[Mark] = [Lines(edges, spread(100 * table.mean), DARK, "mean prediction")]
-    small = table.too_small & ~table.alarm
+    small, moved = table.too_small & ~table.alarm, PREVALENCE[table.outcome]
     for marks, columns, label, marker, colour, chosen in (
         (upper, (table.value, table.low, table.high), "no alarm", "o", DARK, ~table.alarm & ~small),
         (upper, (table.value, table.low, table.high), TOO_SMALL, "x", DARK, small),
         (upper, (table.value, table.low, table.high), "alarm: calibration", "^", VERMILION, table.alarm),
-        (lower, _percent(table), "prevalence", "o", SKY, ~table.moved),
-        (lower, _percent(table), "prevalence moved", "D", BLUE, table.moved),
+        (lower, _percent(table), moved.removesuffix(" moved"), "o", SKY, ~table.moved),
+        (lower, _percent(table), moved, "D", BLUE, table.moved),
     ):
         value, low, high = columns
         rows = np.flatnonzero(chosen)
@@ -657,7 +659,7 @@ def picture_drift(table: DriftTable, *, title: str | None = None) -> Picture:
     ruler = _make_window_ruler(table, x, half, dated)
     values = _fit_from_zero(table.chance_high, table.value, table.high, table.highest)
     rates = _fit_from_zero(100 * table.mean, *_percent(table))
-    above, below = Ruler(values, table.metric.axis, grid=True), Ruler(rates, "% positive", grid=True)
+    above, below = Ruler(values, table.metric.axis, grid=True), Ruler(rates, f"% {table.outcome}", grid=True)
     panels = (
         Panel(replace(ruler, named=False), above, tuple(upper), (0, 0.46, 1, 0.54), legend="above"),
         Panel(ruler, below, tuple(lower), (0, 0, 1, 0.36), legend="above"),
@@ -816,8 +818,8 @@ def describe_each_window(table: DriftTable) -> list[str]:
         texts.append(
             f"{name}: {verdict}\n{value}{span}, by chance {chance}"
             f"\np {table.p_value[i]:.3g}, of the total {table.total_p[i]:.3g}{adjusted}"
-            f"\nn = {table.n[i]:,}, positives {table.positives[i]:,}"
-            f"\npositive {100 * table.prevalence[i]:.4g} % ({level}: {100 * table.prevalence_low[i]:.4g} to "
+            f"\nn = {table.n[i]:,}, {OUTCOMES[table.outcome]} {table.positives[i]:,}"
+            f"\n{table.outcome} {100 * table.prevalence[i]:.4g} % ({level}: {100 * table.prevalence_low[i]:.4g} to "
             f"{100 * table.prevalence_high[i]:.4g} %), predicted {100 * table.mean[i]:.4g} %"
             f"\nobserved / expected {table.ratio[i]:.3g} ({table.ratio_low[i]:.3g} to {table.ratio_high[i]:.3g})"
         )

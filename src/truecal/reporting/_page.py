@@ -6,13 +6,14 @@ The writers escape what they are given, but for `body`, which is HTML.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from truecal._text import escape_html as escape
+from truecal.observations import Outcome
 from truecal.results import Table
 
 # no request leaves the page, whatever is in it
@@ -132,7 +133,16 @@ CITATION = (
 )
 
 
-def write_glossary() -> str:
-    """What the numbers mean, and where they come from."""
-    items = "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in EXPLANATIONS.items())
+CORRECT = {
+    "Most probable class": (
+        "Of several classes the most probable one is judged: its probability, the confidence, is the prediction, and a "
+        "row counts as positive where that class is the right one, so that the prediction was correct."
+    )
+}
+
+
+def write_glossary(outcomes: Collection[Outcome]) -> str:
+    """What the numbers mean, and where they come from, where these are counted."""
+    terms = (CORRECT if "correct" in outcomes else {}) | EXPLANATIONS
+    items = "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in terms.items())
     return f"<h2>What the numbers mean</h2><dl>{items}</dl><p class='soft'>{escape(CITATION)}</p>"

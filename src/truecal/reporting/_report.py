@@ -14,7 +14,7 @@ from truecal._atomic import write_text
 from truecal._errors import option
 from truecal._text import about
 from truecal._text import escape_html as escape
-from truecal.inference import Verdict
+from truecal.inference import OUTCOMES, Verdict
 from truecal.metrics import Quantile, Uniform, format_name
 from truecal.plot import (
     Scale,
@@ -124,7 +124,7 @@ def report(
     body += [] if segments is None else [_write_segments(segments, figures, first)]
     body += [] if slices is None else [_write_slices(slices, first)]
     body += [] if drift is None else [_write_drift(drift, figures, first)]
-    body += [_write_settings(named, version), write_glossary()]
+    body += [_write_settings(named, version), write_glossary({result.outcome for result in named.values()})]
     return write_text(path, write_page(title, "\n".join(body), figures, script))
 
 
@@ -208,8 +208,7 @@ def write_verdict(name: str, result: Result, alarms: str = "", place: str = "") 
     low, high = found.interval
     level = f"{100 * (1 - found.significance):g} %"
     numbers = (
-        f"Observed / expected {'positives' if found.outcome == 'positive' else 'correct predictions'}: "
-        f"{about(found.observed)} / {about(found.expected)}"
+        f"Observed / expected {OUTCOMES[found.outcome]}: {about(found.observed)} / {about(found.expected)}"
         + (f" = {found.ratio:.3g} ({level} interval {low:.3g} to {high:.3g})" if found.expected > 0 else "")
         + f"; {found.headline}; Local TCE {found.local.value:.1f} %, where a right model has "
         f"{100 * found.significance:g} % on average."
@@ -395,18 +394,19 @@ def _write_slices(table: SliceTable, model: str) -> str:
 def _write_drift(table: DriftTable, figures: Figures, model: str) -> str:
     """What was found by window of time: what moved, as a sentence, a picture and a table; `model` as for segments."""
     said = table.verdict
-    alarms, moved = int(table.alarm.sum()), said.count(PREVALENCE)
+    alarms, moved = int(table.alarm.sum()), said.count(PREVALENCE[table.outcome])
+    rate, outcomes = PREVALENCE[table.outcome].removesuffix(" moved"), OUTCOMES[table.outcome]
     mature = int(table.mature.sum())
     text = f"Of {mature:,} windows with complete labels, in <b>{alarms:,}</b> the predictions are off beyond chance"
-    text += f" ({said.count(CALIBRATION):,} with the prevalence of the others, {said.count(BOTH):,} with another)."
-    text += f" In <b>{moved:,}</b> the prevalence moved and nothing shows that the predictions did not follow it."
+    text += f" ({said.count(CALIBRATION):,} with the {rate} of the others, {said.count(BOTH):,} with another)."
+    text += f" In <b>{moved:,}</b> the {rate} moved and nothing shows that the predictions did not follow it."
     if TOO_SMALL in said:
         text += f" <b>{said.count(TOO_SMALL):,}</b> of them have too few rows to tell."
     if INCOMPLETE in said:
         text += f" {said.count(INCOMPLETE):,} more have labels that are not complete, and raise no alarm."
     caption = (
         "Above: values with intervals, grey is chance, orange-red triangles are alarms, crosses are windows too small "
-        "to tell. Below: the share of positives with its exact interval beside the mean prediction; diamonds differ "
+        f"to tell. Below: the share of {outcomes} with its exact interval beside the mean prediction; diamonds differ "
         "from the other windows."
     )
     words = describe_drift(table).replace("\n", ": "), caption

@@ -12,10 +12,11 @@ import numpy as np
 from truecal._text import escape_html, plural
 from truecal.inference import Difference
 from truecal.metrics import LTCE, Adjustment, Measure, format_name
-from truecal.observations import AS_THEY_ARE, Bools, Floats, Ints, Labelling
+from truecal.observations import AS_THEY_ARE, Bools, Floats, Ints, Labelling, Outcome
 from truecal.results._table import Column, Table, column, register_table
 
-STEADY, PREVALENCE, CALIBRATION, BOTH = "steady", "prevalence moved", "calibration moved", "both moved"
+STEADY, CALIBRATION, BOTH = "steady", "calibration moved", "both moved"
+PREVALENCE: dict[Outcome, str] = {"positive": "prevalence moved", "correct": "accuracy moved"}
 INCOMPLETE, TOO_SMALL = "labels not complete", "too small to tell"
 SMALL = Column(
     "too_small",
@@ -73,6 +74,7 @@ class _Groups(Table):
     significance: float = 0.05
     notes: tuple[str, ...] = ()
     labelling: Labelling = AS_THEY_ARE
+    outcome: Outcome = "positive"
 
     @property
     def overall_prevalence(self) -> float:
@@ -92,8 +94,14 @@ class _Groups(Table):
         return np.asarray(~(below >= odds / 2) & ~(above <= 2 * odds))
 
     def heading(self, name: str) -> str:
-        """Return the heading of a column; that of `value` is the name of the metric."""
-        return self.metric.name if name == "value" else Table.heading(self, name)
+        """Return the heading of a column; that of `value` is the name of the metric, and what is counted as positive
+        goes by its name."""
+        if name == "value":
+            return self.metric.name
+        found = Table.heading(self, name)
+        if self.outcome == "positive":
+            return found
+        return found.replace("positives", "correct").replace("positive", "correct").replace("prevalence", "accuracy")
 
     def _format_metric(self, row: int, value: float) -> str:
         return self.metric.format(value)
@@ -249,12 +257,12 @@ class DriftTable(_Groups):
     def verdict(self) -> list[str]:
         """What moved in each window, in words."""
         cases = [~self.mature, self.alarm & self.moved, self.alarm, self.moved, self.too_small]
-        words = [INCOMPLETE, BOTH, CALIBRATION, PREVALENCE, TOO_SMALL]
+        words = [INCOMPLETE, BOTH, CALIBRATION, PREVALENCE[self.outcome], TOO_SMALL]
         return [str(word) for word in np.select(cases, words, STEADY)]
 
     def summary(self) -> str:
         """Return the numbers of windows, predictions and verdicts."""
-        words = [CALIBRATION, BOTH, PREVALENCE, INCOMPLETE, TOO_SMALL]
+        words = [CALIBRATION, BOTH, PREVALENCE[self.outcome], INCOMPLETE, TOO_SMALL]
         verdicts = self.verdict
         found = "; ".join(f"{verdicts.count(word):,} {word}" for word in words if word in verdicts) or "all steady"
         length = "" if self.every is None else f" of {self.every}"

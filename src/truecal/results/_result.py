@@ -10,9 +10,9 @@ import numpy as np
 
 from truecal import _draw_inline
 from truecal._text import escape_html, plural
-from truecal.inference import Interval, Outcome, Reference, Verdict
+from truecal.inference import Interval, Reference, Verdict
 from truecal.metrics import Adjustment, Measure, Metric, Rejection, Test, Tolerance, check_test
-from truecal.observations import AS_THEY_ARE, Account, Labelling
+from truecal.observations import AS_THEY_ARE, Account, Labelling, Outcome
 from truecal.results._bins import BinTable
 from truecal.results._json import Stored, register
 from truecal.results._shapes import Scores, Shape
