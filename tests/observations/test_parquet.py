@@ -44,7 +44,10 @@ def tallies(draw):
         label, score, weight = zip(*draw(observations), strict=True)
         tallies[key] = Tally.from_arrays(label, np.array(score), weight)
     names = draw(st.lists(st.text(max_size=4), min_size=len(kinds) + 2, max_size=len(kinds) + 2, unique=True))
-    more = {"pos_label": draw(st.none() | st.text(max_size=3)), "outcome": draw(st.sampled_from(["positive", "correct"]))}
+    more = {
+        "pos_label": draw(st.none() | st.text(max_size=3)),
+        "outcome": draw(st.sampled_from(["positive", "correct"])),
+    }
     exact = Tallies(*names[:2], tallies, names[2:], **more)
     return exact.coarsen(draw(st.none() | st.integers(2, 26)))
 

@@ -3,19 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
 import numpy as np
 
-from truecal.analysis._evaluate import Metrics, Options, check_options, choose_region, choose_test, evaluate
+from truecal._errors import option
+from truecal.analysis._evaluate import (
+    Metrics,
+    Options,
+    check_options,
+    choose_region,
+    choose_test,
+    evaluate,
+    find_library,
+    name_library,
+    name_outcome,
+)
 from truecal.inference import Verdict, judge
-from truecal.observations import CellSums, Classes, Tally, as_matrix
+from truecal.observations import CellSums, Classes, ClassTallies, GridTally, Part, Tally, as_matrix
 from truecal.results import ClassResults, ClassTable
 
 
+@overload
+def evaluate_classes(y_true: ClassTallies, y_prob: Metrics = None, **options: Unpack[Options]) -> ClassResults: ...
+@overload
+def evaluate_classes(y_true: ClassTallies, *, metrics: Metrics = None, **options: Unpack[Options]) -> ClassResults: ...
+@overload
 def evaluate_classes(
     y_true: Any,
     y_prob: Any,
+    metrics: Metrics = None,
+    *,
+    labels: Sequence[Any] | None = None,
+    sample_weight: Any = None,
+    **options: Unpack[Options],
+) -> ClassResults: ...
+def evaluate_classes(
+    y_true: Any,
+    y_prob: Any = None,
     metrics: Metrics = None,
     *,
     labels: Sequence[Any] | None = None,
@@ -27,6 +52,9 @@ def evaluate_classes(
     The most probable class is evaluated as `evaluate(y_true, y_prob)` does it, with `metrics` and `options`. Each class
     against the rest gets the verdict of `evaluate(y_true == label, y_prob[:, i])`, in a table whose p-values are
     adjusted for the number of classes. `labels` names the classes in the order of the columns; 0, 1, ... by default.
+
+    In the place of `y_true` and `y_prob` it takes what `truecal.read(..., multiclass="classwise")` gives for dataframes
+    and files.
 
     Examples
     --------
@@ -43,24 +71,43 @@ def evaluate_classes(
     ('off', 'off')
     """
     check_options(evaluate_classes, options)
+    if isinstance(y_true, ClassTallies):
+        for name, value in (("sample_weight", sample_weight), ("labels", labels)):
+            if value is not None:
+                raise TypeError(f"{option(name)} must be left out where rows are grouped by score already.")
+        top = evaluate(y_true.top, metrics if y_prob is None else y_prob, **options)
+        parts = (tallies.whole().simplify() for tallies in y_true.classes.values())
+        verdicts = [_judge(_choose_cells(part, options), options) for part in parts]
+        predicted = np.array(list(y_true.predicted.values()), dtype=np.int64)
+        return ClassResults(top, ClassTable.of(list(y_true.classes), predicted, verdicts))
     probabilities = as_matrix(y_prob)
     if probabilities is None:
         raise ValueError("`y_prob` must be of shape (rows, classes); it has a single column.\n\nHint: use `evaluate`.")
     classes = Classes.of(y_true, probabilities, labels)
-    top = evaluate(
-        y_true, y_prob, metrics, sample_weight=sample_weight, multiclass="top-label", labels=labels, **options
-    )
-    verdicts = [_judge(label, score, sample_weight, options) for label, score in classes.columns()]
+    tally = Tally.from_arrays(*classes.top(), sample_weight)
+    top = name_library(name_outcome(evaluate(tally, metrics, **options), "correct"), find_library(y_prob))
+    verdicts = [_judge(_count_cells(*column, sample_weight, options), options) for column in classes.columns()]
     weight = None if sample_weight is None else np.asarray(sample_weight)
     predicted = np.bincount(classes.probabilities.argmax(axis=1), weight, len(classes.names)).astype(np.int64)
     return ClassResults(top, ClassTable.of(classes.names, predicted, verdicts))
 
 
-def _judge(label: Any, score: Any, sample_weight: Any, options: Options) -> Verdict:
+def _judge(cells: CellSums, options: Options) -> Verdict:
     """The verdict on a class against the rest."""
-    above, top, loss = options.get("above"), options.get("top"), choose_test(options)
-    if above is None and top is None:
-        cells = CellSums.from_arrays(label, score, sample_weight)
-    else:
-        cells = CellSums.of(choose_region(Tally.from_arrays(label, score, sample_weight), above, top)[0])
+    loss = choose_test(options)
     return judge(cells, loss.significance, loss.tolerance)
+
+
+def _count_cells(label: Any, score: Any, sample_weight: Any, options: Options) -> CellSums:
+    """The rows of a class that are judged, in cells."""
+    if options.get("above") is None and options.get("top") is None:
+        return CellSums.from_arrays(label, score, sample_weight)
+    return _choose_cells(Tally.from_arrays(label, score, sample_weight), options)
+
+
+def _choose_cells(part: Part, options: Options) -> CellSums:
+    """The same of rows that are grouped by score already."""
+    above, top = options.get("above"), options.get("top")
+    if isinstance(part, GridTally):
+        return CellSums.of(part.tail(len(part) - len(choose_region(part.tally, above, top)[0])))
+    return CellSums.of(choose_region(part, above, top)[0])

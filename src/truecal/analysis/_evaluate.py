@@ -36,8 +36,10 @@ from truecal.observations import (
     Account,
     CellSums,
     Classes,
+    ClassTallies,
     GridTally,
     Labelling,
+    Multiclass,
     Outcome,
     Sorted,
     SortedRows,
@@ -50,8 +52,9 @@ from truecal.observations import (
     drop_missing,
     read_numbers,
     read_weights,
+    refuse_pos_label,
 )
-from truecal.results import FRAMES, BinTable, Ranked, Result, Scores, Shape
+from truecal.results import FRAMES, BinTable, ClassResults, Ranked, Result, Scores, Shape
 
 Metrics = Iterable[str] | Mapping[str, Measure] | None
 Observed = Tallies | Tally | GridTally | SortedRows
@@ -98,6 +101,21 @@ def evaluate(y_true: Observed, y_prob: Metrics = None, **options: Unpack[Options
 @overload
 def evaluate(y_true: Observed, *, metrics: Metrics = None, **options: Unpack[Options]) -> Result: ...
 @overload
+def evaluate(y_true: ClassTallies, y_prob: Metrics = None, **options: Unpack[Options]) -> ClassResults: ...
+@overload
+def evaluate(y_true: ClassTallies, *, metrics: Metrics = None, **options: Unpack[Options]) -> ClassResults: ...
+@overload
+def evaluate(
+    y_true: Any,
+    y_prob: Any,
+    metrics: Metrics = None,
+    *,
+    multiclass: Literal["classwise"],
+    sample_weight: Any = None,
+    labels: Sequence[Any] | None = None,
+    **options: Unpack[Options],
+) -> ClassResults: ...
+@overload
 def evaluate(
     y_true: Any,
     y_prob: Any,
@@ -121,7 +139,7 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     *,
     sample_weight: Any = None,
     pos_label: Any = None,
-    multiclass: Literal["top-label"] | None = None,
+    multiclass: Multiclass = None,
     labels: Sequence[Any] | None = None,
     kept_negatives: float = 1.0,
     kept_positives: float = 1.0,
@@ -129,7 +147,7 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     mature: Any = None,
     on_null: Literal["raise", "drop"] = "raise",
     **options: Unpack[Options],
-) -> Result:
+) -> Result | ClassResults:
     """All metrics at once, with the bins behind them.
 
     Parameters
@@ -144,9 +162,10 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
         any are the result's `bins`.
     sample_weight, pos_label
         How often each row was seen; the positive label, where labels are not 0 and 1.
-    multiclass : "top-label", optional
+    multiclass : "top-label" or "classwise", optional
         Of several classes the most probable one is judged: positives are the rows where it is the right one. Two
-        columns need this option. For each class against the rest see `evaluate_classes`.
+        columns need this option. With "classwise" each class is judged against the rest as well, as
+        `evaluate_classes` does it.
     labels : sequence, optional
         The classes, in the order of the columns of `y_prob`.
     kept_negatives, kept_positives : float
@@ -175,14 +194,17 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     """
     check_options(evaluate, options)
     labelling = Labelling(kept_negatives, kept_positives, flip, late=mature is not None)
-    if isinstance(y_true, (Tallies, Tally, GridTally, SortedRows)):
+    if isinstance(y_true, (Tallies, Tally, GridTally, SortedRows, ClassTallies)):
         given = {"sample_weight": sample_weight, "pos_label": pos_label, "multiclass": multiclass, "labels": labels}
         given |= {"mature": mature, "on_null": None if on_null == "raise" else on_null}
         refuse_grouped(given | name_labelling(labelling))
-        return _evaluate_observed(y_true, metrics if y_prob is None else y_prob, options)
+        chosen = metrics if y_prob is None else y_prob
+        if isinstance(y_true, ClassTallies):
+            return _evaluate_classes(y_true, chosen, **options)
+        return _evaluate_observed(y_true, chosen, options)
     if y_prob is None or isinstance(y_prob, str):
         raise_for_data("evaluate", y_true, y_prob)
-    library = type(y_prob).__module__.partition(".")[0]  # whose dataframes the result gives
+    library = find_library(y_prob)
     dropped: dict[str, int] = {}
     if on_null == "drop":
         (y_true, y_prob, sample_weight, mature), dropped = _drop_missing(y_true, y_prob, sample_weight, mature)
@@ -193,20 +215,40 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
         check_class_options(multiclass, labels)
         column = y_prob if mature is None else discount(read_numbers(y_prob, "y_prob"), mature)
     elif choose_multiclass(multiclass, probabilities.shape[1]) == "classwise":
-        raise ValueError(
-            '`multiclass` must be "top-label" or left out; it is "classwise".\n\nHint: `evaluate_classes` judges each '
-            "class against the rest, too."
-        )
+        refuse_pos_label(pos_label)
+        refuse_classes(labelling)
+        found = _evaluate_classes(y_true, y_prob, metrics, labels=labels, sample_weight=sample_weight, **options)
+        return replace(found, top=_count_dropped(name_library(found.top, library), dropped))
     else:
         refuse_classes(labelling)
         y_true, column = Classes.of(y_true, probabilities, labels, pos_label).top()
     data = Tally.from_arrays(y_true, column, sample_weight, pos_label, labelling)
     result = _evaluate_sorted(data, metrics, options)
     result = result if probabilities is None else name_outcome(result, "correct")
-    if dropped:
-        account = result.account
-        account = replace(account, read=account.read + sum(dropped.values()), dropped=dropped)
-        result = replace(result, account=account, notes=(*result.notes, *account.notes))
+    return _count_dropped(name_library(result, library), dropped)
+
+
+def _count_dropped(result: Result, dropped: dict[str, int]) -> Result:
+    """The same result of rows of which some were dropped."""
+    if not dropped:
+        return result
+    account = replace(result.account, read=result.account.read + sum(dropped.values()), dropped=dropped)
+    return replace(result, account=account, notes=(*result.notes, *account.notes))
+
+
+def _evaluate_classes(*data: Any, **options: Any) -> ClassResults:
+    from truecal.analysis._classes import evaluate_classes  # which evaluates the most probable class by `evaluate`
+
+    return evaluate_classes(*data, **options)
+
+
+def find_library(y_prob: Any) -> str:
+    """The library that the scores came in, whose dataframes the result gives."""
+    return str(type(y_prob).__module__.partition(".")[0])
+
+
+def name_library(result: Result, library: str) -> Result:
+    """The same result with the library whose dataframes it gives."""
     return replace(result, library=library) if library in FRAMES else result
 
 

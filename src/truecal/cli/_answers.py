@@ -23,6 +23,7 @@ from truecal.results import (
     INCOMPLETE,
     PREVALENCE,
     TOO_SMALL,
+    ClassResults,
     Comparison,
     DriftTable,
     GroupTable,
@@ -44,6 +45,7 @@ MARKS = {"pass": "green", "fail": "red", "cannot tell": "yellow"}
 WINDOW_STYLES = {BOTH: "red", CALIBRATION: "red", INCOMPLETE: "dim", TOO_SMALL: "dim"}
 WINDOW_STYLES |= dict.fromkeys(PREVALENCE.values(), "yellow")
 ADJUSTED = {"holm": "; Holm's for all {}", "bh": "; Benjamini and Hochberg's for all {}", None: ""}
+CLASSES = 20  # that are shown
 ON_GRID = "the lowest and highest value on these bins of cells, wherever in its cell a score lies; exact bins differ"
 P_VALUE = "how often a perfect model would look as bad; small means worse than chance"
 WINDOW_P_VALUE = "how often a perfect model would look as bad, by the metric or by the number of {}"
@@ -53,12 +55,21 @@ WINDOW_P_VALUE = "how often a perfect model would look as bad, by the metric or 
 
 
 def format_results(
-    results: Mapping[str, Result], source: str, terminal: Terminal, *, bins: bool = False, explain: bool = False
+    results: Mapping[str, Result],
+    source: str,
+    terminal: Terminal,
+    *,
+    classes: ClassResults | None = None,
+    bins: bool = False,
+    explain: bool = False,
 ) -> str:
-    """The verdict on one or more models, where they are off, and their metrics beside what chance would give."""
+    """The verdict on one or more models, where they are off, and their metrics beside what chance would give; below,
+    each of several classes."""
     many = len(results) > 1
     parts = [_verdict(model, result, source, terminal, many=many) for model, result in results.items()]
     parts.append(terminal.table(_metric_columns(results)))
+    if classes is not None:
+        parts += _classes(classes, terminal)
     if explain:
         parts.append(terminal.terms(_legend(next(iter(results.values())))))
     if bins:
@@ -151,6 +162,30 @@ def _metric_columns(results: Mapping[str, Result]) -> list[Column]:
         Column("p-value", p_values),
         Column("bins", once(metric.bins for metric in metrics), 5, left=True),
     ]
+
+
+def _classes(found: ClassResults, terminal: Terminal) -> list[str]:
+    """Each class against the rest, those that look worst first, and the verdict on all together."""
+    table = found.table
+    rows = table.order()[:CLASSES].tolist()
+    cells, verdicts = table.cells(rows=rows), [table.verdict[row] for row in rows]
+    spans = _spans(cells["ratio_low"], cells["ratio_high"], [True] * len(rows))
+    columns = [
+        Column("class", cells["label"], left=True),
+        Column("predicted", cells["predicted"], 4),
+        Column("observed", cells["observed"], 1),
+        Column("expected", cells["expected"], 1),
+        Column("obs / exp", cells["ratio"], 2),
+        Column(f"{100 * (1 - table.significance):g} % interval", spans, 3),
+        Column("ltce", cells["value"], 5),
+        Column("p adjusted", cells["p_adjusted"]),
+        Column("verdict", verdicts, left=True, styles=[WORDS[word][1] for word in verdicts]),
+    ]
+    lines = [f"{table.summary()}."]
+    if len(rows) < len(table):
+        lines.append(f"The {len(rows):,} with the smallest p-values are shown; --csv has all.")
+    lines.append(f"All together: {found.word} (p {format_p_value(found.p_value)}).")
+    return [terminal.table(columns), "\n".join(terminal.wrap(line, "  ", "  ") for line in lines)]
 
 
 def _legend(result: Result) -> list[tuple[str, str]]:
@@ -555,7 +590,7 @@ def files_json(places: Sequence[Path]) -> str:
     return json.dumps({**envelope("files"), "files": [str(place) for place in places]})
 
 
-def read_results(path: str) -> dict[str, Result]:
+def read_results(path: str) -> dict[str, Result | ClassResults]:
     """What `named_json` wrote to a file; a single result goes by the file's name."""
     try:
         with name_place(path):
@@ -567,7 +602,7 @@ def read_results(path: str) -> dict[str, Result]:
         ) from error
     named = found if isinstance(found, dict) else {Path(path).stem: found}
     for result in named.values():
-        if not isinstance(result, Result):
+        if not isinstance(result, (Result, ClassResults)):
             raise TypeError(f"{path!r} must hold results; it holds a {type(result).__name__}.")
     return named
 
@@ -632,6 +667,11 @@ def bin_records(results: Mapping[str, Result]) -> list[Record]:
         for count, (model, result) in zip(numbers, results.items(), strict=True)
         for record in _records({"bin": count, **result.bins.arrays()}, model=model)
     ]
+
+
+def class_records(found: ClassResults) -> list[Record]:
+    """A record for each class, in the order given."""
+    return _records(found.table.arrays())
 
 
 def segment_records(tables: Mapping[str, GroupTable]) -> list[Record]:

@@ -8,7 +8,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
@@ -19,9 +19,9 @@ from truecal._text import Terminal, plural, printable_lines
 from truecal.cli._options import LIMITS, NEEDS_ROWS, UsageError, make_full_parser, options_of
 
 if TYPE_CHECKING:
-    from truecal.observations import Tallies
+    from truecal.observations import ClassTallies, Multiclass, Tallies
     from truecal.reading import Limits, UnclearColumns
-    from truecal.results import DriftTable, SliceTable
+    from truecal.results import ClassResults, DriftTable, Result, SliceTable
 
 METRICS = ["ltce", "tce", "ece", "log_loss", "brier", "slope", "intercept"]  # of `score`, unless others are asked for
 DRAWN = 199  # perfect models, and replicates for intervals, unless another number is given
@@ -41,16 +41,27 @@ def score(args: Namespace) -> int:
     if args.by:
         if args.intervals or args.bins:
             raise UsageError("--intervals and --bins must be left out where --by makes segments", "segments")
+        if args.multiclass == "classwise":
+            raise UsageError("--multiclass must be top-label where --by makes segments", "segments")
         args.adjust, args.worst = "holm", 20
         return segments(args)
     check_places(args, args.output)
-    results, source = evaluate_models(args, METRICS)
+    found, source = evaluate_models(args, METRICS)
+    results, classes = split_classes(found)
     tell_notes(results.values())
     answer(
         args,
-        lambda terminal: answers.format_results(results, source, terminal, bins=args.bins, explain=args.explain),
-        lambda: answers.named_json(results),
-        lambda: answers.bin_records(results) if args.bins else answers.metric_records(results),
+        lambda terminal: answers.format_results(
+            results, source, terminal, classes=classes, bins=args.bins, explain=args.explain
+        ),
+        lambda: answers.named_json(found),
+        lambda: (
+            answers.bin_records(results)
+            if args.bins
+            else answers.metric_records(results)
+            if classes is None
+            else answers.class_records(classes)
+        ),
     )
     return 0
 
@@ -129,7 +140,7 @@ def drift(args: Namespace) -> int:
     picture = check_picture(args, args.plot, "--plot") if args.plot else None
     metric = choose_metric(args)
     source = open_source(args, timed=True)
-    _need_one_score(source.scores, "drift")
+    _need_one_score(source, "drift")
     table = judge_windows(args, source.read(args), metric)
     tell_notes([table])
     if picture:
@@ -256,7 +267,8 @@ def report(args: Namespace) -> int:
     check_places(args, args.output)
     source = None if is_saved(args) else open_source(args, timed=args.time is not None, rows=args.slices)
     models = None if source is None else source.read(args)
-    results, _ = evaluate_models(args, None, models)
+    found, _ = evaluate_models(args, None, models)
+    results, classes = split_classes(found)
     tables: dict[str, Any] = {}
     if models and args.by:
         tables["segments"] = next(iter(judge_segments(args, models, "ltce").values()))
@@ -269,7 +281,7 @@ def report(args: Namespace) -> int:
         note(f"the {what} on the page are those of {next(iter(results))}")
     tell_notes([*results.values(), *tables.values()])
     with naming(args.output):
-        report(results, args.output, title=args.title, **tables)
+        report(results if classes is None else classes, args.output, title=args.title, **tables)
     return tell_files(args, [Path(args.output)])
 
 
@@ -292,7 +304,7 @@ def _choose_picture(args: Namespace, kind: str | None) -> tuple[str, Any, dict[s
     """The kind of the picture, what it shows, and its options."""
     if kind == "drift":
         source = open_source(args, timed=True)
-        _need_one_model(kind, source.scores)
+        _need_one_model(kind, source.models)
         table = judge_windows(args, source.read(args), "ltce")
         tell_notes([table])
         return kind, table, {"title": args.title}
@@ -302,18 +314,18 @@ def _choose_picture(args: Namespace, kind: str | None) -> tuple[str, Any, dict[s
         found = next(iter(judge_segments(args, open_source(args).read(args), "ltce").values()))
         tell_notes([found])
         return kind, found, {}
-    results, _ = evaluate_models(args, None)
+    results, _ = split_classes(evaluate_models(args, None)[0])
     tell_notes(results.values())
     kind = kind or ("models" if len(results) > 1 else "calibration")
     if kind in ("models", "metrics"):
         return kind, results, {"scale": args.scale} if kind == "models" else {}
-    _need_one_model(kind, results)
+    _need_one_model(kind, len(results))
     return kind.replace("-", "_"), next(iter(results.values())), {"scale": args.scale, "title": args.title}
 
 
-def _need_one_model(kind: str, models: Sequence[str] | Mapping[str, Any]) -> None:
-    if len(models) > 1:
-        raise UsageError(f"--kind {kind} draws one model; {len(models)} are given", "plot")
+def _need_one_model(kind: str, models: int) -> None:
+    if models > 1:
+        raise UsageError(f"--kind {kind} draws one model; {models} are given", "plot")
 
 
 def plan(args: Namespace) -> int:
@@ -352,6 +364,8 @@ def check(args: Namespace) -> int:
 
     check_places(args, args.output, args.junit, args.markdown)
     rules = _read_rules(args)
+    if args.multiclass == "classwise":
+        rules += [replace(rule, multiclass="classwise") for rule in rules if rule.multiclass is None and not args.rules]
     gate.check_segments(rules, args.by or ())
     if args.by and all(rule.segment is None for rule in rules):
         raise UsageError("--by makes segments, but no rule is about them; --segment '*' asks for each of them", "check")
@@ -422,7 +436,7 @@ def tally(args: Namespace) -> int:
     place = _tally_place(args)
     check_time(args)
     source = open_source(args, timed=args.time is not None)
-    _need_one_score(source.scores, "tally")
+    _need_one_score(source, "tally")
     (tallies,) = source.read(args).values()
     tell_notes([tallies])
     return _save_tallies(args, tallies, place)
@@ -437,9 +451,9 @@ def merge(args: Namespace) -> int:
     return _save_tallies(args, load_tallies(args.files, by=args.by), place)
 
 
-def _need_one_score(scores: Sequence[str], command: str) -> None:
-    if len(scores) != 1:
-        raise UsageError(f"--score must name one column; it names {len(scores)}", command)
+def _need_one_score(source: Source, command: str) -> None:
+    if source.models != 1:
+        raise UsageError(f"--score must name one column; it names {len(source.scores)}", command)
 
 
 def _tally_place(args: Namespace) -> Path:
@@ -500,29 +514,37 @@ class Source:
     limits: Limits
     time: str | None = None
     every: str | None = None
+    multiclass: Multiclass = None
 
-    def read(self, args: Namespace, scores: list[str] | None = None, **baseline: Any) -> dict[str, Tallies]:
+    @property
+    def models(self) -> int:
+        """How many models there are; several classes are one."""
+        return 1 if self.multiclass else len(self.scores)
+
+    def read(self, args: Namespace, scores: list[str] | None = None, **baseline: Any) -> dict[str, Any]:
         """The tallies of every model, by the segments and windows that are asked for, in one pass."""
-        from truecal.reading import read_models
+        from truecal.reading import read, read_models
 
-        return read_models(
-            self.data,
-            label=self.label,
-            score=scores or self.scores,
-            by=getattr(args, "by", None) or (),
-            time=self.time,
-            every=self.every,
-            pos_label=args.pos_label,
-            on_null="drop" if args.drop_missing else "raise",
-            format=self.format,
-            limits=self.limits,
+        options: Any = {
+            "label": self.label,
+            "score": scores or self.scores,
+            "by": getattr(args, "by", None) or (),
+            "time": self.time,
+            "every": self.every,
+            "pos_label": args.pos_label,
+            "on_null": "drop" if args.drop_missing else "raise",
+            "format": self.format,
+            "limits": self.limits,
             **_find_labelling(args, self.data),
-            **baseline,
-        )
+        }
+        if self.multiclass is None:
+            return dict(read_models(self.data, **options, **baseline))
+        found = read(self.data, multiclass=self.multiclass, labels=args.labels, **options, **baseline)
+        return {_find_top(found).score: found}
 
 
 def evaluate_models(
-    args: Namespace, default: list[str] | None, models: Mapping[str, Tallies] | None = None
+    args: Namespace, default: list[str] | None, models: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], str]:
     """Results by the names of their models, computed or read, and where they come from."""
     from truecal.analysis import evaluate
@@ -538,14 +560,32 @@ def evaluate_models(
     return {model: evaluate(tallies, metrics=metrics, **options) for model, tallies in models.items()}, name
 
 
-def judge_segments(args: Namespace, models: Mapping[str, Tallies], metric: str) -> dict[str, Any]:
+def split_classes(found: Mapping[str, Any]) -> tuple[dict[str, Result], ClassResults | None]:
+    """The results of models, of several classes those of the most probable one; and what was found for all classes."""
+    from truecal.results import ClassResults
+
+    several = [result for result in found.values() if isinstance(result, ClassResults)]
+    if several and len(found) > 1:
+        raise ValueError("Results of several classes are shown alone; there are more.")
+    results = {name: result.top if isinstance(result, ClassResults) else result for name, result in found.items()}
+    return results, several[0] if several else None
+
+
+def _find_top(tallies: Tallies | ClassTallies) -> Tallies:
+    """The tallies of a model, of several classes those of the most probable one."""
+    from truecal.observations import ClassTallies
+
+    return tallies.top if isinstance(tallies, ClassTallies) else tallies
+
+
+def judge_segments(args: Namespace, models: Mapping[str, Any], metric: str) -> dict[str, Any]:
     """The tables of segments by the names of their models."""
     from truecal.analysis import segments
 
     options = {name: getattr(args, name) for name in ("by", "significance", "reference")}
     options |= _region(args) | _draws(args)
     options["adjust"] = None if args.adjust == "none" else args.adjust
-    return {model: segments(tallies, metric, **options) for model, tallies in models.items()}
+    return {model: segments(_find_top(tallies), metric, **options) for model, tallies in models.items()}
 
 
 def search_slices(args: Namespace, source: Source, **options: Any) -> SliceTable:
@@ -565,14 +605,14 @@ def search_slices(args: Namespace, source: Source, **options: Any) -> SliceTable
     )
 
 
-def judge_windows(args: Namespace, models: Mapping[str, Tallies], metric: str) -> DriftTable:
+def judge_windows(args: Namespace, models: Mapping[str, Any], metric: str) -> DriftTable:
     """The windows of the first model."""
     from truecal.analysis import drift
 
     options = {name: getattr(args, name) for name in ("mature_after", "now", "significance", "reference")}
     options |= {"intervals": DRAWN if args.intervals is None else args.intervals, **_region(args), **_draws(args)}
     options["adjust"] = None if args.adjust == "none" else args.adjust
-    return drift(next(iter(models.values())), metric, **options)
+    return drift(_find_top(next(iter(models.values()))), metric, **options)
 
 
 def _find_labelling(args: Namespace, data: list[str] | Tallies) -> dict[str, Any]:
@@ -611,7 +651,7 @@ def _draws(args: Namespace) -> dict[str, Any]:
 
 def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: bool = False) -> Source:
     """The files, or the tallies in them unless rows are needed, and the columns; what is guessed is said."""
-    from truecal.reading import UnclearColumns, guess_columns, is_tallies, open_files
+    from truecal.reading import UnclearColumns, describe_columns, guess_columns, is_tallies, open_files
 
     _heed_interrupts()
     paths, format = list(args.files), args.format
@@ -626,21 +666,29 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
             )
         return _open_tallies(args, paths, models, timed=timed)
     try:
-        guess = guess_columns(paths, label=args.label, score=args.score or None, models=models, format=format)
+        several = models == 1 and args.pos_label is None
+        guess = guess_columns(
+            paths, label=args.label, score=args.score or None, models=models, classes=several, format=format
+        )
         time, every = _choose_windows(args, paths, format) if timed else (None, None)
     except UnclearColumns as error:
         _ask_which(args, error)
     words = {
         "label": f"--label {shlex.quote(guess.label)}",
-        "score": f"--score {shlex.quote(','.join(guess.scores))}",
+        "score": f"--score {shlex.quote(describe_columns(guess.scores) if guess.classes else ','.join(guess.scores))}",
         "time": f"--time {shlex.quote(time or '')}",
     }
+    asked = getattr(args, "multiclass", None), getattr(args, "labels", None)
+    multiclass: Multiclass = asked[0] or ("top-label" if guess.classes or asked[1] else None)
+    words["classes"] = f"--multiclass {multiclass}"
     guessed = [*guess.guessed, *(["time"] if timed and args.time is None else [])]
+    guessed += ["classes"] if multiclass and asked == (None, None) else []
     if guessed:
         more = f" ({', '.join(guess.others[:5])} could be a score, too)" if guess.others else ""
         note(f"guessed {' '.join(words[role] for role in guessed)}{more}")
     limits = _read_limits(args, paths, format)
-    return Source(paths, format, _name(args.files), guess.label, list(guess.scores), limits, time, every)
+    name, scores = _name(args.files), list(guess.scores)
+    return Source(paths, format, name, guess.label, scores, limits, time, every, multiclass)
 
 
 def _choose_windows(args: Namespace, paths: list[str], format: str | None) -> tuple[str, str | None]:
@@ -679,6 +727,9 @@ def _open_tallies(args: Namespace, paths: list[str], models: int, *, timed: bool
         every = own.get(time) if args.every is None else None if args.every == "none" else args.every
     kept = dict.fromkeys([*(getattr(args, "by", None) or ()), *([time] if time else [])])
     tallies = load_tallies(paths, by=list(kept), windows={time: every} if time else {})
+    for word, given in (("--multiclass", args.multiclass), ("--labels", args.labels)):
+        if given is not None:
+            raise UsageError(f"{word} must be left out where tallies are read: they have no rows", args.command)
     what = "tallies" if len(places) == 1 else f"{len(places):,} files of tallies"
     note(f"{name}: {what} of {describe_tallies(tallies, by, own)}")
     label, scores = args.label or tallies.label, args.score or [tallies.score]
@@ -691,7 +742,7 @@ def describe_tallies(tallies: Tallies, by: Sequence[str], windows: Mapping[str, 
     how = "exact" if tallies.bits is None else f"in cells of {tallies.bits} bits"
     return (
         f"{tallies.score} for {tallies.label}{' by ' * bool(by)}{', '.join(names)}, {how}: "
-        f"{plural(tallies.n_rows, 'prediction')}, {tallies.positives:,} positive"
+        f"{plural(tallies.n_rows, 'prediction')}, {tallies.positives:,} {tallies.outcome}"
     )
 
 

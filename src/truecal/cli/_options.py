@@ -164,6 +164,7 @@ LIMITS = {
 }
 PICTURES = ("calibration", "test-based", "reliability", "errors", "models", "metrics", "binnings", "segments", "drift")
 KINDS = ("auto", "none", "offset", "logistic", "beta", "isotonic")
+MULTICLASS = ("top-label", "classwise")
 SHELLS = ("bash", "zsh", "tcsh", "fish")
 
 DATA, COLUMNS, TIME, COMPUTED, LARGE = "data", "columns", "time", "what is computed", "large data"
@@ -253,8 +254,22 @@ OPTIONS = (
     # ---- columns
     Option("-y --label", "labels: 0 and 1, or see --pos-label; guessed if left out", COLUMNS, READING, "COLUMN"),
     Option(
-        "-p --score", "predicted probabilities; several models by commas or by repeating; guessed if left out",
+        "-p --score", "predicted probabilities; several models by commas or by repeating; guessed if left out{}",
         COLUMNS, READING, "COLUMN", type=names, action=Many,
+        says={"": "; several classes too, a column each, also as a pattern such as 'p_*'", "compare": ""},
+    ),
+    Option(
+        "--multiclass", "what is judged of several classes: the most probable one, or each against the rest as well; "
+        "guessed where labels name the columns of --score",
+        COLUMNS, "score report check", choices=MULTICLASS, spells={"multiclass=classwise": "--multiclass classwise"},
+    ),
+    Option(
+        "--multiclass", "judge the most probable of several classes; guessed where labels name the columns of --score",
+        COLUMNS, "segments drift plot tally", choices=MULTICLASS[:1],
+    ),
+    Option(
+        "--labels", "the classes, in the order of the columns of --score; by default these are named after them",
+        COLUMNS, SIZED, "NAMES", type=names, action=Many,
     ),
     Option(
         "--by", "columns that make segments{}; commas or repeated", COLUMNS,
@@ -520,6 +535,7 @@ COMMANDS = {
         (
             "truecal score preds.csv",
             "truecal score preds.parquet -y label -p old,new",
+            "truecal score preds.csv -y class -p 'p_*'",
             "truecal score 'runs/*.csv.gz' --intervals 1000",
             "truecal score preds.csv --json -o result.json",
             "truecal score - < preds.csv",

@@ -27,22 +27,22 @@ from truecal.gate._rules import Rule, read_labelling, read_rules
 from truecal.inference import Difference, Interval, Verdict
 from truecal.inference import judge as judge_cells
 from truecal.metrics import Tolerance, as_tolerance
-from truecal.observations import Account, CellSums, Outcome, Part, Segment, Tallies, merge
+from truecal.observations import Account, CellSums, ClassTallies, Outcome, Part, Segment, Tallies, merge
 from truecal.results import Comparison, GroupTable, Result
 
 Rules = str | os.PathLike[str] | Iterable[Rule]
-Models = Mapping[str, Tallies]
+Models = Mapping[str, Tallies | ClassTallies]
 REPLICATES = 1000  # of references, intervals and differences, unless another number is given
 SEGMENTS = ("binning", "test", "significance", "tolerance", "adjust", "above", "top", "random_state", "threads")
 PAIRED = ("binning", "test", "significance", "tolerance", "above", "top", "random_state", "threads")
 INTERVAL = ("binning", "test", "significance", "tolerance", "random_state", "threads")
-STANDARD = (Rule("verdict"),)
+STANDARD = (Rule("verdict"), Rule("verdict", multiclass="classwise"))  # the second where there are several classes
 WITHOUT_METRIC = ("verdict", "dropped")  # kinds of rules
 
 
 def check(
-    data: Tallies | Models,
-    rules: Rules = STANDARD,
+    data: Tallies | ClassTallies | Models,
+    rules: Rules | None = None,
     *,
     baseline: Result | str | os.PathLike[str] | None = None,
     replicates: int = REPLICATES,
@@ -56,8 +56,9 @@ def check(
         What `truecal.read` or `truecal.read_models` gives. Rules about segments need tallies that were read with `by`;
         rules about the last release those that were read with `baseline`, or the next parameter.
     rules : path or rules
-        A TOML file for `read_rules`, or rules; by default one, that the verdict is "consistent". Where the file says in
-        `[data]` how rows were sampled, the data must have been read so.
+        A TOML file for `read_rules`, or rules; by default one, that the verdict is "consistent", and the same for each
+        class where several were read "classwise". Where the file says in `[data]` how rows were sampled, the data must
+        have been read so.
     baseline : Result or path of its JSON, optional
         A result of the last release, on whatever rows it was then, with intervals. They are combined as those of
         independent data (Zou and Donner, Statistics in Medicine 2008). Scores of the same rows, which see smaller
@@ -78,20 +79,26 @@ def check(
     """
     check_options(check, options)
     models = _open_models(data)
-    chosen = _open_rules(rules)
+    several = any(isinstance(tallies, ClassTallies) for tallies in models.values())
+    chosen = STANDARD[: 1 + several] if rules is None else _open_rules(rules)
     if options.get("confidence") is not None:
         raise TypeError(f"{option('confidence')} must be left out of a gate: it is 1 - `significance` of each rule.")
-    for tallies in models.values():
+    tops = [_find_top(tallies) for tallies in models.values()]
+    for tallies in tops:
         check_segments(chosen, set(tallies.by) - set(tallies.windows))
         _check_labelling(rules, tallies)
     old = None if baseline is None else _read_result(baseline)
     settings = {rule: _Setting.of(rule, options) for rule in chosen}
-    subjects, notes = {}, dict.fromkeys(note for tallies in models.values() for note in tallies.notes)
+    subjects, notes = {}, dict.fromkeys(note for tallies in tops for note in tallies.notes)
     for setting in dict.fromkeys(settings.values()):
         together = [rule for rule in chosen if settings[rule] == setting]
         wanted = setting.options(options)
         found = {
-            model: _open_subject(tallies, together, setting, old, wanted, replicates)
+            model: (
+                _open_classes(tallies, together, wanted)
+                if setting.classwise
+                else _open_subject(_find_top(tallies), together, setting, old, wanted, replicates)
+            )
             for model, tallies in models.items()
         }
         subjects[setting] = found
@@ -110,6 +117,7 @@ class _Setting:
     tolerance: Tolerance | None
     significance: float
     compared: bool
+    classwise: bool
 
     @classmethod
     def of(cls, rule: Rule, options: Options) -> _Setting:
@@ -117,7 +125,8 @@ class _Setting:
         if region == (None, None):
             region = options.get("above"), options.get("top")
         tolerance = as_tolerance(options.get("tolerance")) if rule.tolerance is None else rule.tolerance
-        return cls(*region, tolerance, rule.significance, rule.needs == "difference")
+        compared, classwise = rule.needs == "difference", rule.multiclass == "classwise"
+        return cls(*region, tolerance, rule.significance, compared, classwise)
 
     def options(self, given: Options) -> Options:
         """The options of `evaluate` under this setting."""
@@ -143,7 +152,7 @@ class _Rows:
     def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None:
         wanted: Any = {name: value for name, value in self.options.items() if name in INTERVAL}
         draws = max(self.options.get("intervals", REPLICATES), count_needed(1 - level))
-        found = evaluate(self.parts[segment], [metric], **wanted, intervals=draws, confidence=1 - level)
+        found: Result = evaluate(self.parts[segment], [metric], **wanted, intervals=draws, confidence=1 - level)
         return found.intervals.get(metric)
 
 
@@ -182,6 +191,30 @@ def _open_subject(
     return Subject(_Rows(rows, options, tallies.outcome), accounts, result, tables, titles)
 
 
+def _open_classes(tallies: Tallies | ClassTallies, rules: Sequence[Rule], options: Options) -> Subject:
+    """What rules about each of several classes need of a model."""
+    if not isinstance(tallies, ClassTallies):
+        raise TypeError(
+            f"The data must be of several classes, since a rule is about each of them; {tallies.score!r} is one.\n\n"
+            f"Hint: read the data with {option('multiclass=classwise')}."
+        )
+    if options.get("top") is not None:
+        raise ValueError(f"{option('top')} must be left out where a rule is about each of several classes.")
+    each, dropped = tallies.by_class(), tallies.top.account.dropped
+    rows = choose_parts({key: part.simplify() for key, part in each.parts.items()}, options.get("above"))
+    accounts: dict[Segment | None, Account] = {}
+    for key, part in each.parts.items():
+        accounts[key] = _account(dropped, part.n_rows, rows.get(key))
+    titles = {key: f"{each.by[0]}={key[0]}" for key in each.parts}
+    tables = _judge_segments(each, rules, each.by, len(rows), options)
+    return Subject(_Rows(rows, options, "positive"), accounts, None, tables, titles)
+
+
+def _find_top(tallies: Tallies | ClassTallies) -> Tallies:
+    """The tallies of a model, of several classes those of the most probable one."""
+    return tallies.top if isinstance(tallies, ClassTallies) else tallies
+
+
 def _account(dropped: Mapping[str, int], valid: int, judged: Part | None) -> Account:
     """Where rows went, of which so many are valid."""
     kept = 0 if judged is None else judged.n_rows
@@ -200,7 +233,12 @@ def _open_compared(
         result = evaluate(tallies, metrics=names, **wanted)
         rows = choose_parts({None: tallies.whole().simplify()}, threshold)
         account = _account(tallies.account.dropped, tallies.n_rows, rows[None])
-        return Subject(_Rows(rows, options, tallies.outcome), {None: account}, result, difference=_compare_results(result, old, names))
+        return Subject(
+            _Rows(rows, options, tallies.outcome),
+            {None: account},
+            result,
+            difference=_compare_results(result, old, names),
+        )
     pairs = tallies.baseline
     if pairs is None:
         raise ValueError(
@@ -214,7 +252,9 @@ def _open_compared(
     rows = choose_parts({None: own}, threshold)
     alone = tallies.n_rows - own.n_rows
     dropped = tallies.account.dropped | ({"the baseline has no score": alone} if alone else {})
-    return Subject(_Rows(rows, options, tallies.outcome), {None: _account(dropped, own.n_rows, rows[None])}, difference=found)
+    return Subject(
+        _Rows(rows, options, tallies.outcome), {None: _account(dropped, own.n_rows, rows[None])}, difference=found
+    )
 
 
 def _open_rules(rules: Rules) -> tuple[Rule, ...]:
@@ -231,7 +271,7 @@ def _open_rules(rules: Rules) -> tuple[Rule, ...]:
     return chosen
 
 
-def _check_labelling(rules: Rules, tallies: Tallies) -> None:
+def _check_labelling(rules: Rules | None, tallies: Tallies) -> None:
     """Refuse data that were not read as a file of rules says that they got their labels."""
     wanted = read_labelling(rules) if isinstance(rules, (str, os.PathLike)) else None
     if wanted is not None and wanted != replace(tallies.labelling, late=False):
@@ -241,10 +281,11 @@ def _check_labelling(rules: Rules, tallies: Tallies) -> None:
         )
 
 
-def _open_models(data: Tallies | Models) -> Models:
-    if isinstance(data, Tallies):
-        return {data.score: data}
-    if not isinstance(data, Mapping) or not data or not all(isinstance(part, Tallies) for part in data.values()):
+def _open_models(data: Tallies | ClassTallies | Models) -> Models:
+    if isinstance(data, (Tallies, ClassTallies)):
+        return {_find_top(data).score: data}
+    known = (Tallies, ClassTallies)
+    if not isinstance(data, Mapping) or not data or not all(isinstance(part, known) for part in data.values()):
         raise_for_data("check", data)
     return data
 

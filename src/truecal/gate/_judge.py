@@ -111,7 +111,8 @@ class _Place:
         return f"only a factor of {found:.3g} or more on all odds would have been found, and {FACTOR:g} is needed"
 
     def describe_p(self) -> str:
-        adjusted = f", adjusted for {plural(self.count, 'segment')}," if self.count > 1 else ""
+        parts = "classes" if self.rule.multiclass == "classwise" else "segments"
+        adjusted = f", adjusted for {self.count:,} {parts}," if self.count > 1 else ""
         value = f"{self.p_value:.2g}" if self.p_value >= 1e-4 else "below 0.0001"
         return f"p{adjusted} is {value}"
 
@@ -143,7 +144,7 @@ def _apply(rule: Rule, subjects: Mapping[str, Subject]) -> Iterator[Finding]:
         reason = f"no model matches {rule.model!r}; the models are: {_list(list(subjects))}."
         yield Finding(rule, rule.model, rule.segment, None, None, "cannot tell", reason)
     for model in models:
-        if rule.segment is None:
+        if not rule.each:
             yield _judge_whole(rule, model, subjects[model])
         else:
             yield from _judge_each(rule, model, subjects[model])
@@ -192,7 +193,7 @@ def _judge_whole(rule: Rule, model: str, subject: Subject) -> Finding:
 def _judge_each(rule: Rule, model: str, subject: Subject) -> Iterator[Finding]:
     """A finding for each segment that matches, adjusted for the number of those that are judged."""
     table = subject.tables.get(rule.metric)
-    matching = {key: name for key, name in subject.segments.items() if _matches(name, rule.segment or "")}
+    matching = {key: name for key, name in subject.segments.items() if _matches(name, rule.segment or "*")}
     if not matching:
         reason = f"no segment matches {rule.segment!r}; the segments are: {_list(list(subject.segments.values()))}."
         yield Finding(rule, model, rule.segment, None, None, "cannot tell", reason)
@@ -346,7 +347,8 @@ def _judge_difference(place: _Place, found: Difference | None) -> Finding:
 def _judge_p_value(place: _Place, p_value: float, replicates: int, count: int = 1) -> Finding:
     if not math.isfinite(p_value):
         return place.find("cannot tell", f"the p-value of {place.rule.metric} is no finite number.")
-    adjusted = f", adjusted for {count:,} segments," if count > 1 else ""
+    parts = "classes" if place.rule.multiclass == "classwise" else "segments"
+    adjusted = f", adjusted for {count:,} {parts}," if count > 1 else ""
     message = f"the p-value of {place.rule.metric}{adjusted} is {place.write(p_value)}"
     if _above(place.top, p_value):
         return place.find("fail", f"{message}, below {place.limit}.", p_value)

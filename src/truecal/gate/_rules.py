@@ -23,7 +23,7 @@ from truecal.metrics import (
     check_significance,
     find_metric,
 )
-from truecal.observations import Labelling
+from truecal.observations import Labelling, Multiclass
 from truecal.results import register
 
 Kind = Literal["verdict", "value", "least", "excess", "upper", "p_value", "worse", "non_inferior", "dropped"]
@@ -54,7 +54,17 @@ LIMITS: dict[str, Kind] = {
     "non_inferior": "non_inferior",
     "max_dropped": "dropped",
 }
-CHOICES = ("model", "segment", "min_rows", "above", "top", "tolerance", "significance", "allow_cannot_tell")
+CHOICES = (
+    "model",
+    "segment",
+    "multiclass",
+    "min_rows",
+    "above",
+    "top",
+    "tolerance",
+    "significance",
+    "allow_cannot_tell",
+)
 KEYS = ("verdict", "metric", *CHOICES, *LIMITS)
 DATA = ("kept_negatives", "kept_positives", "flip")  # the keys of [data]
 EXAMPLE = "[[rule]]\nverdict = true"
@@ -98,6 +108,9 @@ class Rule:
     model, segment : str
         Shell-style patterns (`*`, `?`, `[abc]`) of names. Without `segment` the rule holds for the whole data set, with
         it for each segment that matches; p-values are then adjusted by Holm's procedure for their number.
+    multiclass : "top-label" or "classwise", optional
+        What the rule holds for where there are several classes: the most probable one, as by default, or each class
+        against the rest, with p-values adjusted for their number.
     min_rows : int
         With fewer rows it cannot tell.
     above, top, tolerance : optional
@@ -124,6 +137,7 @@ class Rule:
     metric: str = "ltce"
     model: str = "*"
     segment: str | None = None
+    multiclass: Multiclass = None
     min_rows: int = 0
     above: float | None = None
     top: int | float | None = None
@@ -140,10 +154,15 @@ class Rule:
                 raise ValueError(f"`{name}` must be text that is not empty; it is {value!r}.")
         if isinstance(self.min_rows, bool) or not isinstance(self.min_rows, int) or self.min_rows < 0:
             raise ValueError(f"`min_rows` must be a whole number of at least 0; it is {self.min_rows!r}.")
-        if self.segment is not None and self.needs in ("interval", "difference"):
+        if self.multiclass not in (None, *get_args(get_args(Multiclass)[0])):
+            raise ValueError(f'`multiclass` must be "top-label" or "classwise"; it is {self.multiclass!r}.')
+        if self.multiclass == "classwise" and (self.segment is not None or self.top is not None):
+            raise ValueError("`segment` and `top` must be left out of a rule for each of several classes.")
+        if self.each and self.needs in ("interval", "difference"):
+            name = "segment" if self.segment is not None else "multiclass"
             raise ValueError(
-                f"`segment` must be left out of a rule of kind {self.kind!r}; it is {self.segment!r}.\n\n"
-                "Hint: verdict, value, excess and p_value are judged for segments."
+                f"`{name}` must be left out of a rule of kind {self.kind!r}; it is {getattr(self, name)!r}.\n\n"
+                "Hint: verdict, value, excess and p_value are judged for segments and classes."
             )
         self._check_choices()
         named = find_metric(self.metric)
@@ -213,6 +232,11 @@ class Rule:
         return Unit() if named is None else named.unit
 
     @property
+    def each(self) -> bool:
+        """Whether it holds for each of several segments or classes."""
+        return self.segment is not None or self.multiclass == "classwise"
+
+    @property
     def needs(self) -> Need:
         """What must be there to judge by, such as "reference" or "interval"."""
         return KINDS[self.kind][0]
@@ -231,8 +255,8 @@ def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS
 
     Each `[[rule]]` must have `verdict = true` or at least one limit: `max_value`, `min_value`, `max_excess`,
     `max_upper`, `min_p_value`, `max_worse`, `non_inferior`, `max_dropped`. Each of these becomes a `Rule`. It may have
-    `metric`, `model`, `segment`, `min_rows`, `above`, `top`, `tolerance`, `significance` and `allow_cannot_tell`, as in
-    `Rule`. A `tolerance` is a number, or a share of the prediction as text: "10%".
+    `metric`, `model`, `segment`, `multiclass`, `min_rows`, `above`, `top`, `tolerance`, `significance` and
+    `allow_cannot_tell`, as in `Rule`. A `tolerance` is a number, or a share of the prediction as text: "10%".
 
     Parameters
     ----------

@@ -2,6 +2,8 @@
 
 from truecal.observations._account import Account as Account
 from truecal.observations._account import list_reasons as list_reasons
+from truecal.observations._arrays import NORMALIZE as NORMALIZE
+from truecal.observations._arrays import SUM as SUM
 from truecal.observations._arrays import AnyArray as AnyArray
 from truecal.observations._arrays import Classes as Classes
 from truecal.observations._arrays import Multiclass as Multiclass
@@ -14,8 +16,10 @@ from truecal.observations._arrays import drop_missing as drop_missing
 from truecal.observations._arrays import read_numbers as read_numbers
 from truecal.observations._arrays import read_pair as read_pair
 from truecal.observations._arrays import read_weights as read_weights
+from truecal.observations._arrays import refuse_pos_label as refuse_pos_label
 from truecal.observations._cell_sums import CellGroups as CellGroups
 from truecal.observations._cell_sums import CellSums as CellSums
+from truecal.observations._classes import ClassTallies as ClassTallies
 from truecal.observations._clusters import CellClusters as CellClusters
 from truecal.observations._clusters import Clusters as Clusters
 from truecal.observations._clusters import hash_numbers as hash_numbers

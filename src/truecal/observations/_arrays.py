@@ -19,6 +19,8 @@ AnyArray = NDArray[Any]
 Bools = NDArray[np.bool_]
 Multiclass = Literal["classwise", "top-label"] | None
 AT_ONCE = 16  # columns of a matrix that are read together: a line of the cache or two
+SUM = 1 - 1e-3 * (1 + 1e-6), 1 + 1e-3 * (1 + 1e-6)  # what the probabilities of a row add up to: 0.999 as well
+NORMALIZE = "apply a softmax to logits, divide rounded probabilities by their sum, or judge single columns"
 
 MISSING_HINT = (
     'drop or fill these rows first, or `evaluate(..., on_null="drop")`; truecal never guesses a missing value'
@@ -244,10 +246,7 @@ class Classes:
     @classmethod
     def of(cls, y_true: Any, probabilities: AnyArray, labels: Sequence[Any] | None, pos_label: Any = None) -> Classes:
         """Check labels and probabilities. `labels` names the columns' classes; 0, 1, ... by default."""
-        if pos_label is not None:
-            raise ValueError(
-                f"{option('pos_label')} is for two classes; name the columns' classes with {option('labels')}."
-            )
+        refuse_pos_label(pos_label)
         size, classes = probabilities.shape
         names = list(range(classes)) if labels is None else list(labels)
         if len(names) != classes or len(set(names)) != classes:
@@ -260,12 +259,12 @@ class Classes:
             raise_for_scores(flat)
         matrix = flat.reshape(size, classes)
         sums = matrix.sum(axis=1, dtype=np.float64)
-        off = np.abs(sums - 1) > 0.01
+        off = ~((sums >= SUM[0]) & (sums <= SUM[1]))
         if off.any():
             first = int(np.argmax(off))
             raise ValueError(
-                f"The rows of `y_prob` must sum to 1; {int(off.sum())} of {size} do not, the first to "
-                f"{sums[first].item():.4g} at position {first}.\n\nHint: apply a softmax, or judge single columns."
+                f"The rows of `y_prob` must sum to 1 within 0.001; {int(off.sum())} of {size} do not, the first to "
+                f"{sums[first].item():.4g} at position {first}.\n\nHint: {NORMALIZE}."
             )
         return cls(tuple(names), target, matrix)
 
@@ -281,6 +280,14 @@ class Classes:
             block = np.ascontiguousarray(self.probabilities[:, begin : begin + AT_ONCE].T)
             for index, score in enumerate(block, begin):
                 yield self.target == index, score
+
+
+def refuse_pos_label(pos_label: Any) -> None:
+    """Raise an error if a positive label is named where there are several classes."""
+    if pos_label is not None:
+        raise ValueError(
+            f"{option('pos_label')} is for two classes; name the columns' classes with {option('labels')}."
+        )
 
 
 def choose_multiclass(multiclass: Multiclass, classes: int) -> Literal["classwise", "top-label"]:

@@ -13,7 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from truecal._errors import option
-from truecal.observations import AS_THEY_ARE, WINDOWS, Labelling, as_tuple, check_bits
+from truecal.observations import AS_THEY_ARE, SUM, WINDOWS, Labelling, Multiclass, as_tuple, check_bits
+from truecal.reading._classes import ClassNames, find_class_columns, find_score_columns, may_be_classes
 from truecal.reading._engines import is_lazy, language, open_frame
 from truecal.reading._paths import is_path, open_files
 
@@ -109,6 +110,8 @@ class Columns:
     windows
         The columns of `by` that are windows of time, with the length of a window, or None if each value of the column
         is a window.
+    multiclass, labels
+        What is read of several classes, whose columns `scores` are, and their names if these are given.
     baseline, on
         The baseline's scores of the same rows: a column, or data with columns of the models' names, whose rows are
         matched by the columns `on`.
@@ -127,6 +130,8 @@ class Columns:
     baseline: Any = None
     on: tuple[str, ...] = ()
     labelling: Labelling = AS_THEY_ARE
+    multiclass: Multiclass = None
+    labels: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.on_null not in ("raise", "drop"):
@@ -147,12 +152,15 @@ class Guess:
         The roles that were guessed: "label", "score", both or neither.
     others
         Other columns that could be scores.
+    classes
+        Whether the scores are columns of several classes, of which the labels hold one for each row.
     """
 
     label: str
     scores: tuple[str, ...]
     guessed: tuple[Role, ...] = ()
     others: tuple[str, ...] = ()
+    classes: bool = False
 
 
 class UnclearColumns(ValueError):
@@ -198,6 +206,7 @@ def guess_columns(
     label: str | None = None,
     score: str | Sequence[str] | None = None,
     models: int = 1,
+    classes: bool = False,
     format: str | None = None,
 ) -> Guess:
     """Guess which columns of a dataframe or of files are the labels and the scores, unless they are given.
@@ -213,6 +222,9 @@ def guess_columns(
         Columns that are known.
     models : int
         The number of score columns to find.
+    classes : bool
+        Whether the scores may be columns of several classes: those that the labels of the first rows name; if they are
+        not given, with probabilities that sum to 1.
     format : optional
         The format of files, if their names do not tell it.
 
@@ -230,9 +242,14 @@ def guess_columns(
     ('churned', ('p_churn',))
     """
     given = as_tuple(score)
-    if label is not None and given:
+    if label is not None and given and not (classes and may_be_classes(given)):
         return Guess(label, given)
     head = _read_head(data, format)
+    if classes and (found := _guess_classes(head, label, given)) is not None:
+        return found
+    given = find_score_columns(given, list(head.columns), as_tuple(label))
+    if label is not None and given:
+        return Guess(label, given)
     kinds = _find_kinds(head)
     if any("." in name for name in kinds) and all(_is_number(name) for name in kinds):
         raise ValueError(
@@ -265,6 +282,38 @@ def guess_columns(
         guessed += ("score",)
         others = tuple(name for name in fractions if name not in given)
     return Guess(label, given, guessed, others)
+
+
+def _guess_classes(head: Any, label: str | None, given: tuple[str, ...]) -> Guess | None:
+    """The columns of several classes, if the values of one column name them; None if there is no such column, or two.
+
+    Labels of 0 and 1 are never taken for classes: several scores are then several models.
+    """
+    names, kinds = list(head.columns), _find_kinds(head)
+    scores = find_score_columns(given, names, as_tuple(label))
+    found: dict[str, tuple[str, ...]] = {}
+    for name in [label] if label is not None else names:
+        if name not in names or name in scores or kinds.get(name) in ("binary", "fraction", "percentage"):
+            continue
+        numbers = [other for other in names if kinds.get(other) in ("binary", "fraction") and other != name]
+        values = head[name].drop_nulls().unique().to_list()
+        columns = scores or (find_class_columns(values, numbers) if 1 < len(values) <= len(numbers) else ())
+        named = len(columns) > 1 and ClassNames(name, columns).names_all(values)
+        if named and (scores or _sum_to_one(head, columns)):
+            found[name] = columns
+    if len(found) > 1:
+        found = {name: columns for name, columns in found.items() if _sounds_like("label", name)}
+    if len(found) != 1:
+        return None
+    ((name, columns),) = found.items()
+    roles: dict[Role, Any] = {"label": label, "score": given}
+    return Guess(name, columns, tuple(role for role, known in roles.items() if not known), classes=True)
+
+
+def _sum_to_one(head: Any, columns: Sequence[str]) -> bool:
+    """Whether the columns sum to 1 in every row that has them all."""
+    total = sum(head[name].to_numpy().astype(np.float64) for name in columns)
+    return not ((total < SUM[0]) | (total > SUM[1])).any()
 
 
 def guess_time(data: Any, *, format: str | None = None) -> str:

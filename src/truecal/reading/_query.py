@@ -18,6 +18,7 @@ from truecal._errors import check_column, option
 from truecal._text import plural
 from truecal.metrics import choose_bits
 from truecal.observations import AnyArray, cell, list_reasons
+from truecal.reading._classes import OFF
 from truecal.reading._columns import Columns, Kind, check_swapped, find_kinds
 from truecal.reading._csv import Unreadable
 from truecal.reading._engines import (
@@ -34,10 +35,10 @@ from truecal.reading._engines import (
 from truecal.reading._paths import Files, is_path, open_files
 
 DROP = 'on_null="drop"'  # the option that leaves out rows without a value
-KINDS = 8
+KINDS = 9
 # Why a row is invalid, by its status. Rows with missing values may be dropped.
 MISSING = {1: "{score} is null", 2: "{score} is NaN", 4: "{label} is null", 6: "{time} is null"}
-WRONG = {3: "{score} is outside [0, 1]", 5: "{label} is neither 0 nor 1"}
+WRONG = {3: "{score} is outside [0, 1]", 5: "{label} is neither 0 nor 1", OFF: "{score} does not sum to 1"}
 UNMATCHED = 7
 BASELINE, MATCHED, ON = "truecal_baseline", "truecal_matched", "truecal_on"  # columns added by a join
 DATES = {  # how to convert text to dates, by engine
@@ -50,13 +51,15 @@ DATES = {  # how to convert text to dates, by engine
 @dataclass(frozen=True, slots=True)
 class Query:
     """A frame and the columns to read from it. `baselines` has the column of the baseline's scores for each model, or
-    nothing; `matched` says that they were joined."""
+    nothing; `matched` says that they were joined. `origin` is the query that labels and scores were computed from, if
+    they were."""
 
     frame: Any
     columns: Columns
     source: Files | None
     baselines: tuple[str, ...] = ()
     matched: bool = False
+    origin: Query | None = None
 
     @classmethod
     def of(cls, data: Any, columns: Columns) -> Query:
@@ -98,12 +101,14 @@ class Query:
                     f"\n\nHint: {DATES.get(engine, DATES['']).format(name)} first, or use it unchanged: with "
                     f"{option('every=None')} each of its values is a window."
                 )
+        if columns.multiclass is not None:
+            return columns
         if columns.pos_label is None and not plain:
             self._check_swapped()
-            raise TypeError(
-                f"`{columns.label}` must hold 0 and 1 or truth values; it holds {kind}.\n\n"
-                f"Hint: name the positive label with {option('pos_label')}."
-            )
+            hint = f"name the positive label with {option('pos_label')}"
+            if len(columns.scores) > 1:
+                hint += f", or say with {option('multiclass')} that the columns are of several classes"
+            raise TypeError(f"`{columns.label}` must hold 0 and 1 or truth values; it holds {kind}.\n\nHint: {hint}.")
         if isinstance(columns.pos_label, str) and plain:
             return replace(columns, pos_label=_parse_label(columns.pos_label, columns.label, kind))
         return columns
@@ -160,6 +165,8 @@ class Query:
 
     def _check_swapped(self) -> dict[str, Kind]:
         """Raise an error if labels and scores seem to be swapped; else return the kinds of the columns."""
+        if self.origin is not None:
+            return self.origin._check_swapped()
         label, scores, source = self.columns.label, self.columns.scores, self.source
         kinds: dict[str, Kind] = {}
         # unreadable files have their own error; an engine may need a missing library to show rows
@@ -351,7 +358,7 @@ class Query:
 
     def _advise_range(self, scores: bool) -> str:
         """Return a hint for values out of range, of `scores` or of labels; raise an error if columns are swapped."""
-        if "percentage" in map(self._check_swapped().get, self.columns.scores):
+        if "percentage" in map(self._check_swapped().get, (self.origin or self).columns.scores):
             return "\n\nHint: these look like percentages; divide them by 100."
         rule = "the probability of the positive label, neither a logit nor a percentage"
         return f"\n\nHint: {option('score')} must be {rule}." if scores else ""
@@ -359,7 +366,7 @@ class Query:
     def _advise_missing(self) -> str:
         """Return a hint for missing values; raise an error if a file lacks the column."""
         if self.source is not None:
-            self.source.check_present((self.columns.label, *self.columns.scores))
+            self.source.check_present((self.columns.label, *(self.origin or self).columns.scores))
         return f"\n\nHint: {option(DROP)} leaves out rows whose label, score or time is missing."
 
     def check_label(self, positives: int) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -23,9 +23,11 @@ from truecal.observations import (
     Account,
     AnyArray,
     Bools,
+    ClassTallies,
     GridTally,
     Ints,
     Labelling,
+    Multiclass,
     Pairs,
     Part,
     Segment,
@@ -35,6 +37,7 @@ from truecal.observations import (
     as_grid,
     as_tuple,
     bits_of,
+    choose_multiclass,
     coarsest,
     is_tallies_file,
     merge,
@@ -43,11 +46,21 @@ from truecal.observations import (
     window_start,
     with_labelling,
 )
+from truecal.reading._classes import (
+    ClassNames,
+    ClassRows,
+    OffSums,
+    choose_in_engine,
+    describe_columns,
+    find_score_columns,
+    match_labels,
+    refuse_sums,
+)
 from truecal.reading._columns import DEFAULT, LEAST_MEMORY, Columns, Limits, OnNull
-from truecal.reading._engines import engine_of, is_lazy, language, native
+from truecal.reading._engines import collect, engine_of, is_lazy, language, native, pick
 from truecal.reading._paths import is_path
 from truecal.reading._places import PathLike, expand, expand_all
-from truecal.reading._query import KINDS, Query
+from truecal.reading._query import KINDS, Query, column_names
 from truecal.reading._spool import PairSpool, Spool, pack_rows
 
 IN_MEMORY = 1 << 62
@@ -56,27 +69,54 @@ LOOK = 1 << 17  # the first rows, by which ties are judged
 TIED = 16  # rows per score and segment, on average, above which an engine's group-by is faster than a sort
 VERY_TIED = 64  # the same if scores are grouped into a grid
 LABELLING = ("kept_negatives", "kept_positives", "flip")
+FEW = 16  # models whose tied rows are counted in tables, of up to 4 MB each
 RADIX = 1 << 16  # codes below this sort in linear time
 
 
+class Reading(TypedDict, total=False):
+    """What can be said of data; see `read`."""
+
+    label: str | None
+    score: str | Sequence[str] | None
+    by: str | Sequence[str] | None
+    time: str | None
+    every: str | None
+    baseline: Any
+    on: str | Sequence[str]
+    pos_label: Any
+    labels: Sequence[Any] | None
+    on_null: OnNull
+    format: str | None
+    limits: Limits
+    kept_negatives: float
+    kept_positives: float
+    flip: tuple[float, float]
+
+
+@overload
+def read(data: Any, *, multiclass: Literal["classwise"], **options: Unpack[Reading]) -> ClassTallies: ...
+@overload
+def read(data: Any, *, multiclass: Literal["top-label"] | None = None, **options: Unpack[Reading]) -> Tallies: ...
 def read(  # noqa: PLR0913 (tests/test_size.py says why)
     data: Any,
     *,
     label: str | None = None,
-    score: str | None = None,
+    score: str | Sequence[str] | None = None,
     by: str | Sequence[str] | None = None,
     time: str | None = None,
     every: str | None = "1d",
     baseline: Any = None,
     on: str | Sequence[str] = (),
     pos_label: Any = None,
+    multiclass: Multiclass = None,
+    labels: Sequence[Any] | None = None,
     on_null: OnNull = "raise",
     format: str | None = None,
     limits: Limits = DEFAULT,
     kept_negatives: float = 1.0,
     kept_positives: float = 1.0,
     flip: tuple[float, float] = (0.0, 0.0),
-) -> Tallies:
+) -> Tallies | ClassTallies:
     """Read data in one pass into tallies: the rows of each segment and window, grouped by score.
 
     Parameters
@@ -86,7 +126,8 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
         or `Tallies`, or paths of files that `Tallies.save` wrote. Tallies are added, and their columns need not be
         named.
     label, score : str
-        The columns of labels (0 and 1, or truth values) and of predicted probabilities.
+        The columns of labels (0 and 1, or truth values) and of predicted probabilities. With `multiclass`, the class of
+        each row, and a column of probabilities for each class: names, or patterns such as "p_*".
     by : name or names, optional
         Columns whose values make segments. For tallies, the columns to keep; all by default.
     time : optional
@@ -98,6 +139,12 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
         same names, whose rows are matched by the columns `on`.
     pos_label : optional
         The positive label, if labels are not 0 and 1. Every other label counts as negative.
+    multiclass : "top-label" or "classwise", optional
+        What to read of several classes. "top-label": the most probable one, the first of equals, and whether it is the
+        right one. "classwise": that, and each class against the rest, as `ClassTallies` for `evaluate_classes`.
+    labels : sequence, optional
+        The classes, in the order of the columns. By default a column goes by its name, or by what is left of it
+        without something that all begin or end with: p_cat is the column of cat.
     on_null : "raise" or "drop"
         What to do with rows whose label, score or time is null or NaN. `Tallies.dropped` counts the dropped rows.
     format : optional
@@ -118,24 +165,24 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
     >>> truecal.read(frame, label="y", score="p", by="country")
     Tallies(2 segments by country, p for y, exact: 3 rows, 2 positive)
     """
-    found = read_models(
-        data,
-        label=label,
-        score=None if score is None else [score],
-        by=by,
-        time=time,
-        every=every,
-        baseline=baseline,
-        on=on,
-        pos_label=pos_label,
-        on_null=on_null,
-        format=format,
-        limits=limits,
-        kept_negatives=kept_negatives,
-        kept_positives=kept_positives,
-        flip=flip,
-    )
-    (tallies,) = found.values()
+    settings: Any = {"label": label, "by": by, "time": time, "every": every}
+    settings |= {"on_null": on_null, "format": format, "limits": limits}
+    given: Any = {"baseline": baseline, "on": on, "pos_label": pos_label}
+    labelling: Any = dict(zip(LABELLING, (kept_negatives, kept_positives, flip), strict=True))
+    if multiclass is not None:
+        given |= {name: value for name, value in labelling.items() if value != getattr(AS_THEY_ARE, name)}
+        for name, value in given.items():
+            if value is not None and value != ():
+                raise ValueError(f"{option(name)} must be left out where {option('multiclass')} is given.")
+        return _read_multiclass(data, as_tuple(score), multiclass, labels, **settings)
+    if labels is not None:
+        raise ValueError(f"{option('labels')} needs {option('multiclass')}; that is missing.")
+    if score is not None and not isinstance(score, str):
+        raise TypeError(
+            f"{option('score')} must name one column; it is {score!r}.\n\nHint: for columns of several classes give "
+            f"{option('multiclass')}, for several models use `truecal.read_models`."
+        )
+    (tallies,) = read_models(data, score=score, **settings, **given, **labelling).values()
     return tallies
 
 
@@ -168,8 +215,7 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
     >>> list(truecal.read_models(frame, label="y", score=["old", "new"]))
     ['old', 'new']
     """
-    windows = {} if time is None else {time: every}
-    names = None if by is None and time is None else (*(n for n in as_tuple(by) if n not in windows), *windows)
+    names, windows = _name_segments(by, time, every)
     models = as_tuple(score)
     tallies = _open_tallies(data, label, models, names, windows)
     if tallies is None and (label is None or not models):
@@ -188,6 +234,57 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
     if tallies is not None:
         return {tallies.score: _check_settings(tallies, columns)}
     return _read_query(Query.of(data, columns))
+
+
+def _name_segments(
+    by: str | Sequence[str] | None, time: str | None, every: str | None
+) -> tuple[tuple[str, ...] | None, dict[str, str | None]]:
+    """The columns of segments and windows, None if none are named, and the lengths of windows."""
+    windows = {} if time is None else {time: every}
+    names = None if by is None and time is None else (*(n for n in as_tuple(by) if n not in windows), *windows)
+    return names, windows
+
+
+def _read_multiclass(
+    data: Any,
+    scores: tuple[str, ...],
+    multiclass: Multiclass,
+    labels: Sequence[Any] | None,
+    *,
+    label: str | None,
+    by: str | Sequence[str] | None,
+    time: str | None,
+    every: str | None,
+    **settings: Any,
+) -> Tallies | ClassTallies:
+    """Read the columns of several classes; see `read`."""
+    names, windows = _name_segments(by, time, every)
+    chosen = choose_multiclass(multiclass, len(scores))
+    if is_tallies(data):
+        raise ValueError(
+            f"{option('multiclass')} must be left out where tallies are read: they have no rows.\n\n"
+            "Hint: tallies of the most probable class are judged as such."
+        )
+    if label is None or not scores:
+        raise TypeError(
+            f"{option('label')} and {option('score')} must name columns of the data; they are {label!r} and {scores!r}."
+        )
+    known = column_names(data, settings["format"])
+    found = find_score_columns(scores, known, (label, *(names or ())))
+    if len(found) < 2:
+        raise ValueError(
+            f"{option('score')} must name a column for each of several classes; it names {', '.join(found)} alone."
+        )
+    columns = Columns(
+        label,
+        found,
+        names or (),
+        windows,
+        multiclass=chosen,
+        labels=None if labels is None else tuple(labels),
+        **settings,
+    )
+    return _read_classes(Query.of(data, columns))
 
 
 def is_tallies(data: Any) -> bool:
@@ -286,6 +383,100 @@ def _read_query(query: Query) -> dict[str, Tallies]:
     return {name: models.pop().finish(seen) for name in columns.scores}
 
 
+def _read_classes(query: Query) -> Tallies | ClassTallies:
+    """Read the tallies of several classes, whose columns a query has: of the most probable one, and of each."""
+    columns, bits = query.columns, query.choose_bits()
+    names = ClassNames(columns.label, columns.scores, columns.labels)
+    each = columns.scores if columns.multiclass == "classwise" else ()
+    own = replace(columns, scores=(describe_columns(columns.scores), *each), multiclass=None, labels=None)
+    judged = replace(query, columns=own, origin=query)  # whose scores are computed of those of the rows
+    if not query.here:
+        return _group_classes(query, judged, names, bits)
+    models = [_Model(judged, i, bits) for i in range(len(own.scores))]
+    seen, predicted, off = 0, np.zeros(len(columns.scores), np.int64), OffSums()
+    with query.explain_errors(), Progress(query.rows, "rows") as progress:
+        for part in _open_small_batches(query):
+            batch = _ClassBatch(query, part, names)
+            off.add(batch.rows.total, batch.status, seen)
+            parts = (batch.top(), *(batch.classes() if each else ()))
+            for model, judged_batch in zip(models, parts, strict=True):
+                model.add(judged_batch)
+            predicted += np.bincount(batch.rows.chosen[batch.status == 0], minlength=len(predicted))
+            seen += len(part)
+            progress.step(len(part))
+    query.check_complete(seen)
+    off.check(seen, ordered=not is_lazy(query.frame))
+    models.reverse()  # each is freed as soon as it is finished
+    found = [models.pop().finish(seen) for _ in own.scores]
+    return _name_classes(found, names, predicted)
+
+
+def _open_small_batches(query: Query) -> Iterator[Any]:
+    """Return batches of renamed columns that are few if there are many columns."""
+    size = max(BATCH * 8 // (8 + len(query.columns.scores)), 1 << 12)
+    if is_lazy(query.frame):
+        parts = query.select().collect_batches(chunk_size=size, maintain_order=False, engine="streaming")
+    else:
+        parts = iter([query.frame])
+    for part in map(query.rename, parts):
+        for begin in range(0, len(part), size):
+            yield part[begin : begin + size]
+
+
+def _name_classes(found: Sequence[Tallies], names: ClassNames, predicted: Ints) -> Tallies | ClassTallies:
+    """The tallies of the most probable class, or these and those of each class against the rest."""
+    top = replace(found[0], outcome="correct")
+    if len(found) == 1:
+        return top
+    each = (
+        replace(part, pos_label=name, dropped=top.dropped) for name, part in zip(names.names, found[1:], strict=True)
+    )
+    return ClassTallies(
+        top, dict(zip(names.names, each, strict=True)), dict(zip(names.names, predicted.tolist(), strict=True))
+    )
+
+
+def _group_classes(query: Query, judged: Query, names: ClassNames, bits: int | None) -> Tallies | ClassTallies:
+    """Group the rows of several classes in the engine, once for the most probable one and once for each."""
+    columns, frame = judged.columns, query.rename(query.frame)
+    pl = language(frame)
+    labels = collect(frame.select("label").unique(), ("label",))["label"]
+    labels = [value for value in labels if not _is_missing(value)]
+    matches = match_labels(frame, labels, names.find(labels), len(names.columns))
+    if not labels:
+        raise ValueError("The data must have at least one valid row; they have none.")
+    rows = choose_in_engine(frame, matches)
+    segments = {name: f"by{i}" for i, name in enumerate(columns.by)}
+
+    def group(place: int, rows: Any, score: str) -> Tallies:
+        model = judged.of_model(place)
+        (name,) = model.columns.scores
+        return _group(replace(model, frame=pick(rows, {columns.label: "right", name: score, **segments})), bits)
+
+    try:
+        top = group(0, rows, "score")
+    except ValueError:
+        wrong = rows.filter(pl.col("score") == 3.0).select(pl.len().alias("n"), pl.col("total").min().alias("total"))
+        (count,), (least,) = collect(wrong).values()
+        if count:
+            (total,) = collect(rows.select(pl.len().alias("n"))).values()
+            refuse_sums(int(count), int(total[0]), f", one to {float(least):.4g}")
+        raise
+    if len(columns.scores) == 1:
+        return _name_classes([top], names, np.zeros(0, np.int64))
+    valid = ~pl.col("gone") & ~pl.col("undefined") & ~pl.col("unlabelled") & (pl.col("score") <= 1)
+    for name in query.needed[1:]:
+        valid = valid & ~pl.col(name).is_null()
+    rows = rows.filter(valid)
+    tops = collect(rows.group_by("top").agg(pl.len().alias("n")))
+    predicted = np.bincount(tops["top"].astype(np.int64), tops["n"].astype(np.int64), len(names.columns))
+    found = [top]
+    for i, match in enumerate(matches):
+        own = pl.when(pl.lit(False) if match is None else match).then(pl.lit(1)).otherwise(pl.lit(0))
+        found.append(group(i + 1, rows.with_columns(own.alias("right")), f"score{i}"))
+    return _name_classes(found, names, predicted.astype(np.int64))
+
+
 def _open_batches(query: Query, tied: int) -> Iterator[Any] | None:
     """Return batches with the columns `label`, `score0`, ... and `by0`, ...; None if the engine should group the rows.
 
@@ -358,6 +549,71 @@ class Batch:
         return _sort_codes(self.segments[1], len(self.segments[0]))
 
 
+class _ClassBatch(_Batch):
+    """A batch of rows of several classes: the place of each row's class, and why rows are invalid."""
+
+    def __init__(self, query: Query, part: Any, names: ClassNames) -> None:
+        super().__init__(query, part)
+        columns = [f"score{i}" for i in range(len(names.columns))]
+        self.scores = [self.score(name) for name in columns]
+        self.rows = ClassRows.of(self.scores)
+        values, codes = _encode(part["label"])
+        known = [place for place, value in enumerate(values) if not _is_missing(value)]
+        target = np.full(len(values), -1)
+        target[known] = names.find(values[place] for place in known)
+        self.target = target[codes]
+        self.status = np.where(self.target < 0, 4, 0).astype(np.uint8)
+        self._mark(query.needed[1:], 6)
+        self.rows.mark_invalid(self.status)
+        self._mark(columns, 1)
+        self.plain = not self.status.any()
+
+    def _mark(self, names: Sequence[str], code: int) -> None:
+        """Give the rows in which a column is null a status."""
+        for name in names:
+            if self.part[name].null_count():
+                self.status[np.asarray(self.part[name].is_null().to_numpy(), dtype=np.bool_)] = code
+
+    def top(self) -> _JudgedBatch:
+        """The most probable class, and whether it is the right one."""
+        return _JudgedBatch(self, self.rows.confidence, self.target == self.rows.chosen)
+
+    def classes(self) -> Iterator[_JudgedBatch]:
+        """Each class against the rest."""
+        for i, score in enumerate(self.scores):
+            yield _JudgedBatch(self, score, self.target == i)
+
+
+class _JudgedBatch(_Batch):
+    """A batch of rows of several classes, with the labels and scores that are judged of it."""
+
+    def __init__(self, batch: _ClassBatch, score: AnyArray, label: Bools) -> None:
+        super().__init__(batch.query, batch.part)
+        self.whole, self.judged = batch, (score, label)
+
+    def is_plain(self, *scores: str) -> bool:
+        return self.whole.plain
+
+    @cached_property
+    def label(self) -> AnyArray:
+        return self.judged[1]
+
+    def score(self, name: str) -> AnyArray:
+        return self.judged[0]
+
+    def judge(self, *scores: str, start: int = 0) -> tuple[list[AnyArray], AnyArray, AnyArray]:
+        score, label = (column[start:] for column in self.judged)
+        return [score], label.astype(np.uint8), self.whole.status[start:]
+
+    @cached_property
+    def segments(self) -> tuple[list[Segment], AnyArray]:
+        return self.whole.segments
+
+    @cached_property
+    def order(self) -> tuple[Ints, Ints]:
+        return self.whole.order
+
+
 class _Model:
     """The rows of one model: a spool, or one for each segment, and the pairs with its baseline."""
 
@@ -365,7 +621,7 @@ class _Model:
         self.query, self.bits = query.of_model(index), bits
         self.score, self.base = f"score{index}", f"base{index}"
         memory = max(query.columns.limits.memory // len(query.columns.scores), LEAST_MEMORY)
-        self.whole = None if query.columns.by else Spool(memory, bits)
+        self.whole = None if query.columns.by else Spool(memory, bits, count=len(query.columns.scores) <= FEW)
         self.spools: dict[Segment, Spool] = {}
         self.pairs = PairSpool() if query.baselines else None
         self.counts, self.pair_counts = np.zeros(KINDS, dtype=np.int64), np.zeros(KINDS, dtype=np.int64)
