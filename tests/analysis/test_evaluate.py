@@ -69,6 +69,54 @@ def test_the_table_has_the_verdict_on_each_class(data):
     assert table.predicted.tolist() == weights.tolist()
 
 
+def test_evaluate_takes_what_metrics_take(data):
+    """Of the most probable class and of each, by the same words as `tce`."""
+    y, q = data
+    each = truecal.evaluate(y, q, ["tce"], multiclass="classwise", significance=0.01)
+    assert each == truecal.evaluate_classes(y, q, ["tce"], significance=0.01)
+    assert each.top == truecal.evaluate(y, q, ["tce"], multiclass="top-label", significance=0.01)
+
+
+def test_read_classes_are_judged_as_arrays_are(data, need):
+    pl = need("polars")
+    y, q = data
+    frame = pl.DataFrame({"y": y, **{f"p{c}": q[:, c] for c in range(3)}})
+    tallies = truecal.read(frame, label="y", score="p*", multiclass="classwise")
+    named = np.array(["0", "1", "2"])[y], q
+    arrays = truecal.evaluate_classes(*named, labels=["0", "1", "2"])
+    for found in (
+        truecal.evaluate_classes(tallies),
+        truecal.evaluate(tallies),
+        truecal.evaluate_classes(tallies, None),
+    ):
+        assert found.table == arrays.table
+        assert found.top.verdict == arrays.top.verdict
+        assert found.top.values == arrays.top.values
+    for options in ({"above": 0.2}, {"top": 0.3}, {"tolerance": 0.01}):
+        assert truecal.evaluate_classes(tallies, **options).table == (
+            truecal.evaluate_classes(*named, labels=["0", "1", "2"], **options).table
+        )
+    assert truecal.evaluate_classes(tallies, ["ece"]).top.values == {"ece": truecal.ece(y, q)}
+    with pytest.raises(TypeError, match="`labels` must be left out where rows are grouped by score already"):
+        truecal.evaluate_classes(tallies, labels=[0, 1, 2])
+    with pytest.raises(TypeError, match="`sample_weight` must be left out"):
+        truecal.evaluate(tallies, sample_weight=y)
+
+
+def test_classes_on_a_grid_are_judged_by_their_cells(data, need):
+    """Cells of 16 bits are a fifteenth of those that verdicts are computed from."""
+    pl = need("polars")
+    y, q = data
+    frame = pl.DataFrame({"y": y, **{f"p{c}": q[:, c] for c in range(3)}})
+    limits = truecal.reading.Limits(grid=16)
+    tallies = truecal.read(frame, label="y", score="p*", multiclass="classwise", limits=limits)
+    for options in ({}, {"above": 0.2}, {"top": 900}):
+        found = truecal.evaluate_classes(tallies, **options).table
+        exact = truecal.evaluate_classes(y, q, **options).table
+        assert found.p_value == pytest.approx(exact.p_value, rel=1e-3)
+        assert found.observed.tolist() == exact.observed.tolist()
+
+
 def verdict(word, p_value):
     found = truecal.evaluate([0, 1], [0.2, 0.7], ["ltce"]).verdict
     return replace(found, word=word, p_value=p_value)
@@ -156,7 +204,7 @@ def test_bad_input_is_refused(data):
         (dict(y_true=y, y_prob=q * 2), r"`y_prob` must lie in \[0, 1\]"),
         (
             dict(y_true=y, y_prob=q / 2),
-            r"The rows of `y_prob` must sum to 1; 3000 of 3000 do not, the first to 0.5 at position 0",
+            r"The rows of `y_prob` must sum to 1 within 0.001; 3000 of 3000 do not, the first to 0.5 at position 0",
         ),
         (
             dict(y_true=y, y_prob=np.where(q == q[5, 0], np.nan, q), multiclass="top-label"),
@@ -171,8 +219,8 @@ def test_bad_input_is_refused(data):
 
 def test_options_for_classes_need_classes(data):
     y, q = data
-    with pytest.raises(ValueError, match="(?s)`multiclass` must be .*Hint: `evaluate_classes` judges each class"):
-        truecal.evaluate(y, q, multiclass="classwise")
+    with pytest.raises(ValueError, match="`pos_label` is for two classes"):
+        truecal.evaluate(y, q, multiclass="classwise", pos_label=1)
     with pytest.raises(ValueError, match=r"`y_prob` must be of shape \(rows, classes\); it has a single column"):
         truecal.evaluate_classes(y == 1, q[:, 1])
     with pytest.raises(ValueError, match="`multiclass` needs `y_prob` of shape"):

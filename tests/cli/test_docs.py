@@ -25,7 +25,7 @@ def test_examples_print_what_the_page_says(folder):
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     blocks = re.findall(r"```console\n(.*?)\n```", PAGE.read_text(), flags=re.DOTALL)
     examples = [example for block in blocks for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
-    assert len(examples) == 14
+    assert len(examples) == 16
     for example in examples:
         command, _, expected = example.partition("\n")
         done = subprocess.run(

@@ -463,3 +463,62 @@ def test_what_passes_a_limit_though_the_verdict_is_off_says_so(frame):
     found = truecal.check(data, [Rule("value", 99)]).findings[0]
     assert found.status == "pass"
     assert found.reason.endswith("though the verdict is off: p is below 0.0001.")
+
+
+@pytest.fixture
+def pets(pl, rng):
+    """Right probabilities of three classes, and the same where those of cats are too high."""
+    q = rng.dirichlet([2, 2, 2], 6000)
+    pet = np.array(["bee", "cat", "dog"])[(q.cumsum(axis=1) > rng.random((6000, 1))).argmax(axis=1)]
+    wrong = q * [1, 1.4, 1]
+    wrong /= wrong.sum(axis=1, keepdims=True)
+    return {
+        name: pl.DataFrame({"pet": pet, "p_bee": p[:, 0], "p_cat": p[:, 1], "p_dog": p[:, 2]})
+        for name, p in (("right", q), ("wrong", wrong))
+    }
+
+
+def test_rules_for_each_class_are_judged_as_the_table_of_classes(pets):
+    for name in ("right", "wrong"):
+        data = truecal.read(pets[name], label="pet", score="p_*", multiclass="classwise")
+        decision = truecal.check(data)
+        table = truecal.evaluate_classes(data, ["ltce"], significance=0.01).table
+        top, *classes = decision.findings
+        assert top.segment is None
+        assert [finding.segment for finding in classes] == ["pet=bee", "pet=cat", "pet=dog"]
+        assert [finding.observed for finding in classes] == pytest.approx(table.p_adjusted.tolist())
+        off = ["fail" if word == "off" else "pass" for word in table.verdict]
+        assert [finding.status for finding in classes] == off
+        assert ("fail" in off) == (name == "wrong")
+    assert "p, adjusted for 3 classes, is " in decision.findings[1].reason
+    assert " were correct where " in top.reason
+
+
+def test_a_rule_says_which_classes_it_is_about(pets, tmp_path):
+    data = truecal.read(pets["wrong"], label="pet", score="p_*", multiclass="classwise")
+    (tmp_path / "gate.toml").write_text('[[rule]]\nmax_value = 50\nmetric = "ltce"\nmulticlass = "classwise"\n')
+    decision = truecal.check(data, tmp_path / "gate.toml")
+    alone = [truecal.evaluate(data.classes[name], ["ltce"])["ltce"] for name in ("bee", "cat", "dog")]
+    assert [finding.observed for finding in decision.findings] == pytest.approx(alone)
+    assert len(truecal.check(data, [Rule("verdict")]).findings) == 1
+    assert len(truecal.check(data, [Rule("verdict", multiclass="top-label")]).findings) == 1
+    assert truecal.check(data.top).findings[0].status == truecal.check(data).findings[0].status
+    part = truecal.check(data, [Rule("verdict", multiclass="classwise", above=0.5)])
+    assert [finding.n for finding in part.findings] == [
+        int((pets["wrong"][f"p_{name}"] >= 0.5).sum()) for name in ("bee", "cat", "dog")
+    ]
+    for rule, message in (
+        ({"segment": "*"}, "`segment` and `top` must be left out of a rule for each of several classes"),
+        ({"top": 5}, "`segment` and `top` must be left out of a rule for each of several classes"),
+        ({"multiclass": "each"}, '`multiclass` must be "top-label" or "classwise"; it is \'each\''),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Rule("verdict", **{"multiclass": "classwise"} | rule)
+    with pytest.raises(ValueError, match="`multiclass` must be left out of a rule of kind 'upper'"):
+        Rule("upper", 5, multiclass="classwise")
+    with pytest.raises(
+        TypeError, match="(?s)must be of several classes, since a rule is about each.*Hint: read the data with"
+    ):
+        truecal.check(data.top, [Rule("verdict", multiclass="classwise")])
+    with pytest.raises(ValueError, match="`top` must be left out where a rule is about each of several classes"):
+        truecal.check(data, [Rule("verdict", multiclass="classwise")], top=0.5)

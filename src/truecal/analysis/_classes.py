@@ -19,7 +19,7 @@ from truecal.analysis._evaluate import (
     name_library,
     name_outcome,
 )
-from truecal.inference import Verdict, judge
+from truecal.inference import Verdict, judge_all
 from truecal.observations import CellSums, Classes, ClassTallies, GridTally, Part, Tally, as_matrix
 from truecal.results import ClassResults, ClassTable
 
@@ -77,7 +77,7 @@ def evaluate_classes(
                 raise TypeError(f"{option(name)} must be left out where rows are grouped by score already.")
         top = evaluate(y_true.top, metrics if y_prob is None else y_prob, **options)
         parts = (tallies.whole().simplify() for tallies in y_true.classes.values())
-        verdicts = [_judge(_choose_cells(part, options), options) for part in parts]
+        verdicts = _judge([_choose_cells(part, options) for part in parts], options)
         predicted = np.array(list(y_true.predicted.values()), dtype=np.int64)
         return ClassResults(top, ClassTable.of(list(y_true.classes), predicted, verdicts))
     probabilities = as_matrix(y_prob)
@@ -86,16 +86,16 @@ def evaluate_classes(
     classes = Classes.of(y_true, probabilities, labels)
     tally = Tally.from_arrays(*classes.top(), sample_weight)
     top = name_library(name_outcome(evaluate(tally, metrics, **options), "correct"), find_library(y_prob))
-    verdicts = [_judge(_count_cells(*column, sample_weight, options), options) for column in classes.columns()]
+    verdicts = _judge([_count_cells(*column, sample_weight, options) for column in classes.columns()], options)
     weight = None if sample_weight is None else np.asarray(sample_weight)
     predicted = np.bincount(classes.probabilities.argmax(axis=1), weight, len(classes.names)).astype(np.int64)
     return ClassResults(top, ClassTable.of(classes.names, predicted, verdicts))
 
 
-def _judge(cells: CellSums, options: Options) -> Verdict:
-    """The verdict on a class against the rest."""
+def _judge(cells: Sequence[CellSums], options: Options) -> list[Verdict]:
+    """The verdict on each class against the rest."""
     loss = choose_test(options)
-    return judge(cells, loss.significance, loss.tolerance)
+    return judge_all(cells, loss.significance, loss.tolerance)
 
 
 def _count_cells(label: Any, score: Any, sample_weight: Any, options: Options) -> CellSums:

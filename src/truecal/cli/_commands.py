@@ -167,7 +167,7 @@ def watch(args: Namespace) -> int:
     log = args.log or str(Path(args.state).with_suffix(".jsonl"))
     check_places(args, args.state, log, args.prom, args.output)
     source = open_source(args, timed=True)
-    _need_one_score(source.scores, "watch")
+    _need_one_score(source, "watch")
     (tallies,) = source.read(args).values()
     how = tallies.labelling
     for text in (*how.notes_on_rows, *(each for each in tallies.notes if each not in how.notes)):

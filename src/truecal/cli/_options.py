@@ -265,7 +265,7 @@ OPTIONS = (
     ),
     Option(
         "--multiclass", "judge the most probable of several classes; guessed where labels name the columns of --score",
-        COLUMNS, "segments drift plot tally", choices=MULTICLASS[:1],
+        COLUMNS, "segments drift watch plot tally", choices=MULTICLASS[:1],
     ),
     Option(
         "--labels", "the classes, in the order of the columns of --score; by default these are named after them",
