@@ -120,7 +120,7 @@ def slices(args: Namespace) -> int:
 
     check_places(args, args.output)
     source = open_source(args, rows=True)
-    _need_one_score(source.scores, "slices")
+    _need_one_score(source, "slices")
     table = search_slices(args, source, columns=args.columns, pairs=not args.no_pairs, min_rows=args.min_rows)
     tell_notes([table])
     answer(
@@ -266,6 +266,8 @@ def report(args: Namespace) -> int:
     check_time(args)
     check_places(args, args.output)
     source = None if is_saved(args) else open_source(args, timed=args.time is not None, rows=args.slices)
+    if source is not None and source.multiclass and args.slices:
+        raise UsageError("--slices must be left out where there are several classes", "report")
     models = None if source is None else source.read(args)
     found, _ = evaluate_models(args, None, models)
     results, classes = split_classes(found)
@@ -666,7 +668,7 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
             )
         return _open_tallies(args, paths, models, timed=timed)
     try:
-        several = models == 1 and args.pos_label is None
+        several = hasattr(args, "multiclass") and args.pos_label is None
         guess = guess_columns(
             paths, label=args.label, score=args.score or None, models=models, classes=several, format=format
         )

@@ -441,7 +441,7 @@ def _group_classes(query: Query, judged: Query, names: ClassNames, bits: int | N
     columns, frame = judged.columns, query.rename(query.frame)
     pl = language(frame)
     labels = collect(frame.select("label").unique(), ("label",))["label"]
-    labels = [value for value in labels if not _is_missing(value)]
+    labels = [value for value in labels if not is_missing(value)]
     matches = match_labels(frame, labels, names.find(labels), len(names.columns))
     if not labels:
         raise ValueError("The data must have at least one valid row; they have none.")
@@ -549,7 +549,7 @@ class Batch:
         return _sort_codes(self.segments[1], len(self.segments[0]))
 
 
-class _ClassBatch(_Batch):
+class _ClassBatch(Batch):
     """A batch of rows of several classes: the place of each row's class, and why rows are invalid."""
 
     def __init__(self, query: Query, part: Any, names: ClassNames) -> None:
@@ -557,8 +557,8 @@ class _ClassBatch(_Batch):
         columns = [f"score{i}" for i in range(len(names.columns))]
         self.scores = [self.score(name) for name in columns]
         self.rows = ClassRows.of(self.scores)
-        values, codes = _encode(part["label"])
-        known = [place for place, value in enumerate(values) if not _is_missing(value)]
+        values, codes = encode_values(part["label"])
+        known = [place for place, value in enumerate(values) if not is_missing(value)]
         target = np.full(len(values), -1)
         target[known] = names.find(values[place] for place in known)
         self.target = target[codes]
@@ -584,7 +584,7 @@ class _ClassBatch(_Batch):
             yield _JudgedBatch(self, score, self.target == i)
 
 
-class _JudgedBatch(_Batch):
+class _JudgedBatch(Batch):
     """A batch of rows of several classes, with the labels and scores that are judged of it."""
 
     def __init__(self, batch: _ClassBatch, score: AnyArray, label: Bools) -> None:
