@@ -194,8 +194,6 @@ def watch(args: Namespace) -> int:
 
 def recalibrate(args: Namespace) -> int:
     """A map that mends predictions."""
-    from dataclasses import replace
-
     from truecal import analysis
     from truecal._atomic import write_text
     from truecal.reading import read
@@ -204,7 +202,7 @@ def recalibrate(args: Namespace) -> int:
         raise UsageError(f"--output must end in .json; it is {args.output!r}", "recalibrate")
     check_places(args, args.output)
     source = open_source(args, timed=args.time is not None)
-    _need_one_score(source.scores, "recalibrate")
+    _need_one_score(source, "recalibrate")
     (tallies,) = source.read(args).values()
     options = {"by": args.by or (), "folds": 0 if args.check else args.folds, "random_state": args.seed}
     found = analysis.recalibrate(tallies, kind=args.kind, **options)
@@ -729,9 +727,9 @@ def _open_tallies(args: Namespace, paths: list[str], models: int, *, timed: bool
         every = own.get(time) if args.every is None else None if args.every == "none" else args.every
     kept = dict.fromkeys([*(getattr(args, "by", None) or ()), *([time] if time else [])])
     tallies = load_tallies(paths, by=list(kept), windows={time: every} if time else {})
-    for word, given in (("--multiclass", args.multiclass), ("--labels", args.labels)):
-        if given is not None:
-            raise UsageError(f"{word} must be left out where tallies are read: they have no rows", args.command)
+    for name in ("multiclass", "labels"):
+        if getattr(args, name, None) is not None:
+            raise UsageError(f"--{name} must be left out where tallies are read: they have no rows", args.command)
     what = "tallies" if len(places) == 1 else f"{len(places):,} files of tallies"
     note(f"{name}: {what} of {describe_tallies(tallies, by, own)}")
     label, scores = args.label or tallies.label, args.score or [tallies.score]

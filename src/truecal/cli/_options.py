@@ -269,7 +269,7 @@ OPTIONS = (
     ),
     Option(
         "--labels", "the classes, in the order of the columns of --score; by default these are named after them",
-        COLUMNS, SIZED, "NAMES", type=names, action=Many,
+        COLUMNS, "score segments drift watch report plot tally check", "NAMES", type=names, action=Many,
     ),
     Option(
         "--by", "columns that make segments{}; commas or repeated", COLUMNS,
