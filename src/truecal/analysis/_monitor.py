@@ -106,6 +106,7 @@ class Monitor:
         window: Any = None,
         now: Moment | None = None,
         pos_label: Any = None,
+        cluster: Any = None,
         skip_known: bool = False,
     ) -> Look:
         """Add what came in: the rows of one window, or tallies that were read with `time`.
@@ -120,6 +121,8 @@ class Monitor:
             must come in order.
         now : date, time or ISO text, optional
             What maturity is counted to, with `mature_after`; the clock (UTC) by default.
+        pos_label, cluster
+            The positive label; and which customer, patient or document each row belongs to, as in `evaluate`.
         skip_known : bool
             Whether windows that were counted before, with the same numbers, are passed over. Otherwise a window that
             is given twice is an error. One that comes with other numbers always is.
@@ -132,13 +135,14 @@ class Monitor:
         """
         state = self._state
         if isinstance(y_true, Tallies):
-            if y_prob is not None or window is not None:
-                raise TypeError(f"{option('y_prob')} and {option('window')} must be left out where tallies are given.")
+            for name, value in (("y_prob", y_prob), ("window", window), ("cluster", cluster)):
+                if value is not None:
+                    raise TypeError(f"{option(name)} must be left out where tallies are given.")
             state, given = _read_tallies(state, y_true)
         else:
             if y_prob is None:
                 raise_for_data("update", y_true)
-            state, given = _read_rows(state, y_true, y_prob, window, pos_label)
+            state, given = _read_rows(state, y_true, y_prob, window, pos_label, cluster)
         state, known = _admit(state, given, skip_known)
         state, counted = _count_mature(state, now)
         self._state = state
@@ -342,7 +346,7 @@ def _describe(stream: Stream) -> str:
 
 
 def _read_rows(
-    state: MonitorState, y_true: Any, y_prob: Any, window: Any, pos_label: Any
+    state: MonitorState, y_true: Any, y_prob: Any, window: Any, pos_label: Any, cluster: Any
 ) -> tuple[MonitorState, Given]:
     """The cells of one window's rows."""
     if state.by or state.every is not None:
@@ -356,7 +360,7 @@ def _read_rows(
         window = 1 if state.last is None else state.last + 1 if isinstance(state.last, int) else None
     if window is None:
         raise ValueError(f"{option('window')} must name the window, as it did before: the last is {state.last!r}.")
-    tally = Tally.from_arrays(y_true, y_prob, pos_label=pos_label)
+    tally = Tally.from_arrays(y_true, y_prob, pos_label=pos_label, cluster=cluster)
     if state.above is not None:
         if tally.highest < state.above:
             return state, {}
@@ -384,17 +388,15 @@ def _read_tallies(state: MonitorState, data: Tallies) -> tuple[MonitorState, Giv
             raise ValueError(
                 f"{option(name)} must be that of the monitor, {getattr(state, name)!r}; the data have {value!r}."
             )
-    parts = data.over((time, *by)).parts
-    if any(key[0] is None for key in parts):
-        raise ValueError(f"Every row must have a time; `{time}` is null in some.")
-    if state.above is not None:
-        parts = choose_parts(parts, see_threshold(state.above, data.labelling))
     given: Given = {}
-    for (window, *segment), part in parts.items():
-        cells, found = CellSums.of(part), given.setdefault(window, {})
-        found[None] = cells + found[None] if None in found else cells
-        if by:
-            found[tuple(segment)] = cells
+    for names in ((), by) if by else ((),):
+        parts = data.over((time, *names)).parts
+        if any(key[0] is None for key in parts):
+            raise ValueError(f"Every row must have a time; `{time}` is null in some.")
+        if state.above is not None:
+            parts = choose_parts(parts, see_threshold(state.above, data.labelling))
+        for (window, *segment), part in parts.items():
+            given.setdefault(window, {})[tuple(segment) if names else None] = CellSums.of(part)
     return state, given
 
 

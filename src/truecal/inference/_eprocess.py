@@ -14,6 +14,10 @@ and the e-value is the mean of A_d over all bets. Its mean never exceeds 1 while
 it reaches 1 / a at any time with a probability of at most a (Ville's inequality). No number of looks and no rule for
 stopping changes that.
 
+Where rows share customers, patients or documents, log e_d is divided by the window's design effect D, or by the mean of
+those so far if that is larger: e^(1 / D) of rows that go together has a mean of at most 1 where D is the size of a
+cluster (Hölder), and about 1 at the effect itself.
+
 With a tolerance a bet upwards plays against predictions that are raised by it, a bet downwards against lowered ones.
 
 References
@@ -30,8 +34,8 @@ from typing import Literal
 
 import numpy as np
 
-from truecal.metrics import Coins, Tolerance
-from truecal.observations import CellSums, Floats
+from truecal.metrics import Coins, Design, Tolerance
+from truecal.observations import CellGroups, CellSums, Floats
 
 SHIFTS = (0.05, 0.1, 0.2, 0.4, -0.05, -0.1, -0.2, -0.4)
 BETS = len(SHIFTS) * 2  # of the level, then of the slope
@@ -43,7 +47,7 @@ class WindowSums:
     """What a window of time adds to the evidence.
 
     Rows, positives and those predicted; `information`, the sum of p (1 - p); `tilt`, the surplus of positives from the
-    pivot up less that below it; and each bet's log e.
+    pivot up less that below it; each bet's log e; and `effect`, the design effect of rows in clusters.
     """
 
     n: int
@@ -52,6 +56,7 @@ class WindowSums:
     information: float
     tilt: float
     log_e: Floats
+    effect: float = 1.0
 
     @classmethod
     def of(cls, cells: CellSums, pivot: float, tolerance: Tolerance | None = None) -> WindowSums:
@@ -63,7 +68,14 @@ class WindowSums:
         else:
             log_e = np.concatenate([_bet(cells, side, tolerance) for side in (np.ones(len(cells)), sides)])
         expected, tilt = float(cells.expected.sum()), float(np.sum(sides * cells.surplus))
-        return cls(cells.n_rows, cells.positives, expected, float(cells.v.sum()), tilt, log_e)
+        effect = _find_effect(cells)
+        return cls(cells.n_rows, cells.positives, expected, float(cells.v.sum()), tilt, log_e, effect)
+
+
+def _find_effect(cells: CellSums) -> float:
+    """The design effect of a window's rows; 1 where they are independent."""
+    design = Design.of(CellGroups.of([cells]))
+    return 1.0 if design is None else float(design.effect[0])
 
 
 def find_pivot(cells: CellSums) -> float:
@@ -89,10 +101,11 @@ def _bet(cells: CellSums, side: Floats, tolerance: Tolerance | None) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Process:
-    """The evidence of a stream after some windows: log A of each bet."""
+    """The evidence of a stream after some windows: log A of each bet, and the sum of the windows' design effects."""
 
     count: int
     log_a: Floats
+    effects: float = 0.0
 
     @classmethod
     def start(cls) -> Process:
@@ -101,8 +114,10 @@ class Process:
 
     def step(self, sums: WindowSums) -> Process:
         """The evidence after one more window."""
-        count = self.count + 1
-        return Process(count, sums.log_e + np.logaddexp(self.log_a, -math.log(count * (count + 1))))
+        count, effects = self.count + 1, self.effects + sums.effect
+        # a window of few clusters tells little about its effect: at least the mean of all so far
+        log_e = sums.log_e / max(sums.effect, effects / count)
+        return Process(count, log_e + np.logaddexp(self.log_a, -math.log(count * (count + 1))), effects)
 
     @property
     def e_value(self) -> float:
