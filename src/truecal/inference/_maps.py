@@ -33,6 +33,7 @@ from truecal.observations import Floats, Ints, Labelling, Tally
 Kind = Literal["none", "offset", "logistic", "beta", "isotonic"]
 KINDS: tuple[Kind, ...] = ("none", "offset", "logistic", "beta", "isotonic")
 ENOUGH = 5  # positives and negatives of a step
+CLEARLY = 2.0
 NO_STEPS: Floats = np.zeros(0)
 
 
@@ -143,15 +144,30 @@ def mean_loss(tally: Tally, p: Floats) -> float:
 
 
 def choose_kind(folds: list[Tally], kinds: tuple[Kind, ...]) -> Kind:
-    """The kind with the smallest log loss on rows that it was not fitted to; the simplest of equals."""
-    losses = dict.fromkeys(kinds, 0.0)
+    """The simplest kind that no less simple one beats on rows that it was not fitted to.
+
+    A kind beats one before it if its log loss is smaller by `CLEARLY` standard errors of the mean difference: one more
+    number to fit costs more than it gives where the rows hardly speak for it.
+    """
+    gaps = {(a, b): np.zeros(3) for i, a in enumerate(kinds) for b in kinds[i + 1 :]}
     for i, held_out in enumerate(folds):
         train = sum(fold for j, fold in enumerate(folds) if j != i)
         assert isinstance(train, Tally)
         p = held_out.labelling.predicted(held_out.score)
-        for kind in kinds:
-            losses[kind] += held_out.n_rows * mean_loss(held_out, fit_map(train, kind).apply(p))
-    return min(kinds, key=lambda kind: (losses[kind] if not math.isnan(losses[kind]) else math.inf, KINDS.index(kind)))
+        seen = [held_out.labelling.seen(fit_map(train, kind).apply(p)) for kind in kinds]
+        losses = dict(zip(kinds, (log_losses(np.clip(q, 1e-15, 1 - 1e-15)) for q in seen), strict=True))
+        pos, neg = held_out.pos, held_out.n - held_out.pos
+        for a, b in gaps:
+            one, zero = (first - second for first, second in zip(losses[a], losses[b], strict=True))
+            sums = held_out.n_rows, pos @ one + neg @ zero, pos @ one**2 + neg @ zero**2
+            gaps[a, b] += np.array(sums, dtype=np.float64)
+    chosen = kinds[0]
+    for kind in kinds[1:]:
+        rows, total, squares = gaps[chosen, kind]
+        error = math.sqrt(max(squares - total**2 / rows, 0.0))
+        if total > CLEARLY * error:
+            chosen = kind
+    return chosen
 
 
 def split(tally: Tally, count: int, rng: np.random.Generator) -> list[Tally]:
