@@ -65,7 +65,7 @@ def bash(scripts, folder):
 
 def test_commands_are_completed(bash):
     assert set(options.COMMANDS) <= set(bash(""))
-    assert bash("s") == ["score", "segments"]
+    assert bash("s") == ["score", "segments", "slices"]
 
 
 def test_options_of_the_command_are_completed(bash):
