@@ -17,6 +17,7 @@ from text import (
     ALERT,
     BETWEEN,
     CONSISTENT,
+    DELAY,
     DIFFERENCES,
     DRIFT,
     END,
@@ -27,11 +28,14 @@ from text import (
     LEVEL,
     LOCAL,
     POWER,
+    REMEDY,
     SEGMENTS,
     SIZE,
     SIZES,
+    SLICES,
     TOLERANCE,
     VALUES,
+    WATCH,
     WRONG,
 )
 from worlds import MODELS, PERFECT
@@ -305,6 +309,61 @@ def differences_table() -> str:
     return table(["world", "N", "metric", "over fresh", "data sets", "coverage"], body)
 
 
+def watch_section() -> list[str]:
+    rows, delays = read_rows("watch"), read_rows("watch_delay")
+    level = [[r["predictions"], r["rows a day"], r["sets"], f"{100 * float(r['alarm']):.1f} %"] for r in rows]
+    soon = [
+        [
+            r["error"],
+            r["change on day"],
+            r["sets"],
+            f"{100 * float(r['within 30 days']):.1f} %",
+            f"{float(r['median days']):.0f}",
+            f"{float(r['90 % within']):.0f}",
+        ]
+        for r in delays
+    ]
+    return [
+        WATCH.format(looks=rows[0]["looks"]),
+        table(["predictions", "rows a day", "streams", "ever an alarm"], level),
+        DELAY,
+        table(["error", "begins on day", "streams", "found within 30 days", "median days", "90 % within days"], soon),
+    ]
+
+
+def slices_section() -> list[str]:
+    body = [
+        [
+            f"{int(r['rows']):,}",
+            r["columns"],
+            f"{int(r['groups']):,}",
+            r["factor"],
+            r["sets"],
+            f"{100 * float(r['anything listed']):.1f} %",
+            f"{100 * float(r['c0=b named']):.1f} %",
+        ]
+        for r in read_rows("slices")
+    ]
+    heads = ["N", "columns", "groups", "factor", "data sets", "anything listed", "c0=b among it"]
+    return [SLICES, table(heads, body)]
+
+
+def remedy_section() -> list[str]:
+    rows = read_rows("remedy")
+    worlds, kinds = (list(dict.fromkeys(r[key] for r in rows)) for key in ("world", "kind"))
+    found = {(r["world"], r["kind"]): r for r in rows}
+    body = [
+        [
+            world,
+            *(f"{float(found[world, kind]['excess']):.1f}" for kind in kinds),
+            f"{100 * float(found[world, kinds[0]]['helped']):.1f} %",
+        ]
+        for world in worlds
+    ]
+    text = REMEDY.format(fresh=200_000, rows=int(rows[0]["rows"]), sets=rows[0]["sets"])
+    return [text, table(["world", *kinds, "said to help"], body)]
+
+
 def main() -> None:
     sizes_picture(DOCS / "inference" / "sizes.png")
     landscape_picture(DOCS / "inference" / "landscape.png")
@@ -314,6 +373,9 @@ def main() -> None:
             *local_section(),
             *verdict_section(),
             *gate_section(),
+            *watch_section(),
+            *slices_section(),
+            *remedy_section(),
             SIZES,
             "![TCE of perfect models](inference/sizes.png)",
             sizes_table(),

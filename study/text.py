@@ -70,8 +70,7 @@ n_min = min(N/20, c N^(2/3)), n_max = 4 n_min. TCE is meant to say how wrong a m
 tested on, so a perfect model should score low at every N, and a wrong one high. Below: the mean TCE of perfect
 predictions / of predictions a fifth too low. The paper's fixed shares reach 70 to 94 % for perfect models. Every c
 keeps them level; c = 1 is the largest that stays within 1 to 16 % on all five shapes (grey), it has the highest
-power, and it leaves the paper's sizes as they are up to N = 8000. So c = 1 is the default. (This table, and those of
-"Who finds what", were measured on bins scanned from below, as in the paper.)"""
+power, and it leaves the paper's sizes as they are up to N = 8000. So c = 1 is the default."""
 
 LEVEL = """## The reference
 
@@ -92,6 +91,26 @@ DIFFERENCES = """**Differences** of two models on the same rows, as `compare` gi
 score have the interval of a paired mean, the others redraw labels from a logistic regression on both models. Those of
 ECE and ACE cover too little where they were measured (86 to 95 %), so `compare` does not offer them; those of
 intercept, Spiegelhalter's z, cumulative differences, smooth ECE, ATB and net benefit were not measured."""
+
+WATCH = """## The monitor
+
+How often streams of right models are ever alarmed of in {looks} daily looks at a significance of 0.05. An alarm at any
+look counts, so no rule for stopping can do worse."""
+
+DELAY = (
+    """How soon a lasting error is found, at 50 positives a day; in streams that were not alarmed of before it began:"""
+)
+
+SLICES = """## Slices
+
+How often the search lists anything at 0.05. The odds of one group, of a pair of columns ("c0=b" and c1 above its mean),
+are multiplied by a factor: 1 is a right model."""
+
+REMEDY = """## Recalibration
+
+The mean excess log loss (x 10,000) of each kind of map on {fresh:,} other rows, fitted to {rows:,} rows, {sets} data
+sets a line; what is lost to the true probabilities. "auto" chooses between none, offset and logistic. The last column
+is how often its proof said that it helps."""
 
 FINDS = """## Who finds what
 

@@ -101,7 +101,7 @@ def main() -> None:
         for change in CHANGES:
             lines.append(delay(error, change))
             print(lines[-1], flush=True)
-    write_rows("watch_delay", lines)
+            write_rows("watch_delay", lines)
 
 
 if __name__ == "__main__":
