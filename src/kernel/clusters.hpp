@@ -150,16 +150,70 @@ inline double unspread_tail(double level, double effect, double freedom) {
     return normal_tail(high * std::sqrt(effect));
 }
 
+// The quantile of a standard normal variable at a probability.
+inline double normal_quantile_at(double p) {
+    return p < 0.5 ? -normal_quantile(p) : normal_quantile(1 - p);
+}
+
+// The normal distribution function from a table, interpolated to 5e-7.
+class NormalTable {
+  public:
+    NormalTable() : table_(static_cast<std::size_t>(2 * reach * steps + 2)) {
+        for (std::size_t i = 0; i < table_.size(); ++i) table_[i] = normal_tail(reach - static_cast<double>(i) / steps);
+    }
+
+    double operator()(double x) const {
+        if (!(std::abs(x) < reach)) return x > 0;
+        const double at = (x + reach) * steps, whole = std::floor(at);
+        const std::size_t k = static_cast<std::size_t>(whole);
+        return table_[k] + (at - whole) * (table_[k + 1] - table_[k]);
+    }
+
+  private:
+    static constexpr int steps = 512, reach = 9;
+    std::vector<double> table_;
+};
+
+// The sum of the covariances of all ordered pairs of two labels of one cluster, were labels drawn as `draw_together` does;
+// the mean over a cluster's variable is taken at `nodes` with `weights`.
+template <class Pause>
+double covariance_together(const ClusterPairs &pairs, const double *quantile, Index cells, double shared,
+                           const double *nodes, const double *weights, Index count, Pause pause) {
+    const NormalTable normal;
+    const double own = std::sqrt(1 - shared * shared);
+    std::vector<double> p(static_cast<std::size_t>(cells)), mean(static_cast<std::size_t>(cells), 0.0);
+    double products = 0;
+    const auto add = [&](const std::vector<double> &rate) {
+        double total = 0;
+        for (Index c = 0; c < pairs.clusters; ++c) {
+            double sum = 0, squares = 0;
+            for (Index i = pairs.starts[c]; i < pairs.starts[c + 1]; ++i) {
+                const double n = static_cast<double>(pairs.n[i]), r = rate[static_cast<std::size_t>(pairs.cell[i])];
+                sum += n * r;
+                squares += n * r * r;
+            }
+            total += sum * sum - squares;
+        }
+        return total;
+    };
+    for (Index k = 0; k < count; ++k) {
+        pause();
+        for (std::size_t i = 0; i < p.size(); ++i) {
+            p[i] = normal((quantile[i] - shared * nodes[k]) / own);
+            mean[i] += weights[k] * p[i];
+        }
+        products += weights[k] * add(p);
+    }
+    return products - add(mean);
+}
+
 // Positives at each place, drawn so that each row is positive with its probability and the rows of a cluster go together:
 // a row is positive where a normal variable, made of `shared` times its cluster's and sqrt(1 - shared^2) times its own, lies
 // below the probability's quantile. `pos` is added to.
 template <class Pause>
 void draw_together(const ClusterPairs &pairs, const double *quantile, double shared, std::uint64_t seed, Index *pos,
                    Pause pause) {
-    constexpr int steps = 512, reach = 9; // a table of the normal distribution, interpolated to 5e-7
-    std::vector<double> table(static_cast<std::size_t>(2 * reach * steps + 2));
-    for (std::size_t i = 0; i < table.size(); ++i)
-        table[i] = normal_tail(reach - static_cast<double>(i) / steps);
+    const NormalTable normal;
     const double own = std::sqrt(1 - shared * shared);
     Random random(seed);
     Index before = 0;
@@ -168,16 +222,9 @@ void draw_together(const ClusterPairs &pairs, const double *quantile, double sha
             pause();
             before = pairs.starts[c];
         }
-        const double u = random.uniform() + 0x1p-54;
-        const double common = shared * (u < 0.5 ? -normal_quantile(u) : normal_quantile(1 - u));
+        const double common = shared * normal_quantile_at(random.uniform() + 0x1p-54);
         for (Index i = pairs.starts[c]; i < pairs.starts[c + 1]; ++i) {
-            const double x = (quantile[pairs.cell[i]] - common) / own;
-            double p = x > 0;
-            if (std::abs(x) < reach) {
-                const double at = (x + reach) * steps, whole = std::floor(at);
-                const std::size_t k = static_cast<std::size_t>(whole);
-                p = table[k] + (at - whole) * (table[k + 1] - table[k]);
-            }
+            const double p = normal((quantile[pairs.cell[i]] - common) / own);
             const Index n = pairs.n[i];
             pos[pairs.cell[i]] += n == 1 ? random.uniform() < p : random.binomial(n, p);
         }

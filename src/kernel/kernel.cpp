@@ -541,6 +541,21 @@ NB_MODULE(_kernel, m) {
             found.data()[i] = unspread_tail(level, effect.data()[i], freedom.data()[i]);
         return found;
     });
+    m.def("normal_quantiles", [](In<double> p) {
+        auto found = empty<double>(p.shape(0));
+        for (std::size_t i = 0; i < p.shape(0); ++i) found.data()[i] = normal_quantile_at(p.data()[i]);
+        return found;
+    });
+    m.def("covariance_together", [](In<double> quantile, In<Index> starts, In<Index> cell, In<Index> n, double shared,
+                                    In<double> nodes, In<double> weights) {
+        demand_equal(length(nodes), {length(weights)});
+        demand(shared >= 0 && shared < 1, "what is shared must lie in [0, 1)");
+        const ClusterPairs pairs = demand_pairs(starts, cell, n, length(quantile));
+        nb::gil_scoped_release release;
+        Interrupt interrupt;
+        return covariance_together(pairs, quantile.data(), length(quantile), shared, nodes.data(), weights.data(),
+                                   length(nodes), [&] { interrupt.check(); });
+    });
     m.def("draw_together", [](In<double> quantile, In<Index> starts, In<Index> cell, In<Index> n, double shared,
                               std::uint64_t seed, Out<Index> pos) {
         demand_equal(length(quantile), {length(pos)});

@@ -180,9 +180,7 @@ def test_wrong_safe_cuts_p_values_and_ends_are_refused():
     with pytest.raises(ValueError, match=r"must lie in \[0, 1\]; Changed returns 2.0 for bin 1"):
         Rejection(Changed("p_value", lambda found: found * 0 + 2)).p_values(bins)
     with pytest.raises(TypeError, match=r"ends as numbers of shape \(2,\)"):
-        Rejection(Changed("accepted", lambda found: (found[0][:1], found[1]))).accepted(
-            np.array([1, 2]), np.array([3, 3])
-        )
+        Rejection(Changed("accepted", lambda found: (found[0][:1], found[1]))).accepted(bins)
 
 
 def test_what_safe_cuts_leave_open_is_decided_by_the_tests_own_p_value():

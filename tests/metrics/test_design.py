@@ -64,7 +64,7 @@ def test_effects_and_covariances_are_sums_over_all_pairs(rows):
     inside = (p >= cells.p[10]) & (p < cells.p[40] - 1e-9)
     covariance = {(i, j): a * math.sqrt(v[i] * v[j]) + b * v[i] * v[j] for i, j in pairs_of(ids)}
     expected = 1 + sum(c for (i, j), c in covariance.items() if inside[i] and inside[j]) / v[inside].sum()
-    found = design.effects(np.array([10, 0]), np.array([40, len(cells)]))
+    found = design.spread(np.array([10, 0]), np.array([40, len(cells)])).effect
     assert found[0] == pytest.approx(expected, rel=1e-9)
     assert found[1] == pytest.approx(design.effect[0], rel=1e-9)
     x = np.log(p / (1 - p))
@@ -79,10 +79,28 @@ def test_overlapping_windows_have_the_effects_that_each_has_alone(rows):
     rng = np.random.default_rng(0)
     begin = rng.integers(0, 50, size=60)
     end = np.minimum(begin + rng.integers(1, 40, size=60), len(design.v))
-    together = design.effects(begin, end)
-    alone = [design.effects(begin[i : i + 1], end[i : i + 1])[0] for i in range(60)]
-    assert together.tolist() == alone
-    assert design.known_effects(begin, end).tolist() == alone
+    together = design.spread(begin, end)
+    alone = [design.spread(begin[i : i + 1], end[i : i + 1]) for i in range(60)]
+    for found in (together, design.known_spread(begin, end), design.known_spread(begin, end)):
+        assert found.effect.tolist() == [each.effect[0] for each in alone]
+        assert found.freedom.tolist() == [each.freedom[0] for each in alone]
+
+
+def test_degrees_of_freedom_are_those_of_the_fit_and_of_the_kurtosis(rows):
+    y, p, ids = rows
+    cells = CellSums.from_arrays(y, p, cluster=ids)
+    design = Design.of(CellGroups.of([cells]))
+    a, b, v = design.constant[0], design.odds[0], p * (1 - p)
+    total, single = v.sum(), [v[ids == c].sum() for c in range(40)]
+    roots = [np.sqrt(v[ids == c]).sum() for c in range(40)]
+    squares = [np.sum(v[ids == c] ** 2) for c in range(40)]
+    variance = np.array([s + a * (r**2 - s) + b * (s**2 - q) for s, r, q in zip(single, roots, squares, strict=True)])
+    effect = variance.sum() / total
+    clusters = variance.sum() ** 2 / np.sum(variance**2)
+    skewness = np.sum(v * (1 - 2 * p)) / total**1.5
+    lost = (1 / (clusters - 1) + 2 * effect * skewness**2) * (1 - 1 / effect) ** 2 + 1 / (4 + 6 * total / (effect - 1))
+    assert design.whole.effect[0] == pytest.approx(effect, rel=1e-9)
+    assert design.whole.freedom[0] == pytest.approx(1 / lost, rel=1e-9)
 
 
 def test_tails_are_spread_as_scipy_spreads_them():

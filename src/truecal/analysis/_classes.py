@@ -36,6 +36,7 @@ def evaluate_classes(
     *,
     labels: Sequence[Any] | None = None,
     sample_weight: Any = None,
+    cluster: Any = None,
     **options: Unpack[Options],
 ) -> ClassResults: ...
 def evaluate_classes(
@@ -45,6 +46,7 @@ def evaluate_classes(
     *,
     labels: Sequence[Any] | None = None,
     sample_weight: Any = None,
+    cluster: Any = None,
     **options: Unpack[Options],
 ) -> ClassResults:
     """Judge a model of several classes, from probabilities of shape (rows, classes).
@@ -52,6 +54,7 @@ def evaluate_classes(
     The most probable class is evaluated as `evaluate(y_true, y_prob)` does it, with `metrics` and `options`. Each class
     against the rest gets the verdict of `evaluate(y_true == label, y_prob[:, i])`, in a table whose p-values are
     adjusted for the number of classes. `labels` names the classes in the order of the columns; 0, 1, ... by default.
+    `sample_weight` and `cluster` are as in `evaluate`.
 
     In the place of `y_true` and `y_prob` it takes what `truecal.read(..., multiclass="classwise")` gives for dataframes
     and files.
@@ -72,7 +75,7 @@ def evaluate_classes(
     """
     check_options(evaluate_classes, options)
     if isinstance(y_true, ClassTallies):
-        for name, value in (("sample_weight", sample_weight), ("labels", labels)):
+        for name, value in (("sample_weight", sample_weight), ("labels", labels), ("cluster", cluster)):
             if value is not None:
                 raise TypeError(f"{option(name)} must be left out where rows are grouped by score already.")
         top = evaluate(y_true.top, metrics if y_prob is None else y_prob, **options)
@@ -84,9 +87,9 @@ def evaluate_classes(
     if probabilities is None:
         raise ValueError("`y_prob` must be of shape (rows, classes); it has a single column.\n\nHint: use `evaluate`.")
     classes = Classes.of(y_true, probabilities, labels)
-    tally = Tally.from_arrays(*classes.top(), sample_weight)
+    tally = Tally.from_arrays(*classes.top(), sample_weight, cluster=cluster)
     top = name_library(name_outcome(evaluate(tally, metrics, **options), "correct"), find_library(y_prob))
-    verdicts = _judge([_count_cells(*column, sample_weight, options) for column in classes.columns()], options)
+    verdicts = _judge([_count_cells(*column, sample_weight, cluster, options) for column in classes.columns()], options)
     weight = None if sample_weight is None else np.asarray(sample_weight)
     predicted = np.bincount(classes.probabilities.argmax(axis=1), weight, len(classes.names)).astype(np.int64)
     return ClassResults(top, ClassTable.of(classes.names, predicted, verdicts))
@@ -98,11 +101,11 @@ def _judge(cells: Sequence[CellSums], options: Options) -> list[Verdict]:
     return judge_all(cells, loss.significance, loss.tolerance)
 
 
-def _count_cells(label: Any, score: Any, sample_weight: Any, options: Options) -> CellSums:
+def _count_cells(label: Any, score: Any, sample_weight: Any, cluster: Any, options: Options) -> CellSums:
     """The rows of a class that are judged, in cells."""
     if options.get("above") is None and options.get("top") is None:
-        return CellSums.from_arrays(label, score, sample_weight)
-    return _choose_cells(Tally.from_arrays(label, score, sample_weight), options)
+        return CellSums.from_arrays(label, score, sample_weight, cluster=cluster)
+    return _choose_cells(Tally.from_arrays(label, score, sample_weight, cluster=cluster), options)
 
 
 def _choose_cells(part: Part, options: Options) -> CellSums:

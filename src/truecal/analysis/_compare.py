@@ -106,6 +106,11 @@ def _find_pairs(y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any, lab
     """The rows with both scores, of whatever was given."""
     if isinstance(y_true, (Pairs, Tallies)):
         refuse_grouped({"y_prob_other": y_prob_other, "pos_label": pos_label, **name_labelling(labelling)})
+        if isinstance(y_true, Tallies) and y_true.cluster is not None:
+            raise ValueError(
+                f"{option('cluster')} must be left out where two models are compared: differences are measured on "
+                f"independent rows; it is {y_true.cluster!r}."
+            )
         pairs = y_true.baseline if isinstance(y_true, Tallies) else y_true
         if pairs is None:
             raise ValueError(

@@ -130,6 +130,7 @@ def evaluate(
     flip: tuple[float, float] = (0.0, 0.0),
     mature: Any = None,
     on_null: Literal["raise", "drop"] = "raise",
+    cluster: Any = None,
     **options: Unpack[Options],
 ) -> Result: ...
 def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
@@ -146,6 +147,7 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     flip: tuple[float, float] = (0.0, 0.0),
     mature: Any = None,
     on_null: Literal["raise", "drop"] = "raise",
+    cluster: Any = None,
     **options: Unpack[Options],
 ) -> Result | ClassResults:
     """All metrics at once, with the bins behind them.
@@ -177,7 +179,10 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
         Where labels are still coming: for each row the share of positives that are known at its age, as
         `truecal.Maturity(...).share(ages)` gives it. Results speak of positives that should have come by now.
     on_null : "raise" or "drop"
-        What to do with rows whose label or score is missing; `account` counts those that were dropped.
+        What to do with rows whose label, score or cluster is missing; `account` counts those that were dropped.
+    cluster : column, optional
+        The customer, patient or document that each row belongs to, of any type. Rows of one go together: tests,
+        references, intervals and the verdict account for it. Without it rows are taken as independent.
     options
         `binning`, `test`, `significance`, `tolerance`, `adjust`, `above`, `top`, `reference`, `intervals`,
         `confidence`, `random_state`, `threads`: see `truecal.analysis.Options`.
@@ -196,7 +201,7 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     labelling = Labelling(kept_negatives, kept_positives, flip, late=mature is not None)
     if isinstance(y_true, (Tallies, Tally, GridTally, SortedRows, ClassTallies)):
         given = {"sample_weight": sample_weight, "pos_label": pos_label, "multiclass": multiclass, "labels": labels}
-        given |= {"mature": mature, "on_null": None if on_null == "raise" else on_null}
+        given |= {"cluster": cluster, "mature": mature, "on_null": None if on_null == "raise" else on_null}
         refuse_grouped(given | name_labelling(labelling))
         chosen = metrics if y_prob is None else y_prob
         if isinstance(y_true, ClassTallies):
@@ -207,7 +212,8 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     library = find_library(y_prob)
     dropped: dict[str, int] = {}
     if on_null == "drop":
-        (y_true, y_prob, sample_weight, mature), dropped = _drop_missing(y_true, y_prob, sample_weight, mature)
+        columns, dropped = _drop_missing(y_true, y_prob, cluster, sample_weight, mature)
+        y_true, y_prob, cluster, sample_weight, mature = columns
     elif on_null != "raise":
         raise ValueError(f'{option("on_null")} must be "raise" or "drop"; it is {on_null!r}.')
     probabilities, column = as_matrix(y_prob), y_prob
@@ -217,12 +223,14 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     elif choose_multiclass(multiclass, probabilities.shape[1]) == "classwise":
         refuse_pos_label(pos_label)
         refuse_classes(labelling)
-        found = _evaluate_classes(y_true, y_prob, metrics, labels=labels, sample_weight=sample_weight, **options)
+        found = _evaluate_classes(
+            y_true, y_prob, metrics, labels=labels, sample_weight=sample_weight, cluster=cluster, **options
+        )
         return replace(found, top=_count_dropped(name_library(found.top, library), dropped))
     else:
         refuse_classes(labelling)
         y_true, column = Classes.of(y_true, probabilities, labels, pos_label).top()
-    data = Tally.from_arrays(y_true, column, sample_weight, pos_label, labelling)
+    data = Tally.from_arrays(y_true, column, sample_weight, pos_label, labelling, cluster)
     result = _evaluate_sorted(data, metrics, options)
     result = result if probabilities is None else name_outcome(result, "correct")
     return _count_dropped(name_library(result, library), dropped)
@@ -252,9 +260,11 @@ def name_library(result: Result, library: str) -> Result:
     return replace(result, library=library) if library in FRAMES else result
 
 
-def _drop_missing(y_true: Any, y_prob: Any, sample_weight: Any, mature: Any) -> tuple[list[Any], dict[str, int]]:
-    """The rows that have a label and a score, and how many others were dropped, by reason."""
-    columns, reasons = drop_missing(y_true, y_prob, sample_weight, mature)
+def _drop_missing(
+    y_true: Any, y_prob: Any, cluster: Any, sample_weight: Any, mature: Any
+) -> tuple[list[Any], dict[str, int]]:
+    """The rows that have a label, a score and a cluster, and how many others were dropped, by reason."""
+    columns, reasons = drop_missing(y_true, y_prob, cluster, sample_weight, mature)
     if not len(columns[0]):
         raise ValueError("The data must have at least one valid row; they have none.")
     if sample_weight is None:
@@ -306,7 +316,7 @@ def refuse_options(options: Options, names: Sequence[str], where: str) -> None:
 
 READING = (
     *("label", "score", "by", "time", "every", "pos_label", "on_null", "format", "limits", "on"),
-    *("kept_negatives", "kept_positives", "flip"),
+    *("kept_negatives", "kept_positives", "flip", "cluster"),
 )
 
 
@@ -340,7 +350,9 @@ def _evaluate_observed(data: Observed, metrics: Metrics, options: Options) -> Re
     account = replace(result.account, read=data.account.read, dropped=data.account.dropped)
     said = data.labelling.notes  # by the verdict
     notes = (note for note in data.notes if note not in said)
-    return name_outcome(replace(result, account=account, notes=(*result.notes, *notes)), data.outcome)
+    verdict = result.verdict and replace(result.verdict, cluster=data.cluster)
+    result = replace(result, account=account, notes=(*result.notes, *notes), verdict=verdict)
+    return name_outcome(result, data.outcome)
 
 
 def name_outcome(result: Result, outcome: Outcome) -> Result:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -46,6 +46,7 @@ from truecal.metrics import (
     Metric,
     Refuting,
     Rejection,
+    Spread,
     adjust_p_values,
     as_error,
     bin_once,
@@ -311,10 +312,12 @@ def _judge_windows(
     wanted = np.where(decided | ~mature, min(most, FIRST), most).tolist()
     drawn = _draw_windows(windows, metric, wanted, options)
     together = np.minimum(1, 2 * np.fmin(drawn["p_value"], total_p)) if tests == 2 else drawn["p_value"]
-    rate_low, rate_high = map(labelling.predicted, exact_interval(positives, n, 1 - confidence))
+    spread = Spread.of_wholes([part.tally for part in windows.values()])
+    rate_low, rate_high = map(labelling.predicted, exact_interval(positives, n, 1 - confidence, spread))
     rates = np.stack([found["prevalence"], rate_low, rate_high])
     ratio, ratio_low, ratio_high = divide_rates(rates, mean)
     moved = _compare_prevalence(positives, n, mature, adjust, significance)
+    moved = moved if spread is None else np.where(np.isnan(moved), np.nan, spread.p_values(np.nan_to_num(moved)))
     return DriftTable(
         window=tuple(windows),
         **found,
@@ -396,7 +399,7 @@ def _check_tallies(function: str, data: Any) -> None:
         raise_for_data(function, data)
 
 
-def _measure_parts(parts: Iterable[Part], metric: Measure) -> dict[str, Any]:
+def _measure_parts(parts: Collection[Part], metric: Measure) -> dict[str, Any]:
     """The metric of each part, what its test rejects, and what it could have found: columns that tables share.
 
     What is rejected is by the metric's own test, or by the exact binomial one if it has none; NaN without bins.
@@ -422,7 +425,9 @@ def _measure_parts(parts: Iterable[Part], metric: Measure) -> dict[str, Any]:
     found["prevalence"] = labelling.predicted(found["positives"] / found["n"])
     found["dropped"] = np.zeros_like(found["n"])
     level = (loss or Rejection()).significance
-    below, above = map(labelling.predicted, detectable_rates(found["n"], found["seen"], significance=level))
+    spread = Spread.of_wholes([part.tally for part in parts])
+    seen_rates = detectable_rates(found["n"], found["seen"], significance=level, spread=spread)
+    below, above = map(labelling.predicted, seen_rates)
     return found | {"seen_below": below, "seen_above": above}
 
 
@@ -449,6 +454,8 @@ def _warn_of_small(n: Ints, mean: Floats, adjust: Adjustment, significance: floa
 def _refer_to_all(tally: Tally, metric: Measure, observed: float, most: int) -> tuple[float, float] | None:
     """The null mean and the p-value over all sets of labels, by their probabilities; None where they are too many."""
     if len(tally) >= most.bit_length():  # every score at least doubles the sets
+        return None
+    if Spread.of_wholes([tally]) is not None:  # labels that go together have other probabilities
         return None
     sizes = (tally.n + 1).tolist()
     if math.prod(sizes) > most:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from truecal.metrics import Windows, fit_logistic, log_odds
-from truecal.observations import Floats, Ints, Pairs, Tally
+from truecal.metrics import Design, Windows, fit_logistic, log_odds
+from truecal.observations import CellGroups, Floats, Ints, Pairs, Tally
 
 RIDGE = 0.01  # shrinks the coefficients slightly towards "the scores are right", which keeps them finite
 STEPS = 30  # of Newton's method, each of at most 2: they reach from one end of the log-odds to the other
@@ -28,8 +28,13 @@ def recalibrate(tally: Tally) -> Floats:
     n, pos = (np.where(certain, 0, counts) for counts in (cells.n, cells.pos))
     window = np.repeat(np.arange(len(windows)), np.diff(starts))
     eta = log_odds(cells.p)
+    design = None if cells.clusters is None else Design.of(CellGroups.of([cells]))
     for level in range((len(windows) - 1).bit_length(), -1, -1):  # runs of 2^level windows; all of them first
-        eta = eta + _shift(eta, n, pos, window >> level)
+        run, begin = window >> level, starts[:-1][:: 1 << level]
+        effect = (
+            np.ones(len(begin)) if design is None else design.spread(begin, np.append(begin[1:], len(cells))).effect
+        )
+        eta = eta + _shift(eta, n, pos, run, effect)
     fitted = np.where(certain, cells.pos / cells.n, _sigmoid(eta))
     return np.repeat(fitted, np.diff(windows.places))
 
@@ -41,8 +46,9 @@ def recalibrate_pairs(pairs: Pairs) -> Floats:
     return _sigmoid(np.clip(columns @ beta, -700, 700))
 
 
-def _shift(eta: Floats, n: Ints, pos: Ints, run: Ints) -> Floats:
-    """Return the shift of each log-odds after which its run expects as many positives as chance does not explain."""
+def _shift(eta: Floats, n: Ints, pos: Ints, run: Ints, effect: Floats) -> Floats:
+    """Return the shift of each log-odds after which its run expects as many positives as chance does not explain, whose
+    variance is that of independent rows times the run's design effect."""
 
     def expect(shift: Floats) -> tuple[Floats, Floats]:
         p = _sigmoid(eta + shift[run])
@@ -52,8 +58,9 @@ def _shift(eta: Floats, n: Ints, pos: Ints, run: Ints) -> Floats:
     shift = np.zeros(run[-1] + 1)
     expected, v = expect(shift)
     gap = np.bincount(run, pos) - expected
-    beyond = gap**2 > v
-    target = expected + np.where(beyond, gap - v / np.where(beyond, gap, 1.0), 0.0)
+    chance = v * effect
+    beyond = gap**2 > chance
+    target = expected + np.where(beyond, gap - chance / np.where(beyond, gap, 1.0), 0.0)
     for _ in range(STEPS):
         step = np.clip((target - expected) / v, -2, 2)
         if np.abs(step).max() < 1e-6:

@@ -14,9 +14,12 @@ from truecal._errors import option
 from truecal.metrics import (
     MOST_ROWS,
     Design,
+    Level,
+    Spread,
     check_counts,
     check_probabilities,
     check_significance,
+    find_rates,
     is_number,
     normal_quantile,
 )
@@ -57,15 +60,13 @@ class Shifted:
         q = np.add.reduceat(cells.s1, begin) / n
         starts = np.searchsorted(begin, groups.starts)
         design = Design.of(groups)
-        effects = (np.ones(len(groups)),) * 2
-        if design is not None:
-            effects = design.effect, _find_fifths(groups, design)
-        whole, fifth = (
-            _find_limits(groups, design, significance / tails, effect)
-            for tails, effect in zip((4, 148), effects, strict=True)
+        spreads = (None, None) if design is None else (design.whole, _find_fifths(groups, design))
+        (whole, one), (fifth, other) = (
+            _find_limits(spread, significance / tails, len(groups))
+            for tails, spread in zip((4, 148), spreads, strict=True)
         )
         v = groups.add(cells.v)
-        return cls(n, q, cells.upper[begin], starts, v, whole, fifth, effects, cells.labelling)
+        return cls(n, q, cells.upper[begin], starts, v, whole, fifth, (one, other), cells.labelling)
 
     def resized(self, rows: float) -> Shifted:
         """The same scores of one group in another number of rows."""
@@ -126,16 +127,16 @@ class Shifted:
         return change, spread
 
 
-def _find_limits(groups: CellGroups, design: Design | None, level: float, effect: Floats) -> Floats:
-    """How many standard deviations a total of each group must leave to be found at a level."""
-    if design is None:
-        return np.full(len(groups), normal_quantile(level))
-    tails = design.unspread(level, groups.starts[:-1], effect).tolist()
-    return np.array([normal_quantile(max(tail, 1e-300)) for tail in tails]) / np.sqrt(effect)
+def _find_limits(spread: Spread | None, level: float, groups: int) -> tuple[Floats, Floats]:
+    """How many standard deviations a total of each group must leave to be found at a level, and its design effect."""
+    if spread is None:
+        return np.full(groups, normal_quantile(level)), np.ones(groups)
+    limits = np.array([normal_quantile(tail) for tail in spread.tails(level).tolist()])
+    return limits / np.sqrt(spread.effect), spread.effect
 
 
-def _find_fifths(groups: CellGroups, design: Design) -> Floats:
-    """The largest design effect of a fifth of each group's evidence."""
+def _find_fifths(groups: CellGroups, design: Design) -> Spread:
+    """The spread of the fifth of each group's evidence that has the largest design effect."""
     v = groups.cells.v
     middle = np.cumsum(v) - v / 2
     before, total = (groups.repeat(column) for column in (middle[groups.starts[:-1]], groups.add(v)))
@@ -143,8 +144,10 @@ def _find_fifths(groups: CellGroups, design: Design) -> Floats:
     new = np.diff(part, prepend=-1) != 0
     new[groups.starts[:-1]] = True
     begin = np.flatnonzero(new)
-    effect = design.effects(begin, np.append(begin[1:], len(v)))
-    return np.asarray(np.maximum.reduceat(effect, np.searchsorted(begin, groups.starts[:-1])))
+    found = design.spread(begin, np.append(begin[1:], len(v)))
+    owner = np.searchsorted(groups.starts, begin, side="right") - 1
+    largest = np.lexsort((-found.effect, owner))[np.searchsorted(owner, np.arange(len(groups)))]
+    return Spread(found.effect[largest], found.freedom[largest])
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,25 +300,31 @@ def _bisect(missed: Callable[[Floats], Bools], size: int, precision: float) -> F
 
 
 def detectable_rates(
-    n: Ints | int, rate: Floats | float, *, power: float = 0.8, significance: float = 0.05
+    n: Ints | int,
+    rate: Floats | float,
+    *,
+    power: float = 0.8,
+    significance: float = 0.05,
+    spread: Spread | None = None,
 ) -> tuple[Floats, Floats]:
     """Return the nearest true rates below and above the predicted `rate` that a bin of n rows detects with this power.
 
-    NaN if there is none.
+    NaN if there is none. `spread` says how far clusters spread the positives of each bin.
     """
     check_significance(significance)
     _check_power(power)
     n_, p = np.broadcast_arrays(check_counts(0, n)[1], check_probabilities(rate))
     shape = n_.shape
     n_, p = n_.ravel().copy(), p.ravel().copy()
-    low, high = critical_counts(n_, p, significance)
+    low, high = critical_counts(n_, p, significance if spread is None else spread.levels(significance))
     # P(X <= low) and P(X >= high) reach the power; the other tail is negligible
-    below = np.where(low >= 0, _kernel.binomial_rates(np.minimum(np.maximum(low, 0) + 1, n_), n_, 1 - power), np.nan)
-    above = np.where(high <= n_, _kernel.binomial_rates(np.clip(high, 1, n_), n_, power), np.nan)
+    missed = 1 - power if spread is None else spread.tails(min(1 - power, 0.5))
+    below = np.where(low >= 0, find_rates(np.minimum(np.maximum(low, 0) + 1, n_), n_, missed), np.nan)
+    above = np.where(high <= n_, find_rates(np.clip(high, 1, n_), n_, missed, rest=True), np.nan)
     return below.reshape(shape), above.reshape(shape)
 
 
-def critical_counts(n: Ints, p: Floats, significance: float) -> tuple[Ints, Ints]:
+def critical_counts(n: Ints, p: Floats, significance: Level) -> tuple[Ints, Ints]:
     """Return the largest rejected count below the likeliest one, or -1, and the smallest above it, or n + 1."""
     centre = np.minimum(np.floor((n + 1) * p).astype(np.int64), n)  # the likeliest count, never rejected
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from _thread import start_new_thread
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,12 +14,14 @@ import numpy as np
 from truecal import _kernel
 from truecal._errors import option
 from truecal._progress import Progress
-from truecal.metrics import Binned, Bins, Measure, bin_once
-from truecal.observations import Floats, Ints, Tally
+from truecal.metrics import Binned, Bins, Design, Measure, bin_once
+from truecal.observations import CellGroups, CellSums, Floats, Ints, Tally
 
 MOST_TOGETHER = 64
 MOST = {"replicates": 10_000_000, "threads": 1024}
 ROWS_AT_ONCE = 200_000
+NODES = 21  # at which a mean over a normal variable is taken
+HIGHEST = 0.98  # correlation of normal variables
 # a string, since importing `np.random` is slow and rarely needed
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
@@ -61,10 +64,10 @@ def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Measure], dr
 
     Every set has its own seed.
     """
-    first = bin_once(tally, metrics)
+    first, labels = bin_once(tally, metrics), Labels.of(tally, probability)
 
     def compute(seeds: list[int]) -> list[list[float]]:
-        drawn = [_bin_redrawn(first, tally, probability, metrics, seed) for seed in seeds]
+        drawn = [_bin_redrawn(first, tally, labels, metrics, seed) for seed in seeds]
         for metric in metrics.values():
             Binned.reject_together([bins[metric.binning] for bins in drawn], metric)
         return [[metric.on(bins[metric.binning]) for metric in metrics.values()] for bins in drawn]
@@ -73,11 +76,76 @@ def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Measure], dr
     return dict(zip(metrics, values.T, strict=True))
 
 
-def _bin_redrawn(first: Bins, tally: Tally, probability: Floats, metrics: Mapping[str, Measure], seed: int) -> Bins:
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """Labels to be drawn for the scores of a tally, with the probability of each; those of one cluster together.
+
+    `shared` is the root of the correlation of the normal variables that make them, 0 where rows are independent: a row
+    is positive where its variable lies below the quantile of its probability. So each row is positive with its
+    probability, and labels of a cluster are as alike as the design says.
+    """
+
+    tally: Tally
+    probability: Floats
+    shared: float = 0.0
+    quantile: Floats | None = None
+
+    @classmethod
+    def of(cls, tally: Tally, probability: Floats) -> Labels:
+        """The labels of a tally, as alike within clusters as those that were read."""
+        shared = find_shared(tally)
+        if shared == 0:
+            return cls(tally, probability)
+        return cls(tally, probability, shared, _kernel.normal_quantiles(probability))
+
+    def draw(self, seed: int) -> Ints:
+        """Draw the positives at each score."""
+        tally, pos = self.tally, np.empty_like(self.tally.n)
+        if self.quantile is None or tally.clusters is None:
+            _kernel.draw_positives(self.probability, tally.n, seed, pos)
+        else:
+            pairs = tally.clusters
+            _kernel.draw_together(self.quantile, pairs.starts, pairs.place, pairs.n, self.shared, seed, pos)
+        return pos
+
+
+def find_shared(tally: Tally) -> float:
+    """The root of the correlation of normal variables at which labels of one cluster have as much covariance, over all
+    pairs, as the design says; 0 where rows are independent."""
+    if tally.clusters is None:
+        return 0.0
+    memo = tally.clusters.memo
+    if "shared" not in memo:
+        memo["shared"] = _match_covariance(CellGroups.of([CellSums.of(tally)]))
+    shared: float = memo["shared"]
+    return shared
+
+
+def _match_covariance(groups: CellGroups) -> float:
+    design, clusters = Design.of(groups), groups.cells.clusters
+    if design is None or clusters is None or not design.effect[0] > 1:
+        return 0.0
+    wanted = float((design.effect[0] - 1) * np.sum(design.n * design.v))
+    quantile = _kernel.normal_quantiles(groups.cells.p)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    weights /= weights.sum()
+
+    def missing(correlation: float) -> float:
+        pairs = quantile, clusters.starts, clusters.cell, clusters.n
+        return wanted - _kernel.covariance_together(*pairs, math.sqrt(correlation), nodes, weights)
+
+    low, high = 0.0, HIGHEST
+    if missing(high) >= 0:
+        return math.sqrt(high)
+    while high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if missing(middle) > 0 else (low, middle)
+    return math.sqrt((low + high) / 2)
+
+
+def _bin_redrawn(first: Bins, tally: Tally, labels: Labels, metrics: Mapping[str, Measure], seed: int) -> Bins:
     """Redraw labels and return their bins, without the labels unless scores or the population need them."""
-    pos = np.empty_like(tally.n)
-    _kernel.draw_positives(probability, tally.n, seed, pos)
-    bins = bin_once(tally.relabel(pos), metrics, first)
+    bins = bin_once(tally.relabel(labels.draw(seed)), metrics, first)
     if not tally.labelling.plain:
         return bins
     return {scheme: Binned(tally, part.partition) if scheme else part for scheme, part in bins.items()}

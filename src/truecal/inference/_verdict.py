@@ -427,12 +427,12 @@ def _test_cox_of_clusters(groups: CellGroups, design: Design) -> Floats:
     one = ~(groups.add(v * x**2) > 1e-9 * groups.add(v))  # all scores are one
     determinant = np.where(one, 1.0, np.maximum(s00 * s11 - s01**2, 1e-12 * s00 * s11))
     statistic = (s11 * u0**2 - 2 * s01 * u0 * u1 + s00 * u1**2) / determinant
-    freedom = design.freedoms(groups.starts[:-1], design.effect)
+    freedom = design.whole.freedom
     with np.errstate(invalid="ignore"):
         found = np.exp(-np.log1p(statistic / freedom) * freedom / 2)  # the tail of F with 2 degrees of freedom above
     level = np.sqrt(u0**2 / np.maximum(groups.add(v), 1e-300))
     tails = np.array([math.erfc(z / math.sqrt(2)) / 2 for z in level.tolist()])
-    return np.where(one, 2 * design.spread(tails, groups.starts[:-1], design.effect), found)
+    return np.where(one, 2 * design.whole.apply(tails), found)
 
 
 def _test_cumulative(groups: CellGroups) -> Floats:

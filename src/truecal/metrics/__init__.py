@@ -14,6 +14,7 @@ from truecal.metrics._binning import measure_bins as measure_bins
 from truecal.metrics._bounds import grid_bounds as grid_bounds
 from truecal.metrics._decisions import MOST_ROWS as MOST_ROWS
 from truecal.metrics._decisions import Absolute as Absolute
+from truecal.metrics._decisions import Level as Level
 from truecal.metrics._decisions import Relative as Relative
 from truecal.metrics._decisions import Test as Test
 from truecal.metrics._decisions import Tolerance as Tolerance
@@ -24,10 +25,12 @@ from truecal.metrics._decisions import check_significance as check_significance
 from truecal.metrics._decisions import check_test as check_test
 from truecal.metrics._decisions import is_number as is_number
 from truecal.metrics._design import Design as Design
+from truecal.metrics._design import Spread as Spread
 from truecal.metrics._exact import Adjustment as Adjustment
 from truecal.metrics._exact import adjust_p_values as adjust_p_values
 from truecal.metrics._exact import divide_rates as divide_rates
 from truecal.metrics._exact import exact_interval as exact_interval
+from truecal.metrics._exact import find_rates as find_rates
 from truecal.metrics._exact import fisher_p_value as fisher_p_value
 from truecal.metrics._exact import gamma_tail as gamma_tail
 from truecal.metrics._exact import normal_quantile as normal_quantile

@@ -13,6 +13,7 @@ import numpy as np
 
 from truecal.metrics._binning import Partition, check_partition, cut
 from truecal.metrics._decisions import find_safe_cuts, is_inside
+from truecal.metrics._design import Spread
 from truecal.metrics._metric import Metric, Rejection
 from truecal.observations import Floats, GridTally, Ints
 
@@ -56,7 +57,8 @@ def bound_rejected(cells: GridTally, rejection: Rejection, partition: Partition)
     nonempty = np.flatnonzero(partition.n > 0)
     begin, end = partition.starts[nonempty], partition.starts[nonempty + 1]
     k, n = partition.k[nonempty], partition.n[nonempty]
-    level, tolerance = rejection.significance, rejection.tolerance
+    spread, tolerance = Spread.of(cells.tally, begin, end), rejection.tolerance
+    level = rejection.significance if spread is None else spread.levels(rejection.significance)
     sure, perhaps = find_safe_cuts(rejection.test, k, n, level, tolerance, cells.labelling)
     bin_of = np.repeat(np.arange(len(nonempty)), end - begin)
     low, high, n = cells.low, cells.high, cells.n

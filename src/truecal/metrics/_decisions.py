@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from truecal import _kernel
 from truecal._errors import option
 from truecal.metrics._binning import Partition, check_hash, is_own
+from truecal.metrics._design import Spread
 from truecal.observations import AS_THEY_ARE, Bools, Floats, Ints, Labelling, Sorted
 
 MOST_ROWS = 2**53
@@ -49,6 +50,7 @@ class Relative:
 
 
 Tolerance = Absolute | Relative
+Level = float | Floats  # a significance, of all bins or of each
 
 
 class Test(Protocol):
@@ -143,9 +145,10 @@ def count_rejected(
     begin = np.concatenate([partition.starts[:-1] for partition in partitions])[bins]
     end = np.concatenate([partition.starts[1:] for partition in partitions])[bins]
     k, n = np.concatenate([partition.k for partition in partitions])[bins], sizes[bins]
-    cuts, reach, fragile = (
-        _find_cuts_once(test, k, n, significance) if len(partitions) > 1 else ask(test, "cuts", k, n, significance)
-    )
+    spread = Spread.of(data, begin, end)
+    level = significance if spread is None else spread.levels(significance)
+    cuts, reach, fragile = _find_cuts_once(test, k, n, level) if len(partitions) > 1 else ask(test, "cuts", k, n, level)
+    levels = np.broadcast_to(level, n.shape)
     places, close = _locate_cuts(data, widen(cuts, tolerance, data.labelling), reach, begin, end)
     low, high = _count_outside(data, places, begin, end)
     if tolerance is None:
@@ -153,12 +156,12 @@ def count_rejected(
             one = slice(b, b + 1)
             inside, outside = (
                 _locate_cuts(data, cuts, np.zeros_like(cuts), begin[one], end[one])[0]
-                for cuts in ask(test, "safe_cuts", k[one], n[one], significance)
+                for cuts in ask(test, "safe_cuts", k[one], n[one], float(levels[b]))
             )
             (low[b],), (high[b],) = _count_outside(data, inside, begin[one], end[one])
             for entry in _list_undecided(inside[0], outside[0]):
                 p = float(_kernel.scores_at(data.entries, np.array([entry]))[0])
-                if not _settle(test, int(k[b]), int(n[b]), p, significance):
+                if not _settle(test, int(k[b]), int(n[b]), p, float(levels[b])):
                     rows = _kernel.rows_before(data.entries, np.array([entry, entry + 1]))
                     side = low if p * n[b] < k[b] else high
                     side[b] -= rows[1] - rows[0]
@@ -168,10 +171,12 @@ def count_rejected(
     return [(low, high) for low, high in np.split(rejected, ends[:-1], axis=1)]
 
 
-def _find_cuts_once(test: Test, k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats, Bools]:
-    """Find the cuts of many bins; bins of equal k and n are computed once."""
-    pairs, same = np.unique(np.stack([k, n], axis=1), axis=0, return_inverse=True)
-    cuts, reach, fragile = ask(test, "cuts", pairs[:, 0].copy(), pairs[:, 1].copy(), significance)
+def _find_cuts_once(test: Test, k: Ints, n: Ints, level: Level) -> tuple[Floats, Floats, Bools]:
+    """Find the cuts of many bins; bins of equal k and n, and of equal levels, are computed once."""
+    columns = [k, n] if isinstance(level, float) else [k, n, level.view(np.int64)]
+    _, first, same = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
+    own = level if isinstance(level, float) else level[first]
+    cuts, reach, fragile = ask(test, "cuts", k[first], n[first], own)
     same = same.ravel()
     return cuts[same], reach[same], fragile[same]
 
@@ -182,6 +187,7 @@ def _settle(test: Test, k: int, n: int, p: float, significance: float) -> bool:
     return bool(value[0][0] <= significance)
 
 
+LEVELLED = ("cuts", "safe_cuts", "accepted")  # methods whose third argument is a level
 ANSWERS = {
     "p_value": ("p-values",),
     "settle": ("p-values",),
@@ -192,7 +198,12 @@ ANSWERS = {
 
 
 def ask(test: Test, method: str, k: Ints, n: Ints, *others: Any) -> tuple[Any, ...]:
-    """Call a method of a test, and check what a test that is not our own answers: one line for each bin."""
+    """Call a method of a test, and check what a test that is not our own answers: one line for each bin.
+
+    A level may be one for each bin; bins of equal levels are asked for together.
+    """
+    if method in LEVELLED and isinstance(others[0], np.ndarray):
+        return _ask_levels(test, method, k, n, *others)
     answer = getattr(test, method)(k, n, *others)
     parts = (answer,) if len(ANSWERS[method]) == 1 else answer
     if is_own(test):
@@ -205,6 +216,18 @@ def ask(test: Test, method: str, k: Ints, n: Ints, *others: Any) -> tuple[Any, .
         _check_answer(part, kind, len(k), place, type(test).__name__)
         for part, kind in zip(parts, expected, strict=True)
     )
+
+
+def _ask_levels(test: Test, method: str, k: Ints, n: Ints, level: Floats, *others: Any) -> tuple[Any, ...]:
+    """The same with a level for each bin."""
+    distinct, which = np.unique(level, return_inverse=True)
+    if len(distinct) == 1:
+        return ask(test, method, k, n, float(distinct[0]), *others)
+    order = np.argsort(which, kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(which))[:-1])
+    answers = [ask(test, method, k[g], n[g], each, *others) for g, each in zip(groups, distinct.tolist(), strict=True)]
+    back = np.argsort(order, kind="stable")
+    return tuple(np.concatenate(part)[back] for part in zip(*answers, strict=True))
 
 
 def _check_answer(part: Any, kind: str, bins: int, place: str, name: str) -> Any:
@@ -302,13 +325,14 @@ def find_safe_cuts(
     test: Test,
     k: Ints,
     n: Ints,
-    significance: float,
+    significance: Level,
     tolerance: Tolerance | float | None,
     labelling: Labelling = AS_THEY_ARE,
 ) -> tuple[Floats, Floats]:
     """Return cuts within which p is certainly accepted, and cuts outside which it is certainly rejected, under a
     tolerance."""
-    check_significance(significance)
+    if not isinstance(significance, np.ndarray):
+        check_significance(significance)
     tolerance = as_tolerance(tolerance)
     if tolerance is None or tolerance.value == 0:
         sure, perhaps = ask(test, "safe_cuts", k, n, significance)

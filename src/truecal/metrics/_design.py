@@ -21,29 +21,43 @@ pairs say next to nothing, because positives are few or clusters are, a is drawn
 seen in pairs with a sum of sqrt(v_i v_j) of 50, and in half a cluster.
 
 Tests. A tail x of the count of independent rows becomes P(T > z / sqrt(D)), z the normal quantile of x and T Student's
-with
+with so many degrees of freedom F:
 
-    f (D / (D - 1))^2,   1 / f = 1 / (C - 1) + 2 D S^2
+    1 / F = (1 / (C - 1) + 2 D0 S^2) (1 - 1 / D)^2 + 1 / (4 + 6 V / (D - 1)).
 
-degrees of freedom, where C counts clusters by their share of the variance, D is that of all rows and S the skewness of
-their number of positives if they were independent. f is what the fit rests on: clusters, and positives where they are
-rare. At D = 1 a tail is as it was.
+The first term is what the fit rests on: C counts clusters by their share of the variance, D0 is the design effect of
+all rows and S the skewness of their number of positives if they were independent; few clusters and rare positives
+leave few. The second makes tails longer where a window has few clusters, each with a rate of its own. Both constants,
+2 and 6, were chosen by simulation (study/clusters.py). At D = 1 a tail is as it was.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from truecal import _kernel
-from truecal.observations import Bools, CellClusters, CellGroups, Floats, Ints
+from truecal.observations import (
+    Bools,
+    CellClusters,
+    CellGroups,
+    CellSums,
+    Clusters,
+    Floats,
+    Ints,
+    Sorted,
+    Tally,
+)
 
 CORRELATION = 0.1  # what a is drawn to
 PAIRS = 50.0  # with the weight of pairs of this sum
 HALF = 0.5  # and of so many clusters
 SKEWNESS = 2.0  # how much rare positives take of the degrees of freedom
+KURTOSIS = 6.0  # times V / (D - 1): the degrees of freedom of a window of few clusters
 LEAST_FREEDOM = 0.01
+LEAST_TAIL = 1e-300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +77,7 @@ class Design:
     freedom: Floats
     effect: Floats
     paired: Bools
-    known: dict[tuple[int, int], float] = field(default_factory=dict)
+    known: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, groups: CellGroups) -> Design | None:
@@ -77,13 +91,32 @@ class Design:
         assert isinstance(found, Design)
         return found if found.paired.any() else None
 
-    def effects(self, begin: Ints, end: Ints) -> Floats:
-        """The design effect of the cells begin..end of each window."""
-        group = self._group(begin)
-        products = _products(self.clusters, self.v, begin, end)
-        information = np.append(0.0, np.cumsum(self.n * self.v))
-        own = np.maximum(information[end] - information[begin], 1e-300)
-        return np.asarray(1 + (self.constant[group] * products[0] + self.odds[group] * products[1]) / own)
+    def spread(self, begin: Ints, end: Ints) -> Spread:
+        """How far clusters spread the positives of the cells begin..end of each window."""
+        group = np.searchsorted(self.starts, begin, side="right") - 1
+        roots, products = _products(self.clusters, self.v, begin, end)
+        running = np.append(0.0, np.cumsum(self.n * self.v))
+        information = np.maximum(running[end] - running[begin], 1e-300)
+        beyond = (self.constant[group] * roots + self.odds[group] * products) / information  # D - 1
+        with np.errstate(divide="ignore"):
+            lost = (beyond / (1 + beyond)) ** 2 / self.freedom[group] + 1 / (4 + KURTOSIS * information / beyond)
+        return Spread(1 + beyond, 1 / np.maximum(lost, 1e-300))
+
+    def known_spread(self, begin: Ints, end: Ints) -> Spread:
+        """The same, remembered from call to call."""
+        keys = list(zip(begin.tolist(), end.tolist(), strict=True))
+        new = [i for i, key in enumerate(keys) if key not in self.known]
+        if new:
+            found = self.spread(begin[new], end[new])
+            pairs = zip(found.effect.tolist(), found.freedom.tolist(), strict=True)
+            self.known.update(zip((keys[i] for i in new), pairs, strict=True))
+        effect, freedom = np.array([self.known[key] for key in keys]).reshape(-1, 2).T.copy()
+        return Spread(effect, freedom)
+
+    @property
+    def whole(self) -> Spread:
+        """The same of all rows of each group."""
+        return self.known_spread(self.starts[:-1], self.starts[1:])
 
     def covariance(self, f: Floats, g: Floats) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
         """The covariance matrix of each group's sums of f r and of g r over its rows, of columns of cells."""
@@ -104,30 +137,62 @@ class Design:
     def _add(self, column: Floats) -> Floats:
         return np.asarray(np.add.reduceat(column, self.starts[:-1]))
 
-    def known_effects(self, begin: Ints, end: Ints) -> Floats:
-        """The same, remembered from call to call."""
-        keys = list(zip(begin.tolist(), end.tolist(), strict=True))
-        new = [i for i, key in enumerate(keys) if key not in self.known]
-        if new:
-            found = self.effects(begin[new], end[new]).tolist()
-            self.known.update(zip((keys[i] for i in new), found, strict=True))
-        return np.array([self.known[key] for key in keys])
 
-    def freedoms(self, begin: Ints, effect: Floats) -> Floats:
-        """The degrees of freedom of windows with these effects."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(self.freedom[self._group(begin)] * (effect / (effect - 1)) ** 2)
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """How far clusters spread the positives of some windows or bins: their design effects, and degrees of freedom."""
 
-    def spread(self, tail: Floats, begin: Ints, effect: Floats) -> Floats:
+    effect: Floats
+    freedom: Floats
+
+    @classmethod
+    def of(cls, data: Sorted, begin: Ints, end: Ints) -> Spread | None:
+        """Of the entries begin..end of each bin; None where rows are independent."""
+        if data.clusters is None:
+            return None
+        memo = data.clusters.memo
+        if "design" not in memo:
+            memo["design"] = _design_of_entries(data.tally, data.clusters)
+        design: Design | None = memo["design"]
+        if design is None:
+            return None
+        return design.spread(begin, end)
+
+    @classmethod
+    def of_wholes(cls, tallies: Sequence[Tally]) -> Spread | None:
+        """Of all rows of each of some tallies; None where they are independent in all."""
+        found = [cls.of(tally, np.array([0]), np.array([len(tally)])) for tally in tallies]
+        if all(each is None for each in found):
+            return None
+        none = cls(np.ones(1), np.full(1, np.inf))
+        known = [none if each is None else each for each in found]
+        return cls(*(np.concatenate([getattr(each, name) for each in known]) for name in ("effect", "freedom")))
+
+    def apply(self, tail: Floats) -> Floats:
         """Tails of independent rows as those of rows in clusters."""
-        return _kernel.spread_tails(tail, effect, self.freedoms(begin, effect))
+        return _kernel.spread_tails(tail, self.effect, self.freedom)
 
-    def unspread(self, level: float, begin: Ints, effect: Floats) -> Floats:
-        """The tails of independent rows that become a level, one half at most, in windows with these effects."""
-        return _kernel.unspread_tails(level, effect, self.freedoms(begin, effect))
+    def tails(self, level: float) -> Floats:
+        """The tails of independent rows that become a level, one half at most."""
+        return np.maximum(_kernel.unspread_tails(level, self.effect, self.freedom), LEAST_TAIL)
 
-    def _group(self, begin: Ints) -> Ints:
-        return np.asarray(np.searchsorted(self.starts, begin, side="right") - 1)
+    def levels(self, significance: float) -> Floats:
+        """The significance at which two-sided tests of independent rows have this one."""
+        return 2 * self.tails(significance / 2)
+
+    def p_values(self, p_value: Floats) -> Floats:
+        """Two-sided p-values of independent rows as those of rows in clusters."""
+        return 2 * self.apply(np.minimum(p_value, 1.0) / 2)
+
+
+def _design_of_entries(tally: Tally, clusters: Clusters) -> Design | None:
+    """The design that was fitted on cells, for the scores themselves."""
+    design = Design.of(CellGroups.of([CellSums.of(tally)]))
+    if design is None:
+        return None
+    pairs = CellClusters(clusters.starts, clusters.place, clusters.n, clusters.pos)
+    v = np.asarray(tally.score * (1 - tally.score))
+    return replace(design, clusters=pairs, starts=np.array([0, len(tally)]), v=v, n=tally.n, known={})
 
 
 def _products(clusters: CellClusters, v: Floats, begin: Ints, end: Ints) -> tuple[Floats, Floats]:

@@ -13,19 +13,40 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._errors import option
-from truecal.metrics._decisions import check_significance
+from truecal.metrics._decisions import Level, check_significance
+from truecal.metrics._design import Spread
 from truecal.observations import Floats, Ints
 
 Adjustment = Literal["holm", "bh"] | None
 
 
-def exact_interval(k: Ints, n: Ints, significance: float) -> tuple[Floats, Floats]:
-    """Return the Clopper-Pearson interval of level 1 - significance, given k positives in n rows."""
+def exact_interval(k: Ints, n: Ints, significance: float, spread: Spread | None = None) -> tuple[Floats, Floats]:
+    """Return the Clopper-Pearson interval of level 1 - significance, given k positives in n rows.
+
+    Where clusters spread the positives, it is that of the level which leaves the significance.
+    """
     check_significance(significance)
-    tail = significance / 2
-    low = np.where(k > 0, _kernel.binomial_rates(np.maximum(k, 1), n, tail), 0.0)
-    high = np.where(k < n, _kernel.binomial_rates(np.minimum(k + 1, n), n, 1 - tail), 1.0)
+    tail = significance / 2 if spread is None else spread.tails(significance / 2)
+    low = np.where(k > 0, find_rates(np.maximum(k, 1), n, tail), 0.0)
+    high = np.where(k < n, find_rates(np.minimum(k + 1, n), n, tail, rest=True), 1.0)
     return low, high
+
+
+def find_rates(k: Ints, n: Ints, tail: Level, *, rest: bool = False) -> Floats:
+    """The rates at which k or more positives in n have the probability `tail`, or all but it; one tail for all or one
+    for each."""
+    if not isinstance(tail, np.ndarray):
+        return _kernel.binomial_rates(k, n, 1 - tail if rest else tail)
+    rows = zip(*(column.reshape(-1, 1) for column in (k, n)), tail.tolist(), strict=True)
+    # from 1e-12 down 1 less the tail has lost its digits: the same question about the negatives
+    return np.array(
+        [
+            1 - float(_kernel.binomial_rates(b - a + 1, b, each)[0])
+            if rest and each < 1e-12
+            else float(_kernel.binomial_rates(a, b, 1 - each if rest else each)[0])
+            for a, b, each in rows
+        ]
+    )
 
 
 def divide_rates(rates: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:

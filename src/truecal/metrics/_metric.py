@@ -40,6 +40,7 @@ from truecal.metrics._decisions import (
     is_number,
     widen,
 )
+from truecal.metrics._design import Spread
 from truecal.metrics._hypotheses import BayesFactor, Binomial
 from truecal.metrics._local import Weight, WindowPartition, Windows
 from truecal.metrics._scores import (
@@ -59,19 +60,29 @@ from truecal.metrics._scores import (
     TwoBins,
 )
 from truecal.metrics._units import PERCENT, PROBABILITY, UNKNOWN, Unit
-from truecal.observations import AS_THEY_ARE, Floats, Ints, Labelling, Sorted, Tally
+from truecal.observations import Floats, Ints, Sorted, Tally
 
 
 class Binned:
     """Observations in their bins; what several losses need is computed once."""
 
-    __slots__ = ("_predicted", "_rejected", "_sums", "data", "partition")
+    __slots__ = ("_predicted", "_rejected", "_spread", "_sums", "data", "partition")
 
     def __init__(self, data: Sorted, partition: Partition) -> None:
         self.data, self.partition = data, partition
         self._sums: Floats | None = None
         self._predicted: Floats | None = None
+        self._spread: list[Spread | None] = []
         self._rejected: dict[tuple[Test, float, Tolerance | None], tuple[Ints, Ints]] = {}
+
+    @property
+    def spread(self) -> Spread | None:
+        """How far clusters spread the positives of each bin that is not empty; None where rows are independent."""
+        if not self._spread:
+            held = self.partition.n > 0
+            starts = self.partition.starts
+            self._spread.append(Spread.of(self.data, starts[:-1][held], starts[1:][held]))
+        return self._spread[0]
 
     @property
     def sizes(self) -> Ints | Floats:
@@ -207,11 +218,12 @@ class Rejection:
         held = bins.partition.n > 0
         n, k = bins.partition.n[held], bins.partition.k[held]
         (values,) = ask(self.test, "p_value", k, n, np.clip(bins.score_sums[held] / n, 0, 1))
-        return np.asarray(values)
+        return np.asarray(values if bins.spread is None else bins.spread.p_values(values))
 
-    def accepted(self, k: Ints, n: Ints, labelling: Labelling = AS_THEY_ARE) -> tuple[Floats, Floats]:
-        """The smallest and the largest prediction that is accepted, given k positives in n."""
-        return _find_accepted(self.test, k, n, self, labelling)
+    def accepted(self, bins: Binned) -> tuple[Floats, Floats]:
+        """The smallest and the largest prediction that is accepted, given the positives of each bin that is not
+        empty."""
+        return _find_accepted(self.test, bins, self)
 
     def __call__(self, bins: Binned) -> Floats:
         too_low, too_high = self.count(bins)
@@ -274,9 +286,9 @@ class Refutation:
         """The exact p-value of each window."""
         return _windows(bins).p_values(self.tolerance)
 
-    def accepted(self, k: Ints, n: Ints, labelling: Labelling = AS_THEY_ARE) -> tuple[Floats, Floats]:
-        """The smallest and the largest rate that is accepted, given k positives in n."""
-        return _find_accepted(Binomial(), k, n, self, labelling)
+    def accepted(self, bins: Binned) -> tuple[Floats, Floats]:
+        """The smallest and the largest rate that is accepted, given the positives of each window."""
+        return _find_accepted(Binomial(), bins, self)
 
     def weigh(self, bins: Binned) -> Ints | Floats:
         """What each window counts: its rows or its information."""
@@ -290,13 +302,16 @@ class Refutation:
 Refuting: TypeAlias = Rejection | Refutation
 
 
-def _find_accepted(test: Test, k: Ints, n: Ints, rejection: Refuting, labelling: Labelling) -> tuple[Floats, Floats]:
+def _find_accepted(test: Test, bins: Binned, rejection: Refuting) -> tuple[Floats, Floats]:
     """The smallest and the largest prediction that a test accepts, as predictions are for the population."""
-    tolerance = rejection.tolerance
+    tolerance, labelling = rejection.tolerance, bins.data.labelling
+    held = bins.partition.n > 0
+    k, n = bins.partition.k[held], bins.partition.n[held]
+    level = rejection.significance if bins.spread is None else bins.spread.levels(rejection.significance)
     if labelling.plain:
-        low, high = ask(test, "accepted", k, n, rejection.significance, tolerance)
+        low, high = ask(test, "accepted", k, n, level, tolerance)
         return low, high
-    low, high = (labelling.predicted(end) for end in ask(test, "accepted", k, n, rejection.significance, None))
+    low, high = (labelling.predicted(end) for end in ask(test, "accepted", k, n, level, None))
     cuts = widen(np.stack([low, low, low, high, high, high], axis=1), tolerance)
     return np.clip(cuts[:, 0], 0, 1), np.clip(cuts[:, 5], 0, 1)
 

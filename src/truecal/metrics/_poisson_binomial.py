@@ -28,7 +28,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal.metrics._decisions import Absolute, Tolerance
-from truecal.metrics._design import Design
+from truecal.metrics._design import Design, Spread
 from truecal.observations import AS_THEY_ARE, Bools, CellGroups, CellSums, Floats, Ints, Labelling
 
 
@@ -68,10 +68,10 @@ class Coins:
         below, at, above, _ = _kernel.window_tails(self.n, self.pos, self.sums, self.upper, begin, end, computed)
         if self.design is None:
             return below, at, above
-        effect = self.design.known_effects(begin, end)
-        fewer, alone = below < above, effect <= 1
+        spread = self.design.known_spread(begin, end)
+        fewer, alone = below < above, spread.effect <= 1
         side = np.where(fewer, below, above)  # the smaller one, with k in it and without
-        reach, beyond = (self.design.spread(tail, begin, effect) for tail in (side + at, side))
+        reach, beyond = (spread.apply(tail) for tail in (side + at, side))
         below = np.where(alone, below, np.where(fewer, beyond, 1 - reach))
         above = np.where(alone, above, np.where(fewer, 1 - reach, beyond))
         return below, np.where(alone, at, reach - beyond), above
@@ -86,7 +86,7 @@ class Coins:
         mid_p = _kernel.window_tails(self.n, self.pos, self.sums, self.upper, begin, end, False)[3]
         if self.design is None:
             return mid_p
-        return 2 * self.design.spread(np.minimum(mid_p, 1.0) / 2, begin, self.design.effects(begin, end))
+        return self.design.spread(begin, end).p_values(mid_p)
 
     def with_odds(self, factor: float) -> Coins:
         """Every cell at its mean probability with the odds multiplied by a factor."""
@@ -135,9 +135,9 @@ def find_odds_factors(coins: Coins, begin: Ints, end: Ints, significance: float)
 
     Coins of probability 0 and 1 have no odds; they count as expected, with what came of the others.
     """
-    effect, freedom = np.ones(len(begin)), np.full(len(begin), np.inf)
+    spread = Spread(np.ones(len(begin)), np.full(len(begin), np.inf))
     if coins.design is not None:
-        effect = coins.design.effects(begin, end)
-        freedom = coins.design.freedoms(begin, effect)
-    found = _kernel.odds_factors(coins.n, coins.pos, coins.sums, coins.upper, begin, end, significance, effect, freedom)
+        spread = coins.design.spread(begin, end)
+    windows = begin, end, significance, spread.effect, spread.freedom
+    found = _kernel.odds_factors(coins.n, coins.pos, coins.sums, coins.upper, *windows)
     return [OddsFactor(*row) for row in zip(*(column.tolist() for column in found), strict=True)]

@@ -30,7 +30,6 @@ from truecal.observations import CellGroups, CellSums, Floats, Ints, Labelling, 
 BITS = 7
 FARTHEST = 36.0  # the largest logarithm of a factor that is looked for
 IMPOSSIBLE = -1e6  # the logarithm of a probability of 0
-LEAST_LEVEL = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +56,7 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
         ]
     levels = np.full(len(begin), significance)
     if coins.design is not None:  # which leave the same significance, once clusters have spread the count
-        tails = coins.design.unspread(significance / 2, begin, coins.design.effects(begin, end))
-        levels = np.maximum(2 * tails, LEAST_LEVEL)
+        levels = coins.design.spread(begin, end).levels(significance)
     return [
         _count_population(cells.between(b, e), level) for (b, e), level in zip(windows, levels.tolist(), strict=True)
     ]

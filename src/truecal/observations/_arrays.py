@@ -101,17 +101,24 @@ def read_ids(cluster: Any, size: int) -> AnyArray:
     return array
 
 
-def drop_missing(y_true: Any, y_prob: Any, *others: Any) -> tuple[list[Any], dict[str, AnyArray]]:
-    """Return columns without the rows whose label or score is missing, and which rows these are, by reason.
+def drop_missing(y_true: Any, y_prob: Any, cluster: Any, *others: Any) -> tuple[list[Any], dict[str, AnyArray]]:
+    """Return columns without the rows whose label, score or cluster is missing, and which rows these are, by reason.
 
-    `others` are columns of the same rows, or None. Where both are missing, the score is the reason.
+    `cluster` and `others` are columns of the same rows, or None. Where several are missing, the score is the reason,
+    then the label.
     """
     label, score = _read_or_mask(y_true, "y_true"), _read_or_mask(y_prob, "y_prob")
     check_lengths(y_true=len(label[0]), y_prob=len(score[0]))
     reasons = {"`y_prob` is null": score[1], "`y_true` is null": label[1] & ~score[1]}
     kept = ~(label[1] | score[1])
+    if cluster is not None:
+        array, missing = _read_or_mask(cluster, "cluster")
+        check_lengths(cluster=len(array), y_prob=len(kept))
+        cluster = array
+        reasons["`cluster` is null"] = missing & kept
+        kept &= ~missing
     columns: list[Any] = [label[0][kept], score[0][kept]]
-    for other in others:
+    for other in (cluster, *others):
         if other is None:
             columns.append(None)
             continue

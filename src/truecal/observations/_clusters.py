@@ -38,12 +38,15 @@ class Clusters:
         The position of each pair's score, or cell, in the tally; in increasing order within a cluster.
     n, pos : arrays of int64
         Rows (at least 1) and positives (0 to n) of each pair.
+    memo : dict
+        What was computed of them.
     """
 
     cluster: Ints
     place: Ints
     n: Ints
     pos: Ints
+    memo: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def merge(cls, cluster: Ints, place: Ints, n: Ints, pos: Ints) -> Clusters:
@@ -119,8 +122,7 @@ class CellClusters:
     """The distinct pairs of a cluster and a cell of `CellSums`, with the rows and the positives of each.
 
     `starts` says where each cluster begins among the pairs, and where the last one ends; within a cluster cells
-    increase. Of several groups of cells the clusters of the first come first, and so on. `memo` holds what was
-    computed of them.
+    increase. Of several groups of cells the clusters of the first come first, and so on. `memo` is as in `Clusters`.
     """
 
     starts: Ints

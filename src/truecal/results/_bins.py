@@ -20,7 +20,8 @@ class BinTable(Table):
     """A table with one row per bin. Empty bins are kept, with n = 0, nothing refuted, and NaN for what is undefined.
 
     "Exact interval" is the Clopper-Pearson interval of level 1 - significance. Where rows were sampled by label, counts
-    are of the rows that are there, and scores, rates and ratios of the population.
+    are of the rows that are there, and scores, rates and ratios of the population. Where rows are in clusters that go
+    together, tests and intervals allow for each bin's design effect.
     """
 
     left: Floats = field(metadata=column("score", "from", "Left end of the interval [left, right) of scores."))
@@ -80,12 +81,13 @@ class BinTable(Table):
         n, k = partition.n[nonempty], partition.k[nonempty]
         mean = np.clip(bins.predicted_sums[nonempty] / bins.sizes[nonempty], 0, 1)
         how = bins.data.labelling
-        low, high = rejection.accepted(k, n, how)
+        low, high = rejection.accepted(bins)
         n_too_low, n_too_high = rejection.count(bins)
         p_value = rejection.p_values(bins)
         seen = np.clip(bins.score_sums[nonempty] / n, 0, 1)
-        below, above = map(how.predicted, detectable_rates(n, seen, significance=significance))
-        rate, rate_low, rate_high = map(how.predicted, (k / n, *exact_interval(k, n, significance)))
+        spread = bins.spread
+        below, above = map(how.predicted, detectable_rates(n, seen, significance=significance, spread=spread))
+        rate, rate_low, rate_high = map(how.predicted, (k / n, *exact_interval(k, n, significance, spread)))
         ratio, ratio_low, ratio_high = divide_rates(np.stack([rate, rate_low, rate_high]), mean)
 
         def fill(values: Floats) -> Floats:
