@@ -6,13 +6,17 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/kernel/*) $(sh
 KERNEL := pyproject.toml CMakeLists.txt $(wildcard src/kernel/*)
 PARALLEL := --numprocesses $(shell getconf _NPROCESSORS_ONLN) --dist loadgroup
 
-.PHONY: demo test quick lint faults sanitize threads coverage bench bench-growth bench-scale reproduce study clean
+.PHONY: demo test long quick lint faults sanitize threads coverage bench bench-growth bench-scale reproduce study clean
 
 demo: .venv/.installed
 	$(BIN)/python -m truecal.demo
 
 test: .venv/.test lint
 	$(BIN)/python -m pytest $(PARALLEL)
+
+# Every test with all of its cases; `make test` tries some of those that are many.
+long: .venv/.test
+	TRUECAL_LONG=1 $(BIN)/python -m pytest $(PARALLEL)
 
 # Between edits: the sources as they are, without the slow tests; a wheel is built only where the kernel changed.
 quick: .venv/.kernel

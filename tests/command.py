@@ -10,11 +10,12 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
+from contextlib import contextmanager
 from fcntl import ioctl
 from pathlib import Path
-from signal import SIGINT, SIGTERM
 from termios import TIOCSWINSZ
 
 import numpy as np
@@ -38,10 +39,12 @@ def environment(**changes):
     return found
 
 
-def run(*words, cwd=None, stdin="", **changes):
-    """Run a command in this process, with its streams in files; `changes` are to the environment."""
-    command, before = list(map(str, words)), {number: signal.getsignal(number) for number in (SIGINT, SIGTERM)}
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+@contextmanager
+def here(cwd=None, stdin="", **changes):
+    """Let a command run in this process as in one of its own; what it changes is undone. `changes` are to the
+    environment. Yields a function that replaces a stream."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.onceregistry.clear()
         for name in os.environ.keys() - environment(**changes).keys():
             patch.delenv(name)
@@ -49,17 +52,52 @@ def run(*words, cwd=None, stdin="", **changes):
             patch.setenv(name, value)
         patch.chdir(cwd or os.getcwd())
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        try:
+            yield lambda name, stream: patch.setattr(sys, name, stream)
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+
+def run(*words, **options):
+    """Run a command in this process, with its streams in files; `options` are those of `here`."""
+    command = list(map(str, words))
+    with tempfile.TemporaryDirectory() as folder:
         places = {name: Path(folder, name) for name in ("stdout", "stderr")}
-        with places["stdout"].open("w", encoding="utf-8") as out, places["stderr"].open("w", encoding="utf-8") as err:
-            patch.setattr(sys, "stdout", out)
-            patch.setattr(sys, "stderr", err)
-            try:
-                code = cli.main(command)
-            finally:
-                for number, handler in before.items():
-                    signal.signal(number, handler)
+        with (
+            here(**options) as replace,
+            places["stdout"].open("w", encoding="utf-8") as out,
+            places["stderr"].open("w", encoding="utf-8") as err,
+        ):
+            replace("stdout", out)
+            replace("stderr", err)
+            code = cli.main(command)
         found = {name: place.read_text(encoding="utf-8") for name, place in places.items()}
     return subprocess.CompletedProcess(command, code, **found)
+
+
+def show(*words, width=60, **options):
+    """Run a command in this process, its output and errors going to a pseudo-terminal; return its code and text."""
+    master, slave = pty.openpty()
+    ioctl(slave, TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    parts = []
+    reader = threading.Thread(target=lambda: parts.extend(iter(lambda: _read(master), b"")))
+    reader.start()
+    with here(**options) as replace, open(slave, "w", encoding="utf-8") as stream:
+        for name in ("stdout", "stderr", "__stdout__"):
+            replace(name, stream)
+        code = cli.main(list(map(str, words)))
+    reader.join()
+    os.close(master)
+    return code, b"".join(parts).decode().replace("\r\n", "\n")
+
+
+def _read(terminal):
+    """What is written to a terminal; nothing once the other side is closed."""
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:
+        return b""
 
 
 def run_process(*words, cwd=None, stdin="", prefix=(), preexec_fn=None, **changes):
@@ -93,11 +131,7 @@ class OnTerminal:
         while until is None or until not in self.text:
             ready, _, _ = select.select([self.master], [], [], max(end - time.monotonic(), 0))
             assert ready, f"nothing but {self.text!r} in {seconds} s"
-            try:
-                part = os.read(self.master, 1 << 16)
-            except OSError:  # the other side is closed
-                break
-            if not part:
+            if not (part := _read(self.master)):
                 break
             self.text += part.decode().replace("\r\n", "\n")
         return self.text

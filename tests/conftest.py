@@ -46,7 +46,7 @@ SLOW_TESTS = (
     "test_at_most_5_percent_of_12_right_segments_have_one_that_fails",
     "test_binomial_decides_as_scipy_near_and_far_from_every_end",
     "test_bounds_hold_for_scores_at_the_very_ends_and_holes_of_what_is_accepted",
-    "test_bounds_hold_on_500_data_sets",
+    "test_bounds_hold_on_many_data_sets",
     "test_decisions_are_right_beside_both_ends",
     "test_counts_on_data_equal_one_scipy_test_per_prediction",
     "test_dates_stay_readable_for_any_number_of_windows",
@@ -96,13 +96,39 @@ def _waits(name: str) -> bool:
     return "spark" in name or (name.startswith(names) and not name.startswith(f"{names}polars"))
 
 
+# What is dear to start or to compute is so in one worker only: tests that use these fixtures share theirs.
+SHARED = ("browser", "driver", "gda_cells", "demonstrated")
+
+
+def _find_group(item: pytest.Item) -> str | None:
+    """The tests that must run in the same worker."""
+    if "cluster" in item.fixturenames:
+        return f"{item.callspec.params['cluster']} cluster"
+    if "spark" in item.name:
+        return "spark"
+    return next((name for name in SHARED if name in item.fixturenames), None)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow."""
+    """Mark what is slow, which comes first so that workers end together, and what must run in one worker."""
     here = Path(__file__).parent
     for item in items:
         file = item.path.relative_to(here).with_suffix("").as_posix()
         if file in SLOW_FILES or getattr(item, "originalname", item.name) in SLOW_TESTS or _waits(item.name):
             item.add_marker(pytest.mark.slow)
+        if group := _find_group(item):
+            item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+# Whether tests of many cases try all of them, as `make long` does, or some.
+LONG = os.environ.get("TRUECAL_LONG") == "1"
+
+
+def fewer(count: int, by: int) -> int:
+    """A number of cases: all, or one in `by`."""
+    return count if LONG else count // by
 
 
 REQUIRE_ALL = os.environ.get("TRUECAL_REQUIRE_ALL") == "1"

@@ -1,14 +1,36 @@
-import subprocess
+import contextlib
+import io
+import runpy
 import sys
 
 import pytest
 
-from truecal import demo
+from truecal import analysis, demo
 
 
 @pytest.fixture(scope="module")
-def results():
-    return demo.evaluate_models(*demo.simulate())
+def demonstrated(tmp_path_factory):
+    """The demo as `python -m truecal.demo` runs it: its results, what it prints, and where it writes."""
+    made, out, folder = [], io.StringIO(), tmp_path_factory.mktemp("demo")
+
+    real = analysis.evaluate
+
+    def evaluate(*args, **options):
+        made.append(real(*args, **options))
+        return made[-1]
+
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
+        patch.setattr(analysis, "evaluate", evaluate)
+        patch.setattr(sys, "argv", ["truecal.demo"])
+        patch.delitem(sys.modules, "truecal.demo")
+        patch.chdir(folder)
+        runpy.run_module("truecal.demo", run_name="__main__")
+    return dict(zip(demo.simulate(10)[1], made, strict=False)), out.getvalue(), folder
+
+
+@pytest.fixture
+def results(demonstrated):
+    return demonstrated[0]
 
 
 def test_the_event_is_rare():
@@ -41,16 +63,14 @@ def test_chance_is_beside_every_value(results):
         assert [float(cell.rstrip("%")) for cell in cells[1:]] == [round(x, digits) for x in expected]
 
 
-def test_it_prints_the_models_side_by_side(results, tmp_path):
-    out = subprocess.run(
-        [sys.executable, "-m", "truecal.demo"], capture_output=True, text=True, check=True, cwd=tmp_path
-    ).stdout
+def test_it_prints_the_models_side_by_side(demonstrated):
+    results, out, folder = demonstrated
     assert demo.compare(results) in out
     for result in results.values():
         assert result.format("tce") in out
     assert max(len(line) for line in out.splitlines()) <= 110
     assert out.count(results["prior-shifted"].format("ece")) == 1  # no metric but TCE is said twice
     assert out.splitlines()[-1] == "Wrote demo/report.html, and 15 pictures beside it."
-    written = list((tmp_path / "demo").iterdir())
+    written = list((folder / "demo").iterdir())
     assert sorted(path.suffix for path in written) == [".html", *[".png"] * 15]
     assert all(path.stat().st_size > 10_000 for path in written)

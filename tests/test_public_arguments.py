@@ -72,7 +72,7 @@ CALLS = {
     "segments top": lambda v: truecal.segments(TALLIES, "ece", top=v, reference=2),
     "check data": truecal.check,
     "check rules": lambda v: truecal.check(TALLIES, v),
-    "check replicates": lambda v: truecal.check(TALLIES, [Rule("excess", 5.0)], replicates=small(v)),
+    "check replicates": lambda v: truecal.check(TALLIES, [Rule("excess", 5.0)], reference=2, replicates=small(v)),
     "check threads": lambda v: truecal.check(TALLIES, [Rule("verdict")], threads=v),
     "check baseline": lambda v: truecal.check(TALLIES, [Rule("verdict")], baseline=v),
     **{f"Rule {name}": lambda v, name=name: Rule("value", **{"limit": 5.0, name: v}) for name in

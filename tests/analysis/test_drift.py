@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
+from conftest import fewer
 from local_oracle import poisson_binomial
 from observed import judge_windows
 from scipy import stats
@@ -46,23 +47,26 @@ def streams(rng, count, rates, factors):
 
 
 def test_prevalence_that_moves_with_the_model_right_raises_no_alarm_beyond_the_level(rng):
-    """40 streams, 1 % then 2 %: alarms in at most 5 % of them and four standard errors, moved windows in every one."""
-    found = list(streams(rng, 40, [0.01] * 5 + [0.02] * 3, [1] * 8))
+    """Streams of 1 % then 2 %: alarms in at most 5 % of them and four standard errors, moved windows in every one."""
+    count = fewer(40, 2)
+    found = list(streams(rng, count, [0.01] * 5 + [0.02] * 3, [1] * 8))
     alarmed = np.mean([table.alarm.any() for table in found])
-    assert alarmed <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 40)
+    limit = 0.05 + 4 * np.sqrt(0.05 * 0.95 / count)
+    assert alarmed <= limit
     assert all(table.moved[5:].all() for table in found)
-    assert np.mean([table.moved[:5].any() for table in found]) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 40)
+    assert np.mean([table.moved[:5].any() for table in found]) <= limit
     said = [table.verdict == ["steady"] * 5 + ["prevalence moved"] * 3 for table in found]
     assert np.mean(said) > 0.8
 
 
 def test_a_model_20_percent_off_is_found_where_the_prevalence_is_still(rng):
-    """40 streams at 1 %, predictions a sixth too low in the second half: truth = 1.2 p."""
-    found = list(streams(rng, 40, [0.01] * 8, [1] * 4 + [1.2] * 4))
+    """Streams at 1 %, predictions a sixth too low in the second half: truth = 1.2 p."""
+    count = fewer(40, 2)
+    found = list(streams(rng, count, [0.01] * 8, [1] * 4 + [1.2] * 4))
     right, wrong = (np.array([table.alarm[part] for table in found]) for part in (slice(4), slice(4, 8)))
     assert wrong.any(axis=1).all()
     assert wrong.mean() > 0.95
-    limit = 0.05 + 4 * np.sqrt(0.05 * 0.95 / 40)
+    limit = 0.05 + 4 * np.sqrt(0.05 * 0.95 / count)
     assert right.any(axis=1).mean() <= limit
     assert np.mean([table.moved.any() for table in found]) <= limit
     assert all("both moved" not in table.verdict or table.moved.any() for table in found)

@@ -1,5 +1,6 @@
 """On a terminal: width, colour, progress. Piped: plain text. Cut off or interrupted: no traceback, no half file."""
 
+import itertools
 import json
 import os
 import resource
@@ -9,7 +10,7 @@ import sys
 import time
 
 import pytest
-from command import TRUECAL, OnTerminal, environment, predictions, run, run_process, widest, write_csv
+from command import TRUECAL, OnTerminal, environment, predictions, run, run_process, show, widest, write_csv
 
 import truecal
 
@@ -41,7 +42,7 @@ def test_60_columns_are_enough(data):
         ["score", data, "-y", "nope", "-p", "p"],
     ):
         named = [data.name if word is data else word for word in words]  # the folder of a test may be longer than that
-        _, text = OnTerminal(*named, cwd=data.parent).finish()
+        _, text = show(*named, cwd=data.parent)
         assert widest(text) <= 60, text
         if words[-1] == "--bins":  # numbers are whole, with their units
             chance = result.references["tce"]
@@ -52,7 +53,7 @@ def test_60_columns_are_enough(data):
 
 
 def test_more_room_shows_more(data):
-    narrow, wide = (OnTerminal("score", data, width=width).finish()[1] for width in (60, 140))
+    narrow, wide = (show("score", data, width=width)[1] for width in (60, 140))
     assert "chance, 5 to 95 %" not in narrow.split("do not fit")[0]
     assert "chance, 5 to 95 %" in wide
     assert "do not fit" not in wide
@@ -60,7 +61,7 @@ def test_more_room_shows_more(data):
 
 
 def test_20_columns_break_nothing(data):
-    code, text = OnTerminal("segments", data, "--by", "country", width=20).finish()
+    code, text = show("segments", data, "--by", "country", width=20)
     assert code == 0
     assert "country\N{HORIZONTAL ELLIPSIS}" in text
 
@@ -68,11 +69,12 @@ def test_20_columns_break_nothing(data):
 def test_colour_is_for_terminals_that_want_it(data):
     words = "score", data, "-p", "more"
     assert SHOWN in OnTerminal(*words).finish()[1]
-    assert SHOWN not in OnTerminal(*words, NO_COLOR="1").finish()[1]
-    assert SHOWN not in OnTerminal(*words, TERM="dumb").finish()[1]
-    assert SHOWN not in OnTerminal(*words, "--no-color").finish()[1]
-    assert SHOWN in OnTerminal("score", "nope.csv").finish()[1]
-    assert SHOWN not in OnTerminal("score", "nope.csv", "--no-color").finish()[1]
+    assert SHOWN in show(*words)[1]
+    assert SHOWN not in show(*words, NO_COLOR="1")[1]
+    assert SHOWN not in show(*words, TERM="dumb")[1]
+    assert SHOWN not in show(*words, "--no-color")[1]
+    assert SHOWN in show("score", "nope.csv")[1]
+    assert SHOWN not in show("score", "nope.csv", "--no-color")[1]
     piped = run(*words)
     assert SHOWN not in piped.stdout + piped.stderr
 
@@ -90,7 +92,7 @@ def test_an_ascii_terminal_gets_ascii(folder):
     assert "K\N{LATIN SMALL LETTER O WITH DIAERESIS}ln\\x1b[31m" in run("segments", data, "--by", "city").stdout
 
 
-def test_progress_is_for_terminals_and_an_interrupt_stops_it(data, folder):
+def test_an_interrupt_stops_it(data, folder):
     place = folder / "kept.json"
     place.write_text("old")
     before = sorted(os.listdir(folder))
@@ -105,7 +107,14 @@ def test_progress_is_for_terminals_and_an_interrupt_stops_it(data, folder):
     assert "Traceback" not in text
     assert place.read_text() == "old"
     assert sorted(os.listdir(folder)) == before
-    assert "replicates" not in run("score", data, "--reference", "3000").stderr
+
+
+def test_progress_is_for_terminals(data, monkeypatch):
+    """Each look at the clock is a second later, so that the work seems to take long."""
+    for at_terminal in (True, False):
+        monkeypatch.setattr("truecal._progress.time.monotonic", itertools.count().__next__)
+        told = show("score", data)[1] if at_terminal else run("score", data).stderr
+        assert ("replicates" in told) == at_terminal
 
 
 def test_an_interrupt_while_reading_leaves_nothing(tmp_path):
@@ -126,8 +135,14 @@ def test_an_interrupt_while_reading_leaves_nothing(tmp_path):
 
 
 def test_closed_streams_leave_the_exit_code_alone(data):
-    for closed, expected in ((">&-", "standard output is closed"), ("2>&-", ""), ("<&-", ""), (">&- 2>&- <&-", "")):
-        for rule, code in (("--max-dropped 1", 0), ("--min-rows 1000000", 3)):
+    passing, unknown = ("--max-dropped 1", 0), ("--min-rows 1000000", 3)
+    for closed, expected, rules in (
+        (">&-", "standard output is closed", (passing, unknown)),
+        ("2>&-", "", (passing,)),
+        ("<&-", "", (unknown,)),
+        (">&- 2>&- <&-", "", (passing, unknown)),
+    ):
+        for rule, code in rules:
             line = f'"{sys.executable}" -m truecal check "{data}" {rule} {closed}'
             done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, env=environment())
             assert done.returncode == code

@@ -17,7 +17,6 @@ import faulty
 import pytest
 from conftest import missing
 
-pytestmark = pytest.mark.xdist_group("faults")
 FAULTS = {
     "open": (errno.EIO, errno.EMFILE, errno.EINTR),
     "read": (errno.EIO, errno.EINTR, 0),

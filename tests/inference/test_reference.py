@@ -1,3 +1,4 @@
+import itertools
 import os
 import re
 import signal
@@ -409,23 +410,17 @@ def test_an_interrupt_stops_it_at_once_and_pipes_stay_clean():
     assert "replicates" not in error.split("Traceback")[0]  # no progress bar where standard error is no terminal
 
 
-def test_a_terminal_sees_progress():
+def test_a_terminal_sees_progress(monkeypatch):
+    """Each look at the clock is a second later, so that the work seems to take long."""
     import pty
 
-    code = LONG.replace("100_000", "600")
+    monkeypatch.setattr("truecal._progress.time.monotonic", itertools.count().__next__)
     parent, child = pty.openpty()
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=child)
-    os.close(child)
-    seen = b""
-    while True:
-        try:
-            part = os.read(parent, 4096)
-        except OSError:  # the terminal closes with the process
-            break
-        if not part:
-            break
-        seen += part
-    assert process.wait() == 0
+    with open(child, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        null_reference(Tally.from_arrays([0, 1, 1], [0.2, 0.6, 0.7]), TCE_ALONE, Draws(600, 0, threads=2))
+    seen = os.read(parent, 1 << 20)
+    os.close(parent)
     assert b"of 600 replicates" in seen
     assert seen.endswith(b"\r")  # the line is wiped in the end
 

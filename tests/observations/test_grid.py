@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from conftest import LONG, fewer
 from edges import SPECIAL, many_scores, neighbours
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -92,7 +93,7 @@ def test_every_engine_finds_the_same_cells_to_the_last_bit(engine, staged, need,
     table = pa.table({"row": row, "x": x})
     if engine == "pyspark":
         spark = request.getfixturevalue("spark")
-        native = spark.createDataFrame(list(zip(row.tolist(), x.tolist(), strict=True)), "row long, x double")
+        native = spark.createDataFrame(table)
     else:
         native = {
             "pandas": lambda: pd.DataFrame({"row": row, "x": x}),
@@ -104,7 +105,7 @@ def test_every_engine_finds_the_same_cells_to_the_last_bit(engine, staged, need,
             "dask": lambda: need("dask.dataframe").from_pandas(pd.DataFrame({"row": row, "x": x}), npartitions=2),
             "ibis": lambda: need("ibis").memtable(table),
         }[engine]()
-    for bits in (2, 13, 26):
+    for bits in (2, 13, 26) if staged or engine != "pyspark" or LONG else (13,):  # Spark takes seconds for each
         frame = nw.from_native(native)
 
         def hold(value):
@@ -275,11 +276,11 @@ def test_counts_must_be_whole():
 # ---- bounds ---------------------------------------------------------------------------------------
 
 
-def test_bounds_hold_on_500_data_sets():
+def test_bounds_hold_on_many_data_sets():
     """The exact value of the same bins, for every test, binning, norm and tolerance; and scores are often undecided."""
     rng = np.random.default_rng(500)
-    undecided = 0
-    for i in range(500):
+    undecided, count = 0, fewer(500, 5)
+    for i in range(count):
         tally = draw_tally(rng)
         cells = GridTally.of(tally, int(rng.integers(2, 21 if i % 2 else 9)))  # few bits leave more undecided
         coarse = cells.tally
@@ -305,7 +306,7 @@ def test_bounds_hold_on_500_data_sets():
         assert grid_bounds(cells, Metric(binning, Rejection())) == grid_bounds(
             cells, Metric(binning, Rejection()), partition
         )
-    assert undecided > 300  # of 1500: the bounds are put to the test
+    assert undecided > 0.6 * count  # of three for each: the bounds are put to the test
 
 
 def test_bounds_hold_for_scores_at_the_very_ends_and_holes_of_what_is_accepted(rng):

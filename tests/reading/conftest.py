@@ -41,5 +41,5 @@ def make(request, need):
             "ibis": lambda: ibis.memtable(table),
         }[request.param]()
 
-    build.engine = request.param
+    build.engine, build.number = request.param, ENGINES.index(request.param)
     return build
