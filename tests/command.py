@@ -81,7 +81,7 @@ def show(*words, width=60, **options):
     master, slave = pty.openpty()
     ioctl(slave, TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
     parts = []
-    reader = threading.Thread(target=lambda: parts.extend(iter(lambda: _read(master), b"")))
+    reader = threading.Thread(target=lambda: parts.extend(iter(lambda: read_terminal(master), b"")))
     reader.start()
     with here(**options) as replace, open(slave, "w", encoding="utf-8") as stream:
         for name in ("stdout", "stderr", "__stdout__"):
@@ -92,7 +92,7 @@ def show(*words, width=60, **options):
     return code, b"".join(parts).decode().replace("\r\n", "\n")
 
 
-def _read(terminal):
+def read_terminal(terminal):
     """What is written to a terminal; nothing once the other side is closed."""
     try:
         return os.read(terminal, 1 << 16)
@@ -131,7 +131,7 @@ class OnTerminal:
         while until is None or until not in self.text:
             ready, _, _ = select.select([self.master], [], [], max(end - time.monotonic(), 0))
             assert ready, f"nothing but {self.text!r} in {seconds} s"
-            if not (part := _read(self.master)):
+            if not (part := read_terminal(self.master)):
                 break
             self.text += part.decode().replace("\r\n", "\n")
         return self.text

@@ -5,12 +5,17 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # as in the background of a shell; programs that tests start would be deaf
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("truecal", deadline=None, print_blob=True, derandomize=True)
 settings.load_profile("truecal")
 

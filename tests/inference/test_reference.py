@@ -9,6 +9,7 @@ from threading import Barrier
 
 import numpy as np
 import pytest
+from command import read_terminal
 from scipy import stats
 
 import truecal
@@ -419,7 +420,7 @@ def test_a_terminal_sees_progress(monkeypatch):
     with open(child, "w") as terminal:
         monkeypatch.setattr(sys, "stderr", terminal)
         null_reference(Tally.from_arrays([0, 1, 1], [0.2, 0.6, 0.7]), TCE_ALONE, Draws(600, 0, threads=2))
-    seen = os.read(parent, 1 << 20)
+    seen = b"".join(iter(lambda: read_terminal(parent), b""))
     os.close(parent)
     assert b"of 600 replicates" in seen
     assert seen.endswith(b"\r")  # the line is wiped in the end
