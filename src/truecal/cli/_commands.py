@@ -727,9 +727,9 @@ def _open_tallies(args: Namespace, paths: list[str], models: int, *, timed: bool
         every = own.get(time) if args.every is None else None if args.every == "none" else args.every
     kept = dict.fromkeys([*(getattr(args, "by", None) or ()), *([time] if time else [])])
     tallies = load_tallies(paths, by=list(kept), windows={time: every} if time else {})
-    for name in ("multiclass", "labels"):
-        if getattr(args, name, None) is not None:
-            raise UsageError(f"--{name} must be left out where tallies are read: they have no rows", args.command)
+    for given in ("multiclass", "labels"):
+        if getattr(args, given, None) is not None:
+            raise UsageError(f"--{given} must be left out where tallies are read: they have no rows", args.command)
     what = "tallies" if len(places) == 1 else f"{len(places):,} files of tallies"
     note(f"{name}: {what} of {describe_tallies(tallies, by, own)}")
     label, scores = args.label or tallies.label, args.score or [tallies.score]

@@ -556,7 +556,7 @@ COMMANDS = {
         "which groups of rows are wrong, though nobody named them",
         "Searches every value and range of every column, and every pair of columns, for groups of rows whose "
         "predictions are off. P-values are adjusted for everything that was searched; the largest loss comes first.",
-        ("truecal slices preds.parquet", "truecal slices preds.csv --columns country,age,channel --csv"),
+        ("truecal slices preds.parquet", "truecal slices preds.csv --columns country,age --csv"),
     ),
     "drift": Command(
         "which days are wrong, and whether prevalence moved",
@@ -574,7 +574,7 @@ COMMANDS = {
         "or before, 0 if not, 3 while no window was counted. The evidence stays valid however often it is run: a model "
         "that stays right is ever alarmed of with a probability of at most --significance.",
         (
-            "truecal watch preds.parquet --time day --state monitor.json",
+            "truecal watch preds.csv --time day --state monitor.json",
             "truecal watch days/ --by country --mature-after 30d \\",
             "    --state monitor.json --prom truecal.prom",
         ),
@@ -585,14 +585,14 @@ COMMANDS = {
         "rows that it was not fitted to, and writes it as JSON, for truecal apply.",
         (
             "truecal recalibrate train.csv -o map.json",
-            "truecal recalibrate train.csv --check holdout.csv -o map.json",
-            "truecal recalibrate days/ --time day --by country --sql -o map.json",
+            "truecal recalibrate train.csv --check new.csv -o map.json",
+            "truecal recalibrate days/ --time day --sql -o map.json",
         ),
     ),
     "apply": Command(
         "predictions mended by a map",
         "Writes the rows of files to one file, with their predictions recalibrated by a map of truecal recalibrate.",
-        ("truecal apply map.json predictions.csv -o mended.csv", "truecal apply map.json days/ -o mended.parquet"),
+        ("truecal apply map.json preds.csv -o mended.csv", "truecal apply map.json days/ -o mended.parquet"),
     ),
     "report": Command(
         "one HTML page for a colleague",
