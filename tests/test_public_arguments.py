@@ -196,6 +196,8 @@ def test_every_public_class_and_function_of_metrics_with_a_number_is_in_the_tabl
         "BinQuality",
         "Binned",
         "Coins",
+        "Design",
+        "Spread",
         "OddsFactor",
         "LocalError",
         "ScoreRange",

@@ -92,6 +92,7 @@ class Decisions:
         tolerance: Tolerance | float | None = None,
     ) -> Bools:
         """Return whether each p is rejected; k, n and p broadcast."""
+        check_significance(significance)
         k_, n_, p_ = np.broadcast_arrays(*check_counts(k, n), check_probabilities(p))
         shape = p_.shape
         k_, n_, p_ = (np.ascontiguousarray(part).ravel() for part in (k_, n_, p_))
