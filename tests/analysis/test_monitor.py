@@ -51,8 +51,9 @@ def slow_e_value(windows):
                 found.append(np.prod(np.exp(tilt * y) / (1 + p * np.expm1(tilt))))
         terms.append(found)
     terms = np.array(terms)
-    count = len(terms)
-    a = sum(np.prod(terms[j:], axis=0) / ((j + 1) * (j + 2)) for j in range(count))
+    # a telescoping sum each: 1/2 - 1/2 / (t + 1) of the first half of the weights belongs to windows 1 .. t
+    left = [0.5 / (t + 1) + 0.5 * 365 / (t + 365) for t in range(len(terms) + 1)]
+    a = sum(np.prod(terms[t:], axis=0) * (left[t] - left[t + 1]) for t in range(len(terms)))
     return float(np.mean(a))
 
 

@@ -5,13 +5,16 @@ A bet d multiplies the odds of all predictions by e^d ("level"), or those from a
 
     e_d = prod of e^(d y) / (1 + p (e^d - 1)),
 
-whose mean is 1 if the predictions are right, whatever came before. A change may begin with any window: with the weight
-1 / (t (t + 1)) on the t-th,
+whose mean is 1 if the predictions are right, whatever came before. A change may begin with any window: with weights
+w_t that add up to 1 over all windows t = 1, 2, ...,
 
-    A_d <- e_d (A_d + 1 / (t (t + 1))),
+    A_d <- e_d (A_d + w_t),    w_t = 1/2 / (t (t + 1)) + 1/2 Y / ((t + Y - 1) (t + Y)),    Y = 365,
 
-and the e-value is the mean of A_d over all bets. Its mean never exceeds 1 while the predictions are right, so that
-it reaches 1 / a at any time with a probability of at most a (Ville's inequality). No number of looks and no rule for
+half of them for models that are wrong from the start, half for those that go wrong within about a year of days. (With
+the first half alone, the evidence of a change on day 300 begins at e^-11; with both it begins at e^-8.)
+
+The e-value is the mean of A_d over all bets. Its mean never exceeds 1 while the predictions are right, so that it
+reaches 1 / a at any time with a probability of at most a (Ville's inequality). No number of looks and no rule for
 stopping changes that.
 
 Where rows share customers, patients or documents, log e_d is divided by the window's design effect D, or by the mean of
@@ -39,6 +42,7 @@ from truecal.observations import CellGroups, CellSums, Floats
 
 SHIFTS = (0.05, 0.1, 0.2, 0.4, -0.05, -0.1, -0.2, -0.4)
 BETS = len(SHIFTS) * 2  # of the level, then of the slope
+YEAR = 365  # windows
 Turn = Literal["too low", "too high", "too timid", "too bold"]
 
 
@@ -99,6 +103,18 @@ def _bet(cells: CellSums, side: Floats, tolerance: Tolerance | None) -> Floats:
     return np.array(found)
 
 
+def weigh_start(window: int) -> float:
+    """The weight of a change that begins with this window, the first being 1; all of them add up to 1.
+
+    Examples
+    --------
+    >>> round(sum(map(weigh_start, range(1, 100_001))), 2)
+    1.0
+    """
+    later = window + YEAR
+    return 0.5 / (window * (window + 1)) + 0.5 * YEAR / ((later - 1) * later)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Process:
     """The evidence of a stream after some windows: log A of each bet, and the sum of the windows' design effects."""
@@ -117,7 +133,7 @@ class Process:
         count, effects = self.count + 1, self.effects + sums.effect
         # a window of few clusters tells little about its effect: at least the mean of all so far
         log_e = sums.log_e / max(sums.effect, effects / count)
-        return Process(count, log_e + np.logaddexp(self.log_a, -math.log(count * (count + 1))), effects)
+        return Process(count, log_e + np.logaddexp(self.log_a, math.log(weigh_start(count))), effects)
 
     @property
     def e_value(self) -> float:
