@@ -33,7 +33,13 @@ SLOW_FILES = (
         "faults/test_preloaded",
         "reading/test_clusters",
     ),
-    *("reporting/test_report", "reproduction/test_parts", "reproduction/test_reproduction", "test_demo"),
+    *(
+        "reporting/test_browser",
+        "reporting/test_report",
+        "reproduction/test_parts",
+        "reproduction/test_reproduction",
+        "test_demo",
+    ),
     *("observations/test_forged", "reading/test_fork", "test_interrupts", "test_public_arguments"),
 )
 SLOW_TESTS = (

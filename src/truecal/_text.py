@@ -189,6 +189,8 @@ def printable_lines(text: str) -> str:
 
 def printable(text: str) -> str:
     r"""Escape everything that is not printable: a zero byte becomes \x00. The result is safe for a terminal and XML."""
+    if text.isprintable():
+        return text
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape", "backslashreplace").decode("ascii")
         for sign in text

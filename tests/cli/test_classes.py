@@ -89,7 +89,9 @@ def test_a_report_has_classes_segments_and_windows(pets, tmp_path):
     page = (tmp_path / "a.html").read_text()
     for part in ("by-class", "by-segment", "by-window"):
         assert f'<section id="{part}">' in page
-    assert "Observed / expected correct predictions" in page
+    assert "<h1>Confidences" in page
+    assert "predictions were correct where" in page
+    assert "positives came" not in page.partition('id="glossary"')[0]
     assert "with the accuracy of the others" in page
     assert "<dt>Most probable class</dt>" in page
 

@@ -412,8 +412,8 @@ def test_a_missing_extra_names_the_command(monkeypatch):
     monkeypatch.setattr("truecal.plot._plotly.import_module", absent)
     with pytest.raises(ImportError, match=r"pip install 'truecal\[plot\]'"):
         truecal.plot.test_based(result)
-    with pytest.raises(ImportError, match=r"pip install 'truecal\[report\]'"):
-        truecal.report(result, "nowhere.html")
+    with pytest.raises(ImportError, match=r"pip install 'truecal\[interactive\]'"):
+        truecal.report(result, "nowhere.html", interactive=True)
     assert "<img" not in result._repr_html_()
 
 

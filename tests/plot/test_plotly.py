@@ -67,11 +67,11 @@ def test_hovering_says_everything_about_a_bin():
     table = RESULTS["5 bins"].bins
     text = describe_each_bin(table)[2]
     for part in (
-        f"bin 3: scores [{table.left[2]:.4g}, {table.right[2]:.4g})",
-        f"n = {table.n[2]:,}, k = {table.k[2]:,}, rate {table.rate[2]:.4g}",
+        f"[{table.left[2]:.4g}, {table.right[2]:.4g}): {table.n[2]:,} rows",
+        f"said {table.mean[2]:.4g}, came {table.rate[2]:.4g} ({table.k[2]:,})",
         f"accepted {table.accepted_low[2]:.4g} to {table.accepted_high[2]:.4g}",
-        f"refuted {100 * table.refuted[2]:.1f} % ({table.n_refuted[2]:,})",
-        f"observed / expected {table.ratio[2]:.3g}",
+        f"refuted {100 * table.refuted[2]:.1f} %",
+        f"observed / expected {table.ratio[2]:.2f}",
     ):
         assert part in text
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from truecal import __version__, _kernel, inference
 from truecal._errors import did_you_mean, option
-from truecal.inference import Draws, Interval, RandomState, Reference, judge, null_reference
+from truecal.inference import Draws, Interval, RandomState, Reference, Verdict, judge, null_reference
 from truecal.metrics import (
     Adjustment,
     BinningLike,
@@ -22,12 +22,14 @@ from truecal.metrics import (
     Metric,
     Partition,
     Rejection,
+    ScoreRange,
     Test,
     Tolerance,
     as_tolerance,
     bin_once,
     choose,
     choose_bits,
+    divide_scores,
     grid_bounds,
 )
 from truecal.observations import (
@@ -384,8 +386,12 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result
     notes = dict.fromkeys(note for scheme, _ in keys.values() for note in bins[scheme].partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
     references, spans, note = _redraw(data, chosen, values, options)
+    verdict, ranges = _judge_ranges(CellSums.of(data), loss)
+    seed = options.get("random_state") if references or spans else None
     return Result(
-        verdict=judge(CellSums.of(data), loss.significance, loss.tolerance),
+        verdict=verdict,
+        ranges=ranges,
+        seed=int(seed) if isinstance(seed, (int, np.integer)) else None,
         n=data.n_rows,
         positives=data.positives,
         account=Account(read, data.n_rows, outside=read - data.n_rows),
@@ -405,6 +411,15 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result
         version=__version__,
         labelling=data.labelling,
     )
+
+
+def _judge_ranges(cells: CellSums, test: Rejection) -> tuple[Verdict, tuple[ScoreRange, ...]]:
+    """The verdict, and all predictions in ranges of scores: they have a direction only where the verdict is off."""
+    verdict = judge(cells, test.significance, test.tolerance)
+    ranges = divide_scores(cells, test.significance, test.tolerance)
+    if verdict.word != "off":
+        ranges = tuple(replace(found, direction=None, proven=False) for found in ranges)
+    return verdict, ranges
 
 
 def choose_test(options: Options) -> Rejection:
@@ -471,8 +486,9 @@ def _evaluate_cells(cells: GridTally, metrics: Metrics, options: Options) -> Res
             low, high = grid_bounds(judged, metric, _partition(judged, result.tables[name]))
             # a cell that is partly rejected counts in full, or not at all, in the value
             bounds[name] = min(low, result.values[name]), max(high, result.values[name])
-    verdict = judge(CellSums.of(judged), result.significance, result.tolerance)
-    return replace(result, bounds=bounds, verdict=verdict, notes=(*result.notes, *_describe_grid(judged, result)))
+    verdict, ranges = _judge_ranges(CellSums.of(judged), result.rejection)
+    notes = (*result.notes, *_describe_grid(judged, result))
+    return replace(result, bounds=bounds, verdict=verdict, ranges=ranges, notes=notes)
 
 
 def _partition(cells: GridTally, table: BinTable) -> Partition:

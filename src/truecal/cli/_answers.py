@@ -118,7 +118,7 @@ def _range_columns(verdict: Verdict) -> list[Column]:
         Column("said", [format_share(part.shares[0]) for part in found]),
         Column("came", [format_share(part.shares[1]) for part in found]),
         Column("ratio", ratios, 1, left=True),
-        Column("", [part.direction for part in found], left=True, styles=["bold"] * len(found)),
+        Column("", [part.direction or "" for part in found], left=True, styles=["bold"] * len(found)),
     ]
 
 

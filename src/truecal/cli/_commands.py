@@ -281,8 +281,27 @@ def report(args: Namespace) -> int:
         note(f"the {what} on the page are those of {next(iter(results))}")
     tell_notes([*results.values(), *tables.values()])
     with naming(args.output):
-        report(results if classes is None else classes, args.output, title=args.title, **tables)
+        report(
+            results if classes is None else classes,
+            args.output,
+            title=args.title,
+            settings=_list_settings(args, source),
+            interactive=args.interactive,
+            **tables,
+        )
     return tell_files(args, [Path(args.output)])
+
+
+def _list_settings(args: Namespace, source: Source | None) -> dict[str, str]:
+    """What was read, and every option that has a value, as the command line writes it."""
+    found = {"data": _name(args.files)}
+    if source is not None:
+        found |= {"label": source.label, "score": ", ".join(source.scores)}
+    for option in options_of(args.command):
+        value = getattr(args, option.name, None)
+        if option.group in NEEDS_ROWS and option.name not in ("label", "score") and value not in (None, False):
+            found[option.word] = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return found
 
 
 def plot(args: Namespace) -> int:

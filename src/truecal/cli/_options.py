@@ -492,6 +492,10 @@ OPTIONS = (
     ),
     Option("--scale", "of probabilities; default by the data", OUTPUT, "plot", choices=("linear", "logit")),
     Option("--title", "of the page", OUTPUT, "report", default="Calibration report"),
+    Option(
+        "--interactive", "diagrams of plotly, to zoom and pan; the page is 5 MB larger", OUTPUT, "report",
+        action="store_true",
+    ),
     Option("--title", "a line above the numbers", OUTPUT, "plot"),
     Option("--json", "JSON, for programs", OUTPUT, ANSWERING, action="store_true", either="form"),
     Option("--csv", "the table as CSV, with every column", OUTPUT, TABLES, action="store_true", either="form"),
@@ -596,7 +600,7 @@ COMMANDS = {
     ),
     "report": Command(
         "one HTML page for a colleague",
-        "Metrics, bins and interactive diagrams as one HTML file that opens offline.",
+        "The verdict, where and how sure, and every number behind it, as one HTML file that opens offline.",
         (
             "truecal report preds.csv -o report.html",
             "truecal report preds.csv -p old,new --by country",

@@ -82,6 +82,7 @@ from truecal.metrics._poisson_binomial import Coins as Coins
 from truecal.metrics._poisson_binomial import OddsFactor as OddsFactor
 from truecal.metrics._poisson_binomial import find_odds_factors as find_odds_factors
 from truecal.metrics._population import count_positives as count_positives
+from truecal.metrics._ranges import divide_scores as divide_scores
 from truecal.metrics._scores import Brier as Brier
 from truecal.metrics._scores import CumulativeMaximum as CumulativeMaximum
 from truecal.metrics._scores import CumulativeRange as CumulativeRange

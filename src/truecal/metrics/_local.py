@@ -129,7 +129,7 @@ class WindowPartition(Partition):
 
     def p_values(self, tolerance: Tolerance | None) -> Floats:
         """The exact p-value of each window."""
-        return _Tails.of(Coins.of(self.cells), self.grids[:1], tolerance).p_values
+        return Tails.of(Coins.of(self.cells), self.grids[:1], tolerance).p_values
 
     def _decide(self, significance: float, tolerance: Tolerance | None) -> Floats:
         """The shares of all grids' windows that are refuted as too low and as too high, in two rows."""
@@ -139,7 +139,7 @@ class WindowPartition(Partition):
         keys = (np.arange(len(k)) * (self.cells.n_rows + 1) + k).tolist()
         new = [i for i, key in enumerate(keys) if key not in known]
         if new:
-            tails = _Tails.of(Coins.of(self.cells), self.grids, tolerance, np.array(new))
+            tails = Tails.of(Coins.of(self.cells), self.grids, tolerance, np.array(new))
             sides = (side.tolist() for side in tails.decide(significance))
             known.update(zip((keys[i] for i in new), zip(*sides, strict=True), strict=True))
         return np.array([known[key] for key in keys]).T
@@ -155,7 +155,7 @@ class ScoreRange:
     the population; `rows` are those that are there.
     """
 
-    direction: Direction
+    direction: Direction | None
     low: float
     high: float
     rows: int
@@ -241,7 +241,7 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     cells, count = groups.cells, len(groups)
     grids = find_windows(groups)
     coins = Coins.in_groups(groups)
-    tails = _Tails.of(coins, grids, tolerance)
+    tails = Tails.of(coins, grids, tolerance)
     decided = tails.decide(significance)
     begin = np.concatenate([grid[:-1] for grid in grids])
     owner = np.searchsorted(groups.starts, begin, side="right") - 1
@@ -252,7 +252,7 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     refuted = np.bincount(owner, v * (decided[0] + decided[1]), count)
     first = grids[0]
     windows = np.bincount(owner[: len(first) - 1], minlength=count)
-    smallest, proven = _apply_holm(tails.p_values[: len(first) - 1], windows, significance)
+    smallest, proven = apply_holm(tails.p_values[: len(first) - 1], windows, significance)
     share = 100 * np.bincount(owner[: len(first) - 1], rows[: len(first) - 1] * proven, count) / total
     ranges: list[list[ScoreRange]] = [[] for _ in range(count)]
     for at, found in _find_ranges(groups, first, decided, proven, significance):
@@ -266,7 +266,7 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     ]
 
 
-def _apply_holm(p_values: Floats, windows: Ints, significance: float) -> tuple[Floats, Bools]:
+def apply_holm(p_values: Floats, windows: Ints, significance: float) -> tuple[Floats, Bools]:
     """The smallest p-value of each group, adjusted by Holm's procedure, and which windows stay refuted by it."""
     owner = np.repeat(np.arange(len(windows)), windows)
     first = np.cumsum(windows) - windows
@@ -309,7 +309,7 @@ def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, I
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tails:
+class Tails:
     """P(X = k) and P(X > k) as predicted or raised, P(X = k) and P(X < k) as predicted or lowered."""
 
     at_raised: Floats
@@ -320,7 +320,7 @@ class _Tails:
     @classmethod
     def of(
         cls, coins: Coins, starts: tuple[Ints, ...], tolerance: Tolerance | None, chosen: Ints | None = None
-    ) -> _Tails:
+    ) -> Tails:
         """The tails of all windows, or of those chosen."""
         begin, end = (np.concatenate([s[part] for s in starts]) for part in (slice(None, -1), slice(1, None)))
         if chosen is not None:

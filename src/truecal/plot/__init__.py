@@ -19,10 +19,11 @@ from truecal.plot._matplotlib import segments as segments
 from truecal.plot._matplotlib import test_based as test_based
 from truecal.plot._pictures import check_models as check_models
 from truecal.plot._pictures import describe_drift as describe_drift
-from truecal.plot._pictures import describe_finding as describe_finding
 from truecal.plot._pictures import describe_segments as describe_segments
 from truecal.plot._pictures import group_metrics as group_metrics
 from truecal.plot._pictures import list_binnings as list_binnings
 from truecal.plot._plotly import interactive as interactive
 from truecal.plot._plotly import load_bundle as load_bundle
 from truecal.plot._plotly import make_figure as make_figure
+from truecal.plot._svg import make_svg as make_svg
+from truecal.plot._svg import make_thumbnail as make_thumbnail

@@ -191,13 +191,13 @@ def _make_linear_axis(values: Floats) -> Axis:
         low = 0.0
     if 1 - high < 0.1 * (1 - low):
         high = 1.0
-    step = _round_up((high - low) / 5)
+    step = round_up((high - low) / 5)
     ticks = np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step + 0.0
     digits = max(0, -int(np.floor(np.log10(step) + 1e-9)))
     return Axis(False, low, high, low, high, tuple(ticks.tolist()), tuple(f"{tick:.{digits}f}" for tick in ticks))
 
 
-def _round_up(least: float) -> float:
+def round_up(least: float) -> float:
     """Return the smallest 1, 2 or 5 times a power of ten that is at least `least`."""
     size = 10.0 ** np.floor(np.log10(least))
     return float(next(size * factor for factor in (1, 2, 5, 10) if size * factor >= least * (1 - 1e-9)))

@@ -33,7 +33,6 @@ from truecal.plot._pictures import (
     Ruler,
     Spans,
     describe,
-    describe_finding,
     make_picture,
 )
 from truecal.results import DriftTable, GroupTable, Result
@@ -231,7 +230,7 @@ def inline_diagram(result: Result) -> str:
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=80)
     data = base64.b64encode(stream.getvalue()).decode()
-    words = escape_html(f"{describe_finding(result)}. {describe(result)}")
+    words = escape_html(f"{result.finding}. {describe(result)}")
     return f'<img alt="{words}" src="data:image/png;base64,{data}">'
 
 

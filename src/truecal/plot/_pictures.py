@@ -39,6 +39,8 @@ from truecal.results import (
     DriftTable,
     GroupTable,
     Result,
+    format_percent,
+    format_span,
     log_odds,
 )
 
@@ -214,7 +216,7 @@ def picture_calibration(
     off = result.verdict is not None and result.verdict.word == "off"
     upper = _make_factor_panel(table, axis, off, result.outcome)
     lower = _make_rows_panel(result, metric, axis, off)
-    return Picture((upper, lower), (8, 5.6), _join(title, describe(result, metric)), "x", describe_finding(result))
+    return Picture((upper, lower), (8, 5.6), _join(title, describe(result, metric)), "x", result.short_finding)
 
 
 def _choose_windows(result: Result) -> str:
@@ -304,7 +306,7 @@ def _make_rows_panel(result: Result, metric: str, axis: Axis, off: bool) -> Pane
     where = _describe_cells(histogram.edges)
     where += ["predictions beyond the axis: " + ", ".join(margin.words) for margin in margins]
     texts = [
-        f"{place}\n{whole:,} predictions, {a:,} refuted as too low, {b:,} as too high"
+        f"{place}: {whole:,}" + f", refuted as too low {a:,}" * (a > 0) + f", refuted as too high {b:,}" * (b > 0)
         for place, whole, a, b in zip(where, n.tolist(), low.tolist(), high.tolist(), strict=True)
     ]
     marks: list[Mark] = [Bars(left, right, n, PALE, "predictions", texts=texts)]
@@ -329,20 +331,13 @@ def _make_rows_panel(result: Result, metric: str, axis: Axis, off: bool) -> Pane
 def _make_percent_ruler(axis: Axis) -> Ruler:
     """A probability axis with ticks in percent."""
     names = [
-        f"{label[0]}{_format_percent(float(label[1:]))}" if re.fullmatch(r"[<>][0-9.e-]+", label)
+        f"{label[0]}{format_percent(float(label[1:]))}" if re.fullmatch(r"[<>][0-9.e-]+", label)
         else f"{100 * int(label)} %" if label in ("0", "1")
         else label if label[:1] in "<>"
-        else _format_percent(tick)
+        else format_percent(tick)
         for tick, label in zip(axis.ticks, axis.labels, strict=True)
     ]  # fmt: skip
     return replace(Ruler.of(axis, "prediction"), labels=tuple(names), room=0.55)
-
-
-def _format_percent(p: float) -> str:
-    """A probability in percent, with the digits that tell it from 0 and 100 %."""
-    if p in (0, 1) or 0.001 <= p <= 0.999:
-        return f"{100 * p:.3g} %"
-    return f"{100 * p:.2g} %" if p < 0.5 else f"{100 * p:.{-int(np.floor(np.log10(100 * (1 - p)) + 1e-9))}f} %"
 
 
 def picture_test_based(
@@ -755,28 +750,6 @@ def describe(result: Result, metric: str | None = None) -> str:
     return f"{verdict}{value}   N = {result.n:,}   {100 * result.prevalence:.4g} % {result.outcome}"
 
 
-def describe_finding(result: Result) -> str:
-    """The finding in a few words, for a title."""
-    found = result.verdict
-    if found is None:
-        return "No verdict"
-    noun = "Predictions" if found.outcome == "positive" else "Confidences"
-    if found.word == "cannot tell":
-        return "Cannot tell: too little evidence"
-    if found.word == "consistent":
-        return "No sign of error"
-    ways = {each.direction for each in found.ranges}
-    low, high = found.interval
-    if len(ways) == 2:
-        return f"{noun} are too low in some ranges and too high in others"
-    way = next(iter(ways), "too low" if low > 1 else "too high" if high < 1 else "off")
-    covered = sum(each.rows for each in found.ranges)
-    if ways and covered < 0.5 * found.n:
-        first, last = found.ranges[0], found.ranges[-1]
-        return f"{noun} from {_format_percent(first.low)} to {_format_percent(last.high)} are {way}"
-    return f"{noun} are {way}"
-
-
 def describe_segments(table: GroupTable, worst: int = 20) -> str:
     """Describe how many segments are shown, and in which order."""
     shown = f"{worst:,} of " if worst < len(table) else ""
@@ -794,13 +767,13 @@ def describe_each_bin(table: BinTable) -> list[str]:
     texts = []
     for i in range(len(table)):
         close = "]" if i == len(table) - 1 else ")"
-        lines = [f"bin {i + 1}: scores [{table.left[i]:.4g}, {table.right[i]:.4g}{close}", f"n = {table.n[i]:,}"]
+        lines = [f"[{table.left[i]:.4g}, {table.right[i]:.4g}{close}: {plural(int(table.n[i]), 'row')}"]
         if table.n[i]:
-            lines[1] += f", k = {table.k[i]:,}, rate {table.rate[i]:.4g}, mean prediction {table.mean[i]:.4g}"
+            lines.append(f"said {table.mean[i]:.4g}, came {table.rate[i]:.4g} ({table.k[i]:,})")
+            lines.append(f"observed / expected {format_span(table.ratio[i], table.ratio_low[i], table.ratio_high[i])}")
             lines.append(f"accepted {table.accepted_low[i]:.4g} to {table.accepted_high[i]:.4g}")
-            lines.append(f"refuted {100 * table.refuted[i]:.1f} % ({table.n_refuted[i]:,})")
-            span = f"({table.ratio_low[i]:.3g} to {table.ratio_high[i]:.3g})"
-            lines.append(f"observed / expected {table.ratio[i]:.3g} {span}")
+            if table.n_refuted[i]:
+                lines[-1] += f", refuted {100 * table.refuted[i]:.1f} %"
         texts.append("\n".join(lines))
     return texts
 

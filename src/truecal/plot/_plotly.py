@@ -115,7 +115,7 @@ def _load(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise ImportError("Interactive figures and reports need plotly: pip install 'truecal[report]'") from error
+        raise ImportError("Interactive figures need plotly: pip install 'truecal[interactive]'") from error
 
 
 def _make_axis(ruler: Ruler, place: tuple[float, ...]) -> Figure:

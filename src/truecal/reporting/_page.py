@@ -1,97 +1,130 @@
-"""How the report's page is written: its frame, figures, tables and glossary. The style and the script are files.
+"""How the report's page is written: its frame, figures, tables and glossary. The style and the scripts are files.
 
-The writers escape what they are given, but for `body`, which is HTML.
+The writers escape what they are given, but for `body` and `inside`, which are HTML.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
+from urllib.parse import quote
 
 from truecal._text import escape_html as escape
+from truecal.inference import SIGNS, Word
 from truecal.observations import Outcome
-from truecal.results import Table
 
 # no request leaves the page, whatever is in it
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
+TONES: dict[Word, str] = {"off": "bad", "cannot tell": "unsure", "consistent": "good"}
 
 
-def write_page(title: str, body: str, figures: Mapping[str, Any], plotly: str) -> str:
-    """The whole page; the script draws the figures by name."""
-    style, script = (Path(__file__).with_name(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    data = json.dumps(figures, allow_nan=False, separators=(",", ":"))
-    for sign in "<>&":
-        data = data.replace(sign, f"\\u{ord(sign):04x}")
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: its heading and its cells.
+
+    Cells may be text, which is aligned and sorted as such, or `html`; `tones` are their classes. Those that are `named`
+    have their heading beside them on a small screen.
+    """
+
+    head: str
+    cells: Sequence[str]
+    text: bool = False
+    html: bool = False
+    named: bool = False
+    tones: Sequence[str] = ()
+
+
+def write_page(title: str, body: str, figures: Mapping[str, Any] | None = None, plotly: str = "") -> str:
+    """The whole page; with plotly's script it draws the figures, by the numbers of their places."""
+    files = {name: Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.css", "page.js")}
+    scripts = f"<script>\n{files['page.js']}</script>"
+    if figures:
+        data = json.dumps(figures, allow_nan=False, separators=(",", ":"))
+        for sign in "<>&":
+            data = data.replace(sign, f"\\u{ord(sign):04x}")
+        drawing = Path(__file__).with_name("interactive.js").read_text(encoding="utf-8")
+        scripts += f'\n<script type="application/json" id="figures">{data}</script>\n<script>{plotly}</script>\n'
+        scripts += f"<script>\n{drawing}</script>"
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
-        f"<title>{escape(title)}</title><style>\n{style}</style></head>\n<body><main>{body}"
-        f'</main>\n<script type="application/json" id="figures">{data}</script>\n'
-        f"<script>{plotly}</script>\n<script>\n{script}</script></body></html>\n"
+        f"<title>{escape(title)}</title><style>\n{files['page.css']}</style></head>\n"
+        f"<body><main>{body}</main>\n{scripts}</body></html>\n"
     )
 
 
-def write_figure(number: str, size: str, label: str, caption: str) -> str:
-    """The place of a figure, which the script draws."""
+def write_badge(word: Word, more: str = "") -> str:
+    """A verdict with its sign, word and colour."""
     return (
-        f'<figure><h3>{escape(label)}</h3><div class="plot {size}" data-figure="{number}" id="{number}" role="img" '
-        f'aria-label="{escape(label)}. {escape(caption)}"></div><figcaption>{escape(caption)}</figcaption></figure>'
+        f'<span class="badge {TONES[word]}"><span aria-hidden="true">{SIGNS[word]} </span>{word}{escape(more)}</span>'
     )
 
 
-def write_table(
-    number: str, what: str, table: Table, heads: Mapping[str, str], rows: Sequence[int] | None = None
-) -> str:
-    """Columns of a table that sorts and downloads, all rows or these; a column without a heading has its own."""
-    what = escape(what)
-    head = "".join(
-        f'<th scope="col" aria-sort="none" data-name="{name}">'
-        f'<button type="button">{escape(text or table.heading(name))}</button></th>'
-        for name, text in heads.items()
+def write_figure(number: str, inside: str, caption: str = "") -> str:
+    """A picture with what it shows, below it."""
+    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f'<figure id="{number}">{inside}{below}</figure>'
+
+
+def write_table(number: str, caption: str, columns: Sequence[Column], csv: str = "", *, sorts: bool = False) -> str:
+    """A table, with its rows as a file where there is one; one that `sorts` does so by its headings."""
+    heads = "".join(
+        f'<th scope="col"{" class=text" * column.text}>'
+        f"{f'<button type=button>{escape(column.head)}</button>' if sorts else escape(column.head)}</th>"
+        for column in columns
     )
-    cells = table.cells(list(heads), rows)
-    order = range(len(table)) if rows is None else rows
-    columns = []
-    for name, texts in cells.items():
-        values = getattr(table, name)
-        columns.append([_write_cell(values[row], text) for row, text in zip(order, texts, strict=True)])
-    body = "".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
+    cells = [[_write_cell(column, i) for i in range(len(column.cells))] for column in columns]
+    rows = "".join(f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True))
+    link = f'<p class="act">{_write_download(number, csv)}</p>' if csv else ""
     return (
-        f"<p><button type='button' class='act csv' data-table='{number}' data-file='truecal-{number}.csv'>"
-        f'Download as CSV</button></p><div class="wide" tabindex="0" role="region" aria-label="{what}">'
-        f'<table class="sorts" id="{number}"><caption>{what}; a heading sorts</caption><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption)}">'
+        f'<table id="{number}"{" class=sorts" * sorts}><caption>{escape(caption)}</caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>{link}"
     )
 
 
-def _write_cell(value: Any, text: str) -> str:
-    """A cell with what it sorts by: numbers as they are, all else as it is shown."""
-    raw = text
-    if isinstance(value, np.number):
-        number = value.item()
-        raw = "" if number != number else "Infinity" if number == float("inf") else repr(number)  # noqa: PLR0124
-    return f'<td data-v="{escape(raw)}">{escape(text)}</td>'
+def _write_cell(column: Column, row: int) -> str:
+    classes = " ".join(filter(None, ["text" * column.text, column.tones[row] if column.tones else ""]))
+    look = f' class="{classes}"' if classes else ""
+    look += f' data-head="{escape(column.head)}"' if column.named else ""
+    cell = column.cells[row]
+    return f"<td{look}>{cell if column.html else escape(cell)}</td>"
+
+
+def _write_download(number: str, csv: str) -> str:
+    """A link to a file that the page itself holds; eight digits of a number do."""
+    csv = re.sub(r"\b\d+\.\d{7,}(e-\d+)?", lambda found: f"{float(found[0]):.8g}", csv)
+    return f'<a download="truecal-{number}.csv" href="data:text/csv;charset=utf-8,{quote(csv, safe=",")}">CSV</a>'
+
+
+def write_fold(number: str, title: str, inside: str) -> str:
+    """A section that is closed at first, but not in print."""
+    return f'<details id="{number}"><summary><h2>{escape(title)}</h2></summary>{inside}</details>'
 
 
 EXPLANATIONS = {
     "Verdict": (
-        "One p-value for all predictions together, from tests that look for different errors. Off: the data contradict "
+        "One p-value for all predictions together, from tests that look for different errors. Off: the data refute "
         "the predictions. Consistent: they do not, and a factor of 1.5 on all odds would have been found. Cannot tell: "
         "neither; there are too few positives."
     ),
+    "Observed / predicted": (
+        "The positives that came over the sum of the predictions; 2 means twice as many as predicted. Intervals are "
+        "exact, under a common factor on all odds."
+    ),
     "Local TCE": (
-        "The percentage of predictions in windows of scores whose positives contradict them. Windows are chosen "
-        "without a look at the labels. A right model has 5 % on average at the usual level, 100 is worst. It says how "
-        "many predictions are refuted; how far they are off, observed over expected says."
+        "The percentage of predictions in windows of scores whose positives refute them. Windows are chosen without a "
+        "look at the labels. A right model has 5 % on average at the usual level, 100 is worst. It says how many "
+        "predictions are refuted; how far they are off, observed / predicted says."
     ),
     "TCE, test-based calibration error": (
         "Predictions of similar size are put into a bin. A prediction is refuted if a statistical test finds "
@@ -100,29 +133,24 @@ EXPLANATIONS = {
         "what it has by chance."
     ),
     "By chance": (
-        "What the number would be were the model perfectly calibrated, found by drawing labels from the "
-        "predictions themselves. Only what exceeds it speaks against the model; p is the probability of a "
-        "number at least as large by chance alone."
+        "What a number would be were the model perfectly calibrated, found by drawing labels from the predictions "
+        "themselves. Only what exceeds it speaks against the model; p is the probability of a number at least as "
+        "large by chance alone."
     ),
-    "Interval": ("Where the number would lie, on average, over data sets of this size from the same source."),
-    "Accepted": (
-        "The predictions that the test accepts for a bin, given its positives: the range in which the truth "
-        "plausibly lies."
-    ),
-    "Observed / expected": (
-        "The positives of a bin over the sum of its predictions; 2 means twice as many as predicted. The "
-        "interval is exact (Clopper-Pearson)."
-    ),
+    "Interval": "Where a metric would lie, on average, over data sets of this size from the same source.",
+    "Odds": "p / (1 - p). A factor on the odds keeps a probability between 0 and 1, however large it is.",
+    "Evidence": "The sum of p (1 - p): how much the labels of these rows can tell about their predictions.",
+    "Accepted": "The predictions that the test accepts for a bin, given its positives.",
     "ECE, ACE": (
         "The average distance between the observed rate and the mean prediction, over bins of equal width "
         "(ECE) or equal size (ACE). With rare events both are small, whatever the model."
     ),
-    "MCE, RMSCE": ("The largest such distance, and the root of its mean square."),
+    "MCE, RMSCE": "The largest such distance, and the root of its mean square.",
     "PAVA-BC bins": (
         "Bins found from the data so that observed rates rise from bin to bin, with a smallest and a largest size."
     ),
-    "Logit scale": (
-        "Stretches the ends of the probability axis, so that 0.001 and 0.01 are as far apart as 0.01 and 0.1. "
+    "Logit axis": (
+        "Stretches the ends of the probability axis, so that 0.1 % and 1 % are as far apart as 1 % and 10 %. "
         "Predictions of exactly 0 or 1, and the few far beyond the others, are shown at its margins and counted."
     ),
 }
@@ -145,4 +173,4 @@ def write_glossary(outcomes: Collection[Outcome]) -> str:
     """What the numbers mean, and where they come from, where these are counted."""
     terms = (CORRECT if "correct" in outcomes else {}) | EXPLANATIONS
     items = "".join(f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>" for term, text in terms.items())
-    return f"<h2>What the numbers mean</h2><dl>{items}</dl><p class='soft'>{escape(CITATION)}</p>"
+    return f"<dl>{items}</dl><p class='soft'>{escape(CITATION)}</p>"

@@ -1,101 +1,115 @@
 'use strict';
+// What a page without scripts lacks: sorting, a switch of axes, numbers under the pointer, folds that open in print.
 (function () {
-  const figures = JSON.parse(document.getElementById('figures').textContent);
-  const dark = window.matchMedia('(prefers-color-scheme: dark)');
-  const plots = Array.from(document.querySelectorAll('.plot'));
-  let scale = document.querySelector('input[name=scale]:checked').value;
-  let printing = false;
-  function colour(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
-  function draw(plot) {
-    const both = figures[plot.dataset.figure];
-    let text = JSON.stringify(both[scale] || both.linear);
-    if (dark.matches && !printing) {
-      for (const [from, to] of [['#0072b2', '#58a6ff'], ['#000000', '#ffffff']]) { text = text.split(from).join(to); }
-    }
-    const figure = JSON.parse(text);
-    const narrow = plot.clientWidth < 560;
-    const layout = Object.assign({ font: { size: narrow ? 11 : 13 },
-      margin: { l: narrow ? 52 : 70, r: 12, t: 36, b: 44 },
-      paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', autosize: true, dragmode: narrow ? false : 'zoom',
-      modebar: { bgcolor: 'rgba(0,0,0,0)', color: colour('--soft'), activecolor: colour('--ink') },
-      hoverlabel: { align: 'left', font: { size: 13 } } }, figure.layout);
-    if (narrow && plot.classList.contains('free')) { layout.yaxis.tickfont = { size: 9 }; }
-    if (printing) { layout.width = 680; layout.height = layout.height || plot.clientHeight; layout.autosize = false; }
-    layout.font.color = printing ? '#000' : colour('--ink');
-    for (const key of Object.keys(layout)) {
-      if (/^[xy]axis/.test(key)) {
-        layout[key].gridcolor = printing ? '#ddd' : colour('--grid');
-        layout[key].linecolor = layout[key].zerolinecolor = printing ? '#bbb' : colour('--line');
-        layout[key].automargin = true;
-        if (narrow && layout[key].tickangle) {
-          layout[key].ticktext = layout[key].ticktext.map(function (text, i) { return i % 2 ? '' : text; });
-        }
-        if (layout[key].title) { layout[key].title.standoff = 8; }
-      }
-    }
-    for (const trace of figure.data) {
-      if (trace.meta === 'ink') {
-        const ink = printing ? '#4a5058' : colour('--violin');
-        if (trace.fillcolor) { trace.fillcolor = ink; }
-        if (trace.line) { trace.line.color = ink; }
-        if (trace.marker) { trace.marker.color = ink; }
-      }
-    }
-    if (figure.layout.height) { plot.style.height = figure.layout.height + 'px'; }
-    plot.dataset.drawn = scale;
-    return Plotly.react(plot, figure.data, layout, { responsive: true, displaylogo: false,
-      displayModeBar: narrow || printing ? false : 'hover',
-      modeBarButtons: [['toImage', 'zoom2d', 'pan2d', 'resetScale2d']] });
+  const all = function (what, where) { return Array.from((where || document).querySelectorAll(what)); };
+  document.documentElement.classList.add('js');
+
+  // ---- axes: two drawings of a figure, of which one is shown
+  const scaled = all('.scaled');
+  if (scaled.length) {
+    const show = function (scale) {
+      scaled.forEach(function (pair) {
+        Array.from(pair.children).forEach(function (part) {
+          part.classList.toggle('off', part.dataset.scale !== scale);
+          if (part.tagName === 'DETAILS') { part.open = true; }
+        });
+      });
+      document.documentElement.dataset.scale = scale;
+      document.dispatchEvent(new CustomEvent('scale'));
+    };
+    const box = document.createElement('fieldset');
+    const first = scaled[0].firstElementChild.dataset.scale;
+    box.className = 'switch';
+    box.innerHTML = '<legend>axis</legend>' + ['linear', 'logit'].map(function (name) {
+      return '<label><input type="radio" name="scale" value="' + name + '"' + (name === first ? ' checked' : '') +
+        '> ' + name + '</label>';
+    }).join('');
+    box.addEventListener('change', function (event) { show(event.target.value); });
+    (document.querySelector('nav') || scaled[0].parentNode).append(box);
+    show(first);
   }
-  const seen = new IntersectionObserver(function (entries) {
-    for (const entry of entries) { if (entry.isIntersecting) { seen.unobserve(entry.target); draw(entry.target); } }
-  }, { rootMargin: '600px' });
-  plots.forEach(function (plot) { seen.observe(plot); });
-  function again(all) { plots.forEach(function (plot) { if (all || plot.dataset.drawn) { draw(plot); } }); }
-  document.querySelectorAll('input[name=scale]').forEach(function (input) {
-    input.addEventListener('change', function () { scale = input.value; again(false); });
-  });
-  dark.addEventListener('change', function () { again(false); });
-  window.addEventListener('beforeprint', function () {
-    document.querySelectorAll('details').forEach(function (part) { part.open = true; });
-    printing = true; again(true);
-  });
-  window.addEventListener('afterprint', function () { printing = false; again(false); });
-  document.querySelectorAll('table.sorts').forEach(function (table) {
-    const heads = Array.from(table.tHead.rows[0].cells);
+
+  // ---- tables: a heading sorts, by the number that a cell begins with, else by its text
+  const value = function (cell) {
+    const found = cell.textContent.replace(/[,\s%\u00d7<=\u2264x]/g, '').match(/^-?[\d.]+(e[-+]?\d+)?/);
+    return found ? Number(found[0]) : NaN;
+  };
+  all('table.sorts').forEach(function (table) {
+    const heads = all('thead th', table), body = table.tBodies[0];
     heads.forEach(function (head, column) {
+      head.setAttribute('aria-sort', 'none');
       head.firstElementChild.addEventListener('click', function () {
         const down = head.getAttribute('aria-sort') === 'ascending';
         heads.forEach(function (other) { other.setAttribute('aria-sort', 'none'); });
         head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
-        const rows = Array.from(table.tBodies[0].rows);
-        rows.sort(function (a, b) {
-          const x = a.cells[column].dataset.v, y = b.cells[column].dataset.v;
-          if (x === '' || y === '') { return (x === '') - (y === ''); }
-          const text = ['segment', 'window', 'verdict'].includes(head.dataset.name);
-          const order = text ? x.localeCompare(y, 'en', { numeric: true }) : x - y;
-          return (down ? -order : order) || 0;
+        const text = head.classList.contains('text');
+        const rows = Array.from(body.rows).map(function (row) {
+          const cell = row.cells[column];
+          return { row: row, text: cell.textContent, number: value(cell) };
         });
-        rows.forEach(function (row) { table.tBodies[0].appendChild(row); });
+        rows.sort(function (a, b) {
+          const order = text ? a.text.localeCompare(b.text, 'en', { numeric: true }) : a.number - b.number;
+          if (!text && (isNaN(a.number) || isNaN(b.number))) { return isNaN(a.number) - isNaN(b.number); }
+          return down ? -order : order;
+        });
+        rows.forEach(function (each) { body.appendChild(each.row); });
       });
     });
   });
-  document.querySelectorAll('button.csv').forEach(function (button) {
-    button.addEventListener('click', function () {
-      const table = document.getElementById(button.dataset.table);
-      const heads = Array.from(table.tHead.rows[0].cells);
-      const lines = [heads.map(function (cell) { return cell.dataset.name; }).join(',')];
-      for (const row of table.tBodies[0].rows) {
-        lines.push(Array.from(row.cells).map(function (cell) {
-          const v = cell.dataset.v;
-          return /[",\r\n]/.test(v) ? '"' + v.replace(/"/g, '""') + '"' : v;
-        }).join(','));
-      }
-      const link = document.createElement('a');
-      link.href = URL.createObjectURL(new Blob([lines.join('\n') + '\n'], { type: 'text/csv' }));
-      link.download = button.dataset.file;
-      link.click();
-      setTimeout(function () { URL.revokeObjectURL(link.href); }, 1000);
+
+  // ---- pictures: the texts of what is under the pointer, or above and below it
+  const tip = document.createElement('div');
+  tip.id = 'tip';
+  tip.hidden = true;
+  document.body.append(tip);
+  const texts = new Map(scaled.map(function (pair) {
+    const first = pair.firstElementChild;
+    return [first, all('title', first).map(function (title) { return title.textContent; })];
+  }));
+  all('div.picture').forEach(function (picture) {
+    const marks = all('title', picture).map(function (title) {
+      return { node: title.parentNode, text: title.textContent };
     });
+    const twin = picture.closest('.scaled') && picture.closest('.scaled').firstElementChild;
+    all('[data-text]', picture).forEach(function (node) {
+      marks.push({ node: node, text: texts.get(twin)[node.dataset.text] });
+    });
+    if (!marks.length) { return; }
+    const near = picture.dataset.hover === 'x' ? 0 : 8;
+    const find = function (event) {
+      const found = marks.filter(function (mark) {
+        const box = mark.node.getBoundingClientRect(), row = mark.node.closest('.row').getBoundingClientRect();
+        const across = event.clientX >= box.left - near && event.clientX <= box.right + near;
+        const up = near ? event.clientY >= box.top - near && event.clientY <= box.bottom + near :
+          event.clientY >= row.top && event.clientY <= row.bottom;
+        return across && up;
+      });
+      tip.hidden = !found.length;
+      if (!found.length) { return; }
+      tip.textContent = Array.from(new Set(found.slice(0, 4).map(function (mark) { return mark.text; }))).join('\n\n');
+      const left = Math.min(event.pageX + 14, window.scrollX + document.documentElement.clientWidth - tip.offsetWidth - 8);
+      tip.style.left = Math.max(left, 4) + 'px';
+      tip.style.top = event.pageY + 16 + 'px';
+    };
+    picture.addEventListener('pointermove', find);
+    picture.addEventListener('pointerdown', find);
+    picture.addEventListener('pointerleave', function () { tip.hidden = true; });
   });
+  all('div.picture title').forEach(function (title) { title.remove(); });  // or browsers would show it, too
+  document.addEventListener('keydown', function (event) { if (event.key === 'Escape') { tip.hidden = true; } });
+
+  // ---- folds: links open what they lead to, and print has all
+  const reveal = function () {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const fold = target && target.closest('details');
+    if (fold) { fold.open = true; target.scrollIntoView(); }
+  };
+  window.addEventListener('hashchange', reveal);
+  reveal();
+  let closed = [];
+  window.addEventListener('beforeprint', function () {
+    closed = all('details:not([open])');
+    closed.forEach(function (fold) { fold.open = true; });
+  });
+  window.addEventListener('afterprint', function () { closed.forEach(function (fold) { fold.open = false; }); });
 })();

@@ -3,6 +3,9 @@
 from truecal.results._bins import BinTable as BinTable
 from truecal.results._classes import ClassResults as ClassResults
 from truecal.results._classes import ClassTable as ClassTable
+from truecal.results._finding import format_percent as format_percent
+from truecal.results._finding import format_span as format_span
+from truecal.results._finding import name_ranges as name_ranges
 from truecal.results._groups import BOTH as BOTH
 from truecal.results._groups import CALIBRATION as CALIBRATION
 from truecal.results._groups import INCOMPLETE as INCOMPLETE
@@ -36,6 +39,7 @@ from truecal.results._shapes import log_odds as log_odds
 from truecal.results._shapes import space_evenly as space_evenly
 from truecal.results._slices import SliceTable as SliceTable
 from truecal.results._table import FRAMES as FRAMES
+from truecal.results._table import LEFT as LEFT
 from truecal.results._table import Column as Column
 from truecal.results._table import Table as Table
 from truecal.results._table import column as column

@@ -11,9 +11,10 @@ import numpy as np
 from truecal import _draw_inline
 from truecal._text import escape_html, plural
 from truecal.inference import Interval, Reference, Verdict
-from truecal.metrics import Adjustment, Measure, Metric, Rejection, Test, Tolerance, check_test
+from truecal.metrics import Adjustment, Measure, Metric, Rejection, ScoreRange, Test, Tolerance, check_test
 from truecal.observations import AS_THEY_ARE, Account, Labelling, Outcome
 from truecal.results._bins import BinTable
+from truecal.results._finding import describe_evidence, describe_finding
 from truecal.results._json import Stored, register
 from truecal.results._shapes import Scores, Shape
 
@@ -28,6 +29,9 @@ class Result(Stored):
     verdict : Verdict or None
         Whether the predictions are off, consistent with the data, or cannot be told, and why; at `significance`, and
         without a tolerance.
+    ranges : tuple of ScoreRange
+        All predictions in at most five ranges of scores, with intervals that hold together; those of a model that is
+        off have a direction where they are.
     n, positives : int
         Observations and positives; `prevalence` is their ratio, or that of the population.
     labelling : Labelling
@@ -44,6 +48,8 @@ class Result(Stored):
         Metric name to its bins, for those that have any; metrics of the same binning share one table.
     test, significance, tolerance
         The test behind every table.
+    seed : int or None
+        What labels were redrawn with, where it was given as a number.
     adjust, region
         How the bins' p-values were adjusted for their number, and which predictions were judged; None for not and
         all.
@@ -77,6 +83,8 @@ class Result(Stored):
     bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
     scores: Scores | None = None
     shapes: dict[str, Shape] = field(default_factory=dict)
+    ranges: tuple[ScoreRange, ...] = ()
+    seed: int | None = None
     library: str | None = field(default=None, compare=False)
     labelling: Labelling = AS_THEY_ARE
 
@@ -89,6 +97,20 @@ class Result(Stored):
     def prevalence(self) -> float:
         """The share of positives, that of the population where rows were sampled by label."""
         return float(self.labelling.predicted(self.positives / self.n))
+
+    @property
+    def finding(self) -> str:
+        """The verdict in one sentence: which predictions are off, which way and by how much."""
+        return "No verdict was made" if self.verdict is None else describe_finding(self.verdict, self.ranges)
+
+    @property
+    def short_finding(self) -> str:
+        """The finding without sizes, for a title."""
+        return self.finding if self.verdict is None else describe_finding(self.verdict, self.ranges, sizes=False)
+
+    def evidence(self) -> list[str]:
+        """The sentences that stand beside the finding."""
+        return [] if self.verdict is None else describe_evidence(self.verdict, self.ranges)
 
     @property
     def outcome(self) -> Outcome:

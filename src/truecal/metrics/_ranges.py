@@ -1,0 +1,116 @@
+"""All predictions in a few ranges of scores, for people: how many rows, what was said, what came.
+
+Ranges are made of whole windows of Local TCE. Runs of windows that are proven wrong (Holm) are ranges by themselves,
+the largest errors first; what lies between them is cut, without a look at the labels, into parts of equal evidence. A
+range is called too low or too high where its exact p-value is at most the significance over the number of ranges, and
+its interval has the confidence that goes with it: all of them hold together.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from truecal.metrics._decisions import Tolerance, as_tolerance
+from truecal.metrics._local import Direction, ScoreRange, Tails, apply_holm, find_windows
+from truecal.metrics._poisson_binomial import Coins
+from truecal.metrics._population import count_positives
+from truecal.observations import CellGroups, CellSums, Floats, Ints
+
+MOST = 5
+LEAST = 5.0  # the evidence, sum of p (1 - p), of a part that is cut off
+
+
+def divide_scores(
+    cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None
+) -> tuple[ScoreRange, ...]:
+    """Divide all predictions into at most five ranges of scores, in increasing order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truecal.observations import CellSums
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(0.5, 5, size=20_000)
+    >>> y = rng.random(20_000) < np.where(p > 0.2, p / 2, p)
+    >>> [(round(found.low, 2), found.direction) for found in divide_scores(CellSums.from_arrays(y, p))]
+    [(0.0, None), (0.06, None), (0.11, None), (0.19, 'too high'), (0.33, 'too high')]
+    """
+    groups, tolerance = CellGroups.of([cells]), as_tolerance(tolerance)
+    coins, starts = Coins.in_groups(groups), find_windows(groups)[0]
+    cuts = starts[_cut_windows(cells, coins, starts, significance, tolerance)]
+    begin, end = cuts[:-1], cuts[1:]
+    level = significance / len(begin)
+    tails = Tails.of(coins, (cuts,), tolerance)
+    raised = tails.above + tails.at_raised < tails.below + tails.at_lowered
+    p, wrong = cells.labelling.predicted(cells.p), tails.p_values <= level
+    counts = count_positives(groups, begin, end, level)
+    found = []
+    for i, (b, e, count) in enumerate(zip(begin.tolist(), end.tolist(), counts, strict=True)):
+        way: Direction = "too low" if raised[i] else "too high"
+        found.append(
+            ScoreRange(
+                direction=way if wrong[i] else None,
+                low=float(p[b]),
+                high=float(p[e - 1]),
+                rows=int(cells.n[b:e].sum()),
+                observed=count.observed,
+                expected=count.expected,
+                factor=count.factor,
+                proven=bool(wrong[i]),
+                population=count.population,
+            )
+        )
+    return tuple(found)
+
+
+def _cut_windows(
+    cells: CellSums, coins: Coins, starts: Ints, significance: float, tolerance: Tolerance | None
+) -> list[int]:
+    """The windows at which ranges begin, and the number of windows."""
+    count = len(starts) - 1
+    tails = Tails.of(coins, (starts,), tolerance)
+    low, high = tails.decide(significance)
+    way = np.where(low >= 0.5, 1, np.where(high >= 0.5, -1, 0))
+    proven = apply_holm(tails.p_values, np.array([count]), significance)[1]
+    ends = [*np.flatnonzero(np.diff(way, prepend=2)).tolist(), count]
+    surplus, evidence = (np.add.reduceat(column, starts[:-1]) for column in (cells.surplus, cells.v))
+    runs = _join_runs([(a, b) for a, b in pairwise(ends) if way[a] and proven[a:b].any()], way, evidence)
+    runs.sort(key=lambda run: -abs(float(surplus[slice(*run)].sum())))
+    cuts = {0, count}
+    for run in runs:
+        if len(cuts | {*run}) <= MOST + 1:
+            cuts |= {*run}
+    return _split(sorted(cuts), evidence)
+
+
+def _join_runs(runs: list[tuple[int, int]], way: Ints, evidence: Floats) -> list[tuple[int, int]]:
+    """Join runs of the same way where what lies between has less evidence than either, and none of the other way."""
+    joined = runs[:1]
+    for a, b in runs[1:]:
+        first, last = joined[-1]
+        between = float(evidence[last:a].sum())
+        least = min(float(evidence[first:last].sum()), float(evidence[a:b].sum()))
+        if way[first] == way[a] and between < least and not (way[last:a] == -way[a]).any():
+            joined[-1] = first, b
+        else:
+            joined.append((a, b))
+    return joined
+
+
+def _split(cuts: list[int], evidence: Floats) -> list[int]:
+    """Halve the part with the most evidence until there are enough, or none can be halved."""
+    total = np.concatenate([[0.0], np.cumsum(evidence)])
+    while len(cuts) <= MOST:
+        halves = []
+        for a, b in pairwise(cuts):
+            inner = np.arange(a + 1, b)
+            inner = inner[(total[inner] - total[a] >= LEAST) & (total[b] - total[inner] >= LEAST)]
+            if len(inner):
+                middle = inner[np.argmin(np.abs(total[inner] - (total[a] + total[b]) / 2))]
+                halves.append((float(total[b] - total[a]), int(middle)))
+        if not halves:
+            break
+        cuts = sorted([*cuts, max(halves)[1]])
+    return cuts

@@ -1,0 +1,355 @@
+"""Draw pictures as HTML with inline SVG: without a library or a script, at any width, in the colours of the page.
+
+Shapes are stretched to the width that there is; positions of texts and markers are percentages of it, their sizes are
+not. So one drawing suits a phone and a wall. Colours are classes, which a style sheet gives a light and a dark look.
+What hovering shows is in `<title>` elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from truecal._text import escape_html, measure
+from truecal.observations import Floats, Ints
+from truecal.plot._axis import Scale, round_up
+from truecal.plot._pictures import (
+    COLOURS,
+    GREY,
+    PALE,
+    Areas,
+    Bars,
+    Lines,
+    Mark,
+    Note,
+    Panel,
+    Picture,
+    Points,
+    Ruler,
+    Spans,
+    make_picture,
+)
+from truecal.results import Result
+
+NAMES = ("blue", "red", "green", "pink", "gold", "sky", "ink")  # classes of `COLOURS`
+PIXELS = 80  # of a panel's height, per inch
+LETTER = 6.7  # pixels of a letter of a tick's label, on average
+WIDE, FINE = 3000, 4  # the width of a panel in its own units, and units per pixel of its height
+STEPS = (1, 2, 7, 14)  # days between ticks; longer ones are months
+MONTHS = (1, 2, 3, 6, 12, 24, 60, 120)
+SHAPES = {  # markers, as paths of the size 1
+    "o": "M-.5 0a.5 .5 0 1 0 1 0a.5 .5 0 1 0-1 0z",
+    "s": "M-.5-.5h1v1h-1z",
+    "D": "M0-.65L.65 0L0 .65L-.65 0z",
+    "^": "M0-.6L.6 .5h-1.2z",
+    "v": "M0 .6L.6-.5h-1.2z",
+    "P": "M-.2-.6h.4v.4h.4v.4h-.4v.4h-.4v-.4h-.4v-.4h.4z",
+    "x": "M-.5-.5L.5 .5M-.5 .5L.5-.5",
+}
+
+
+def make_svg(kind: str, *data: Any, label: str, texts: bool = True, **options: Any) -> str:
+    """Return a picture as HTML; `label` says what it shows to those who cannot see it, `texts` are for hovering.
+
+    `kind` is the name of a function of `truecal.plot`, such as "calibration"; other arguments are passed on to it.
+    """
+    picture = make_picture(kind, *data, **options)
+    return render(picture if texts else _without_texts(picture), label)
+
+
+def _without_texts(picture: Picture) -> Picture:
+    def drop(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
+        return tuple(replace(mark, texts=()) if isinstance(mark, Bars | Lines | Points) else mark for mark in marks)
+
+    return replace(
+        picture,
+        panels=tuple(
+            replace(panel, marks=drop(panel.marks), behind=panel.behind and (panel.behind[0], drop(panel.behind[1])))
+            for panel in picture.panels
+        ),
+    )
+
+
+def make_thumbnail(result: Result, label: str, scale: Scale | None = None) -> str:
+    """Return the upper part of the calibration diagram, small and without texts."""
+    panel = _without_texts(make_picture("calibration", result, scale=scale)).panels[0]
+    drawn = "".join(_draw_shape(mark, panel.x, panel.y, 36) for mark in panel.marks)
+    return (
+        f'<svg class="picture thumbnail" role="img" aria-label="{escape_html(label)}" viewBox="0 0 {WIDE} {FINE * 36}" '
+        f'preserveAspectRatio="none" width="140" height="36">{drawn}</svg>'
+    )
+
+
+def render(picture: Picture, label: str) -> str:
+    """Return the HTML of a picture, without its title."""
+    left = max(_measure_margin(panel.y) for panel in picture.panels if panel.place[0] == 0)
+    right = max((_measure_margin(panel.behind[0]) for panel in picture.panels if panel.behind), default=0)
+    rows: dict[float, list[Panel]] = {}
+    for panel in sorted(picture.panels, key=lambda panel: (-panel.place[1], panel.place[0])):
+        rows.setdefault(panel.place[1], []).append(panel)
+    parts = "".join(_draw_row(row, picture.size[1]) for row in rows.values())
+    return (
+        f'<div class="picture" role="img" aria-label="{escape_html(label)}" data-hover="{picture.hover}" '
+        f'style="--left:{left:.0f}px;--right:{max(right, 8):.0f}px">{parts}</div>'
+    )
+
+
+def _measure_margin(ruler: Ruler) -> float:
+    """The room that an axis' labels and its title take beside a panel, in pixels."""
+    labels = find_ticks(ruler)[1] if ruler.named else ()
+    return 8 + LETTER * max(map(measure, labels), default=0) + 18 * bool(ruler.title)
+
+
+def _draw_row(panels: Sequence[Panel], inches: float) -> str:
+    """Panels side by side, with a line of legends above and the labels of their axes below."""
+    height = round(PIXELS * (inches - 0.6) * max(panel.place[3] for panel in panels))
+    below = max(_measure_below(panel.x) for panel in panels)
+    heads = "".join(f'<p class="head">{escape_html(panel.title)}</p>' for panel in panels if panel.title)
+    keys = "".join(_write_legend(panel) for panel in panels)
+    drawn = "".join(_draw_panel(panel, height) for panel in panels)
+    return f'{heads}{keys}<svg class="row" height="{height + below}" aria-hidden="true">{drawn}</svg>'
+
+
+def _measure_below(ruler: Ruler) -> int:
+    labels, turned = find_ticks(ruler)[1:]
+    room = 6 + (LETTER * max(map(measure, labels), default=0) if turned else 14) if ruler.named and labels else 6
+    return round(room + 18 * bool(ruler.title and ruler.named))
+
+
+def _draw_panel(panel: Panel, height: int) -> str:
+    left, _, width, _ = panel.place
+    ends = 100 * left, 100 * width
+    layers = [*([panel.behind] if panel.behind else []), (panel.y, panel.marks)]
+    grids = "".join(_draw_grid(ruler, height, name) for ruler, name in ((panel.x, "x"), (panel.y, "y")) if ruler.grid)
+    shapes = "".join(_draw_shape(mark, panel.x, ruler, height) for ruler, marks in layers for mark in marks)
+    parts = [
+        f'<svg x="{ends[0]:g}%" width="{ends[1]:g}%" height="{height}" viewBox="0 0 {WIDE} {FINE * height}" '
+        f'preserveAspectRatio="none">{grids}{shapes}</svg>'
+    ]
+    parts += [_draw_sign(mark, panel.x, ruler, height, ends) for ruler, marks in layers for mark in marks]
+    parts += [_label_below(panel.x, height, ends), _label_side(panel.y, height, ends, away=False)]
+    if panel.behind:
+        parts.append(_label_side(panel.behind[0], height, ends, away=True))
+    return "".join(parts)
+
+
+# ---- marks ---------------------------------------------------------------------------------------------------------
+
+
+def _draw_shape(mark: Mark, x: Ruler, y: Ruler, height: int) -> str:
+    """A mark that is stretched with its panel."""
+    if isinstance(mark, Points | Note):
+        return ""
+    if isinstance(mark, Spans):
+        ends = zip(_share(x, mark.left), _share(x, mark.right), strict=True)
+        boxes = [np.array([[a, 0], [b, 0], [b, 1], [a, 1]]) for a, b in ends]
+        return _write_path("".join(_trace(box, height, closed=True) for box in boxes), 'class="span"')
+    if isinstance(mark, Bars):
+        rows: Iterable[Floats] = _outline_bars(mark, x, y)
+    else:
+        rows = (np.stack([_share(x, a), _share(y, b)], 1) for a, b in zip(mark.x, mark.y, strict=True))
+    closed = not isinstance(mark, Lines)
+    paths = [_trace(row, height, closed=closed) for row in rows]
+    look = _style(mark)
+    texts = [] if isinstance(mark, Areas) else mark.texts
+    if not texts:
+        return _write_path("".join(paths), look)
+    inside = "".join(_write_path(path, "", text) for path, text in zip(paths, texts, strict=True))
+    return f"<g {look}>{inside}</g>"
+
+
+def _style(mark: Areas | Bars | Lines) -> str:
+    alpha = f' opacity="{mark.alpha:g}"' if mark.alpha < 1 else ""
+    if isinstance(mark, Lines):
+        dash = {"-": "", "--": ' stroke-dasharray="6 4"', ":": ' stroke-dasharray="2 2"'}[mark.dash]
+        return f'class="line {_name(mark.colour)}" stroke-width="{mark.width:g}"{dash}{alpha}'
+    kind = "box" if isinstance(mark, Areas) and mark.alpha < 1 else "area"
+    return f'class="{kind} {_name(mark.colour)}"{alpha.replace("opacity", "fill-opacity")}'
+
+
+def _name(colour: str) -> str:
+    """The class of a colour."""
+    if colour in COLOURS:
+        return NAMES[COLOURS.index(colour)]
+    return {GREY: "grey", PALE: "pale"}.get(colour, "dark")
+
+
+def _write_path(path: str, look: str, text: str = "") -> str:
+    if not path:
+        return ""
+    start = f"<path {look}".rstrip()
+    return f'{start} d="{path}"><title>{escape_html(text)}</title></path>' if text else f'{start} d="{path}"/>'
+
+
+def _outline_bars(mark: Bars, x: Ruler, y: Ruler) -> Iterator[Floats]:
+    """The corners of bars."""
+    along, up = (y, x) if mark.flat else (x, y)
+    left, right = _share(along, mark.left), _share(along, mark.right)
+    base, top = _share(up, np.zeros(len(left))), _share(up, np.asarray(mark.height, dtype=np.float64))
+    for a, b, c, d in zip(left, right, base, top, strict=True):
+        corners = [[a, c], [a, d], [b, d], [b, c]] if c != d else []
+        yield np.array(corners).reshape(-1, 2)[:, :: -1 if mark.flat else 1]
+
+
+def _trace(shares: Floats, height: int, *, closed: bool) -> str:
+    """A path through points given as shares of a panel; those that round to the one before are left out."""
+    shares = shares[~np.isnan(shares).any(1)]
+    if not len(shares):
+        return ""
+    places = np.rint(np.clip(shares, -0.5, 1.5) * [WIDE, -FINE * height] + [0, FINE * height]).astype(np.int64)
+    steps = np.diff(places, axis=0)
+    steps = steps[steps.any(1)]
+    moves = "".join(_move(*step) for step in steps.tolist())
+    return f"M{places[0, 0]} {places[0, 1]}{moves}{'z' * closed}"
+
+
+def _move(across: int, down: int) -> str:
+    if not down:
+        return f"h{across}"
+    return f"l{across} {down}".replace(" -", "-") if across else f"v{down}"
+
+
+def _draw_sign(mark: Mark, x: Ruler, y: Ruler, height: int, ends: tuple[float, float]) -> str:
+    """A mark that keeps its size: markers and notes."""
+    if isinstance(mark, Note):
+        across, up = mark.align
+        (place,), (share,) = _share(x, np.array([mark.x])), _share(y, np.array([mark.y]))
+        anchor, shift = ("end", -4) if across == "right" else ("start", 4)
+        lines = mark.text.split("\n")
+        begin = {"top": 12, "center": 4 - 7 * (len(lines) - 1), "bottom": -4 - 14 * (len(lines) - 1)}[up]
+        where = f'x="{ends[0] + ends[1] * place:.4g}%" dx="{shift}" text-anchor="{anchor}"'
+        return "".join(
+            f'<text class="note {_name(mark.colour)}" {where} y="{height * (1 - share) + begin + 14 * i:.0f}">'
+            f"{escape_html(line)}</text>"
+            for i, line in enumerate(lines)
+        )
+    if not isinstance(mark, Points):
+        return ""
+    found = []
+    texts = mark.texts or [""] * len(mark.x)
+    scale = 4 / 3 * mark.size
+    look = (
+        f'class="{"line" if mark.marker == "x" else "area"} sign {_name(mark.colour)}" transform="scale({scale:.3g})"'
+    )
+    for across, share, text in zip(_share(x, mark.x), _share(y, mark.y), texts, strict=True):
+        at = f'x="{ends[0] + ends[1] * across:.5g}%" y="{height * (1 - share):.1f}"'
+        found.append(f'<svg class="at" {at}>{_write_path(SHAPES[mark.marker], look, text)}</svg>')
+    return "".join(found)
+
+
+def _write_legend(panel: Panel) -> str:
+    """The labels of a panel's marks, each with a sample."""
+    marks = [*panel.marks, *(panel.behind[1] if panel.behind else ())]
+    shown: dict[str, str] = {}
+    for mark in marks if panel.legend else ():
+        if not isinstance(mark, Note) and mark.label[:1] not in ("", "_"):
+            shown.setdefault(mark.label, _draw_sample(mark))
+    keys = "".join(f"<li>{sample}{escape_html(label)}</li>" for label, sample in shown.items())
+    return f'<ul class="legend">{keys}</ul>' if keys else ""
+
+
+def _draw_sample(mark: Areas | Bars | Lines | Points | Spans) -> str:
+    if isinstance(mark, Points):
+        kind = "line" if mark.marker == "x" else "area"
+        look = f'class="{kind} sign {_name(mark.colour)}" transform="translate(9 6)scale(8)"'
+        inside = _write_path(SHAPES[mark.marker], look)
+    elif isinstance(mark, Spans):
+        inside = '<path class="span" d="M1 1h16v10h-16z"/>'
+    else:
+        inside = _write_path("M1 6h16" if isinstance(mark, Lines) else "M1 1h16v10h-16z", _style(mark))
+    return f'<svg class="key" width="18" height="12" aria-hidden="true">{inside}</svg>'
+
+
+# ---- axes ----------------------------------------------------------------------------------------------------------
+
+
+def _share(ruler: Ruler, values: Floats) -> Floats:
+    """Where values lie on an axis, as shares of its length."""
+    low, high = _to_units(ruler, np.array(ruler.limits))
+    return np.asarray((_to_units(ruler, np.asarray(values, dtype=np.float64)) - low) / (high - low))
+
+
+def _to_units(ruler: Ruler, values: Floats) -> Floats:
+    """Values in the units of an axis: log-odds on the logit scale."""
+    return np.asarray(np.log(values) - np.log1p(-values)) if ruler.kind == "logit" else values
+
+
+def _draw_grid(ruler: Ruler, height: int, name: str) -> str:
+    shares = _share(ruler, np.array(find_ticks(ruler)[0]))
+    ends = [np.array([[s, 0], [s, 1]]) for s in shares] if name == "x" else [np.array([[0, s], [1, s]]) for s in shares]
+    return _write_path("".join(_trace(line, height, closed=False) for line in ends), 'class="grid"')
+
+
+def _label_below(ruler: Ruler, height: int, ends: tuple[float, float]) -> str:
+    """The line, the labels and the title of a horizontal axis."""
+    begin, wide = ends
+    parts = [f'<line class="axis" x1="{begin:g}%" x2="{begin + wide:g}%" y1="{height}" y2="{height}"/>']
+    ticks, labels, turned = find_ticks(ruler)
+    crowded = len(ticks) > 5
+    for i, (share, label) in enumerate(zip(_share(ruler, np.array(ticks)), labels, strict=True)):
+        at = f"{begin + wide * share:.4g}%"
+        parts.append(f'<line class="axis" x1="{at}" x2="{at}" y1="{height}" y2="{height + 4}"/>')
+        if ruler.named and turned:
+            text = f'<text transform="rotate(-90)" text-anchor="end" dy="4">{escape_html(label)}</text>'
+            parts.append(f'<svg class="at{" spare" * (crowded and i % 2)}" x="{at}" y="{height + 7}">{text}</svg>')
+        elif ruler.named:
+            spare = ' class="spare"' if crowded and i % 2 else ""
+            parts.append(f'<text{spare} x="{at}" y="{height + 17}" text-anchor="middle">{escape_html(label)}</text>')
+    if ruler.title and ruler.named:
+        low = height + _measure_below(ruler) - 4
+        middle = f'x="{begin + wide / 2:g}%" y="{low}" text-anchor="middle"'
+        parts.append(f'<text class="title" {middle}>{escape_html(ruler.title)}</text>')
+    return "".join(parts)
+
+
+def _label_side(ruler: Ruler, height: int, ends: tuple[float, float], *, away: bool) -> str:
+    """The line, the labels and the title of a vertical axis, at the left or `away` at the right."""
+    at, out = (f"{ends[0] + ends[1]:g}%", 1) if away else (f"{ends[0]:g}%", -1)
+    parts = [f'<line class="axis" x1="{at}" x2="{at}" y1="0" y2="{height}"/>']
+    ticks, labels, _ = find_ticks(ruler)
+    anchor = f'x="{at}" dx="{6 * out}" text-anchor="{"start" if away else "end"}"'
+    for share, label in zip(_share(ruler, np.array(ticks)), labels if ruler.named else (), strict=False):
+        parts.append(f'<text {anchor} y="{height * (1 - share) + 4:.0f}">{escape_html(label)}</text>')
+    if ruler.title:
+        side = out * (_measure_margin(ruler) - 6)
+        turned = (
+            f'<text class="title" transform="translate({side:.0f} {height / 2:.0f})rotate(-90)" text-anchor="middle">'
+        )
+        parts.append(f'<svg class="at" x="{at}">{turned}{escape_html(ruler.title)}</text></svg>')
+    return "".join(parts)
+
+
+def find_ticks(ruler: Ruler) -> tuple[list[float], list[str], bool]:
+    """The ticks of an axis, their labels, and whether these are rotated: its own, or round numbers."""
+    if ruler.ticks is not None:
+        return ruler.fit(7.0)
+    low, high = min(ruler.limits), max(ruler.limits)
+    if ruler.kind == "date":
+        return *_find_dates(low, high), False
+    step = round_up((high - low) / (ruler.most + 1))
+    step = max(step, 1.0) if ruler.kind == "count" else step
+    ticks = np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step + 0.0
+    digits = max(0, -int(np.floor(np.log10(step) + 1e-9)))
+    return ticks.tolist(), [f"{tick:,.{digits}f}" for tick in ticks.tolist()], False
+
+
+def _find_dates(low: float, high: float) -> tuple[list[float], list[str]]:
+    """Ticks of an axis of days: at most eight, on days, Mondays or firsts of months."""
+    step = next((step for step in STEPS if high - low <= 8 * step), 0)
+    if step:
+        first = 4 if step >= 7 else 0  # 1970-01-05 was a Monday
+        ticks: Ints = np.arange(np.ceil((low - first) / step), np.floor((high - first) / step) + 1).astype(np.int64)
+        days = (ticks * step + first).astype("datetime64[D]")
+        return days.astype(np.float64).tolist(), [str(day) for day in days]
+    months = next((months for months in MONTHS if high - low <= 8 * 30.44 * months), MONTHS[-1])
+    start, stop = (
+        np.datetime64(int(np.floor(end)), "D").astype("datetime64[M]").astype(np.int64) for end in (low, high)
+    )
+    firsts = np.arange(-(-start // months) * months, stop + 1, months).astype("datetime64[M]")
+    at = firsts.astype("datetime64[D]").astype(np.float64)
+    inside = at >= low
+    names = [str(first)[: 4 if months % 12 == 0 else 7] for first in firsts[inside]]
+    return at[inside].tolist(), names

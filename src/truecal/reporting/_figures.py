@@ -1,0 +1,59 @@
+"""The figures of a page: drawn into it, and where that is asked for kept as data for plotly's script."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from truecal.plot import Scale, make_figure, make_svg
+from truecal.reporting._page import write_figure
+
+SCALED = ("calibration", "test_based", "reliability", "binnings")  # pictures with a probability axis
+TEXT = re.compile("><title>(.*?)</title></path>", re.DOTALL)
+OTHER: dict[Scale, Scale] = {"linear": "logit", "logit": "linear"}
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Draws figures on one scale, or on both; `data` has them for plotly, by number and scale."""
+
+    scale: Scale
+    interactive: bool = False
+    data: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def draw(
+        self,
+        number: str,
+        kind: str,
+        *found: Any,
+        label: str,
+        caption: str = "",
+        both: bool = False,
+        texts: bool = True,
+    ) -> str:
+        """Draw a picture; `label` says what it shows, `caption` how it is read, `both` has it on both axes."""
+        scales = [self.scale, *([OTHER[self.scale]] if both else [])] if kind in SCALED else []
+        drawn = [make_svg(kind, *found, label=label, texts=texts, scale=scale) for scale in scales]
+        drawn = drawn or [make_svg(kind, *found, label=label, texts=texts)]
+        if self.interactive:
+            self.data[number] = {scale: make_figure(kind, *found, scale=scale) for scale in scales}
+            self.data[number] = self.data[number] or {"linear": make_figure(kind, *found)}
+        inside = drawn[0]
+        if len(drawn) > 1:
+            other = scales[1]
+            inside = (
+                f'<div class="scaled"><div data-scale="{scales[0]}">{drawn[0]}</div><details data-scale="{other}">'
+                f"<summary>The same on a {other} axis</summary>{_share_texts(*drawn)}</details></div>"
+            )
+        return write_figure(number, inside, caption)
+
+
+def _share_texts(first: str, second: str) -> str:
+    """The second drawing, with the numbers of texts that the first has, too."""
+    known = {text: i for i, text in enumerate(TEXT.findall(first))}
+
+    def refer(found: re.Match[str]) -> str:
+        return f' data-text="{known[found[1]]}"/>' if found[1] in known else found[0]
+
+    return TEXT.sub(refer, second)

@@ -1,0 +1,131 @@
+"""The sections about groups of rows: classes, segments, slices, windows of time; each with how many of them are off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from truecal._text import escape_html as escape
+from truecal.inference import OUTCOMES
+from truecal.plot import describe_drift, describe_segments
+from truecal.reporting._figures import Figures
+from truecal.reporting._page import Column, write_badge, write_table
+from truecal.results import (
+    BOTH,
+    CALIBRATION,
+    INCOMPLETE,
+    LEFT,
+    PREVALENCE,
+    TOO_SMALL,
+    ClassTable,
+    DriftTable,
+    GroupTable,
+    SliceTable,
+    Table,
+)
+
+SEGMENT_COLUMNS = (
+    *("segment", "n", "positives", "prevalence", "mean", "value", "by_chance", "p_adjusted", "too_low", "too_high"),
+    *("seen_below", "seen_above"),
+)
+DRIFT_COLUMNS = (
+    *("window", "verdict", "n", "positives", "prevalence", "mean", "value", "by_chance", "p_adjusted", "ratio"),
+)
+SLICE_COLUMNS = (
+    *("slice", "n", "share", "observed", "expected", "ratio", "ratio_low", "ratio_high", "p_adjusted", "direction"),
+)
+CLASS_COLUMNS = (
+    *("label", "predicted", "observed", "expected", "ratio", "ratio_low", "ratio_high", "value", "p_adjusted"),
+    "verdict",
+)
+
+
+def describe_alarms(
+    classes: ClassTable | None, segments: GroupTable | None, slices: SliceTable | None, drift: DriftTable | None
+) -> list[str]:
+    """What is off in each section, for the top of the page."""
+    parts = []
+    if classes is not None and (wrong := classes.verdict.count("off")):
+        parts.append(f"{wrong:,} of {len(classes):,} classes")
+    if segments is not None and (wrong := int(segments.alarm.sum())):
+        parts.append(f"{wrong:,} of {len(segments):,} segments")
+    if slices is not None and len(slices):
+        parts.append(f"{len(slices):,} of {slices.searched:,} groups that were searched")
+    if drift is not None and (wrong := len(drift.alarms)):
+        parts.append(f"{wrong:,} of {len(drift):,} time windows")
+    return parts
+
+
+def write_classes(table: ClassTable) -> str:
+    """Each class against the rest: how many are off, and all as a table, smallest p-value first."""
+    what = f"{len(table):,} classes, each against the rest, smallest p-value first"
+    rows = table.order().tolist()
+    return _write_section(
+        "by-class", "Classes", f"{table.summary()}.", "off" in table.verdict,
+        _list_rows("classes", what, table, CLASS_COLUMNS, rows),
+    )  # fmt: skip
+
+
+def write_segments(table: GroupTable, figures: Figures, whose: str) -> str:
+    """How many segments are off, the worst as a picture, all as a table, worst first; `whose` says of which model."""
+    found = int(table.alarm.sum())
+    text = (
+        f"Of {len(table):,} segments {found:,} {'is' if found == 1 else 'are'} off (adjusted p-value of at most "
+        f"{table.significance:g}). A small segment is not cleared by a high p-value: the last two columns say which "
+        "rates it could have told from its mean prediction."
+    )
+    caption = "Dots are values, grey is chance; triangles are off, after adjusting for the number of segments."
+    figure = figures.draw("segments", "segments", table, label=f"{text} {describe_segments(table)}.", caption=caption)
+    what = f"{len(table):,} segments{whose}, worst first: the smallest p-value, then the largest excess"
+    inside = figure + _write_notes(table) + _list_rows(
+        "segments-table", what, table, SEGMENT_COLUMNS, table.order().tolist()
+    )  # fmt: skip
+    return _write_section("by-segment", f"Segments{whose}", text, found > 0, inside)
+
+
+def write_slices(table: SliceTable, whose: str) -> str:
+    """Groups of rows that a search found to be off, the largest loss first."""
+    what = f"{len(table):,} groups of rows whose predictions are off, the largest loss first"
+    inside = _write_notes(table) + (_list_rows("slices-table", what, table, SLICE_COLUMNS) if len(table) else "")
+    return _write_section("by-slice", f"Slices{whose}", f"{table.summary()}.", len(table) > 0, inside)
+
+
+def write_drift(table: DriftTable, figures: Figures, whose: str) -> str:
+    """What moved in windows of time, as a sentence, a picture and a table."""
+    said = table.verdict
+    alarms, moved = int(table.alarm.sum()), said.count(PREVALENCE[table.outcome])
+    rate, outcomes = PREVALENCE[table.outcome].removesuffix(" moved"), OUTCOMES[table.outcome]
+    text = f"Of {int(table.mature.sum()):,} windows with complete labels, in {alarms:,} the predictions are off"
+    text += f" ({said.count(CALIBRATION):,} with the {rate} of the others, {said.count(BOTH):,} with another)."
+    text += f" In {moved:,} the {rate} moved and nothing shows that the predictions did not follow it."
+    if TOO_SMALL in said:
+        text += f" {said.count(TOO_SMALL):,} of them have too few rows to tell."
+    if INCOMPLETE in said:
+        text += f" {said.count(INCOMPLETE):,} more have labels that are not complete, and raise no alarm."
+    caption = (
+        "Above: values with intervals, grey is chance, triangles are alarms, crosses are windows too small to tell. "
+        f"Below: the share of {outcomes} with its exact interval beside the mean prediction; diamonds differ from the "
+        "other windows."
+    )
+    label = f"{describe_drift(table).replace(chr(10), ': ')}. {text}"
+    figure = figures.draw("drift", "drift", table, label=label, caption=caption)
+    inside = figure + _write_notes(table)
+    inside += _list_rows("drift-table", f"{len(table):,} windows{whose}", table, DRIFT_COLUMNS)
+    return _write_section("by-window", f"Over time{whose}", text, alarms > 0, inside)
+
+
+def _write_section(number: str, title: str, text: str, off: bool, inside: str) -> str:
+    badge = f"{write_badge('off')} " * off
+    return f'<section id="{number}"><h2>{escape(title)}</h2><p class="said">{badge}{escape(text)}</p>{inside}</section>'
+
+
+def _write_notes(table: GroupTable | SliceTable | DriftTable) -> str:
+    return "".join(f'<p class="soft">Note: {escape(note)}.</p>' for note in table.notes)
+
+
+def _list_rows(number: str, caption: str, table: Table, names: Sequence[str], rows: Sequence[int] | None = None) -> str:
+    """Columns of a table, all rows or these; its file has every column."""
+    units = {each.name: each.unit for each in table.columns}
+    columns = [
+        Column(table.heading(name), cells, text=units[name] in LEFT) for name, cells in table.cells(names, rows).items()
+    ]
+    return write_table(number, caption, columns, table.to_csv(), sorts=True)

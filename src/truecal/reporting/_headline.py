@@ -1,0 +1,148 @@
+"""The top of the page: what was found, for someone who reads nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from truecal._text import escape_html as escape
+from truecal._text import plural
+from truecal.inference import SIGNS, Reference, Word, format_p_value
+from truecal.metrics import LTCE
+from truecal.plot import Scale, make_thumbnail
+from truecal.reporting._page import TONES, Column, write_badge, write_table
+from truecal.results import Result, format_share, format_span, name_ranges
+
+COUNTED: dict[Word, str] = {"off": "off", "consistent": "consistent", "cannot tell": "cannot be told"}
+ORDER = tuple(SIGNS)
+
+
+def write_headline(result: Result, alarms: Sequence[str], level: int = 1) -> str:
+    """The verdict on a model as a sentence, what supports it, and four numbers. Green only where nothing is off."""
+    found = result.verdict
+    if found is None:
+        return f'<div class="verdict"><h{level}>{escape(result.finding)}</h{level}></div>'
+    head, _, size = result.finding.partition(": ")
+    more = f": <span>{escape(size)}</span>" if size else ""
+    tone = "unsure" if alarms and found.word == "consistent" else TONES[found.word]
+    text = escape(" ".join(result.evidence()))
+    return (
+        f'<div class="verdict {tone}"><p>{write_badge(found.word, " overall" * bool(alarms))}</p>'
+        f"<h{level}>{escape(head)}{more}</h{level}><p>{text}</p>{_write_alarms(alarms)}</div>{_write_tiles(result)}"
+    )
+
+
+def _write_alarms(alarms: Sequence[str]) -> str:
+    """What the sections below found to be off, for someone who reads the top alone."""
+    if not alarms:
+        return ""
+    return f'<p class="alarms">{write_badge("off")} {escape(" and ".join(alarms))}.</p>'
+
+
+def _write_tiles(result: Result) -> str:
+    """Refuted, by chance, observed over predicted, p."""
+    found = result.verdict
+    if found is None:
+        return ""
+    chance = result.references.get("ltce")
+    tiles = [
+        (LTCE.format(found.local.value), f"of {plural(result.n, 'prediction')} refuted (Local TCE)"),
+        (f"{100 * found.significance:g} %", "would be by chance, on average")
+        if chance is None
+        else (LTCE.format(chance.mean), f"would be by chance ({chance.low:.2f} to {LTCE.format(chance.high)})"),
+        ("none predicted", "observed / predicted")
+        if not found.expected > 0
+        else (
+            f"\N{MULTIPLICATION SIGN} {format_span(found.ratio, *found.interval).partition(' ')[0]}",
+            f"observed / predicted {format_span(found.ratio, *found.interval).partition(' ')[2]}",
+        ),
+        (f"p {format_p_value(found.p_value)}", "that a right model looks as wrong"),
+    ]
+    items = "".join(f"<div><dt>{escape(text)}</dt><dd>{escape(number)}</dd></div>" for number, text in tiles)
+    return f'<dl class="tiles">{items}</dl>'
+
+
+def count_verdicts(named: Mapping[str, Result]) -> str:
+    """How many models are off, consistent, or cannot be told: "3 of 10 models are off, 5 consistent"."""
+    words = [result.verdict.word for result in named.values() if result.verdict is not None]
+    counts = [(words.count(word), text) for word, text in COUNTED.items()]
+    counts.append((len(named) - len(words), "without a verdict"))
+    known = [(count, text) for count, text in counts if count]
+    if len(known) == 1:
+        return f"All {plural(len(named), 'model')} {'are ' * (known[0][1] in ORDER[:2])}{known[0][1]}"
+    (first, text), *rest = known
+    verb = ("is " if first == 1 else "are ") if text in ORDER[:2] else ""
+    others = "".join(f", {count:,} {text}" for count, text in rest)
+    return f"{first:,} of {plural(len(named), 'model')} {verb}{text}{others}"
+
+
+def rank_models(named: Mapping[str, Result]) -> list[str]:
+    """The names of models, those that are off first, and the most refuted first among those of one word."""
+
+    def place(name: str) -> tuple[int, float]:
+        found = named[name].verdict
+        if found is None:
+            return len(ORDER), 0.0
+        return ("off", "cannot tell", "consistent").index(found.word), -found.local.value
+
+    return sorted(named, key=place)
+
+
+def write_strip(named: Mapping[str, Result], scale: Scale) -> str:
+    """All models in a table, the worst first, each with a small picture."""
+    order, numbers = rank_models(named), {name: i for i, name in enumerate(named, 1)}
+    results = [named[name] for name in order]
+    found = [result.verdict for result in results]
+    chance = [result.references.get("ltce") for result in results]
+    columns = [
+        Column("verdict", ["" if each is None else write_badge(each.word) for each in found], text=True, html=True),
+        Column(
+            "model", [f'<a href="#model-{numbers[name]}">{escape(name)}</a>' for name in order], text=True, html=True
+        ),
+        Column("what was found", [result.short_finding for result in results], text=True),
+        Column("refuted", ["" if each is None else LTCE.format(each.local.value) for each in found], named=True),
+        Column(
+            "by chance",
+            [
+                "" if each is None else f"{100 * each.significance:g} %" if drawn is None else LTCE.format(drawn.mean)
+                for each, drawn in zip(found, chance, strict=True)
+            ],
+            named=True,
+        ),
+        Column(
+            "observed / predicted",
+            [
+                "" if each is None or not each.expected > 0 else format_span(each.ratio, *each.interval)
+                for each in found
+            ],
+            named=True,
+        ),
+        Column("", [make_thumbnail(result, result.finding, scale) for result in results], html=True),
+    ]
+    text = (
+        "Whether two models differ beyond chance, `truecal compare` tells. The pictures: observed against predicted "
+        "along the scores, above the line where more positives came."
+    )
+    return f'{write_table("models", "Models, the worst first", columns)}<p class="soft">{escape(text)}</p>'
+
+
+def describe_numbers(result: Result) -> str:
+    """What a picture of a result shows, for those who cannot see it: the finding, and each range of scores."""
+    parts = [
+        f"{name}: {format_span(each.ratio, each.factor.ratio_low, each.factor.ratio_high)}"
+        for name, each in zip(name_ranges(result.ranges), result.ranges, strict=True)
+        if each.expected > 0
+    ]
+    return f"{result.finding}. Observed over predicted by range of predictions: {'; '.join(parts)}."
+
+
+def describe_source(result: Result, source: str | None) -> str:
+    """Where the numbers come from, in a line."""
+    positives = f"{format_share(result.prevalence)} {result.outcome}"
+    region = f" ({result.region})" if result.region else ""
+    return " \N{MIDDLE DOT} ".join(filter(None, [source, f"{plural(result.n, 'row')}{region}", positives]))
+
+
+def format_reference(found: Reference) -> str:
+    """The p-value of a reference; the draws' smallest is a bound."""
+    floor = 1 / (found.replicates + 1)
+    return f"\N{LESS-THAN OR EQUAL TO} {floor:.2g}" if found.p_value <= 1.000001 * floor else f"{found.p_value:.2g}"

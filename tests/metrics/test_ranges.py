@@ -1,0 +1,59 @@
+"""All predictions in a few ranges of scores: nothing is lost, nothing is called off without proof."""
+
+import numpy as np
+import pytest
+
+from truecal.metrics import Relative, divide_scores
+from truecal.observations import CellSums
+
+
+def cells(rng, rows=5000, factor=1.0, above=0.0):
+    p = rng.beta(0.5, 5, size=rows)
+    truth = np.where(p > above, np.minimum(factor * p, 1), p)
+    return CellSums.from_arrays(rng.random(rows) < truth, p)
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 1.7])
+def test_every_row_is_in_one_range(rng, factor):
+    data = cells(rng, factor=factor)
+    found = divide_scores(data)
+    assert 1 <= len(found) <= 5
+    assert sum(each.rows for each in found) == data.n_rows
+    assert sum(each.observed for each in found) == data.positives
+    assert sum(each.expected for each in found) == pytest.approx(float(data.expected.sum()))
+    ends = [end for each in found for end in (each.low, each.high)]
+    assert ends == sorted(ends)
+
+
+def test_an_error_is_found_where_it_is():
+    found = divide_scores(cells(np.random.default_rng(0), 50_000, factor=0.5, above=0.3))
+    wrong = [each for each in found if each.direction]
+    assert {each.direction for each in wrong} == {"too high"}
+    assert min(each.low for each in wrong) > 0.25  # the error begins at 0.3; windows have a width
+    assert found[-1] in wrong
+    assert 0.45 < sum(each.observed for each in wrong) / sum(each.expected for each in wrong) < 0.65  # half from 0.3 on
+
+
+def test_a_right_model_has_a_range_that_is_off_in_at_most_the_level_of_cases(rng):
+    """Bonferroni: at most 5 % of models; of 200 at most 18 with a probability of 99 % (binomial quantile)."""
+    wrong = sum(any(each.direction for each in divide_scores(cells(rng, 1500))) for _ in range(200))
+    assert wrong <= 18
+
+
+def test_intervals_and_directions_agree(rng):
+    for factor in (0.6, 1.0, 1.6):
+        for each in divide_scores(cells(rng, factor=factor)):
+            low, high = each.factor.ratio_low, each.factor.ratio_high
+            assert each.direction == ("too low" if low > 1 else "too high" if high < 1 else None)
+
+
+def test_little_evidence_is_not_cut(rng):
+    """Sixty rows of about 0.09: the sum of p (1 - p) is below 10, so no two parts of 5 can be cut."""
+    assert len(divide_scores(cells(rng, 60))) == 1
+    assert len(divide_scores(CellSums.from_arrays([0, 1], [0.0, 1.0]))) == 1
+
+
+def test_a_tolerance_excuses_what_lies_within(rng):
+    data = cells(rng, 20_000, factor=1.15)
+    assert any(each.direction for each in divide_scores(data))
+    assert not any(each.direction for each in divide_scores(data, tolerance=Relative(0.3)))

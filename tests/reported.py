@@ -1,0 +1,35 @@
+"""Results of the three verdicts, segments and windows, for pages that report them."""
+
+from datetime import date, timedelta
+
+import numpy as np
+from observed import judge_segments, judge_windows
+from pictured import data, p, y
+
+import truecal
+
+EVIL = "<script>alert(1)</script>"
+DRAWN = {"reference": 20, "intervals": 20, "random_state": 0}
+RIGHT = truecal.evaluate(*data(20_000, factor=1), **DRAWN)
+WRONG = truecal.evaluate(y, p, **DRAWN)
+TINY = truecal.evaluate(*data(60, factor=1), **DRAWN)
+
+
+def segments(count=25):
+    rng = np.random.default_rng(0)
+    tallies = {}
+    for i in range(count):
+        score = rng.beta(1, 9, 1500)
+        label = rng.random(1500) < (1 + (i == 3)) * score
+        tallies[EVIL if i == 3 else f'no. {i}, "x"', "=1"] = truecal.Tally.from_arrays(label, score)
+    return judge_segments(tallies, random_state=0, reference=999, by=("name", "kind"))
+
+
+def windows(count=12):
+    rng = np.random.default_rng(1)
+    tallies = {}
+    for i in range(count):
+        score = rng.beta(1, 9, 1500)
+        label = rng.random(1500) < (1 + (i == 3)) * score
+        tallies[date(2026, 1, 28) + timedelta(days=i)] = truecal.Tally.from_arrays(label, score)
+    return judge_windows(tallies, every="1d", mature_after="2d", random_state=0, intervals=19)
