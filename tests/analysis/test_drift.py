@@ -12,7 +12,7 @@ from scipy import stats
 
 import truecal
 from truecal import Metric, Quantile, Relative, Tally
-from truecal.analysis._groups import _compare_prevalence
+from truecal.analysis._drift import _compare_prevalence
 from truecal.inference import Draws, sequential_reference
 from truecal.metrics import Gap, Rejection, adjust_p_values
 from truecal.observations import GridTally, find_ends, find_mature, read_span

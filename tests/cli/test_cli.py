@@ -219,34 +219,25 @@ def test_segments_are_the_librarys_worst_first(data):
     assert run("score", data, "--by", "country,kind").stdout == run(*words).stdout
 
 
-def test_segments_too_small_to_be_refuted_are_named(folder):
+def test_what_a_segment_would_have_shown_is_said(folder):
     columns = predictions(2000)
     columns["country"][:2] = ["xx", "xx"]
     columns["p"][:2] = [0.4, 0.4]
     data = write_csv(folder / "small.csv", columns)
-    table = truecal.segments(truecal.read(data, **COLUMNS, by="country"), random_state=0)
-    assert [name for name, small in zip(table.names, table.too_small, strict=True) if small] == ["country=xx"]
-    text = run("segments", data, "--by", "country").stdout
-    assert "Too small to tell, whatever they hold: country=xx." in text
+    table = truecal.segments(truecal.read(data, **COLUMNS, by="country"))
+    assert table.verdict[table.names.index("country=xx")] == "cannot tell"
+    text = " ".join(run("segments", data, "--by", "country").stdout.split())
+    assert all(line in text for line in table.sentences())
+    assert "cannot tell: a factor of 1.5 on all odds would have been missed too often" in text
 
 
-def test_too_few_draws_for_many_segments_are_said(folder):
-    columns = predictions(1000) | {"shop": [i % 40 for i in range(1000)]}
-    done = run("segments", write_csv(folder / "shops.csv", columns), "--by", "shop", "--reference", "199")
-    # 40 segments at 0.05 by Holm: 40 / (draws + 1) <= 0.05 takes 799
-    assert "199 draws are too few for 40 segments; --reference 799 is enough" in done.stderr
-
-
-def test_a_p_value_that_no_draw_reached_is_a_bound(folder):
-    """Of 99 draws for 3 countries, Holm's smallest is 3 / 100; the predictions are a quarter of the truth."""
-    columns = predictions(3000)
-    data = write_csv(folder / "quarter.csv", columns | {"p": [p / 4 for p in columns["p"]]})
-    text = run("segments", data, "--by", "country", "--reference", "99").stdout
-    table = truecal.segments(truecal.read(data, **COLUMNS, by="country"), reference=99, random_state=0)
-    for name, p, adjusted in zip(table.names, table.p_value, table.p_adjusted, strict=True):
-        line = next(line for line in text.splitlines() if line.startswith(f"  {name}"))
-        assert (f"<= {adjusted:.3g}" in line) == (p == 0.01)
-    assert "<= 0.03" in text
+def test_references_of_segments_are_drawn_on_request(data):
+    words = ["segments", data, "--by", "country", "--metrics", "tce", "--reference", "99", "-y", "y", "-p", "p"]
+    table = truecal.segments(
+        truecal.read(data, **COLUMNS, by="country"), "tce", reference=99, random_state=0, threads=2
+    )
+    assert truecal.results.GroupTable.from_json(run(*words, "--json").stdout) == table
+    assert "by chance" in run(*words, COLUMNS="200").stdout
 
 
 def test_plan_gives_the_librarys_numbers(data):
@@ -416,12 +407,10 @@ def test_help_loads_no_library():
         assert done.stderr.splitlines()[-1] == "", words
 
 
-def test_a_column_of_keys_is_warned_of_at_once(data):
+def test_a_column_of_keys_says_that_it_cannot_tell(data):
     done = run("segments", data, "--by", "id", "-y", "y", "-p", "p")
-    # a positive alone has the p-value of its score, which would have to be 0.05 / 3,000 or less
-    few = sum(p * 3000 > 0.05 for p in predictions()["p"])
-    assert f"note: {few:,} of 3,000 segments are too small to be found wrong among so many" in done.stderr
     assert done.stdout.startswith(f"{data}: 3,000 segments by id")
+    assert "the data cannot tell" in done.stdout
 
 
 def test_score_and_check_agree_on_as_many_draws(data):

@@ -5,7 +5,7 @@ import json
 import math
 import re
 import xml.etree.ElementTree as ET
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -64,26 +64,22 @@ def gap(low, high, replicates=999):
     return {"m": Comparison.of(found, {"ltce": LTCE})}
 
 
+FLOATS = [entry.name for entry in fields(GroupTable) if entry.type == "Floats"]
+
+
 def table(value=(10.0, 20.0), p_value=(0.5, 0.5), n=1000, adjust=None, segment=(("DE", "web"), ("FR", "app")), **more):
     value, p_value = np.array(value, float), np.array(p_value, float)
     zero = np.zeros(len(value))
     counts = np.full(len(value), n) if isinstance(n, int) else np.array(n)
+    columns = dict.fromkeys(FLOATS, zero) | {"detectable": zero + 2.0, "by_chance": zero + 4.0}
     return GroupTable(
         segment=tuple(segment),
         n=counts,
-        positives=np.zeros(len(value), np.int64),
         dropped=np.zeros(len(value), np.int64),
-        prevalence=zero,
-        mean=zero,
-        value=value,
-        by_chance=zero + 4.0,
-        excess=value - 4.0,
-        p_value=p_value,
-        p_adjusted=adjust_p_values(p_value, adjust),
-        too_low=zero,
-        too_high=zero,
-        adjust=adjust,
-        **{"seen_below": zero, "seen_above": zero, "lowest": value, "highest": value, **more},
+        **{"adjust": adjust, "replicates": 199}
+        | columns
+        | {"value": value, "lowest": value, "highest": value, "chance_p": p_value}
+        | {"chance_p_adjusted": adjust_p_values(p_value, adjust), **more},
     )
 
 
@@ -98,6 +94,9 @@ class Told:
         self.p_value = p_value if isinstance(p_value, dict) else {None: p_value}
         self.word, self.low, self.high = word, low, high
         self.levels = []
+
+    def verdicts(self, segments, level):
+        return [self.verdict(segment, level) for segment in segments]
 
     def verdict(self, segment, level):
         self.levels.append(level)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from local_oracle import poisson_binomial
+from scipy.optimize import minimize
 from scipy.stats import chi2, norm
 
 from truecal import Tally, _kernel
@@ -137,19 +138,39 @@ def test_cumulative_part_is_ecce_r(rng):
     assert find_parts(CellSums.from_arrays(y, p))["cumulative"] == pytest.approx(expected, rel=1e-9)
 
 
-def test_cox_part_is_the_score_test(rng):
-    """U' I^-1 U with the full information matrix, chi-squared with 2 degrees of freedom (Cox 1958)."""
-    p = np.round(rng.random(500) * 0.98 + 0.01, 2)
-    y = rng.random(500) < shifted(p, 1.2)
-    x = np.stack([np.ones(500), np.log(p / (1 - p))])
-    u = x @ (y - p)
-    expected = chi2.sf(u @ np.linalg.solve((x * p * (1 - p)) @ x.T, u), 2)
-    assert find_parts(CellSums.from_arrays(y, p))["cox"] == pytest.approx(expected, rel=1e-9)
+def test_cox_part_is_the_likelihood_ratio(rng):
+    """Of the best intercept and slope, found by SciPy, to 0 and 1; chi-squared with 2 degrees of freedom (Cox 1958)."""
+    for factor in (1.2, 3.0):
+        p = np.round(rng.random(500) * 0.98 + 0.01, 2)  # ties, so that cells are the scores
+        y = rng.random(500) < shifted(p, factor)
+        x = np.log(p / (1 - p))
+
+        def loss(beta, x=x, y=y):
+            eta = beta[0] + beta[1] * x
+            return np.sum(np.logaddexp(0, eta) - y * eta)
+
+        expected = chi2.sf(2 * (loss([0, 1]) - minimize(loss, [0, 1], tol=1e-12).fun), 2)
+        assert find_parts(CellSums.from_arrays(y, p))["cox"] == pytest.approx(expected, rel=1e-6)
 
 
 def test_cox_part_of_one_score_has_one_degree_of_freedom():
     found = find_parts(CellSums.from_arrays(np.arange(100) < 60, np.full(100, 0.5)))
-    assert found["cox"] == pytest.approx(2 * norm.sf(10 / 5), rel=1e-9)
+    gain = 60 * math.log(0.6 / 0.5) + 40 * math.log(0.4 / 0.5)
+    assert found["cox"] == pytest.approx(2 * norm.sf(math.sqrt(2 * gain)), rel=1e-9)
+
+
+def test_cox_part_of_separable_labels_ends():
+    """The likelihood of the best fit is 1 then."""
+    p = np.repeat([0.4, 0.45, 0.55, 0.6], 10)
+    found = find_parts(CellSums.from_arrays(p > 0.5, p))
+    assert found["cox"] == pytest.approx(math.exp(np.sum(np.log(np.maximum(p, 1 - p)))), rel=1e-6)
+
+
+def test_rare_positives_far_out_are_no_evidence_of_a_slope():
+    """Of 67 rows at 0.001 one is positive in 6 of 100 data sets; by a score test of the slope it would be in 1 of 3000."""
+    p = np.repeat([0.001, 0.3], [67, 60])
+    y = np.concatenate([np.arange(67) < 1, np.arange(60) < 18])
+    assert find_parts(CellSums.from_arrays(y, p))["cox"] > 0.05
 
 
 def cut(groups, smallest, pairs):

@@ -317,6 +317,8 @@ def test_the_kernel_demands_equal_lengths():
         lambda: _kernel.walk_ranges(two, np.array([1, 2])),
         lambda: _kernel.shift(two, one, yes, np.array([0, 2]), one),
         lambda: _kernel.shift(two, two, yes, np.array([0, 2]), two),
+        lambda: _kernel.recalibration_gains(two, n2, n1, np.array([0, 2]), yes[:1]),
+        lambda: _kernel.recalibration_gains(two, n2, n2, np.array([0, 2]), yes),
         lambda: _kernel.cut_levels(two, np.array([0, 2]), two, True),
         lambda: _kernel.cut_levels(two, np.array([0, 3]), one, True),
         lambda: _kernel.pava_bc((two, n1, n2), 1, 2, False),

@@ -284,25 +284,33 @@ def test_errors_at_the_margins_are_drawn_and_counted():
     assert truecal.plot.errors(result, scale="linear").texts[:] == []
 
 
-def test_segments_with_the_largest_excess_come_first():
+def test_segments_with_the_smallest_p_values_come_first():
     rng = np.random.default_rng(0)
     tallies = {}
     for i in range(25):
         p = rng.beta(1, 9, 1500)
         tallies[("$a$" if i == 3 else f"s{i}",)] = Tally.from_arrays(rng.random(1500) < (1 + (i == 3)) * p, p)
-    table = judge_segments(tallies, random_state=0, reference=999)
-    ax = truecal.plot.segments(table)
-    order = sorted(range(25), key=lambda i: -table.excess[i])[:20]
+    tallies["few",] = Tally.from_arrays([0, 1], [0.5, 0.5])
+    table = judge_segments(tallies)
+    ax = truecal.plot.segments(table, worst=26)
+    order = table.order()
     assert table.segment[order[0]] == ("$a$",)
     assert [label.get_text() for label in ax.get_yticklabels()][:2] == [r"segment=\$a\$", table.names[order[1]]]
-    assert widths(ax, "by chance") == table.by_chance[order].tolist()
-    found, others = ax.lines
-    assert (found.get_xdata().tolist(), found.get_ydata().tolist()) == ([table.value[order[0]]], [0])
-    assert others.get_xdata().tolist() == table.value[order[1:]].tolist()
-    assert ax.get_title(loc="left").startswith("20 of 25 segments")
+    words = np.array(table.verdict)[order]
+    assert set(words) == {"off", "cannot tell"}
+    for word in ("off", "cannot tell"):
+        (points,) = (line for line in ax.lines if line.get_label() == word)
+        assert points.get_xdata().tolist() == table.ratio[order][words == word].tolist()
+        assert points.get_ydata().tolist() == np.flatnonzero(words == word).tolist()
+    spans = [part for line in ax.collections if line.get_label() == "_interval" for part in line.get_segments()]
+    ends = {span[0, 1]: span[:, 0].tolist() for span in spans}
+    right = ax.get_xlim()[1]
+    for row, i in enumerate(order):
+        assert ends[row] == pytest.approx([table.ratio_low[i], min(table.ratio_high[i], right)], abs=1e-9)
+    assert ax.get_title(loc="left") == "26 segments, the smallest p-value first: 1 off"
     given = plt.figure().subplots()
     assert truecal.plot.segments(table, ax=given, worst=2) is given
-    assert len(widths(given, "by chance")) == 2
+    assert given.get_title(loc="left").startswith("2 of 26 segments")
 
 
 def test_binnings_in_rows():

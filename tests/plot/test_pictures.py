@@ -70,8 +70,8 @@ def test_every_picture_is_tried():
 def test_counts_agree_with_their_nouns():
     one = judge_segments({("s",): tallies(1, 0)[0]}, random_state=0, reference=19)
     window = judge_windows({date(2026, 1, 1): tallies(1, 0)[0]}, every="1d", random_state=0, intervals=0)
-    assert describe_segments(one) == "1 segment, the largest excess over chance first"
-    assert describe_segments(SEGMENTS, 2) == "2 of 5 segments, the largest excess over chance first"
+    assert describe_segments(one) == f"1 segment, the smallest p-value first: {one.alarm.sum()} off"
+    assert describe_segments(SEGMENTS, 2) == f"2 of 5 segments, the smallest p-value first: {SEGMENTS.alarm.sum()} off"
     assert describe_drift(window).startswith("TCE in 1 window of 1d, 1,500 predictions")
 
 

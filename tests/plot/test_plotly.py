@@ -156,12 +156,14 @@ def test_the_binnings_are_compared(scale):
 def test_the_worst_segments_are_drawn():
     table = segments()
     figure = make_figure("segments", table)
-    chance, found, others = figure["data"]
-    order = sorted(range(25), key=lambda i: -table.excess[i])[:20]
-    np.testing.assert_allclose(chance["x"], table.by_chance[order], rtol=1e-5)
-    np.testing.assert_allclose(found["x"] + others["x"], table.value[order], rtol=1e-5)
-    assert (found["y"], others["y"]) == ([0], list(range(1, 20)))
-    assert found["hovertext"][0].startswith("name=&lt;script&gt;alert(1)&lt;/script&gt;, kind==1<br>n = 1,500")
+    traces = {trace["name"]: trace for trace in figure["data"]}
+    order, words = table.order()[:20], np.array(table.verdict)
+    for word in set(words[order]):
+        rows = np.flatnonzero(words[order] == word)
+        np.testing.assert_allclose(traces[word]["x"], table.ratio[order[rows]], rtol=1e-5)
+        assert traces[word]["y"] == rows.tolist()
+    found = traces["off"]
+    assert found["hovertext"][0].startswith("name=&lt;script&gt;alert(1)&lt;/script&gt;, kind==1: off<br>n = 1,500")
     assert figure["layout"]["yaxis"]["ticktext"][0].startswith("name=&lt;script&gt;")
 
 

@@ -243,7 +243,7 @@ def test_segments_and_windows_are_told_listed_and_files(tmp_path):
     assert "Segments of a & b" in text
     assert "Over time of a & b" in text
     assert "Of a & b, 1 of 25 segments and 1 of 12 time windows are off." in text
-    assert "Of 25 segments 1 is off" in text
+    assert "1 of 25 segments is off, by p-values adjusted for their number." in text
     assert "Of 10 windows with complete labels, in 1 the predictions are off" in text
     assert "2 more have labels that are not complete" in text
     rows = table(page, "segments-table")

@@ -125,14 +125,12 @@ def test_every_column_says_what_it_means(kind):
 
 
 def test_shares_are_shares_and_counts_are_counts_in_every_table(segments):
-    """One word, one unit: too_low and too_high in [0, 1] for bins, segments, windows and results alike."""
+    """One word, one unit: too_low and too_high in [0, 1] for bins, windows and results alike."""
     wrong = segments.parts["fr",]
     result = truecal.evaluate(wrong, ["ltce"])
-    groups = truecal.segments(segments, reference=19)
     windows = truecal.drift(as_windows(segments), reference=19, intervals=0)
     too_low, too_high = result.direction()
     assert 0.1 < too_low <= 1
-    assert (groups.too_low[1], groups.too_high[1]) == (too_low, too_high)
     assert (windows.too_low[1], windows.too_high[1]) == (too_low, too_high)
     bins = result.bins
     assert np.sum(bins.too_low * bins.n) / result.n == pytest.approx(too_low)
@@ -142,29 +140,22 @@ def test_shares_are_shares_and_counts_are_counts_in_every_table(segments):
     assert 100 * (too_low + too_high) == pytest.approx(result["ltce"], abs=100 / result.n)
 
 
-def test_too_small_and_alarm_mean_one_thing(segments):
-    """60 rows of 10 % would show neither half nor twice the odds in four of five data sets, in either table."""
-    groups = truecal.segments(segments, random_state=0)
+def test_an_alarm_means_one_thing(segments):
+    groups = truecal.segments(segments)
     windows = truecal.drift(as_windows(segments), random_state=0)
-    assert groups.too_small.tolist() == windows.too_small.tolist() == [False, False, True]
-    n, mean = groups.n[2], groups.mean[2]
-    below, above = truecal.inference.detectable_rates(n, mean)
-    assert not below / (1 - below) >= mean / (1 - mean) / 2
-    assert not above / (1 - above) <= 2 * mean / (1 - mean)
     assert groups.alarm.tolist() == windows.alarm.tolist() == [False, True, False]
     for table in (groups, windows):
         level = table.p_adjusted[1]
         assert replace(table, significance=level).alarm[1]  # the level itself is an alarm
         assert not replace(table, significance=np.nextafter(level, 0)).alarm[1]
-    assert "it" in repr(groups)
-    assert repr(groups).count("too small to tell") == 1
+    assert groups.verdict == ["consistent", "off", "cannot tell"]  # 60 rows show little
+    assert repr(groups).splitlines()[0] == "3 segments, worst first: 1 off, 1 consistent, 1 cannot tell"
 
 
 def test_significance_sets_the_alarms_of_segments(segments):
-    found = truecal.segments(segments, random_state=0, significance=0.001)
-    assert found.significance == 0.001
-    assert found.replicates == 3000  # 3 segments / 0.001
-    assert "adjusted p-value at most 0.001" in repr(found)
+    found = truecal.segments(segments, significance=0.001)
+    assert (found.significance, found.level) == (0.001, 0.001 / 3)
+    assert not replace(found, p_adjusted=np.full(3, 0.002)).alarm.any()
 
 
 def test_segments_stand_in_columns_of_their_own(segments, need):

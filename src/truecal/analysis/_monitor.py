@@ -17,7 +17,7 @@ from truecal._atomic import write_text
 from truecal._errors import name_place, option
 from truecal._text import about, plural
 from truecal.analysis._evaluate import raise_for_data
-from truecal.analysis._groups import choose_parts
+from truecal.analysis._parts import choose_parts
 from truecal.inference import Process, WindowSums, find_pivot
 from truecal.metrics import Tolerance, as_tolerance, check_significance
 from truecal.observations import (

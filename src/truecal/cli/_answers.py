@@ -16,7 +16,7 @@ import numpy as np
 from truecal._errors import name_place
 from truecal._text import Column, Terminal, escape_csv, plural, printable
 from truecal.inference import OUTCOMES, Plan, Verdict, format_p_value
-from truecal.metrics import Measure, find_metric
+from truecal.metrics import LTCE, Measure, find_metric
 from truecal.results import (
     BOTH,
     CALIBRATION,
@@ -48,6 +48,8 @@ ADJUSTED = {"holm": "; Holm's for all {}", "bh": "; Benjamini and Hochberg's for
 CLASSES = 20  # that are shown
 ON_GRID = "the lowest and highest value on these bins of cells, wherever in its cell a score lies; exact bins differ"
 P_VALUE = "how often a perfect model would look as bad; small means worse than chance"
+VERDICT_P_VALUE = "how often right predictions would look as wrong, by the tests of the verdict together"
+WOULD_FIND = "the factor on all odds that would have been found in four of five data sets"
 WINDOW_P_VALUE = "how often a perfect model would look as bad, by the metric or by the number of {}"
 
 
@@ -232,7 +234,7 @@ def _bins(model: str, result: Result, terminal: Terminal, *, many: bool) -> str:
 
 
 def format_segments(tables: Mapping[str, GroupTable], source: str, terminal: Terminal, *, worst: int) -> str:
-    """The segments that look worst, those that are too small to be judged, and how many are wrong."""
+    """How many segments are off, which they are, and the worst of all."""
     parts = []
     for model, table in tables.items():
         about = f" of {printable(model)}" if len(tables) > 1 else ""
@@ -240,77 +242,43 @@ def format_segments(tables: Mapping[str, GroupTable], source: str, terminal: Ter
         rows = table.order()[:worst] if worst else table.order()
         parts.append(terminal.paint(terminal.wrap(f"{title}, {_format_size(table)}"), "bold"))
         parts.append(terminal.table(_segment_columns(table, rows.tolist())))
-        parts.append(_segment_sentences(table, len(rows), terminal))
+        lines = list(table.sentences())
+        if len(rows) < len(table):
+            lines.append(f"The {len(rows):,} worst are shown; --worst 0 shows all.")
+        parts.append("\n".join(terminal.wrap(line, "  ", "  ") for line in lines))
     first = next(iter(tables.values()))
+    together = " for all segments together" if first.adjust else ""
     terms = [
+        ("obs / exp", f"{OUTCOMES[first.outcome]} over what was predicted, with an exact interval{together}"),
+        (_p_heading(first), f"{VERDICT_P_VALUE}{ADJUSTED[first.adjust].format('segments')}"),
+        ("would find", WOULD_FIND),
         (first.metric.name, first.metric.meaning),
         ("on the grid", ON_GRID),
         ("by chance", "the mean of perfect models with the segment's scores"),
-        (_p_heading(first), P_VALUE + ADJUSTED[first.adjust].format("segments")),
-        ("mostly", "whether the refuted predictions are too low or too high"),
-        ("could see", "true rates beyond these would have been found in four of five data sets"),
     ]
     return "\n\n".join([*parts, _explain(terms, parts[1], terminal)])
 
 
 def _segment_columns(table: GroupTable, rows: Sequence[int]) -> list[Column]:
-    cells, small = table.cells(rows=rows), table.too_small
-
-    def name_way(row: int) -> str:
-        low, high = table.too_low[row], table.too_high[row]
-        return "too low" if low > high else "too high" if high > low else ""
-
-    def name_rates(row: int) -> str:
-        rates = (table.seen_below[row], table.seen_above[row])
-        low, high = ("none" if np.isnan(rate) else format_share(rate) for rate in rates)
-        return "too small" if small[row] else f"{low} / {high}"
-
-    def format_p(row: int) -> str:
-        # as small as the draws allow; it may be smaller
-        if math.isnan(table.p_value[row]):
-            return ""
-        floor = math.isclose(table.p_value[row] * (table.replicates + 1), 1)
-        return f"{'<= ' * floor}{table.p_adjusted[row]:.3g}"
-
-    alarms = ["red" if table.alarm[row] else "" for row in rows]
+    cells, words = table.cells(rows=rows), table.word
+    styles = [WORDS[words[row]][1] for row in rows]
     on_grid = _spans(cells["lowest"], cells["highest"], (table.lowest < table.highest)[rows])
+    asked = table.metric.name != LTCE.name  # for a metric that is not the default
     return [
-        Column("segment", cells["segment"], left=True, styles=alarms),
+        Column("segment", cells["segment"], left=True, styles=styles),
         Column("n", cells["n"], 1),
-        Column(table.outcome, cells["prevalence"], 5),
-        Column("mean score", cells["mean"], 6),
-        Column(table.metric.name, cells["value"], styles=["bold"] * len(rows)),
-        Column("on the grid", on_grid, 2),
-        Column("by chance", cells["by_chance"], 2),
-        Column("excess", cells["excess"], 4),
-        Column(_p_heading(table), [format_p(row) for row in rows], styles=alarms),
-        Column("mostly", [name_way(row) for row in rows], 3, left=True),
-        Column("could see", [name_rates(row) for row in rows], 7, left=True),
+        Column("observed", cells["observed"], 2),
+        Column("expected", cells["expected"], 2),
+        Column("obs / exp", cells["ratio"], styles=["bold"] * len(rows)),
+        Column("interval", _spans(cells["ratio_low"], cells["ratio_high"], [True] * len(rows)), 3),
+        Column("predictions are", cells["direction"], 4, left=True),
+        Column(_p_heading(table), cells["p_adjusted"], styles=styles),
+        Column("verdict", cells["verdict"], left=True, styles=styles),
+        Column("would find", cells["detectable"], 5),
+        Column(table.metric.name, cells["value"], 0 if asked else 6),
+        Column("on the grid", on_grid, 1 if asked else 8),
+        *([Column("by chance", cells["by_chance"], 7)] if table.replicates else []),
     ]
-
-
-def count_draws_needed(table: GroupTable) -> int:
-    """How many perfect models must be drawn for one adjusted p-value to reach the alarm; 0 where there are enough."""
-    needed = math.ceil(len(table) / table.significance) - 1 if table.adjust else 0
-    return needed if needed > table.replicates else 0
-
-
-def _segment_sentences(table: GroupTable, shown: int, terminal: Terminal) -> str:
-    wrong = int(table.alarm.sum())
-    text = "No segment is shown to be"
-    if wrong:
-        text = f"{wrong:,} of {plural(len(table), 'segment')} {'is' if wrong == 1 else 'are'}"
-    few = ""
-    if count_draws_needed(table) and not wrong:
-        few = f", but {plural(table.replicates, 'draw')} are too few to show any"
-    lines = [f"{text} worse than chance explains{few}."]
-    if shown < len(table):
-        lines.append(f"The {shown:,} worst are shown; --worst 0 shows all.")
-    small = [name for name, flag in zip(table.names, table.too_small, strict=True) if flag]
-    if small:
-        more = f" and {len(small) - 10:,} more" if len(small) > 10 else ""
-        lines.append(f"Too small to tell, whatever they hold: {printable('; '.join(small[:10]))}{more}.")
-    return "\n".join(terminal.wrap(line, "  ", "  ") for line in lines)
 
 
 def format_slices(table: SliceTable, source: str, terminal: Terminal) -> str:

@@ -101,10 +101,6 @@ def segments(args: Namespace) -> int:
     source = open_source(args)
     tables = judge_segments(args, source.read(args), metric)
     tell_notes(tables.values())
-    first = next(iter(tables.values()))
-    needed = answers.count_draws_needed(first)
-    if needed:
-        note(f"{first.replicates:,} draws are too few for {len(first):,} segments; --reference {needed} is enough")
     answer(
         args,
         lambda terminal: answers.format_segments(tables, source.name, terminal, worst=args.worst),
@@ -601,8 +597,8 @@ def judge_segments(args: Namespace, models: Mapping[str, Any], metric: str) -> d
     """The tables of segments by the names of their models."""
     from truecal.analysis import segments
 
-    options = {name: getattr(args, name) for name in ("by", "significance", "reference")}
-    options |= _region(args) | _draws(args)
+    options = {"by": args.by, "significance": args.significance, **_region(args), **_draws(args)}
+    options["reference"] = 0 if args.reference is None or args.command != "segments" else args.reference
     options["adjust"] = None if args.adjust == "none" else args.adjust
     return {model: segments(_find_top(tallies), metric, **options) for model, tallies in models.items()}
 

@@ -395,7 +395,7 @@ OPTIONS = (
         "score compare segments drift report plot", "NAMES", type=names, action=Many, suggests=(*METRICS, "all"),
         says={
             "score": "ltce,tce,ece,log_loss,brier,slope,intercept", "compare": "ltce,log_loss,brier,slope,tce",
-            "segments": "ltce; the first is judged", "drift": "ltce; the first is judged",
+            "segments": "ltce; the first is shown", "drift": "ltce; the first is judged",
             "": "those with bins, log_loss, brier, slope and intercept",
         },
     ),
@@ -426,7 +426,7 @@ OPTIONS = (
         "--reference", "perfect models drawn, to say what chance gives; {}", COMPUTED,
         "score segments drift report plot", "N", type=whole, spells={"replicates": "--reference"},
         says={
-            "score": "0 for none; default 199", "segments": "at most; default as many as alarms need",
+            "score": "0 for none; default 199", "segments": "at most; default 0, none",
             "drift": "default as many as alarms need",
             "": "0 for none; default 199, for drift as many as alarms need",
         },
@@ -552,8 +552,8 @@ COMMANDS = {
         ("truecal compare preds.csv -y label -p old,new", "truecal compare preds.csv -p old -p new --json"),
     ),
     "segments": Command(
-        "which segments are wrong",
-        "Every segment judged alone, against chance, with p-values adjusted for the number of segments.",
+        "which segments are off",
+        "The verdict on every segment, with p-values adjusted for the number of segments.",
         ("truecal segments preds.csv --by country", "truecal segments preds.csv --by country,kind --csv"),
     ),
     "slices": Command(

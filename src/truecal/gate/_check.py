@@ -24,8 +24,7 @@ from truecal.analysis import (
 from truecal.gate._decision import Decision
 from truecal.gate._judge import Subject, count_needed, judge
 from truecal.gate._rules import Rule, read_labelling, read_rules
-from truecal.inference import Difference, Interval, Verdict
-from truecal.inference import judge as judge_cells
+from truecal.inference import Difference, Interval, Verdict, judge_all
 from truecal.metrics import Tolerance, as_tolerance
 from truecal.observations import Account, CellSums, ClassTallies, Outcome, Part, Segment, Tallies, merge
 from truecal.results import Comparison, GroupTable, Result
@@ -143,11 +142,13 @@ class _Rows:
     outcome: Outcome
     cells: dict[Segment | None, CellSums] = field(default_factory=dict)
 
-    def verdict(self, segment: Segment | None, level: float) -> Verdict:
-        if segment not in self.cells:
-            self.cells[segment] = CellSums.of(self.parts[segment])
-        found = judge_cells(self.cells[segment], level, self.options.get("tolerance"))
-        return replace(found, outcome=self.outcome)
+    def verdicts(self, segments: Sequence[Segment | None], level: float) -> list[Verdict]:
+        for segment in segments:
+            if segment not in self.cells:
+                self.cells[segment] = CellSums.of(self.parts[segment])
+        cells = [self.cells[segment] for segment in segments]
+        found = judge_all(cells, level, self.options.get("tolerance"))
+        return [replace(verdict, outcome=self.outcome) for verdict in found]
 
     def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None:
         wanted: Any = {name: value for name, value in self.options.items() if name in INTERVAL}
@@ -314,12 +315,14 @@ def _evaluate(tallies: Tallies, rules: Sequence[Rule], names: Sequence[str], opt
 def _judge_segments(
     tallies: Tallies, rules: Sequence[Rule], by: Sequence[str], count: int, options: Options
 ) -> dict[str, GroupTable]:
-    """A table for each metric, with as many replicates as the rules' p-values need."""
+    """A table for each metric, with as many replicates as the rules need."""
     shared: Any = {name: value for name, value in options.items() if name in SEGMENTS}
     tables = {}
     for metric in dict.fromkeys(rule.metric for rule in rules if rule.kind not in WITHOUT_METRIC):
-        limits = [rule.limit for rule in rules if rule.metric == metric and rule.kind == "p_value"]
+        own = [rule for rule in rules if rule.metric == metric]
+        limits = [rule.limit for rule in own if rule.kind == "p_value"]
         replicates = max([199, *(math.ceil(count / limit) for limit in limits if limit)])
+        replicates *= any(rule.needs == "reference" for rule in own)
         tables[metric] = segments(tallies, metric, by=by, **(shared | {"reference": replicates}))
     return tables
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -34,7 +35,7 @@ MISSING = {
 class Evidence(Protocol):
     """What the rows of one model say, of all of them or of a segment, at a level of evidence."""
 
-    def verdict(self, segment: Segment | None, level: float) -> Verdict: ...
+    def verdicts(self, segments: Sequence[Segment | None], level: float) -> list[Verdict]: ...
 
     def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None: ...
 
@@ -152,7 +153,7 @@ def _apply(rule: Rule, subjects: Mapping[str, Subject]) -> Iterator[Finding]:
 
 def _judge_whole(rule: Rule, model: str, subject: Subject) -> Finding:
     result, name = subject.result, rule.metric
-    verdict = subject.evidence.verdict(None, rule.significance)
+    (verdict,) = subject.evidence.verdicts([None], rule.significance)
     metric = None if result is None else result.metrics.get(name)
     found = subject.evidence, verdict, verdict.p_value
     place = _Place(rule, model, None, verdict.n, _unit(rule, metric), *found, metric=metric or find_metric(name))
@@ -199,10 +200,11 @@ def _judge_each(rule: Rule, model: str, subject: Subject) -> Iterator[Finding]:
         yield Finding(rule, model, rule.segment, None, None, "cannot tell", reason)
     judged = [key for key in matching if subject.accounts[key].judged >= max(1, rule.min_rows)]
     count = max(1, len(judged))
-    verdicts = {key: subject.evidence.verdict(key, rule.significance / count) for key in judged}
+    verdicts = dict(zip(judged, subject.evidence.verdicts(judged, rule.significance / count), strict=True))
     p_values = adjust_p_values(np.array([verdicts[key].p_value for key in judged], np.float64), "holm").tolist()
     adjusted = dict(zip(judged, p_values, strict=True))
     metric = find_metric(rule.metric) if table is None else table.metric
+    rows = {} if table is None else {key: i for i, key in enumerate(table.segment)}
     unit = _unit(rule, metric)
     for key, name in matching.items():
         account = subject.accounts[key]
@@ -211,7 +213,8 @@ def _judge_each(rule: Rule, model: str, subject: Subject) -> Iterator[Finding]:
         if rule.kind == "dropped":
             yield _refuse(place) or _judge_dropped(place, account)
         elif account.judged:
-            yield _refuse(place) or (_judge_verdict(place) if rule.kind == "verdict" else _judge_row(place, table))
+            judge_one = _judge_verdict if rule.kind == "verdict" else partial(_judge_row, table=table, rows=rows)
+            yield _refuse(place) or judge_one(place)
         elif account.outside:
             yield place.find("cannot tell", "no prediction of this segment is among those that are judged.")
         else:
@@ -227,16 +230,16 @@ def _judge_dropped(place: _Place, account: Account) -> Finding:
     return place.find("pass", f"{what}, within {place.limit}.", share)
 
 
-def _judge_row(place: _Place, table: GroupTable | None) -> Finding:
-    """A limit, for one segment of a table."""
+def _judge_row(place: _Place, table: GroupTable | None, rows: Mapping[Segment, int]) -> Finding:
+    """A limit, for one segment of a table; `rows` says where each one is."""
     rule = place.rule
-    if table is None or place.key not in table.segment:
+    i = None if table is None or place.key is None else rows.get(place.key)
+    if table is None or i is None:
         return place.find("cannot tell", f"{rule.metric} was not computed for this segment.")
-    i = table.segment.index(place.key)
     if rule.kind == "p_value":
         # adjusting multiplies the smallest p-value by their number
         count = 1 if table.adjust is None else len(table)
-        return _judge_p_value(place, float(table.p_adjusted[i]), table.replicates, count)
+        return _judge_p_value(place, float(table.chance_p_adjusted[i]), table.replicates, count)
     excess = rule.kind == "excess"
     number = float((table.excess if excess else table.value)[i])
     shift = number - float(table.value[i])

@@ -23,7 +23,7 @@ from truecal.metrics import (
     is_number,
     normal_quantile,
 )
-from truecal.observations import AS_THEY_ARE, Bools, CellGroups, CellSums, Floats, Ints, Labelling, cell
+from truecal.observations import AS_THEY_ARE, Bools, CellGroups, CellSums, Floats, Ints, Labelling
 
 POWER = 0.8
 FIFTH = 0.2
@@ -52,21 +52,16 @@ class Shifted:
     @classmethod
     def of(cls, groups: CellGroups, significance: float) -> Shifted:
         # cells of 7 bits are near enough: q differs by less than a part in 64 within each
-        cells = groups.cells
-        new = np.diff(cell(cells.key, 7), prepend=-1.0) != 0
-        new[groups.starts[:-1]] = True
-        begin = np.flatnonzero(new)
-        n = np.add.reduceat(cells.n, begin).astype(np.float64)
-        q = np.add.reduceat(cells.s1, begin) / n
-        starts = np.searchsorted(begin, groups.starts)
+        coarse = groups.coarsen(7)
         design = Design.of(groups)
         spreads = (None, None) if design is None else (design.whole, _find_fifths(groups, design))
         (whole, one), (fifth, other) = (
             _find_limits(spread, significance / tails, len(groups))
             for tails, spread in zip((4, 148), spreads, strict=True)
         )
-        v = groups.add(cells.v)
-        return cls(n, q, cells.upper[begin], starts, v, whole, fifth, (one, other), cells.labelling)
+        cells, v = coarse.cells, groups.add(groups.cells.v)
+        n = cells.n.astype(np.float64)
+        return cls(n, cells.q, cells.upper, coarse.starts, v, whole, fifth, (one, other), cells.labelling)
 
     def resized(self, rows: float) -> Shifted:
         """The same scores of one group in another number of rows."""

@@ -6,7 +6,8 @@ so rows, files and merged tallies agree; within a cell of 12 bits scores are tak
 The parts, with X the Poisson-binomial number of positives and v = sum of p (1 - p), V that of all rows:
 
 cox
-    Intercept and slope of a logistic recalibration against 0 and 1: the score test, 2 degrees of freedom.
+    Intercept and slope of a logistic recalibration against 0 and 1: the likelihood ratio, 2 degrees of freedom. (A
+    score test takes one positive at a prediction of 0.001 for a proof that the slope is wrong.)
 cumulative
     The range of the cumulative differences between labels and predictions over sqrt(V), against that of Brownian
     motion (ECCE-R).
@@ -246,17 +247,29 @@ def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | fl
 
 
 def judge_all(
-    groups: Sequence[CellSums], significance: float = 0.05, tolerance: Tolerance | float | None = None
+    groups: Sequence[CellSums],
+    significance: float = 0.05,
+    tolerance: Tolerance | float | None = None,
+    *,
+    level: float | None = None,
 ) -> list[Verdict]:
-    """The verdict on each of several groups of rows, in one pass: that of a group does not depend on the others."""
+    """The verdict on each of several groups of rows, in one pass: that of a group does not depend on the others.
+
+    The words, the intervals and what would have been found are at `level`, which is lower than the significance where
+    groups are many; Local TCE refutes windows at the significance.
+    """
     check_significance(significance)
     tolerance = as_tolerance(tolerance)
     if not all(map(len, groups)):
         raise ValueError("A verdict needs at least one row; there is none.")
-    return [verdict for batch in CellGroups.batches(groups) for verdict in _judge_batch(batch, significance, tolerance)]
+    batches = CellGroups.batches(groups)
+    levels = significance, significance if level is None else level
+    return [verdict for batch in batches for verdict in _judge_batch(batch, *levels, tolerance)]
 
 
-def _judge_batch(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> Iterator[Verdict]:
+def _judge_batch(
+    groups: CellGroups, significance: float, level: float, tolerance: Tolerance | None
+) -> Iterator[Verdict]:
     cells, coins = groups.cells, Coins.in_groups(groups)
     wrong = np.where(cells.upper, cells.n - cells.pos, cells.pos)
     impossible = groups.add(np.where(cells.s1 == 0, wrong, 0))
@@ -268,20 +281,20 @@ def _judge_batch(groups: CellGroups, significance: float, tolerance: Tolerance |
         windows = np.array([found.p_value for found in local])
         parts = {"total": _test_totals(groups, coins, tolerance), "windows": windows}
         p_value = np.minimum(1.0, 2 * np.minimum(parts["total"], windows))
-    shifted = Shifted.of(groups, significance)
+    shifted = Shifted.of(groups, level)
     detectable = shifted.detectable((1, -1))
     fifths = (shifted.detectable((sign,), fifth=True) for sign in (1, -1))
     columns = [column.tolist() for column in (p_value, groups.add(cells.n), impossible, detectable, *fifths)]
-    counts = count_positives(groups, *groups.bounds, significance)
+    counts = count_positives(groups, *groups.bounds, level)
     named, shared = _name_parts(parts, len(groups)), _describe_clusters(groups, coins.design)
     for p, n, wrongs, found, above, below, count, own, errors, (clusters, effect) in zip(
         *columns, counts, named, local, shared, strict=True
     ):
-        word: Word = "off" if p <= significance else "consistent" if found <= FACTOR else "cannot tell"
+        word: Word = "off" if p <= level else "consistent" if found <= FACTOR else "cannot tell"
         yield Verdict(
             word=word,
             p_value=p,
-            significance=significance,
+            significance=level,
             parts=own,
             n=n,
             observed=count.observed,
@@ -406,21 +419,26 @@ def _centre_odds(groups: CellGroups) -> tuple[Floats, Floats, Floats]:
 
 
 def _test_cox(groups: CellGroups) -> Floats:
-    """Score test of intercept 0 and slope 1: U' I^-1 U with U the sums of (y - p) and (y - p) x, x the log-odds,
-    centred so that I is diagonal."""
-    surplus, v, x = _centre_odds(groups)
-    information = groups.add(v)
-    level = groups.add(surplus) ** 2 / information
-    along = groups.add(v * x**2)
-    one = ~(along > 1e-9 * information)  # all scores are one
-    found = np.exp(-(level + groups.add(surplus * x) ** 2 / np.where(one, 1.0, along)) / 2)
-    found[one] = [math.erfc(math.sqrt(each / 2)) for each in level[one].tolist()]
+    """Likelihood ratio of the best intercept and slope to 0 and 1; cells of 8 bits, whose log-odds differ by less than
+    1/128, are near enough."""
+    coarse = groups.coarsen(8)
+    cells = coarse.cells
+    open_ = cells.s1 > 0
+    q = np.where(open_, cells.q, 0.5)
+    x = (np.log(q) - np.log1p(-q)) * np.where(cells.upper, -1, 1)
+    n, k = np.where(open_, cells.n, 0), np.where(open_, cells.pos, 0)
+    v = n * q * (1 - q)
+    spread = coarse.add(v * x**2) - coarse.add(v * x) ** 2 / coarse.add(v)
+    slope = spread > 1e-9 * coarse.add(v)  # else all scores are one
+    gain = _kernel.recalibration_gains(x, n, k, coarse.starts, slope)
+    found = np.exp(-gain)
+    found[~slope] = [math.erfc(math.sqrt(each)) for each in gain[~slope].tolist()]
     return np.asarray(found)
 
 
 def _test_cox_of_clusters(groups: CellGroups, design: Design) -> Floats:
-    """The same test with the covariance that clusters give to both sums, against Hotelling's distribution with the
-    design's degrees of freedom."""
+    """Score test of intercept 0 and slope 1: U' S^-1 U with U the sums of (y - p) and (y - p) x, x the log-odds, and S
+    the covariance that clusters give them, against Hotelling's distribution with the design's degrees of freedom."""
     surplus, v, x = _centre_odds(groups)
     (s00, s01), (_, s11) = design.covariance(np.ones(len(x)), x)
     u0, u1 = groups.add(surplus), groups.add(surplus * x)

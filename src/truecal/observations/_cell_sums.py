@@ -305,6 +305,15 @@ class CellGroups:
     def _group(self, i: int) -> CellSums:
         return self.cells.between(int(self.starts[i]), int(self.starts[i + 1]))
 
+    def coarsen(self, bits: int) -> CellGroups:
+        """The same groups in cells of fewer bits, without clusters."""
+        new = np.diff(cell(self.cells.key, bits), prepend=-1.0) != 0
+        new[self.starts[:-1]] = True
+        begin = np.flatnonzero(new)
+        sums = (np.add.reduceat(column, begin) for column in self.cells.columns[1:])
+        columns: Any = (self.cells.key[begin], *sums)
+        return CellGroups(unchecked_sums(columns, self.cells.labelling), np.searchsorted(begin, self.starts))
+
     @property
     def bounds(self) -> tuple[Ints, Ints]:
         """Where each group begins and ends."""

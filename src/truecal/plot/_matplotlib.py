@@ -165,9 +165,10 @@ def metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None,
 
 
 def segments(table: GroupTable, *, worst: int = 20, ax: Any = None) -> Any:
-    """Draw the segments that exceed chance most, the largest excess first.
+    """Draw observed over expected positives of the segments with the smallest p-values, the smallest first.
 
-    Dots are values, grey bars the values expected by chance. Orange-red dots are alarms.
+    Lines are exact intervals that hold for all segments together. Orange-red triangles are segments that are off; grey
+    crosses those of which the data cannot tell.
     """
     return draw(make_picture("segments", table, worst=worst), ax)[0]
 

@@ -55,6 +55,7 @@ MANY_WINDOWS = 80  # windows above which dots are small
 FACTORS = (  # ticks of an axis of factors on the odds, the widest first
     *((10, 100), (3, 10, 30), (2, 4, 8), (1.5, 2, 3, 4), (1.5, 2, 3), (1.25, 1.5, 2), (1.25, 1.5)),
 )
+SEGMENT_CELLS = ("p_value", "p_adjusted", "detectable", "value")  # what hovering over a segment shows
 FEW_WINDOWS = 8  # windows up to which each is labelled
 Rows: TypeAlias = Sequence[Floats] | Floats  # the positions of several shapes, one per row
 
@@ -580,29 +581,37 @@ def _describe_value(result: Result, name: str) -> list[str]:
 
 
 def picture_segments(table: GroupTable, *, worst: int = 20) -> Picture:
-    """Show the segments that exceed chance most, the largest excess first: values, and values by chance."""
-    shown = np.argsort(-table.excess, kind="stable")[:worst]
+    """Show observed over expected positives of the segments with the smallest p-values, with exact intervals."""
+    shown = table.order()[:worst]
     rows, names = np.arange(0.0, len(shown)), [table.names[i] for i in shown]
-    texts = [
-        f"{name}\nn = {table.n[i]:,}, {OUTCOMES[table.outcome]} {table.positives[i]:,}"
-        f"\n{table.metric.format(table.value[i])}, by chance {table.metric.format(table.by_chance[i])}"
-        f"\np {table.p_value[i]:.3g}, adjusted {table.p_adjusted[i]:.3g}"
-        for i, name in zip(shown, names, strict=True)
-    ]
-    marks: list[Mark] = [Bars(rows - 0.35, rows + 0.35, table.by_chance[shown], GREY, "by chance", 0.5, flat=True)]
-    found = table.alarm[shown]
-    for label, colour, chosen in (
-        ("beyond chance", VERMILION, found),
-        ("not shown to be beyond chance", DARK, ~found),
-    ):
-        if chosen.any():
-            values, at = table.value[shown[chosen]], np.flatnonzero(chosen)
-            marks.append(Points(values, rows[at], colour, label, texts=[texts[i] for i in at]))
+    texts, words = describe_each_segment(table, shown), np.array(table.word)[shown]
+    ratio, low, high = (column[shown] for column in (table.ratio, table.ratio_low, table.ratio_high))
+    limits = _fit_ratios(ratio, low, high)
+    marks: list[Mark] = [Lines(*_vertical_lines(np.ones(1), *_rows_around(rows)), GREY, "as predicted", dash="--")]
+    for word, colour, marker in (("off", VERMILION, "^"), ("consistent", BLUE, "o"), ("cannot tell", GREY, "x")):
+        at = np.flatnonzero((words == word) & np.isfinite(ratio))
+        if len(at):
+            ends = np.stack([low[at], np.minimum(high[at], limits[1])], 1)
+            marks.append(Lines(ends, np.stack([rows[at]] * 2, 1), colour, "_interval", width=1.2))
+            marks.append(Points(ratio[at], rows[at], colour, word, marker, texts=[texts[i] for i in at]))
     clipped = tuple(name if len(name) <= 36 else f"{name[:35]}\N{HORIZONTAL ELLIPSIS}" for name in names)
     y = Ruler((len(shown) - 0.4, -0.6), "", tuple(rows), clipped)
-    x = Ruler(_fit_from_zero(table.by_chance[shown], table.value[shown]), table.metric.axis, grid=True)
-    panel = Panel(x, y, tuple(marks), legend="above")
+    panel = Panel(Ruler(limits, "observed / expected", grid=True), y, tuple(marks), legend="above")
     return Picture((panel,), (8, 1.3 + 0.26 * len(shown)), describe_segments(table, worst))
+
+
+def _rows_around(rows: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of a line past all rows."""
+    return rows[:1] - 0.6, rows[-1:] + 0.6
+
+
+def _fit_ratios(ratio: Floats, low: Floats, high: Floats) -> tuple[float, float]:
+    """Return limits that hold 0, 1 and all ratios, and of intervals as much as leaves the ratios readable."""
+    known = ratio[np.isfinite(ratio)]
+    top = max(1.5, float(known.max(initial=1.0)))
+    ends = np.concatenate([low, high])
+    ends = ends[np.isfinite(ends) & (ends <= 2 * top)]
+    return 0.0, 1.06 * max(top, float(ends.max(initial=0.0)))
 
 
 def picture_drift(table: DriftTable, *, title: str | None = None) -> Picture:
@@ -751,9 +760,20 @@ def describe(result: Result, metric: str | None = None) -> str:
 
 
 def describe_segments(table: GroupTable, worst: int = 20) -> str:
-    """Describe how many segments are shown, and in which order."""
+    """Describe how many segments are shown, in which order, and how many are off."""
     shown = f"{worst:,} of " if worst < len(table) else ""
-    return f"{shown}{plural(len(table), 'segment')}, the largest excess over chance first"
+    return f"{shown}{plural(len(table), 'segment')}, the smallest p-value first: {int(table.alarm.sum()):,} off"
+
+
+def describe_each_segment(table: GroupTable, rows: Ints) -> list[str]:
+    """Describe segments, for hovering."""
+    names, words, cells = table.names, table.word, table.cells(SEGMENT_CELLS, rows.tolist())
+    return [
+        f"{names[i]}: {words[i]}\nn = {table.n[i]:,}, {table.tell(i)}"
+        f"\np {cells['p_value'][at]}, adjusted {cells['p_adjusted'][at]}, would find {cells['detectable'][at]}"
+        f"\n{table.metric.name} {cells['value'][at]}"
+        for at, i in enumerate(rows.tolist())
+    ]
 
 
 def describe_drift(table: DriftTable) -> str:

@@ -24,8 +24,8 @@ from truecal.results import (
 )
 
 SEGMENT_COLUMNS = (
-    *("segment", "n", "positives", "prevalence", "mean", "value", "by_chance", "p_adjusted", "too_low", "too_high"),
-    *("seen_below", "seen_above"),
+    *("segment", "n", "observed", "expected", "ratio", "ratio_low", "ratio_high", "direction", "p_adjusted", "verdict"),
+    *("detectable", "value"),
 )
 DRIFT_COLUMNS = (
     *("window", "verdict", "n", "positives", "prevalence", "mean", "value", "by_chance", "p_adjusted", "ratio"),
@@ -67,19 +67,17 @@ def write_classes(table: ClassTable) -> str:
 
 def write_segments(table: GroupTable, figures: Figures, whose: str) -> str:
     """How many segments are off, the worst as a picture, all as a table, worst first; `whose` says of which model."""
-    found = int(table.alarm.sum())
-    text = (
-        f"Of {len(table):,} segments {found:,} {'is' if found == 1 else 'are'} off (adjusted p-value of at most "
-        f"{table.significance:g}). A small segment is not cleared by a high p-value: the last two columns say which "
-        "rates it could have told from its mean prediction."
+    text = " ".join(table.sentences())
+    caption = (
+        f"Dots are observed over expected {OUTCOMES[table.outcome]} with exact intervals that hold for all segments "
+        "together. Triangles are segments that are off; of crosses the data cannot tell."
     )
-    caption = "Dots are values, grey is chance; triangles are off, after adjusting for the number of segments."
     figure = figures.draw("segments", "segments", table, label=f"{text} {describe_segments(table)}.", caption=caption)
-    what = f"{len(table):,} segments{whose}, worst first: the smallest p-value, then the largest excess"
+    what = f"{len(table):,} segments{whose}, worst first: the smallest p-value"
     inside = figure + _write_notes(table) + _list_rows(
         "segments-table", what, table, SEGMENT_COLUMNS, table.order().tolist()
     )  # fmt: skip
-    return _write_section("by-segment", f"Segments{whose}", text, found > 0, inside)
+    return _write_section("by-segment", f"Segments{whose}", text, bool(table.alarm.any()), inside)
 
 
 def write_slices(table: SliceTable, whose: str) -> str:

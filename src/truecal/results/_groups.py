@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 import numpy as np
 
-from truecal._text import escape_html, plural
-from truecal.inference import Difference
-from truecal.metrics import LTCE, Adjustment, Measure, format_name
+from truecal._text import about, escape_html, plural, printable
+from truecal.inference import FACTOR, SIGNS, Difference, Verdict, Word
+from truecal.metrics import LTCE, Adjustment, Measure, adjust_p_values, format_name
 from truecal.observations import AS_THEY_ARE, Bools, Floats, Ints, Labelling, Outcome
 from truecal.results._table import Column, Table, column, register_table
 
@@ -25,6 +26,10 @@ SMALL = Column(
     "Whether there are too few rows to tell: neither half nor twice the odds of the mean prediction would be detected "
     "in four of five data sets.",
 )
+
+
+def _format_factor(factor: float) -> str:
+    return "nothing" if math.isinf(factor) else f"x {factor:.3g}"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -107,25 +112,216 @@ class _Groups(Table):
         return self.metric.format(value)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class _Judged(Table):
+    """The columns and settings of tables that have a verdict on each row, and a metric behind it."""
+
+    n: Ints = field(metadata=column("count", "n", "Rows."))
+    observed: Floats = field(
+        metadata=column("count", "observed", "Positives; those of the population where rows were sampled.", about)
+    )
+    expected: Floats = field(
+        metadata=column("count", "expected", "The positives that the predictions add up to.", about)
+    )
+    ratio: Floats = field(metadata=column("ratio", "obs / exp", "Observed over expected; NaN if neither is above 0."))
+    ratio_low: Floats = field(
+        metadata=column(
+            "ratio", "low", "Lower end of its exact interval, under a common factor on all odds; 1 - `level` is its "
+            "confidence, so that all intervals hold together."
+        )
+    )  # fmt: skip
+    ratio_high: Floats = field(metadata=column("ratio", "high", "Upper end of it."))
+    p_value: Floats = field(metadata=column("p-value", "p", "The p-value of the verdict."))
+    p_adjusted: Floats = field(
+        metadata=column("p-value", "p adjusted", "The same, adjusted for the number of rows of the table.")
+    )
+    detectable: Floats = field(
+        metadata=column(
+            "ratio",
+            "would find",
+            "The factor on all odds, up or down, that would have been found at `level` in four of five data sets; "
+            "infinite if none would.",
+            _format_factor,
+        )
+    )
+    total_p: Floats = field(
+        metadata=column("p-value", "total p", "The p-value of all positives against the sum of the predictions alone.")
+    )
+    cox_p: Floats = field(
+        metadata=column(
+            "p-value", "cox p", "That of Cox's test of intercept and slope alone; NaN if the verdict has no such part."
+        )
+    )
+    value: Floats = field(metadata=column("metric", "value", "The metric."))
+    lowest: Floats = field(
+        metadata=column(
+            "metric",
+            "lowest",
+            "The lowest value on bins of whole cells; the value itself, unless scores are grouped into cells.",
+        )
+    )
+    highest: Floats = field(metadata=column("metric", "highest", "The highest value on bins of whole cells."))
+    by_chance: Floats = field(
+        metadata=column("metric", "by chance", "The mean of the metric's null reference; NaN unless it was drawn.")
+    )
+    chance_p: Floats = field(metadata=column("p-value", "chance p", "The metric's p-value against its null reference."))
+    chance_p_adjusted: Floats = field(
+        metadata=column("p-value", "chance p adjusted", "The same, adjusted for the number of rows of the table.")
+    )
+    prevalence: Floats = field(metadata=column("share", "positive", "The share of positives."))
+    mean: Floats = field(metadata=column("share", "predicted", "Mean prediction."))
+    design_effect: Floats = field(
+        metadata=column(
+            "ratio", "design effect", "The variance of the positives over that of independent rows; 1 without clusters."
+        )
+    )
+    dropped: Ints = field(metadata=column("count", "dropped", "Rows that were dropped when the data were read."))
+    metric: Measure = LTCE
+    replicates: int = 0
+    adjust: Adjustment = "holm"
+    significance: float = 0.05
+    level: float = 0.05
+    notes: tuple[str, ...] = ()
+    labelling: Labelling = AS_THEY_ARE
+    outcome: Outcome = "positive"
+
+    @property
+    def overall_prevalence(self) -> float:
+        """The share of positives in all rows of the table, that of the population where rows were sampled."""
+        seen = float(np.sum(self.n * self.labelling.seen(self.prevalence))) / int(self.n.sum())
+        return float(self.labelling.predicted(seen))
+
+    @property
+    def alarm(self) -> Bools:
+        """Whether the data show that predictions are off: p_adjusted is at most `significance`."""
+        return np.asarray(self.p_adjusted <= self.significance)
+
+    @property
+    def excess(self) -> Floats:
+        """The metric minus what it is by chance."""
+        return np.asarray(self.value - self.by_chance)
+
+    @property
+    def word(self) -> list[Word]:
+        """The verdict on each row: "off" by the adjusted p-value; else "consistent" if a factor of 1.5 on all odds
+        would have been found at `level`; else "cannot tell"."""
+        words = np.select([self.alarm, self.detectable <= FACTOR], ["off", "consistent"], "cannot tell")
+        return words.tolist()  # type: ignore[no-any-return]
+
+    @property
+    def direction(self) -> list[str]:
+        """Of rows that are off, which way: "too low" or "too high" if all positives together show it, else "mixed"."""
+        sided = (self.total_p <= self.significance) | np.isinf(self.ratio)
+        ways = np.where(sided, np.where(self.ratio > 1, "too low", "too high"), "mixed")
+        return np.where(self.alarm, ways, "").tolist()  # type: ignore[no-any-return]
+
+    def heading(self, name: str) -> str:
+        """Return the heading of a column; that of `value` is the name of the metric, and what is counted as positive
+        goes by its name."""
+        found = self.metric.name if name == "value" else Table.heading(self, name)
+        return found if self.outcome == "positive" else found.replace("positive", "correct")
+
+    def order(self) -> Ints:
+        """Return the positions of the rows, worst first: by p-value, then by the positives missed or too many."""
+        return np.lexsort((-np.abs(self.observed - self.expected), self.p_value))
+
+    def tell(self, row: int) -> str:
+        """What came against what was predicted in a row, in words."""
+        observed, expected = (about(float(column[row])) for column in (self.observed, self.expected))
+        many = "s" * bool(self.observed[row] != 1)
+        if self.outcome == "correct":
+            count = (
+                f"{observed} prediction{many} {'were' if many else 'was'} correct where {expected} were expected to be"
+            )
+        else:
+            due = "should have come by now" if self.labelling.late else "were predicted"
+            count = f"{observed} positive{many} came where {expected} {due}"
+        if not self.expected[row] > 0:
+            return count
+        return f"{count} (x {self.ratio[row]:.2f}, {self.ratio_low[row]:.2f} to {self.ratio_high[row]:.2f})"
+
+    def _format_metric(self, row: int, value: float) -> str:
+        return self.metric.format(value)
+
+
+def judged_columns(verdicts: Sequence[Verdict], adjust: Adjustment) -> dict[str, Any]:
+    """The columns that verdicts fill."""
+
+    def floats(values: Iterable[float]) -> Floats:
+        return np.fromiter(values, np.float64, len(verdicts))
+
+    p_value = floats(found.p_value for found in verdicts)
+    return {
+        "n": np.array([found.n for found in verdicts], dtype=np.int64),
+        "observed": floats(found.observed for found in verdicts),
+        "expected": floats(found.expected for found in verdicts),
+        "ratio": floats(found.ratio for found in verdicts),
+        "ratio_low": floats(found.interval[0] for found in verdicts),
+        "ratio_high": floats(found.interval[1] for found in verdicts),
+        "p_value": p_value,
+        "p_adjusted": adjust_p_values(p_value, adjust),
+        "detectable": floats(found.detectable for found in verdicts),
+        "total_p": floats(found.parts.get("total", math.nan) for found in verdicts),
+        "cox_p": floats(found.parts.get("cox", math.nan) for found in verdicts),
+        "design_effect": floats(found.design_effect for found in verdicts),
+    }
+
+
+JUDGED = (
+    Column("excess", "metric", "excess", "Value minus by_chance."),
+    Column("alarm", "flag", "alarm", "Whether p_adjusted is at most `significance`."),
+    Column(
+        "direction",
+        "text",
+        "predictions are",
+        'Of what is off: "too low" or "too high" if all positives together show it, else "mixed".',
+    ),
+)
+
+
+def _tell_unsure(detectable: Floats) -> Iterator[str]:
+    """Of how many rows the data cannot tell, and what would have been found in them."""
+    if not len(detectable):
+        return
+    known = detectable[np.isfinite(detectable)]
+    found = "no factor would have been found"
+    if len(known):
+        low, high = (f"{end:.3g}" for end in (known.min(), known.max()))
+        span = f"one of {low}" if low == high else f"factors from {low} to {high}"
+        found = f"{span} would have been found{' in some' * (len(known) < len(detectable))}"
+    yield (
+        f"In {len(detectable):,} the data cannot tell: a factor of {FACTOR:g} on all odds would have been missed too "
+        f"often; {found}."
+    )
+
+
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class GroupTable(_Groups):
+class GroupTable(_Judged):
     """A table with one row per segment, in the order given.
 
-    `by` names the columns that make segments, `metric` is the metric, `replicates` the largest number of redrawn sets
-    of labels for a segment, `adjust` how p-values were adjusted for the number of segments, `significance` the level of
-    an alarm. A high p-value does not clear a small segment: see too_small.
+    `by` names the columns that make segments, `adjust` how p-values were adjusted for the number of segments,
+    `significance` the level of an alarm, `level` that of one segment alone: over the number of segments where p-values
+    are adjusted. `metric` is the metric, `replicates` the largest number of sets of labels drawn for its reference.
     """
 
     segment: tuple[tuple[Any, ...], ...] = field(metadata=column("key", "segment", "The values of the segment."))
     by: tuple[str, ...] = ()
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
-        Column("alarm", "flag", "alarm", "Whether p_adjusted is at most `significance`."),
-        SMALL,
-        Column("remark", "label", "", "Says if the segment is too small to tell."),
+        *JUDGED,
+        Column(
+            "verdict",
+            "text",
+            "verdict",
+            'By the adjusted p-value "off"; else "consistent" if a factor of 1.5 on all odds would have been found at '
+            '`level`; else "cannot tell".',
+        ),
     )
-    _shown: ClassVar[tuple[str, ...]] = ("segment", "n", "prevalence", "value", "by_chance", "p_adjusted", "remark")
+    _shown: ClassVar[tuple[str, ...]] = (
+        *("segment", "n", "observed", "expected", "ratio", "ratio_low", "ratio_high", "direction", "p_adjusted"),
+        *("verdict", "detectable", "value"),
+    )
 
     @property
     def names(self) -> list[str]:
@@ -135,16 +331,12 @@ class GroupTable(_Groups):
         return [", ".join(f"{c}={v}" for c, v in zip(self.by, key, strict=True)) for key in self.segment]
 
     @property
-    def remark(self) -> list[str]:
-        """ "too small to tell", or nothing."""
-        return [TOO_SMALL if small else "" for small in self.too_small]
-
-    def order(self) -> Ints:
-        """Return the positions of the rows, worst first: by p-value, then by excess."""
-        return np.lexsort((-self.excess, self.p_value))
+    def verdict(self) -> list[Word]:
+        """The verdict on each segment among all."""
+        return self.word
 
     def worst(self, count: int = 10) -> list[tuple[Any, ...]]:
-        """Return the worst segments: those with the smallest p-values, then the largest excess."""
+        """Return the worst segments: those with the smallest p-values."""
         return [self.segment[i] for i in self.order()[:count]]
 
     def arrays(self) -> dict[str, Any]:
@@ -161,13 +353,26 @@ class GroupTable(_Groups):
         return worst
 
     def summary(self) -> str:
-        """Return the numbers of segments and alarms."""
-        most, wrong = min(len(self), self._most), int(self.alarm.sum())
-        shown = f", the worst {most} first" if len(self) > most else ", worst first"
-        return (
-            f"{plural(len(self), 'segment')}{shown}; {wrong:,} beyond what chance explains "
-            f"(adjusted p-value at most {self.significance:g})"
-        )
+        """Return the numbers of segments and of verdicts."""
+        most, words = min(len(self), self._most), self.word
+        shown = f", the worst {most} first" if len(self) > most else ", worst first" * (len(self) > 1)
+        counts = ", ".join(f"{words.count(word):,} {word}" for word in SIGNS if word in words)
+        return f"{plural(len(self), 'segment')}{shown}: {counts or 'none'}"
+
+    def sentences(self) -> tuple[str, ...]:
+        """How many segments are off, how the worst three are, and what could have been found in the others."""
+        words, names = self.word, self.names
+        off = [row for row in self.order().tolist() if words[row] == "off"]
+        are = "is" if len(off) == 1 else "are"
+        alone = ", by p-values adjusted for their number" if self.adjust and len(self) > 1 else ""
+        count = f"{len(off):,}" if off else "None"
+        lines = [f"{count} of {plural(len(self), 'segment')} {are} off{alone}."]
+        if not off:
+            lines = [f"No segment is shown to be off{alone}."]
+        for row in off[:3]:
+            way = {"mixed": "wrong in parts"}.get(self.direction[row], self.direction[row])
+            lines.append(f"{printable(names[row])}: predictions are {way}; {self.tell(row)}.")
+        return (*lines, *_tell_unsure(self.detectable[np.array(words) == "cannot tell"]))
 
 
 @register_table

@@ -8,8 +8,7 @@ intervals as well, and the prevalence beside them, so that one kind of change is
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -18,27 +17,24 @@ import numpy as np
 from truecal import inference
 from truecal._errors import option
 from truecal._progress import Progress
-from truecal._text import plural
-from truecal.analysis._evaluate import (
-    Options,
-    check_options,
-    check_region,
-    choose_test,
-    raise_for_data,
-    refuse_options,
+from truecal.analysis._evaluate import Options, check_options
+from truecal.analysis._parts import (
+    check_tallies,
+    choose_metric,
+    choose_parts,
+    count_dropped,
+    count_left_out,
+    find_threshold,
 )
 from truecal.inference import (
     FIRST,
     Draws,
     check_confidence,
-    critical_counts,
     detectable_rates,
-    reaches,
     sequential_reference,
 )
 from truecal.metrics import (
     LTCE,
-    METRICS,
     Adjustment,
     Binned,
     Coins,
@@ -48,10 +44,8 @@ from truecal.metrics import (
     Rejection,
     Spread,
     adjust_p_values,
-    as_error,
     bin_once,
     check_significance,
-    choose,
     divide_rates,
     exact_interval,
     fisher_p_value,
@@ -66,148 +60,13 @@ from truecal.observations import (
     Ints,
     Moment,
     Part,
-    Segment,
     Span,
     Tallies,
-    Tally,
-    as_tuple,
     find_ends,
     find_mature,
     read_span,
-    see_threshold,
 )
-from truecal.results import DriftTable, GroupTable
-
-
-def segments(
-    data: Tallies, metric: Measure | str = LTCE, *, by: str | Sequence[str] | None = None, **options: Unpack[Options]
-) -> GroupTable:
-    """Judge every segment alone, and adjust for their number.
-
-    Parameters
-    ----------
-    data : Tallies
-        What `truecal.read` gives.
-    metric : Metric or name
-        A name of `truecal.metrics.METRICS` or "net_benefit@0.05", which follows `binning`, `test`, `significance` and
-        `tolerance`, or your own.
-    by : name or names, optional
-        The columns that make segments; by default all that `data` have, except windows of time.
-    options
-        `binning`, `test`, `significance`, `tolerance`, `adjust` ("holm" by default), `above`, `top` (of all
-        predictions, whatever their segment), `reference`, `random_state`, `threads`: see `truecal.analysis.Options`.
-
-        Labels are redrawn at most `reference` times: 199 times for every segment, and more only while fewer than 10 of
-        the redrawn values reach the observed one. By default as often as it takes for one segment to have an adjusted
-        p-value of `significance`, which makes an alarm: the number of segments over it. A segment so small that it has
-        no more than 199 sets of labels, or than `reference`, is held against all of them, each with its probability:
-        its reference and p-value are then exact.
-
-    Where most segments are too small to be found wrong, whatever their labels, a warning says so before any is judged.
-
-    Examples
-    --------
-    >>> import numpy as np, polars, truecal
-    >>> rng = np.random.default_rng(0)
-    >>> p, name = rng.beta(1, 9, size=12_000), np.repeat(["a", "b", "c"], 4000)
-    >>> truth = np.where(name == "c", 1.6 * p, p)          # the third segment is understated
-    >>> frame = polars.DataFrame({"y": rng.random(12_000) < truth, "p": p, "name": name})
-    >>> found = truecal.segments(truecal.read(frame, label="y", score="p", by="name"), random_state=0)
-    >>> [key for key, p in zip(found.segment, found.p_adjusted) if p < 0.05]
-    [('c',)]
-    """
-    check_options(segments, options)
-    _check_tallies("segments", data)
-    refuse_options(options, ("intervals", "confidence"), f"{option('by')} makes segments")
-    names = tuple(name for name in data.by if name not in data.windows) if by is None else as_tuple(by)
-    if not names:
-        hint = "\n\nHint: `truecal.read(data, by=...)` reads them."
-        raise ValueError(f"{option('by')} must name the columns that make segments; the tallies have none.{hint}")
-    chosen = _choose_metric(metric, options)
-    grouped = data.over(names)
-    parts = {key: part.simplify() for key, part in grouped.parts.items()}
-    kept = choose_parts(parts, find_threshold(data, options))
-    notes = (*grouped.notes, *_count_left_out(parts, kept, "segment"))
-    table = _judge_segments(kept, chosen, names, options, notes)
-    settings: Any = {"labelling": data.labelling, "outcome": data.outcome}
-    return replace(table, dropped=_count_dropped(grouped, kept), **settings)
-
-
-def _count_dropped(grouped: Tallies, keys: Iterable[Segment]) -> Ints:
-    """The rows of each segment that were dropped."""
-    return np.array([sum(grouped.dropped.get(key, {}).values()) for key in keys], dtype=np.int64)
-
-
-def find_threshold(data: Tallies, options: Options) -> float | None:
-    """The lowest score that is judged, as `above` or the `top` of all predictions say; None where all are.
-
-    It is a score as tests see it.
-    """
-    above, top = options.get("above"), options.get("top")
-    check_region(above, top)
-    if top is None:
-        return None if above is None else see_threshold(above, data.labelling)
-    return float(data.whole().tally.top(top).score[0])
-
-
-def choose_parts(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any, Part]:
-    """The predictions of each segment or window from a threshold on, where it has any."""
-    if threshold is None:
-        return dict(parts)
-
-    def reach(part: Part) -> float:
-        return (part.tally if isinstance(part, GridTally) else part).highest
-
-    kept = {key: part.reaching(threshold) for key, part in parts.items() if reach(part) >= threshold}
-    if not kept:
-        lowest = float(next(iter(parts.values())).labelling.predicted(threshold))
-        raise ValueError(f"{option('above')} must leave some rows; all scores are below {lowest:.6g}.")
-    return kept
-
-
-def _count_left_out(parts: Mapping[Any, Part], kept: Mapping[Any, Part], word: str) -> tuple[str, ...]:
-    gone = len(parts) - len(kept)
-    if not gone:
-        return ()
-    return (f"{plural(gone, word)} of {len(parts):,} {'has' if gone == 1 else 'have'} no prediction that is judged",)
-
-
-def _judge_segments(
-    parts: Mapping[Segment, Part], metric: Measure, by: tuple[str, ...], options: Options, notes: tuple[str, ...]
-) -> GroupTable:
-    adjust, significance = options.get("adjust", "holm"), options.get("significance", 0.05)
-    reference, threads = options.get("reference"), options.get("threads", 1)
-    check_significance(significance)
-    enough = math.ceil(len(parts) / significance) if adjust else 0
-    most = max(FIRST, enough) if reference is None else reference
-    seeds = Draws(most, options.get("random_state"), threads).seeds(len(parts)).tolist()
-    found = _measure_parts(parts.values(), metric)
-    _warn_of_small(found["n"], found.pop("seen"), adjust, significance)
-    chance = []
-    with Progress(len(parts), "segments") as progress:
-        for seed, part, observed in zip(seeds, parts.values(), found["value"].tolist(), strict=True):
-            tally = part.tally
-            exact = _refer_to_all(tally, metric, observed, min(most, FIRST))
-            if exact is None:
-                drawn = sequential_reference(tally, metric, Draws(most, seed, threads))
-                exact = drawn.mean, drawn.p_value
-            chance.append(exact)
-            progress.step()
-    by_chance, p_value = np.array(chance).T
-    return GroupTable(
-        segment=tuple(parts),
-        **found,
-        by_chance=by_chance,
-        excess=found["value"] - by_chance,
-        p_value=p_value,
-        p_adjusted=adjust_p_values(p_value, adjust),
-        by=by,
-        metric=metric,
-        replicates=most,
-        adjust=adjust,
-        significance=significance,
-        notes=notes,
-    )
+from truecal.results import DriftTable
 
 
 def drift(
@@ -268,7 +127,7 @@ def drift(
     [datetime.date(2026, 3, 4)]
     """
     check_options(drift, options)
-    _check_tallies("drift", data)
+    check_tallies("drift", data)
     check_confidence(options.get("confidence", 0.95))
     check_significance(options.get("significance", 0.05))
     length, grouped = _find_windows(data, every)
@@ -279,9 +138,9 @@ def drift(
     if after is not None:
         flags, moment = find_mature(find_ends(list(windows), length), after, now)
         mature = np.array(flags, dtype=np.bool_)
-    left_out = _count_left_out(every_window, windows, "window")
-    table = _judge_windows(windows, mature, _choose_metric(metric, options), totals, options)
-    dropped = _count_dropped(grouped, [(key,) for key in windows])
+    left_out = count_left_out(every_window, windows, "window")
+    table = _judge_windows(windows, mature, choose_metric(metric, options), totals, options)
+    dropped = count_dropped(grouped, [(key,) for key in windows])
     notes = (*data.notes, *left_out, *table.notes)
     settings: Any = {"every": length, "mature_after": after, "now": moment, "notes": notes}
     return replace(table, dropped=dropped, labelling=data.labelling, outcome=data.outcome, **settings)
@@ -387,18 +246,6 @@ def _find_windows(data: Tallies, every: str | None) -> tuple[str | None, Tallies
     return length, grouped
 
 
-def _choose_metric(metric: Measure | str, options: Options) -> Measure:
-    """The metric that is meant: a named one under the options' binning, test, level and tolerance, or one's own."""
-    names = [metric] if isinstance(metric, str) else [name for name, own in METRICS.items() if own == metric]
-    chosen: Any = names[:1] or {"own": metric}
-    return next(iter(choose(chosen, options.get("binning"), choose_test(options)).values()))
-
-
-def _check_tallies(function: str, data: Any) -> None:
-    if not isinstance(data, Tallies):
-        raise_for_data(function, data)
-
-
 def _measure_parts(parts: Collection[Part], metric: Measure) -> dict[str, Any]:
     """The metric of each part, what its test rejects, and what it could have found: columns that tables share.
 
@@ -435,48 +282,6 @@ def _share_refuted(bins: Binned, loss: Refuting) -> list[float]:
     """The shares of predictions that are refuted as too low and as too high."""
     sizes, n = bins.sizes, np.maximum(bins.partition.n, 1)
     return [float(np.sum(sizes * side / n) / np.sum(sizes)) for side in loss.count(bins)]
-
-
-def _warn_of_small(n: Ints, mean: Floats, adjust: Adjustment, significance: float) -> None:
-    """Warn where most segments are such that no labels would make one of them an alarm among so many."""
-    level = significance / (len(n) if adjust == "holm" else 1)
-    few, many = critical_counts(n, mean, level)
-    small = int(np.count_nonzero((few < 0) & (many > n)))
-    if 2 * small > len(n):
-        among = " among so many" * (level < significance)
-        warnings.warn(
-            f"{small:,} of {len(n):,} segments are too small to be found wrong{among}, whatever their labels: make "
-            "fewer and larger ones.",
-            stacklevel=3,
-        )
-
-
-def _refer_to_all(tally: Tally, metric: Measure, observed: float, most: int) -> tuple[float, float] | None:
-    """The null mean and the p-value over all sets of labels, by their probabilities; None where they are too many."""
-    if len(tally) >= most.bit_length():  # every score at least doubles the sets
-        return None
-    if Spread.of_wholes([tally]) is not None:  # labels that go together have other probabilities
-        return None
-    sizes = (tally.n + 1).tolist()
-    if math.prod(sizes) > most:
-        return None
-    sets = np.indices(sizes).reshape(len(sizes), -1).T.copy()
-    bins = [bin_once(tally.relabel(pos), {"": metric})[metric.binning] for pos in sets]
-    Binned.reject_together(bins, metric)
-    values = np.array([metric.on(each) for each in bins])
-    weight = np.ones(1)
-    for n, score in zip(tally.n.tolist(), tally.score.tolist(), strict=True):
-        weight = np.outer(weight, _chances(n, score)).ravel()
-    reached = reaches(as_error(metric, values), as_error(metric, observed))
-    above, below = float(weight[reached].sum()), float(weight[~reached].sum())
-    known = ~np.isnan(values) & (weight > 0)
-    mean = float(weight[known] @ values[known] / weight[known].sum()) if known.any() else math.nan
-    return mean, math.nan if math.isnan(observed) else above / (above + below)
-
-
-def _chances(n: int, score: float) -> Floats:
-    """The probabilities of 0 to n positives."""
-    return np.array([math.comb(n, k) * score**k * (1 - score) ** (n - k) for k in range(n + 1)])
 
 
 def _adjust_mature(p_value: Floats, mature: Bools, adjust: Adjustment) -> Floats:

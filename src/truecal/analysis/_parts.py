@@ -1,0 +1,148 @@
+"""The parts of data that are judged one by one, segments and windows of time.
+
+Which rows they have, the verdict on each, and a metric of each, with its null reference where that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from truecal._errors import option
+from truecal._progress import Progress
+from truecal._text import plural
+from truecal.analysis._evaluate import Options, check_region, choose_test, raise_for_data
+from truecal.inference import Draws, Verdict, judge_all, sequential_reference
+from truecal.metrics import (
+    METRICS,
+    Measure,
+    Metric,
+    adjust_p_values,
+    bin_once,
+    check_significance,
+    choose,
+    grid_bounds,
+)
+from truecal.observations import CellSums, GridTally, Ints, Part, Segment, Tallies, see_threshold
+
+
+def check_tallies(function: str, data: Any) -> None:
+    """Refuse what is not tallies, with how to read it."""
+    if not isinstance(data, Tallies):
+        raise_for_data(function, data)
+
+
+def find_threshold(data: Tallies, options: Options) -> float | None:
+    """The lowest score that is judged, as `above` or the `top` of all predictions say; None where all are.
+
+    It is a score as tests see it.
+    """
+    above, top = options.get("above"), options.get("top")
+    check_region(above, top)
+    if top is None:
+        return None if above is None else see_threshold(above, data.labelling)
+    return float(data.whole().tally.top(top).score[0])
+
+
+def choose_parts(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any, Part]:
+    """The predictions of each segment or window from a threshold on, where it has any."""
+    if threshold is None:
+        return dict(parts)
+
+    def reach(part: Part) -> float:
+        return (part.tally if isinstance(part, GridTally) else part).highest
+
+    kept = {key: part.reaching(threshold) for key, part in parts.items() if reach(part) >= threshold}
+    if not kept:
+        lowest = float(next(iter(parts.values())).labelling.predicted(threshold))
+        raise ValueError(f"{option('above')} must leave some rows; all scores are below {lowest:.6g}.")
+    return kept
+
+
+def count_left_out(parts: Mapping[Any, Part], kept: Mapping[Any, Part], word: str) -> tuple[str, ...]:
+    """A note on the parts that have no prediction from the threshold on."""
+    gone = len(parts) - len(kept)
+    if not gone:
+        return ()
+    return (f"{plural(gone, word)} of {len(parts):,} {'has' if gone == 1 else 'have'} no prediction that is judged",)
+
+
+def count_dropped(grouped: Tallies, keys: Iterable[Segment]) -> Ints:
+    """The rows of each part that were dropped."""
+    return np.array([sum(grouped.dropped.get(key, {}).values()) for key in keys], dtype=np.int64)
+
+
+def judge_parts(parts: Iterable[Part], options: Options, level: float) -> list[Verdict]:
+    """The verdict on each part, at a level of its own."""
+    significance = options.get("significance", 0.05)
+    check_significance(significance)
+    cells = [CellSums.of(part) for part in parts]
+    return judge_all(cells, significance, options.get("tolerance"), level=level)
+
+
+def choose_metric(metric: Measure | str, options: Options) -> Measure:
+    """The metric that is meant: a named one under the options' binning, test, level and tolerance, or one's own."""
+    names = [metric] if isinstance(metric, str) else [name for name, own in METRICS.items() if own == metric]
+    chosen: Any = names[:1] or {"own": metric}
+    return next(iter(choose(chosen, options.get("binning"), choose_test(options)).values()))
+
+
+def measure_parts(
+    parts: Mapping[Any, Part], verdicts: list[Verdict], metric: Measure, options: Options
+) -> dict[str, Any]:
+    """The prevalence and the metric of each part, the bounds that cells leave, and a null reference: what tables share.
+
+    Local TCE comes with the verdicts. A reference is drawn only where `reference` says so.
+    """
+    if metric == choose_metric("ltce", options):
+        value = np.array([found.local.value for found in verdicts])
+        lowest = highest = value
+    else:
+        value, lowest, highest = np.array([_measure(part, metric) for part in parts.values()]).T
+    most = options.get("reference", 0)
+    by_chance = chance_p = np.full(len(value), np.nan)
+    if most != 0:
+        by_chance, chance_p = _draw_references(parts, metric, most, options)
+    adjusted = adjust_p_values(chance_p, options.get("adjust", "holm"))
+    labelling = next(iter(parts.values())).labelling
+    sizes = [part.tally.population.n_rows if not labelling.plain else part.n_rows for part in parts.values()]
+    expected = np.array([found.expected for found in verdicts])
+    return {
+        "prevalence": labelling.predicted(np.array([part.positives / part.n_rows for part in parts.values()])),
+        "mean": np.minimum(expected / np.array(sizes), 1.0),
+        "value": value,
+        "lowest": lowest,
+        "highest": highest,
+        "by_chance": by_chance,
+        "chance_p": chance_p,
+        "chance_p_adjusted": adjusted,
+        "metric": metric,
+        "replicates": most,
+        "labelling": labelling,
+    }
+
+
+def _measure(part: Part, metric: Measure) -> tuple[float, float, float]:
+    """A metric, and the ends between which it lies on bins of cells."""
+    tally = part.tally
+    bins = bin_once(tally, {"": metric})[metric.binning]
+    value, test = metric.on(bins), metric.rejection
+    if isinstance(part, GridTally) and isinstance(metric, Metric) and test is not None and test.per_prediction:
+        low, high = grid_bounds(part, metric, bins.partition)
+        return value, min(low, value), max(high, value)
+    return value, value, value
+
+
+def _draw_references(parts: Mapping[Any, Part], metric: Measure, most: int, options: Options) -> Any:
+    """The mean of each part's null reference and the metric's p-value; more sets of labels only where these are few."""
+    threads = options.get("threads", 1)
+    seeds = Draws(most, options.get("random_state"), threads).seeds(len(parts)).tolist()
+    found = []
+    with Progress(len(parts), "references") as progress:
+        for seed, part in zip(seeds, parts.values(), strict=True):
+            drawn = sequential_reference(part.tally, metric, Draws(most, seed, threads))
+            found.append((drawn.mean, drawn.p_value))
+            progress.step()
+    return np.array(found).T
