@@ -34,6 +34,7 @@ from truecal.metrics import (
 )
 from truecal.observations import (
     AS_THEY_ARE,
+    IMPORTANCE,
     MOST_BITS,
     Account,
     CellSums,
@@ -133,6 +134,7 @@ def evaluate(
     mature: Any = None,
     on_null: Literal["raise", "drop"] = "raise",
     cluster: Any = None,
+    importance: Any = None,
     **options: Unpack[Options],
 ) -> Result: ...
 def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
@@ -150,6 +152,7 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     mature: Any = None,
     on_null: Literal["raise", "drop"] = "raise",
     cluster: Any = None,
+    importance: Any = None,
     **options: Unpack[Options],
 ) -> Result | ClassResults:
     """All metrics at once, with the bins behind them.
@@ -185,6 +188,9 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     cluster : column, optional
         The customer, patient or document that each row belongs to, of any type. Rows of one go together: tests,
         references, intervals and the verdict account for it. Without it rows are taken as independent.
+    importance : array, optional
+        Weights above 0 that depend on features alone, such as those of a survey or of a shift of population. Values
+        are weighted by them; the verdict, tests and tables are of the rows as they are.
     options
         `binning`, `test`, `significance`, `tolerance`, `adjust`, `above`, `top`, `reference`, `intervals`,
         `confidence`, `random_state`, `threads`: see `truecal.analysis.Options`.
@@ -203,7 +209,8 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     labelling = Labelling(kept_negatives, kept_positives, flip, late=mature is not None)
     if isinstance(y_true, (Tallies, Tally, GridTally, SortedRows, ClassTallies)):
         given = {"sample_weight": sample_weight, "pos_label": pos_label, "multiclass": multiclass, "labels": labels}
-        given |= {"cluster": cluster, "mature": mature, "on_null": None if on_null == "raise" else on_null}
+        given |= {"cluster": cluster, "mature": mature, "importance": importance}
+        given["on_null"] = None if on_null == "raise" else on_null
         refuse_grouped(given | name_labelling(labelling))
         chosen = metrics if y_prob is None else y_prob
         if isinstance(y_true, ClassTallies):
@@ -214,8 +221,8 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     library = find_library(y_prob)
     dropped: dict[str, int] = {}
     if on_null == "drop":
-        columns, dropped = _drop_missing(y_true, y_prob, cluster, sample_weight, mature)
-        y_true, y_prob, cluster, sample_weight, mature = columns
+        columns, dropped = _drop_missing(y_true, y_prob, cluster, sample_weight, mature, importance)
+        y_true, y_prob, cluster, sample_weight, mature, importance = columns
     elif on_null != "raise":
         raise ValueError(f'{option("on_null")} must be "raise" or "drop"; it is {on_null!r}.')
     probabilities, column = as_matrix(y_prob), y_prob
@@ -232,7 +239,7 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     else:
         refuse_classes(labelling)
         y_true, column = Classes.of(y_true, probabilities, labels, pos_label).top()
-    data = Tally.from_arrays(y_true, column, sample_weight, pos_label, labelling, cluster)
+    data = Tally.from_arrays(y_true, column, sample_weight, pos_label, labelling, cluster, importance)
     result = _evaluate_sorted(data, metrics, options)
     result = result if probabilities is None else name_outcome(result, "correct")
     return _count_dropped(name_library(result, library), dropped)
@@ -263,10 +270,10 @@ def name_library(result: Result, library: str) -> Result:
 
 
 def _drop_missing(
-    y_true: Any, y_prob: Any, cluster: Any, sample_weight: Any, mature: Any
+    y_true: Any, y_prob: Any, cluster: Any, sample_weight: Any, *others: Any
 ) -> tuple[list[Any], dict[str, int]]:
     """The rows that have a label, a score and a cluster, and how many others were dropped, by reason."""
-    columns, reasons = drop_missing(y_true, y_prob, cluster, sample_weight, mature)
+    columns, reasons = drop_missing(y_true, y_prob, cluster, sample_weight, *others)
     if not len(columns[0]):
         raise ValueError("The data must have at least one valid row; they have none.")
     if sample_weight is None:
@@ -350,7 +357,7 @@ def _evaluate_observed(data: Observed, metrics: Metrics, options: Options) -> Re
     if not isinstance(data, Tallies):
         return result
     account = replace(result.account, read=data.account.read, dropped=data.account.dropped)
-    said = data.labelling.notes  # by the verdict
+    said = (*data.labelling.notes, *result.notes)  # by the verdict, or by the result itself
     notes = (note for note in data.notes if note not in said)
     verdict = result.verdict and replace(result.verdict, cluster=data.cluster)
     result = replace(result, account=account, notes=(*result.notes, *notes), verdict=verdict)
@@ -407,9 +414,10 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result
         intervals=spans,
         scores=scores,
         shapes={name: shapes[key] for name, key in keys.items()},
-        notes=(*notes, *note),
+        notes=(*notes, *note, *([] if data.importance is None else [IMPORTANCE])),
         version=__version__,
         labelling=data.labelling,
+        weighted=data.importance is not None,
     )
 
 

@@ -146,7 +146,7 @@ def _match_covariance(groups: CellGroups) -> float:
 def _bin_redrawn(first: Bins, tally: Tally, labels: Labels, metrics: Mapping[str, Measure], seed: int) -> Bins:
     """Redraw labels and return their bins, without the labels unless scores or the population need them."""
     bins = bin_once(tally.relabel(labels.draw(seed)), metrics, first)
-    if not tally.labelling.plain:
+    if not tally.labelling.plain or tally.importance is not None:
         return bins
     return {scheme: Binned(tally, part.partition) if scheme else part for scheme, part in bins.items()}
 

@@ -113,12 +113,10 @@ class WindowPartition(Partition):
         )
         return low, high
 
-    def weights(self, weight: Weight) -> Ints | Floats:
-        """The rows, those of the population where they were sampled, or the information of each window."""
-        if weight == "information":
-            return np.add.reduceat(self.cells.v, self.grids[0][:-1])
-        rows: Ints | Floats = self.cells.labelling.rows(self.n, self.k)
-        return rows
+    @property
+    def information(self) -> Floats:
+        """The information of each window."""
+        return np.asarray(np.add.reduceat(self.cells.v, self.grids[0][:-1]))
 
     def _stand_for(self, rows: Ints) -> Ints | Floats:
         """The rows of the population that the pieces' stand for."""

@@ -60,18 +60,18 @@ from truecal.metrics._scores import (
     TwoBins,
 )
 from truecal.metrics._units import PERCENT, PROBABILITY, UNKNOWN, Unit
-from truecal.observations import Floats, Ints, Sorted, Tally
+from truecal.observations import Floats, Ints, Population, Sorted, Tally
 
 
 class Binned:
     """Observations in their bins; what several losses need is computed once."""
 
-    __slots__ = ("_predicted", "_rejected", "_spread", "_sums", "data", "partition")
+    __slots__ = ("_population", "_rejected", "_spread", "_sums", "data", "partition")
 
     def __init__(self, data: Sorted, partition: Partition) -> None:
         self.data, self.partition = data, partition
         self._sums: Floats | None = None
-        self._predicted: Floats | None = None
+        self._population: Population | None = None
         self._spread: list[Spread | None] = []
         self._rejected: dict[tuple[Test, float, Tolerance | None], tuple[Ints, Ints]] = {}
 
@@ -85,28 +85,43 @@ class Binned:
         return self._spread[0]
 
     @property
+    def unweighted(self) -> Binned:
+        """The same rows without weights of importance."""
+        if self.data.importance is None:
+            return self
+        found = Binned(replace(self.data.tally, importance=None), self.partition)
+        found._sums, found._rejected, found._spread = self._sums, self._rejected, self._spread
+        return found
+
+    @property
     def sizes(self) -> Ints | Floats:
         """The rows of each bin, those of the population where rows were sampled by label."""
-        sizes: Ints | Floats = self.data.labelling.rows(self.partition.n, self.partition.k)
-        return sizes
+        return self._stands.n if self._stands else self.partition.n
 
     @property
     def positives(self) -> Ints | Floats:
         """The positives of each bin, those of the population where rows were sampled by label."""
-        found: Ints | Floats = self.data.labelling.positives(self.partition.n, self.partition.k)
-        return found
+        return self._stands.pos if self._stands else self.partition.k
 
     @property
     def predicted_sums(self) -> Floats:
         """The sum of each bin's predictions, over the population where rows were sampled by label."""
-        if self.data.labelling.plain:
-            return self.score_sums
-        if self._predicted is None:
-            stands, starts = self.data.tally.population, self.partition.starts
+        return self._stands.score if self._stands else self.score_sums
+
+    @property
+    def _stands(self) -> Population | None:
+        """The sums of predictions, the rows and the positives of the population in each bin; None where these are the
+        rows' own."""
+        if self.data.labelling.plain and self.data.importance is None:
+            return None
+        if self._population is None:
+            whole, starts = self.data.tally.population, self.partition.starts
             held = np.diff(starts) > 0
-            self._predicted = np.zeros(len(held))
-            self._predicted[held] = np.add.reduceat(stands.n * stands.score, starts[:-1][held])
-        return self._predicted
+            columns = np.zeros((3, len(held)))
+            for column, values in zip(columns, (whole.n * whole.score, whole.n, whole.pos), strict=True):
+                column[held] = np.add.reduceat(values, starts[:-1][held])
+            self._population = Population(*columns)
+        return self._population
 
     @property
     def score_sums(self) -> Floats:
@@ -291,8 +306,8 @@ class Refutation:
         return _find_accepted(Binomial(), bins, self)
 
     def weigh(self, bins: Binned) -> Ints | Floats:
-        """What each window counts: its rows or its information."""
-        return _windows(bins).weights(self.weight)
+        """What each window counts: its rows, those of the population, or its information."""
+        return bins.sizes if self.weight == "rows" else _windows(bins).information
 
     def __call__(self, bins: Binned) -> Floats:
         low, high = _windows(bins).shares(self.significance, self.tolerance, self.weight)

@@ -58,7 +58,7 @@ class Rows:
         return self.once("walk", self._walk)
 
     def _walk(self) -> Floats:
-        fixed = self.seen.labelling.plain
+        fixed = self.seen.labelling.plain  # weights of importance are those of scores, not of labels
         expected = self.once("expected", lambda: self.tally.n * self.tally.score, labels=not fixed)
         return np.concatenate([[0.0], np.cumsum(self.tally.pos - expected)]) / self.tally.n_rows
 

@@ -199,6 +199,8 @@ class GridTally:
     def of(cls, data: Sorted, bits: int) -> GridTally:
         """Group exact scores into cells."""
         check_bits(bits)
+        if data.importance is not None:
+            raise ValueError(f"{option('importance')} needs scores as they are; {option('grid')} must be left out.")
         entries = data.entries
         starts, score_sum = _kernel.cells(entries, bits)
         n, pos = _kernel.count(entries, starts)

@@ -4,8 +4,9 @@ Settings are JSON in the file's metadata, under "truecal". They hold a checksum 
 in the checksum's place. It is checked before any Parquet is decoded.
 
 Columns are `by0`, `by1`, ... in the order of the setting `by`, then `score`, `n`, `pos`; or for cells `n`, `pos`,
-`low`, `high`, `score_sum`. A null `high` equals `low`; a null `score_sum` equals n (low + high) / 2. Rows that were
-dropped are counted in `n` of lines of their own, whose `dropped` says why.
+`low`, `high`, `score_sum`. A null `high` equals `low`; a null `score_sum` equals n (low + high) / 2. Rows with weights
+have their sums in `weight`, those of positives in `weight_pos`. Rows that were dropped are counted in `n` of lines of
+their own, whose `dropped` says why.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date, datetime
 from hashlib import blake2b
 from io import BytesIO
@@ -29,6 +30,7 @@ from truecal._atomic import write_atomically
 from truecal._errors import name_place, option
 from truecal._fork import check_fork
 from truecal.observations._grid import GridTally, cell
+from truecal.observations._importance import Importance
 from truecal.observations._labelling import AS_THEY_ARE, Labelling
 from truecal.observations._tallies import Part, Segment, Tallies, plain_value, with_labelling
 from truecal.observations._tally import Floats, Ints, Tally
@@ -180,7 +182,7 @@ def _encode(tallies: Tallies) -> bytes:
     numbers = [part.columns if isinstance(part, GridTally) else part.entries for part in parts]
     joined = [np.concatenate(column) for column in zip(*numbers, strict=True)]
     settings = {
-        OPENING.decode()[2:-3]: 1 if tallies.labelling == AS_THEY_ARE else SCHEMA,
+        OPENING.decode()[2:-3]: 1 if tallies.labelling == AS_THEY_ARE and not tallies.weighted else SCHEMA,
         "version": __version__,
         "by": tallies.by,
         "windows": tallies.windows,
@@ -196,6 +198,10 @@ def _encode(tallies: Tallies) -> bytes:
     }
     if tallies.bits is None:
         columns |= dict(zip(("score", "n", "pos"), joined, strict=True))
+        weights = [part.importance for part in parts if isinstance(part, Tally) and part.importance is not None]
+        if weights:
+            columns["weight"] = np.concatenate([each.total for each in weights])
+            columns["weight_pos"] = np.concatenate([each.positive for each in weights])
     else:
         _, n, pos, score_sum, low, high = joined
         lines = pl.DataFrame({"n": n, "pos": pos, "low": low, "high": high, "score_sum": score_sum})
@@ -234,7 +240,9 @@ def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
     n, pos = (frame[name].to_numpy().astype(np.int64) for name in ("n", "pos"))
     if bits is None:
         columns = [frame["score"].to_numpy(), n, pos]
+        weighted = [frame[name].to_numpy() for name in ("weight", "weight_pos") if name in frame.columns]
     else:
+        weighted = []
         low = frame["low"].to_numpy()
         high = frame["high"].fill_null(frame["low"]).to_numpy()
         score_sum = frame["score_sum"].fill_null(pl.Series(_default_sum(n, low, high))).to_numpy()
@@ -243,7 +251,10 @@ def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
     parts: dict[Segment, Part] = {}
     for key, (first, last) in zip(keys, pairwise([*starts.tolist(), len(frame)]), strict=True):
         some = [column[first:last] for column in columns]
+        own = [column[first:last] for column in weighted]
         part: Part = Tally(*some) if bits is None else GridTally(bits, *some)
+        if own:
+            part = replace(part.tally, importance=Importance(*own))
         parts[key] = with_labelling(part, labelling)
     return Tallies(
         settings["label"],

@@ -19,6 +19,7 @@ from truecal.observations._account import Account
 from truecal.observations._arrays import as_tuple
 from truecal.observations._clusters import Clusters
 from truecal.observations._grid import GridTally, check_bits
+from truecal.observations._importance import IMPORTANCE
 from truecal.observations._labelling import Labelling, check_same
 from truecal.observations._tally import Pairs, SortedRows, Tally, check_total, merge
 from truecal.observations._time import LONGER, WINDOWS, window_start
@@ -243,6 +244,12 @@ class Tallies:
         return sum(part.positives for part in self.parts.values())
 
     @property
+    def weighted(self) -> bool:
+        """Whether rows have weights that depend on features alone."""
+        first = next(iter(self.parts.values()))
+        return not isinstance(first, GridTally) and first.importance is not None
+
+    @property
     def labelling(self) -> Labelling:
         """How rows got their labels, the same in all segments."""
         return next(iter(self.parts.values())).labelling
@@ -256,7 +263,7 @@ class Tallies:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for any result: the rows that were left out, and why."""
-        notes = [*self.labelling.notes, *self.account.notes]
+        notes = [*self.labelling.notes, *[IMPORTANCE] * self.weighted, *self.account.notes]
         timed = [place for place, name in enumerate(self.by) if name in self.windows]
         gone = [key for key in self.dropped if key not in self.parts and all(key[i] is not None for i in timed)]
         if gone:
@@ -424,5 +431,4 @@ def _merge_parts(parts: Sequence[Part]) -> Part:
     tallies = [part.tally for part in parts]
     score, n, pos = (np.concatenate(column) for column in zip(*(tally.entries for tally in tallies), strict=True))
     check_total(n)
-    whole = merge(score, n, pos, first.labelling)
-    return whole.holding(Clusters.join([(tally.clusters, tally.score) for tally in tallies], whole.score))
+    return merge(score, n, pos, first.labelling).holding(tallies)

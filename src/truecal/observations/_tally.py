@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from _thread import start_new_thread
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Event
@@ -24,6 +24,7 @@ from truecal.observations import _arrays as arrays
 from truecal.observations._arrays import AnyArray
 from truecal.observations._clusters import Clusters, name_clusters, read_clusters
 from truecal.observations._counting import TieCounter
+from truecal.observations._importance import Importance, check_importance, read_importance
 from truecal.observations._labelling import AS_THEY_ARE, Labelling, check_labelling, check_same
 
 Floats = NDArray[np.float64]
@@ -46,6 +47,8 @@ class Tally:
         How rows got their labels and their place. Scores are those that it gives: of rows as they are here.
     clusters : Clusters, optional
         Which rows share a customer, a patient or a document. Without it rows are taken as independent.
+    importance : Importance, optional
+        Weights of rows that depend on features alone. They weight values, and no test.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class Tally:
     pos: Ints
     labelling: Labelling = AS_THEY_ARE
     clusters: Clusters | None = None
+    importance: Importance | None = None
 
     def __post_init__(self) -> None:
         score = real_numbers(self.score, "score") + 0.0
@@ -78,14 +82,23 @@ class Tally:
         check_total(n)
         if self.clusters is not None:
             self.clusters.check(n, pos)
-        self._hold(score, n, pos, check_labelling(self.labelling), self.clusters)
+        weights = None if self.importance is None else check_importance(self.importance, n, pos)
+        self._hold(score, n, pos, check_labelling(self.labelling), self.clusters, weights)
 
-    def _hold(self, score: Floats, n: Ints, pos: Ints, labelling: Labelling, clusters: Clusters | None = None) -> None:
+    def _hold(
+        self,
+        score: Floats,
+        n: Ints,
+        pos: Ints,
+        labelling: Labelling,
+        clusters: Clusters | None = None,
+        importance: Importance | None = None,
+    ) -> None:
         for name, values in (("score", score), ("n", n), ("pos", pos)):
             values.flags.writeable = False
             object.__setattr__(self, name, values)
-        object.__setattr__(self, "labelling", labelling)
-        object.__setattr__(self, "clusters", clusters)
+        for name, other in (("labelling", labelling), ("clusters", clusters), ("importance", importance)):
+            object.__setattr__(self, name, other)
 
     @classmethod
     def from_arrays(
@@ -96,14 +109,22 @@ class Tally:
         pos_label: Any = None,
         labelling: Labelling = AS_THEY_ARE,
         cluster: Any = None,
+        importance: Any = None,
     ) -> Tally:
         """Group rows by score.
 
         `y_true` holds 0 and 1 (bool, integers, floats), or any two values with `pos_label`; `y_prob` float64,
         float32 or float16 in [0, 1]; `sample_weight` whole numbers, how often each row was seen. `labelling` turns
         predictions into those of rows as they are here. `cluster` is the customer, patient or document of each row, of
-        any type.
+        any type. `importance` weights rows by features alone.
         """
+        if importance is not None:
+            tally = cls.from_arrays(y_true, y_prob, sample_weight, pos_label, labelling, cluster)
+            score, label = read_seen(y_true, y_prob, pos_label, labelling)
+            each = read_importance(importance, len(score))
+            if sample_weight is not None:
+                each = each * arrays.read_weights(sample_weight, len(score))
+            return tally.with_importance(score, label, each)
         if cluster is not None:
             tally = cls.from_arrays(y_true, y_prob, sample_weight, pos_label, labelling)
             score, label = read_seen(y_true, y_prob, pos_label, labelling)
@@ -127,8 +148,7 @@ class Tally:
         check_total(np.array([self.n_rows, other.n_rows]))
         labelling = check_same(self.labelling, other.labelling)
         score, n, pos = (np.concatenate(pair) for pair in zip(self.entries, other.entries, strict=True))
-        whole = merge(score, n, pos, labelling)
-        return whole.holding(Clusters.join([(each.clusters, each.score) for each in (self, other)], whole.score))
+        return merge(score, n, pos, labelling).holding([self, other])
 
     def with_clusters(self, cluster: Ints, score: AnyArray, label: AnyArray, weight: Ints | int = 1) -> Tally:
         """The tally of these rows, each seen once or `weight` times, with the hash of the cluster of each."""
@@ -137,13 +157,26 @@ class Tally:
         seen = n > 0
         if not seen.all():
             cluster, place, n, label = cluster[seen], place[seen], n[seen], label[seen]
-        return self.holding(Clusters.merge(cluster, place, n, n * label.astype(np.int64)))
+        clusters = Clusters.merge(cluster, place, n, n * label.astype(np.int64))
+        clusters.check(self.n, self.pos)
+        return unchecked(self.score, self.n, self.pos, self.labelling, clusters, self.importance)
 
-    def holding(self, clusters: Clusters | None) -> Tally:
-        """The same rows, with what is known of their clusters."""
+    def with_importance(self, score: AnyArray, label: AnyArray, weight: Floats) -> Tally:
+        """The tally of these rows, with a weight of each."""
+        seen = weight > 0
+        if not seen.all():
+            score, label, weight = score[seen], label[seen], weight[seen]
+        place = np.searchsorted(self.score, score.astype(np.float64))
+        found = check_importance(Importance.at(place, len(self), weight, label), self.n, self.pos)
+        return unchecked(self.score, self.n, self.pos, self.labelling, self.clusters, found)
+
+    def holding(self, parts: Sequence[Tally]) -> Tally:
+        """The same rows, with what is known of the clusters and weights of the parts that they are made of."""
+        clusters = Clusters.join([(each.clusters, each.score) for each in parts], self.score)
         if clusters is not None:
             clusters.check(self.n, self.pos)
-        return unchecked(self.score, self.n, self.pos, self.labelling, clusters)
+        weights = Importance.join([(each.importance, each.score) for each in parts], self.score)
+        return unchecked(self.score, self.n, self.pos, self.labelling, clusters, weights)
 
     def __radd__(self, other: object) -> Tally:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
@@ -168,25 +201,29 @@ class Tally:
     def tail(self, start: int) -> Tally:
         """Return the entries from position `start` to the end."""
         clusters = None if self.clusters is None else self.clusters.tail(start)
-        return unchecked(self.score[start:], self.n[start:], self.pos[start:], self.labelling, clusters)
+        weights = None if self.importance is None else self.importance.tail(start)
+        return unchecked(self.score[start:], self.n[start:], self.pos[start:], self.labelling, clusters, weights)
 
     def relabel(self, pos: Ints) -> Tally:
         """Return the same rows with other labels: so many positives at each score. Clusters stay those of the labels
         that were read."""
-        return unchecked(self.score, self.n, pos, self.labelling, self.clusters)
+        weights = None if self.importance is None else self.importance.relabel(self.n, pos)
+        return unchecked(self.score, self.n, pos, self.labelling, self.clusters, weights)
 
     @property
     def population(self) -> Tally | Population:
         """What the rows stand for: predictions with rows and positives of the population."""
-        how = self.labelling
-        if how.plain:
+        how, weights = self.labelling, self.importance
+        if how.plain and weights is None:
             return self
-        return Population(how.predicted(self.score), how.rows(self.n, self.pos), how.positives(self.n, self.pos))
+        n, pos = (self.n, self.pos) if weights is None else (weights.total, weights.positive)
+        return Population(how.predicted(self.score), how.rows(n, pos), how.positives(n, pos))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
             return NotImplemented
         same = self.labelling == other.labelling and self.clusters == other.clusters
+        same = same and self.importance == other.importance
         return same and all(np.array_equal(a, b) for a, b in zip(self.entries, other.entries, strict=True))
 
     __hash__ = None  # type: ignore[assignment]
@@ -263,7 +300,8 @@ class SortedRows:
     """
 
     labelling: ClassVar[Labelling] = AS_THEY_ARE
-    clusters: ClassVar[None] = None  # rows in clusters are a `Tally`, too
+    clusters: ClassVar[None] = None  # rows in clusters, or with weights, are a `Tally`, too
+    importance: ClassVar[None] = None
     key: AnyArray
 
     @property
@@ -517,11 +555,16 @@ def group_keys(key: AnyArray, weight: Ints | None = None, labelling: Labelling =
 
 
 def unchecked(
-    score: Floats, n: Ints, pos: Ints, labelling: Labelling = AS_THEY_ARE, clusters: Clusters | None = None
+    score: Floats,
+    n: Ints,
+    pos: Ints,
+    labelling: Labelling = AS_THEY_ARE,
+    clusters: Clusters | None = None,
+    importance: Importance | None = None,
 ) -> Tally:
     """Make a tally of columns without checking or copying them."""
     tally = object.__new__(Tally)
-    tally._hold(score, n, pos, labelling, clusters)
+    tally._hold(score, n, pos, labelling, clusters, importance)
     return tally
 
 

@@ -76,6 +76,7 @@ class BinTable(Table):
     @classmethod
     def of(cls, bins: Binned, rejection: Refuting, adjust: Adjustment = None) -> BinTable:
         """The table of bins under a test; `adjust` says how p-values are adjusted for the number of bins."""
+        bins = bins.unweighted
         partition, significance = bins.partition, rejection.significance
         nonempty = partition.n > 0
         n, k = partition.n[nonempty], partition.k[nonempty]

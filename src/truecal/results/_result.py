@@ -37,6 +37,8 @@ class Result(Stored):
     labelling : Labelling
         How rows got their labels and their place in the data. Where rows were sampled by label, values and tables are
         of the population, and counts of the rows that are there.
+    weighted : bool
+        Whether values are weighted by importance; the verdict and the tables are not.
     account : Account
         Where all rows went that were read: judged, dropped for a reason, or outside of the region.
     values : dict
@@ -87,6 +89,7 @@ class Result(Stored):
     seed: int | None = None
     library: str | None = field(default=None, compare=False)
     labelling: Labelling = AS_THEY_ARE
+    weighted: bool = False
 
     _derived: ClassVar[tuple[str, ...]] = ("prevalence",)
 
@@ -161,7 +164,8 @@ class Result(Stored):
     def explain(self, name: str) -> list[str]:
         """What is known of a value, in words: its direction, bounds on a grid, reference and interval."""
         metric, lines = self.metrics[name], []
-        if metric.rejection is not None and metric.rejection.whose == "predictions" and self.values[name] > 0:
+        shared = metric.rejection is not None and metric.rejection.whose == "predictions"
+        if shared and self.values[name] > 0 and not self.weighted:  # the tables have no weights
             too_low, too_high = self.direction(name)
             lines.append(f"{100 * too_low:.2f} % too low, {100 * too_high:.2f} % too high")
         if name in self.bounds:
