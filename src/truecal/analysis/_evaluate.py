@@ -49,6 +49,7 @@ from truecal.observations import (
     Tallies,
     Tally,
     as_matrix,
+    ask_about_counts,
     check_class_options,
     choose_multiclass,
     discount,
@@ -241,8 +242,19 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
         y_true, column = Classes.of(y_true, probabilities, labels, pos_label).top()
     data = Tally.from_arrays(y_true, column, sample_weight, pos_label, labelling, cluster, importance)
     result = _evaluate_sorted(data, metrics, options)
+    if sample_weight is not None:
+        result = replace(result, notes=(*result.notes, *_ask_about_counts(data, sample_weight)))
     result = result if probabilities is None else name_outcome(result, "correct")
     return _count_dropped(name_library(result, library), dropped)
+
+
+def _ask_about_counts(data: Tally, sample_weight: Any) -> list[str]:
+    """What to ask where all rows count alike."""
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    same = float(weight[0]) if len(weight) and (weight == weight[0]).all() else None
+    distinct = int(np.count_nonzero(data.pos) + np.count_nonzero(data.pos < data.n))
+    question = ask_about_counts(same, len(weight), distinct)
+    return [] if question is None else [question]
 
 
 def _count_dropped(result: Result, dropped: dict[str, int]) -> Result:

@@ -15,7 +15,6 @@ from truecal.observations._arrays import choose_multiclass as choose_multiclass
 from truecal.observations._arrays import drop_missing as drop_missing
 from truecal.observations._arrays import read_numbers as read_numbers
 from truecal.observations._arrays import read_pair as read_pair
-from truecal.observations._arrays import read_weights as read_weights
 from truecal.observations._arrays import refuse_pos_label as refuse_pos_label
 from truecal.observations._cell_sums import CellGroups as CellGroups
 from truecal.observations._cell_sums import CellSums as CellSums
@@ -77,3 +76,9 @@ from truecal.observations._time import find_mature as find_mature
 from truecal.observations._time import read_moment as read_moment
 from truecal.observations._time import read_span as read_span
 from truecal.observations._time import window_start as window_start
+from truecal.observations._weights import WeightSpan as WeightSpan
+from truecal.observations._weights import advise_weights as advise_weights
+from truecal.observations._weights import ask_about_counts as ask_about_counts
+from truecal.observations._weights import find_fractions as find_fractions
+from truecal.observations._weights import measure_weights as measure_weights
+from truecal.observations._weights import read_weights as read_weights

@@ -29,13 +29,11 @@ MISSING_HINT = (
 
 def read_scores(y_prob: Any) -> AnyArray:
     """Read scores into a contiguous float32 or float64 array. Their range is checked later, with the labels."""
-    array = _read_column(y_prob, "y_prob")
+    array = read_column(y_prob, "y_prob")
     if array.dtype == object:
-        array = _objects_to_floats(array, "y_prob")
+        array = objects_to_floats(array, "y_prob")
     if array.dtype.kind not in "biuf":
-        raise TypeError(
-            f"`y_prob` must hold numbers in [0, 1]; it holds {array.dtype}, the first is {_show(array, 0)}."
-        )
+        raise TypeError(f"`y_prob` must hold numbers in [0, 1]; it holds {array.dtype}, the first is {show(array, 0)}.")
     if array.dtype.itemsize == 2 and array.dtype.kind == "f":
         return array.astype(np.float32)
     kind = np.float32 if array.dtype.kind == "f" and array.dtype.itemsize == 4 else np.float64
@@ -44,7 +42,7 @@ def read_scores(y_prob: Any) -> AnyArray:
 
 def read_labels(y_true: Any, pos_label: Any = None) -> AnyArray:
     """Read labels into a contiguous array that the kernel accepts. Their values are checked later, with the scores."""
-    array = _read_column(y_true, "y_true")
+    array = read_column(y_true, "y_true")
     if array.dtype == object:
         _check_missing(array, "y_true")
         array = np.array(array.tolist()) if array.size else array.astype(np.float64)
@@ -65,38 +63,17 @@ def read_labels(y_true: Any, pos_label: Any = None) -> AnyArray:
 
 def read_numbers(values: Any, name: str) -> AnyArray:
     """Read a column of numbers into a float64 array."""
-    array = _read_column(values, name)
+    array = read_column(values, name)
     if array.dtype == object:
-        array = _objects_to_floats(array, name)
+        array = objects_to_floats(array, name)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{option(name)} must hold numbers; it holds {array.dtype}.")
     return array.astype(np.float64)
 
 
-def read_weights(sample_weight: Any, size: int) -> NDArray[np.int64]:
-    """Read frequencies: whole numbers >= 0, since an exact test counts trials."""
-    array = _read_column(sample_weight, "sample_weight")
-    if array.dtype == object:
-        array = _objects_to_floats(array, "sample_weight")
-    check_lengths(sample_weight=len(array), y_prob=size)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"`sample_weight` must hold whole numbers; it holds {array.dtype}.")
-    with np.errstate(invalid="ignore"):
-        bad = ~((array >= 0) & (array == np.floor(array)) & (array <= 2**46))
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise ValueError(
-            "`sample_weight` must hold whole numbers from 0 to 2^46: the weight of a row is how often it was seen, "
-            "and an exact test counts trials, so half a trial or an importance weight has no meaning in it; "
-            f"{_count(bad)} not, the first is {_show(array, first)} at position {first}.\n\n"
-            "Hint: repeat or count rows instead of weighting them."
-        )
-    return array.astype(np.int64)
-
-
 def read_ids(cluster: Any, size: int) -> AnyArray:
     """Read what tells clusters of rows apart, of any type."""
-    array = _read_column(cluster, "cluster")
+    array = read_column(cluster, "cluster")
     check_lengths(cluster=len(array), y_prob=size)
     return array
 
@@ -122,7 +99,7 @@ def drop_missing(y_true: Any, y_prob: Any, cluster: Any, *others: Any) -> tuple[
         if other is None:
             columns.append(None)
             continue
-        array = _read_column(other, "values")
+        array = read_column(other, "values")
         check_lengths(y_true=len(kept), values=len(array))
         columns.append(array[kept])
     return columns, {reason: rows for reason, rows in reasons.items() if rows.any()}
@@ -180,7 +157,7 @@ def raise_for_scores(score: AnyArray) -> NoReturn:
     if nan.any():
         first = int(np.argmax(nan))
         raise ValueError(
-            f"`y_prob` must not be missing; {_count(nan)} NaN, the first at position {first}.\n\nHint: {MISSING_HINT}."
+            f"`y_prob` must not be missing; {count(nan)} NaN, the first at position {first}.\n\nHint: {MISSING_HINT}."
         )
     bad = ~((score >= 0) & (score <= 1))
     first = int(np.argmax(bad))
@@ -194,7 +171,7 @@ def raise_for_scores(score: AnyArray) -> NoReturn:
         elif low >= 0 and 1.5 < high <= 100:
             hint = "these look like percentages; divide them by 100"
     raise ValueError(
-        f"`y_prob` must lie in [0, 1]; {_count(bad)} not, the first is {_show(score, first)} at position {first}."
+        f"`y_prob` must lie in [0, 1]; {count(bad)} not, the first is {show(score, first)} at position {first}."
         + (f"\n\nHint: {hint}." if hint else "")
     )
 
@@ -204,7 +181,7 @@ def raise_for_labels(label: AnyArray, score: AnyArray) -> NoReturn:
     if label.dtype.kind == "f" and np.isnan(label).any():
         nan = np.isnan(label)
         raise ValueError(
-            f"`y_true` must not be missing; {_count(nan)} NaN, the first at position {int(np.argmax(nan))}."
+            f"`y_true` must not be missing; {count(nan)} NaN, the first at position {int(np.argmax(nan))}."
             f"\n\nHint: {MISSING_HINT}."
         )
     bad = (label != 0) & (label != 1)
@@ -219,7 +196,7 @@ def raise_for_labels(label: AnyArray, score: AnyArray) -> NoReturn:
     else:
         hint = ""
     raise ValueError(
-        f"`y_true` must hold 0 and 1; {_count(bad)} not, the first is {_show(label, first)} at position {first}."
+        f"`y_true` must hold 0 and 1; {count(bad)} not, the first is {show(label, first)} at position {first}."
         + (f"\n\nHint: {hint}." if hint else "")
     )
 
@@ -328,7 +305,7 @@ def _find_classes(y_true: Any, names: Sequence[Any], size: int) -> NDArray[np.in
     return found
 
 
-def _read_column(values: Any, name: str) -> AnyArray:
+def read_column(values: Any, name: str) -> AnyArray:
     array = to_numpy(values, name)
     if array.ndim == 0:
         raise TypeError(f"`{name}` must be a column of values; it is {type(values).__name__}.")
@@ -348,7 +325,7 @@ def to_numpy(values: Any, name: str) -> AnyArray:
         mask = np.ma.getmaskarray(values)
         if mask.any():
             raise ValueError(
-                f"`{name}` must not be missing; {_count(mask)} masked, the first at position "
+                f"`{name}` must not be missing; {count(mask)} masked, the first at position "
                 f"{int(np.argmax(mask))}.\n\nHint: {MISSING_HINT}."
             )
         return np.asarray(values.data)
@@ -363,7 +340,7 @@ def to_numpy(values: Any, name: str) -> AnyArray:
         raise TypeError(f"`{name}` cannot be read as an array: {error}{hint}") from error
 
 
-def _objects_to_floats(array: AnyArray, name: str) -> AnyArray:
+def objects_to_floats(array: AnyArray, name: str) -> AnyArray:
     _check_missing(array, name)
     for position, value in enumerate(array):
         if isinstance(value, (str, bytes)) or np.ndim(value) != 0 or not hasattr(value, "__float__"):
@@ -385,7 +362,7 @@ def _check_missing(array: AnyArray, name: str) -> None:
 def raise_for_missing(name: str, missing: Bools) -> NoReturn:
     """Raise the error that says which values are missing."""
     raise ValueError(
-        f"`{name}` must not be missing; {_count(missing)} null, the first at position {int(np.argmax(missing))}."
+        f"`{name}` must not be missing; {count(missing)} null, the first at position {int(np.argmax(missing))}."
         f"\n\nHint: {MISSING_HINT}."
     )
 
@@ -425,10 +402,10 @@ def _list_classes(array: AnyArray) -> str:
     return ", ".join(repr(value) for value in values[:3]) + (", ..." if len(values) > 3 else "")
 
 
-def _show(array: AnyArray, position: int) -> str:
+def show(array: AnyArray, position: int) -> str:
     return repr(array[position].item()) if len(array) else "nothing"
 
 
-def _count(bad: AnyArray) -> str:
+def count(bad: AnyArray) -> str:
     count = int(np.count_nonzero(bad))
     return f"{count} of {bad.size} values {'is' if count == 1 else 'are'}"

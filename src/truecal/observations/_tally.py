@@ -26,6 +26,7 @@ from truecal.observations._clusters import Clusters, name_clusters, read_cluster
 from truecal.observations._counting import TieCounter
 from truecal.observations._importance import Importance, check_importance, read_importance
 from truecal.observations._labelling import AS_THEY_ARE, Labelling, check_labelling, check_same
+from truecal.observations._weights import read_weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -123,17 +124,18 @@ class Tally:
             score, label = read_seen(y_true, y_prob, pos_label, labelling)
             each = read_importance(importance, len(score))
             if sample_weight is not None:
-                each = each * arrays.read_weights(sample_weight, len(score))
+                each = each * read_weights(sample_weight, len(score))
             return tally.with_importance(score, label, each)
         if cluster is not None:
             tally = cls.from_arrays(y_true, y_prob, sample_weight, pos_label, labelling)
             score, label = read_seen(y_true, y_prob, pos_label, labelling)
-            weight = 1 if sample_weight is None else arrays.read_weights(sample_weight, len(score))
+            weight = 1 if sample_weight is None else read_weights(sample_weight, len(score))
             return tally.with_clusters(read_clusters(cluster, len(score)), score, label, weight)
         if sample_weight is None:
             return sort_rows(y_true, y_prob, pos_label, labelling).tally
-        key = _pack(*read_seen(y_true, y_prob, pos_label, labelling))
-        weight = arrays.read_weights(sample_weight, len(key))
+        score, label = read_seen(y_true, y_prob, pos_label, labelling)
+        key = _pack(score, label)
+        weight = read_weights(sample_weight, len(key), label)
         seen = weight > 0
         if not seen.any():
             raise ValueError("`sample_weight` must hold a weight above 0; all are 0.")
