@@ -114,3 +114,49 @@ def test_words_that_are_no_shares_are_refused(data):
     assert "--flip: it must be two shares" in run("score", data, "--flip", "a,b").stderr
     assert "--flip must be two shares" in run("score", data, "--flip", "0.1").stderr
     assert "Hint: where one row of 20 was kept it is 0.05" in run("score", data, "--kept-negatives", "20").stderr
+
+
+@pytest.fixture(scope="module")
+def late(folder):
+    pl = pytest.importorskip("polars")
+    rng = np.random.default_rng(1)
+    p, age = rng.beta(1, 9, 6000), rng.uniform(0, 60, 6000)
+    y = (rng.random(6000) < p) & (rng.random(6000) < np.minimum(age / 30, 1))
+    weight = rng.integers(0, 3, 6000)
+    columns = {"y": y.astype(int), "p": p, "age": age, "known": np.minimum(age / 30, 1), "w": weight, "v": 1 / (1 + p)}
+    pl.DataFrame(columns).write_csv(folder / "late.csv")
+    (folder / "table.csv").write_text("days,share\n0,0\n30,1\n")
+    return folder / "late.csv"
+
+
+def test_late_labels(late, folder):
+    maturity = truecal.Maturity("age", {0: 0, 30: 1})
+    expected = truecal.evaluate(truecal.read(late, label="y", score="p", mature=maturity), ["ltce"]).verdict
+    assert expected.word != "off"
+    for words in ("age:0=0,30=1", f"age:{folder / 'table.csv'}", "known"):
+        done = run("score", late, "-y", "y", "-p", "p", "--mature", words, "--json")
+        found = truecal.Result.from_json(done.stdout).verdict
+        assert (found.word, found.observed) == (expected.word, expected.observed)
+        assert found.expected == pytest.approx(expected.expected)
+    assert "should have come by now" in " ".join(
+        run("score", late, "-y", "y", "-p", "p", "--mature", "known").stdout.split()
+    )
+    assert truecal.Result.from_json(run("score", late, "-y", "y", "-p", "p", "--json").stdout).verdict.word == "off"
+    for words, said in (("age:0=a", "--mature must have ages and shares"), ("age:0=1,1=0", "do not decrease"),
+                        ("age:none.csv", "none.csv"), ("nothing", "--mature must be one of the columns")):  # fmt: skip
+        done = run("score", late, "-y", "y", "-p", "p", "--mature", words)
+        assert done.returncode == 2
+        assert said in done.stderr
+
+
+def test_weights(late, folder):
+    done = run("score", late, "-y", "y", "-p", "p", "--weight", "w", "--importance", "v", "--json")
+    found = truecal.Result.from_json(done.stdout)
+    expected = truecal.evaluate(truecal.read(late, label="y", score="p", weight="w", importance="v"), ["ltce", "ece"])
+    assert (found["ece"], found.n, found.account) == (expected["ece"], expected.n, expected.account)
+    assert "weighted by importance" in done.stderr
+    assert "`w` is 0 in" in done.stderr
+    done = run("score", late, "-y", "y", "-p", "p", "--weight", "v")
+    assert done.returncode == 2
+    assert "--importance" in done.stderr
+    assert "--kept-negatives" in done.stderr

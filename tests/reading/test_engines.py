@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import truecal
-from truecal import Tally
+from truecal import Maturity, Tally
 from truecal.observations import GridTally, Labelling
 from truecal.reading import Limits
 from truecal.reading._engines import engine_of, is_lazy, language, native, open_frame
@@ -86,3 +86,68 @@ def test_wrong_scores_of_sampled_rows_are_found(make):
         truecal.read(frame, label="y", score="p", flip=(0.1, 0.1))
     frame = make(y=[0, 1, 1], p=[0.25, None, 0.5])
     assert truecal.read(frame, label="y", score="p", on_null="drop", kept_negatives=0.1).n_rows == 2
+
+
+def test_every_engine_counts_weights(make):
+    y, p = [0, 1, 1, 0, 1, 0, None], [0.25, 0.5, 0.5, 0.75, 0.25, 0.5, 0.5]
+    frame = make(y=y, p=p, w=[1, 2, 3, 0, 5, 6, 4], g=["a", "b", "a", "b", "a", "b", "a"])
+    found = truecal.read(frame, label="y", score="p", weight="w", on_null="drop")
+    assert found.tally == Tally.from_arrays(y[:6], p[:6], [1, 2, 3, 0, 5, 6])
+    assert found.account.dropped == {"`y` is null": 4, "`w` is 0": 1}
+    assert found.account.read == 17 + 5
+    grouped = truecal.read(frame, label="y", score="p", weight="w", by="g", on_null="drop")
+    assert grouped.tally == found.tally
+    assert grouped.dropped["b",] == {"`w` is 0": 1}
+    cells = truecal.read(frame, label="y", score="p", weight="w", on_null="drop", limits=Limits(grid=8))
+    assert cells.tally == found.tally
+    with pytest.raises(ValueError, match="`y` is null in 4"):
+        truecal.read(frame, label="y", score="p", weight="w")
+
+
+def test_every_engine_weights_by_importance(make):
+    y, p, v = [0, 1, 1, 0], [0.25, 0.5, 0.5, 0.75], [0.5, 2.5, 1.0, 4.0]
+    frame = make(y=y, p=p, v=v, w=[1, 2, 1, 3])
+    found = truecal.read(frame, label="y", score="p", importance="v")
+    assert found.tally == Tally.from_arrays(y, p, importance=v)
+    both = truecal.read(frame, label="y", score="p", importance="v", weight="w")
+    assert both.tally == Tally.from_arrays(y, p, [1, 2, 1, 3], importance=v)
+    with pytest.raises(ValueError, match="`importance` needs scores as they are"):
+        truecal.read(frame, label="y", score="p", importance="v", limits=Limits(grid=8))
+    with pytest.raises(ValueError, match="`v` is not above 0 in 1"):
+        truecal.read(make(y=y, p=p, v=[0.0, 1, 1, 1]), label="y", score="p", importance="v")
+
+
+def test_every_engine_discounts_late_labels(make):
+    late = Maturity("age", {0: 0.0, 7: 0.3, 30: 0.9, 60: 1.0})
+    age = [0, 3, 7, 8.5, 29, 61, -1, 30]
+    y, p = [0, 1, 1, 0, 0, 1, 0, 1], [0.25, 0.5, 0.1, 0.75, 1.0, 0.3, 0.2, 1e-9]
+    frame = make(y=y, p=p, age=[float(a) for a in age])
+    expected = Tally.from_arrays(y, np.array(p) * late.share(np.array(age)), labelling=Labelling(late=True))
+    found = truecal.read(frame, label="y", score="p", mature=late)
+    assert found.tally == expected
+    assert found.labelling.late
+    share = make(y=y, p=p, f=late.share(np.array(age)).tolist())
+    assert truecal.read(share, label="y", score="p", mature="f").tally == expected
+    sampled = truecal.read(frame, label="y", score="p", mature=late, kept_negatives=0.1)
+    seen = Labelling(0.1).seen(np.array(p) * late.share(np.array(age)))
+    assert sampled.tally == Tally(*Tally.from_arrays(y, seen).entries, Labelling(0.1, late=True))
+    frame = make(y=y[:3], p=p[:3], age=[None, 3.0, 7.0])
+    assert truecal.read(frame, label="y", score="p", mature=late, on_null="drop").account.dropped == {
+        "`age` is null": 1
+    }
+    with pytest.raises(ValueError, match=r"`age` is outside \[0, 1\] in 2"):
+        truecal.read(frame, label="y", score="p", mature="age", on_null="drop")
+
+
+def test_every_engine_tells_weights_by_label(make):
+    y = [0, 1] * 6
+    p = np.linspace(0.1, 0.9, 12).tolist()
+    for negative in (20.0, 2.5):
+        frame = make(y=y, p=p, w=[1.0 if label else negative for label in y])
+        with pytest.raises(ValueError, match=f"(?s)`w` must hold how often.*`kept_negatives` as {1 / negative:g}"):
+            truecal.read(frame, label="y", score="p", weight="w")
+    frame = make(y=y, p=p, w=[1.0, 0.5, *[1.0] * 10])
+    with pytest.raises(ValueError, match="(?s)`w` is no whole number in 1.*`importance`.*`kept_negatives`"):
+        truecal.read(frame, label="y", score="p", weight="w")
+    with pytest.warns(UserWarning, match="Every row counts as 10"):
+        truecal.read(make(y=y, p=p, w=[10] * 12), label="y", score="p", weight="w")

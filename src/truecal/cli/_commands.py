@@ -551,6 +551,9 @@ class Source:
             "format": self.format,
             "limits": self.limits,
             **_find_labelling(args, self.data),
+            "mature": _read_maturity(args.mature),
+            "weight": args.weight,
+            "importance": args.importance,
         }
         if self.multiclass is None:
             return dict(read_models(self.data, **options, **baseline))
@@ -628,6 +631,30 @@ def judge_windows(args: Namespace, models: Mapping[str, Any], metric: str) -> Dr
     options |= {"intervals": DRAWN if args.intervals is None else args.intervals, **_region(args), **_draws(args)}
     options["adjust"] = None if args.adjust == "none" else args.adjust
     return drift(_find_top(next(iter(models.values()))), metric, **options)
+
+
+def _read_maturity(text: str | None) -> Any:
+    """What --mature says: a column of shares, or one of ages with a table, written out or in a file."""
+    if text is None or ":" not in text:
+        return text
+    from truecal.observations import Maturity
+
+    column, _, table = text.rpartition(":")
+    lines = table.split(",") if "=" in table else Path(table).read_text(encoding="utf-8-sig").splitlines()
+    pairs = [line.replace("=", ",").split(",") for line in lines if line.strip()]
+    if "=" not in table and pairs and not _is_number(pairs[0][0]):
+        pairs = pairs[1:]  # the names of the columns
+    if not pairs or not all(len(pair) == 2 and all(map(_is_number, pair)) for pair in pairs):
+        raise UsageError(f"--mature must have ages and shares, such as age:0=0,7=0.5,30=1; it has {table!r}")
+    return Maturity(column, {float(age): float(share) for age, share in pairs})
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _find_labelling(args: Namespace, data: list[str] | Tallies) -> dict[str, Any]:

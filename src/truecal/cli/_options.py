@@ -173,6 +173,7 @@ RULES, BASELINE, OUTPUT, GENERAL = "rules, from a file or from options", "baseli
 NEEDS_ROWS = (COLUMNS, TIME, COMPUTED, LARGE)  # groups that ask something of rows, which a saved result does not have
 
 READING = "score compare segments slices drift watch recalibrate report plot tally check"
+WEIGHED = "score compare segments drift watch recalibrate report plot tally check"
 SIZED = "score segments drift watch recalibrate report plot tally check"
 JUDGING = "score compare segments drift report plot check"
 TABLES = "score compare segments slices drift watch plan check"
@@ -306,6 +307,13 @@ OPTIONS = (
         "--flip", "the shares of negatives labelled positive, and of positives labelled negative: 0.01,0.02",
         COLUMNS, READING, "F0,F1", type=shares, default=(0.0, 0.0),
     ),
+    Option(
+        "--mature", "where labels are still coming: a column of ages and the shares known by then, age:0=0,7=0.5,30=1 "
+        "or age:table.csv; or a column of shares",
+        COLUMNS, WEIGHED, "COLUMN[:TABLE]",
+    ),
+    Option("--weight", "how often each row was seen", COLUMNS, WEIGHED, "COLUMN"),
+    Option("--importance", "weights by features alone; they weight values, and no test", COLUMNS, WEIGHED, "COLUMN"),
     # ---- time
     Option(
         "--time", "dates or times{}", TIME, "drift watch recalibrate report plot tally", "COLUMN",

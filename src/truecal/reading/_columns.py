@@ -16,6 +16,7 @@ from truecal._errors import option
 from truecal.observations import AS_THEY_ARE, SUM, WINDOWS, Labelling, Multiclass, as_tuple, check_bits
 from truecal.reading._classes import ClassNames, find_class_columns, find_score_columns, may_be_classes
 from truecal.reading._engines import is_lazy, language, open_frame
+from truecal.reading._extras import NO_EXTRAS, Extras
 from truecal.reading._paths import is_path, open_files
 
 OnNull = Literal["raise", "drop"]
@@ -117,6 +118,8 @@ class Columns:
         matched by the columns `on`.
     labelling
         How rows got their labels and their place in the data.
+    extras
+        Columns of ages and weights.
     """
 
     label: str
@@ -132,6 +135,7 @@ class Columns:
     labelling: Labelling = AS_THEY_ARE
     multiclass: Multiclass = None
     labels: tuple[Any, ...] | None = None
+    extras: Extras = NO_EXTRAS
 
     def __post_init__(self) -> None:
         if self.on_null not in ("raise", "drop"):

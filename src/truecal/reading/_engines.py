@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from truecal._fork import check_fork
@@ -132,12 +132,19 @@ def to_local(frame: Any) -> Any:
     return frame.collect(engine="streaming") if engine == "polars" else frame.collect()
 
 
-def count_distinct(frame: Any) -> Any:
-    """Return the distinct rows of a frame with their counts, as `n`, in this process."""
+def count_distinct(frame: Any, sums: Sequence[str] = ()) -> Any:
+    """Return the distinct rows of a frame with their counts, as `rows`, in this process.
+
+    Columns of `sums` do not tell rows apart: they are added up, and the smallest and largest `raw` are kept.
+    """
     pl, schema = language(frame), frame.collect_schema()
+    keys = [name for name in schema if name not in (*sums, "raw")]
     if engine_of(frame) == "dask":  # which otherwise groups rows wrongly where pandas holds -0.0 in Arrow columns
         frame = frame.with_columns(*(pl.col(name) + 0.0 for name, kind in schema.items() if kind.is_float()))
-    return to_local(frame.group_by(*schema).agg(pl.len().alias("n")))
+    added = [pl.col(name).sum() for name in sums]
+    if "raw" in schema:
+        added += [pl.col("raw").min().alias("least"), pl.col("raw").max().alias("most")]
+    return to_local(frame.group_by(*keys).agg(pl.len().alias("rows"), *added))
 
 
 def collect(frame: Any, lists: tuple[str, ...] = ("by",)) -> dict[str, Any]:

@@ -17,7 +17,8 @@ import numpy as np
 from truecal._errors import check_column, option
 from truecal._text import plural
 from truecal.metrics import choose_bits
-from truecal.observations import AnyArray, cell, list_reasons
+from truecal.observations import AnyArray, WeightSpan, advise_weights, cell, list_reasons
+from truecal.reading import _extras as extras
 from truecal.reading._classes import OFF
 from truecal.reading._columns import Columns, Kind, check_swapped, find_kinds
 from truecal.reading._csv import Unreadable
@@ -35,12 +36,14 @@ from truecal.reading._engines import (
 from truecal.reading._paths import Files, is_path, open_files
 
 DROP = 'on_null="drop"'  # the option that leaves out rows without a value
-KINDS = 9
+KINDS = extras.KINDS
 # Why a row is invalid, by its status. Rows with missing values may be dropped.
-MISSING = {1: "{score} is null", 2: "{score} is NaN", 4: "{label} is null", 6: "{time} is null"}
+MISSING = {1: "{score} is null", 2: "{score} is NaN", 4: "{label} is null", 6: "{time} is null", **extras.MISSING}
 WRONG = {3: "{score} is outside [0, 1]", 5: "{label} is neither 0 nor 1", OFF: "{score} does not sum to 1"}
+WRONG |= extras.WRONG
 UNMATCHED = 7
 BASELINE, MATCHED, ON = "truecal_baseline", "truecal_matched", "truecal_on"  # columns added by a join
+RULES = {"age": "an age", "weight": "a count", "importance": "a weight above 0"}
 DATES = {  # how to convert text to dates, by engine
     "pandas": "parse it with `pd.to_datetime(frame[{!r}])`",
     "polars": "parse it with `pl.col({!r}).str.to_datetime()`",
@@ -66,6 +69,7 @@ class Query:
         """Make the query of a dataframe or of files; raise an error if a column is missing or of the wrong type."""
         other = columns.baseline
         numbers = (*columns.scores, other) if isinstance(other, str) and not columns.on else columns.scores
+        numbers = (*numbers, *columns.extras.names.values())
         frame, source = open_data(data, columns.format, numbers, any(columns.windows.values()))
         if source is not None:
             source.check_once((columns.label, *numbers, *columns.by, *columns.on))
@@ -83,6 +87,7 @@ class Query:
         """Raise an error if a column is missing or of the wrong type; parse a positive label given as text."""
         columns, pl, schema = self.columns, language(self.frame), self.frame.collect_schema()
         roles = [("label", columns.label), *(("score", name) for name in columns.scores)]
+        roles += [("mature" if role == "age" else role, name) for role, name in columns.extras.names.items()]
         for role, name in [*roles, *(("time" if name in columns.windows else "by", name) for name in columns.by)]:
             if name not in schema and self.source is not None:
                 find_kinds(list(self.source.places), self.source.kind)  # a broken file gets its own error
@@ -90,6 +95,7 @@ class Query:
         kind = schema[columns.label]
         plain = kind.is_numeric() or kind == pl.Boolean
         self._check_scores(columns.scores)
+        columns.extras.check(schema)
         for name in (columns.label, *columns.by):
             if schema[name].is_nested():
                 raise TypeError(f"`{name}` must hold one plain value for each row; it holds {schema[name]}.")
@@ -181,6 +187,7 @@ class Query:
     def select(self) -> Any:
         """Return the frame with only the columns to read."""
         names = (self.columns.label, *self.columns.scores, *self.baselines, *self.columns.by)
+        names = (*names, *self.columns.extras.names.values())
         return pick(self.frame, {name: name for name in (*names, *((MATCHED,) if self.matched else ()))})
 
     def rename(self, rows: Any) -> Any:
@@ -189,9 +196,12 @@ class Query:
         names |= {f"score{i}": name for i, name in enumerate(self.columns.scores)}
         names |= {f"base{i}": name for i, name in enumerate(self.baselines)}
         names |= {f"by{i}": name for i, name in enumerate(self.columns.by)}
-        rows = pick(rows, names | ({MATCHED: MATCHED} if self.matched else {}))
+        rows = pick(rows, names | self.columns.extras.names | ({MATCHED: MATCHED} if self.matched else {}))
         changed = [*self._plain_types(rows), *self._windows()]
-        return rows.with_columns(*changed) if changed else rows
+        rows = rows.with_columns(*changed) if changed else rows
+        if not self.columns.extras.names:
+            return rows
+        return self.columns.extras.prepare(rows, [name for name in names if name.startswith(("score", "base"))])
 
     @property
     def needed(self) -> list[str]:
@@ -226,6 +236,8 @@ class Query:
                 # a row without a match has no baseline score, and is reported as unmatched instead
                 wrong = condition(x) & ~pl.col(MATCHED).is_null() if self.matched else condition(x)
                 status = pl.when(wrong).then(pl.lit(code)).otherwise(status)
+        if self.columns.extras.names:
+            status = pl.when(pl.col("extra") != 0).then(pl.col("extra")).otherwise(status)
         one = pl.when(positive).then(pl.lit(1)).otherwise(pl.lit(0))
         return rows.select(*self._segment_names, *p, one.alias("one"), status.alias("status"), *others)
 
@@ -275,9 +287,14 @@ class Query:
             for name in self.needed[1:]:
                 rows = rows.filter(~pl.col(name).is_null())
             query, scores = replace(self, columns=replace(self.columns, by=(), windows={})), ["score0", "base0"]
-        rows = rows.select(*dict.fromkeys([*query.needed, *query._segment_names, *scores]))
-        lines = _collect_counts(query.judge(count_distinct(rows), scores, "n"), ("status", "n"))
-        lines["pos"] = np.where(lines.pop("one") == 1, lines["n"], 0)
+        sums = self.columns.extras.sums
+        more = [*(["extra"] if self.columns.extras.names else []), *sums, *(["raw"] if "weight" in sums else [])]
+        rows = rows.select(*dict.fromkeys([*query.needed, *query._segment_names, *scores, *more]))
+        others = ("rows", *sums, *(("least", "most") if "weight" in sums else ()))
+        counts = ("status", "rows", *(("weight",) if "weight" in sums else ()))
+        lines = _collect_counts(query.judge(count_distinct(rows, sums), scores, *others), counts)
+        lines["n"] = lines.get("weight", lines["rows"])
+        lines["pos"] = np.where(lines["one"] == 1, lines["n"], 0)
         return lines
 
     def group_cells(self, bits: int) -> dict[str, Any]:
@@ -301,15 +318,30 @@ class Query:
             rows = rows.with_columns(seen.alias("score0"))
         key = cell(pl.col("score0"), bits, where, hold)
         rows = rows.with_columns(key.alias("key"))
-        score = pl.col("score0")
+        score, counts = pl.col("score0"), ["status", "rows", "pos"]
+        rows = rows.with_columns(pl.col("one").alias("pos"), score.alias("score_sum"))
+        added = ["pos", "score_sum"]
+        if self.columns.extras.weight is not None:
+            weight = pl.col("weight")
+            rows = rows.with_columns(*((pl.col(name) * weight).alias(name) for name in added))
+            added, counts = [*added, "weight"], [*counts, "weight"]
         found = rows.group_by(*self._segment_names, "status", "key").agg(
-            pl.len().alias("n"),
-            pl.col("one").sum().alias("pos"),
-            score.sum().alias("score_sum"),
+            pl.len().alias("rows"),
+            *(pl.col(name).sum() for name in added),
             score.min().alias("low"),
             score.max().alias("high"),
         )
-        return _collect_counts(found, ("status", "n", "pos"))
+        lines = _collect_counts(found, tuple(counts))
+        return lines | {"n": lines.get("weight", lines["rows"])}
+
+    def span_weights(self) -> WeightSpan:
+        """Return the smallest and largest weight of each label, asked for in the engine."""
+        pl = language(self.frame)
+        rows = self.judge(self.rename(self.frame), ["score0"], "raw")
+        rows = rows.filter((pl.col("status") == 0) | (pl.col("status") == extras.FRACTION))
+        raw = pl.col("raw")
+        found = rows.group_by("one").agg(raw.min().alias("least"), raw.max().alias("most"), pl.len().alias("rows"))
+        return span_lines(_collect_counts(found, ("one", "rows")))
 
     @property
     def _segment_names(self) -> list[str]:
@@ -320,7 +352,8 @@ class Query:
         pl = language(self.frame)
         usable = pl.col("status") == 0
         score = pl.when(usable).then(pl.col("score0")).otherwise(pl.lit(0.0)).alias("score0")
-        return self.judge(self.rename(self.frame), ["score0"]).with_columns(score)
+        others = ["weight"] if self.columns.extras.weight else []
+        return self.judge(self.rename(self.frame), ["score0"], *others).with_columns(score)
 
     def check_complete(self, arrived: int) -> None:
         """Raise an error unless as many rows have arrived as the files have."""
@@ -339,10 +372,13 @@ class Query:
         wrong, missing = (sum(counts[code] for code in codes) for codes in (WRONG, MISSING))
         if wrong or (self.columns.on_null == "raise" and missing):
             hint = self._advise_range(bool(counts[3])) if wrong else self._advise_missing()
+            hint = advise_weights() if counts[extras.FRACTION] else hint
             reasons = list_reasons(self.name_reasons(counts, scores))
             time = ", a time" if any(name in self.columns.windows for name in self.columns.by) else ""
+            more = "".join(f", {RULES[name]}" for name in self.columns.extras.names)
             raise ValueError(
-                f"Every row must have a label{time} and a score in [0, 1]; of {plural(total, 'row')} {reasons}.{hint}"
+                f"Every row must have a label{time}{more} and a score in [0, 1]; of {plural(total, 'row')} "
+                f"{reasons}.{hint}"
             )
         if not counts[0]:
             raise ValueError("The data must have at least one valid row; they have none.")
@@ -353,8 +389,10 @@ class Query:
             "score": " or ".join(f"`{name}`" for name in scores),
             "label": f"`{self.columns.label}`",
             "time": " or ".join(f"`{name}`" for name in self.columns.by if name in self.columns.windows),
+            **self.columns.extras.words,
         }
-        return {rule.format(**words): int(counts[code]) for code, rule in (MISSING | WRONG).items() if counts[code]}
+        rules = MISSING | WRONG | extras.LEFT_OUT
+        return {rule.format(**words): int(counts[code]) for code, rule in rules.items() if counts[code]}
 
     def _advise_range(self, scores: bool) -> str:
         """Return a hint for values out of range, of `scores` or of labels; raise an error if columns are swapped."""
@@ -380,6 +418,16 @@ class Query:
             raise ValueError(
                 f"{option('pos_label')} must be one of the labels ({known}, ...); it is {self.columns.pos_label!r}."
             )
+
+
+def span_lines(lines: Mapping[str, Any]) -> WeightSpan:
+    """Return the smallest and largest weight of each label in lines with `one`, `least`, `most` and `rows`."""
+    span = WeightSpan()
+    for name in ("least", "most"):
+        known = ~np.isnan(lines[name].astype(np.float64))
+        span.add(lines[name][known], lines["one"][known])
+    span.rows = {label: int(lines["rows"][lines["one"] == label].sum()) for label in span.rows}
+    return span
 
 
 def column_names(frame: Any, format: str | None = None) -> list[str]:

@@ -8,7 +8,8 @@ group rows by score themselves, in one query for each model.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
@@ -27,6 +28,7 @@ from truecal.observations import (
     GridTally,
     Ints,
     Labelling,
+    Maturity,
     Multiclass,
     Pairs,
     Part,
@@ -34,11 +36,14 @@ from truecal.observations import (
     SortedRows,
     Tallies,
     Tally,
+    WeightSpan,
     as_grid,
     as_tuple,
+    ask_about_counts,
     bits_of,
     choose_multiclass,
     coarsest,
+    group_keys,
     is_tallies_file,
     merge,
     name_file,
@@ -58,9 +63,10 @@ from truecal.reading._classes import (
 )
 from truecal.reading._columns import DEFAULT, LEAST_MEMORY, Columns, Limits, OnNull
 from truecal.reading._engines import collect, engine_of, is_lazy, language, native, pick
+from truecal.reading._extras import FRACTION, Extras
 from truecal.reading._paths import is_path
 from truecal.reading._places import PathLike, expand, expand_all
-from truecal.reading._query import KINDS, Query, column_names
+from truecal.reading._query import KINDS, Query, column_names, span_lines
 from truecal.reading._spool import PairSpool, Spool, pack_rows
 
 IN_MEMORY = 1 << 62
@@ -70,6 +76,7 @@ TIED = 16  # rows per score and segment, on average, above which an engine's gro
 VERY_TIED = 64  # the same if scores are grouped into a grid
 LABELLING = ("kept_negatives", "kept_positives", "flip")
 FEW = 16  # models whose tied rows are counted in tables, of up to 4 MB each
+SPAN = ("one", "least", "most", "rows")
 RADIX = 1 << 16  # codes below this sort in linear time
 
 
@@ -91,6 +98,9 @@ class Reading(TypedDict, total=False):
     kept_negatives: float
     kept_positives: float
     flip: tuple[float, float]
+    mature: str | Maturity | None
+    weight: str | None
+    importance: str | None
 
 
 @overload
@@ -116,6 +126,9 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
     kept_negatives: float = 1.0,
     kept_positives: float = 1.0,
     flip: tuple[float, float] = (0.0, 0.0),
+    mature: str | Maturity | None = None,
+    weight: str | None = None,
+    importance: str | None = None,
 ) -> Tallies | ClassTallies:
     """Read data in one pass into tallies: the rows of each segment and window, grouped by score.
 
@@ -157,6 +170,13 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
         docs/data.md.
     flip : pair of float
         The shares of negatives that are labelled positive, and of positives that are labelled negative.
+    mature : Maturity or str, optional
+        Where labels are still coming: a column of ages with a table of the shares that are known by then, or a column
+        of these shares.
+    weight : str, optional
+        A column of whole numbers: how often each row was seen. Rows of 0 are dropped.
+    importance : str, optional
+        A column of weights above 0 that depend on features alone. Values are weighted by them, and no test.
 
     Examples
     --------
@@ -168,6 +188,7 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
     settings: Any = {"label": label, "by": by, "time": time, "every": every}
     settings |= {"on_null": on_null, "format": format, "limits": limits}
     given: Any = {"baseline": baseline, "on": on, "pos_label": pos_label}
+    given |= {"mature": mature, "weight": weight, "importance": importance}
     labelling: Any = dict(zip(LABELLING, (kept_negatives, kept_positives, flip), strict=True))
     if multiclass is not None:
         given |= {name: value for name, value in labelling.items() if value != getattr(AS_THEY_ARE, name)}
@@ -203,6 +224,9 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
     kept_negatives: float = 1.0,
     kept_positives: float = 1.0,
     flip: tuple[float, float] = (0.0, 0.0),
+    mature: str | Maturity | None = None,
+    weight: str | None = None,
+    importance: str | None = None,
 ) -> dict[str, Tallies]:
     """Read several models, whose scores are columns of the same data, in one pass; see `read`.
 
@@ -228,9 +252,11 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
             raise ValueError(f"{option('score')} must name a model besides the baseline; it names {baseline!r} alone.")
     if len(set(models)) < len(models):
         raise ValueError(f"{option('score')} must name each column once; it names {', '.join(map(repr, models))}.")
-    labelling = Labelling(kept_negatives, kept_positives, flip)
+    labelling = Labelling(kept_negatives, kept_positives, flip, late=mature is not None)
     settings = (label or "", models, names or (), windows, pos_label, on_null, format, limits, baseline, as_tuple(on))
-    columns = Columns(*settings, labelling)
+    columns = Columns(*settings, labelling, extras=Extras(mature, weight, importance))
+    if importance is not None and baseline is not None:
+        raise ValueError(f"{option('importance')} must be left out where {option('baseline')} is given.")
     if tallies is not None:
         return {tallies.score: _check_settings(tallies, columns)}
     return _read_query(Query.of(data, columns))
@@ -357,6 +383,7 @@ def _check_settings(tallies: Tallies, columns: Columns) -> Tallies:
         ("limits", columns.limits == DEFAULT),
         ("baseline", columns.baseline is None),
         *((name, getattr(columns.labelling, name) == getattr(AS_THEY_ARE, name)) for name in LABELLING),
+        *((name, getattr(columns.extras, name) is None) for name in ("mature", "weight", "importance")),
     ):
         if not idle:
             raise ValueError(f"{option(name)} must be left out where tallies are read: they have no rows.")
@@ -366,10 +393,16 @@ def _check_settings(tallies: Tallies, columns: Columns) -> Tallies:
 def _read_query(query: Query) -> dict[str, Tallies]:
     """Read the tallies of every model of a query."""
     columns, bits = query.columns, query.choose_bits()
+    if bits is not None and columns.extras.importance is not None:
+        raise ValueError(
+            f"{option('importance')} needs scores as they are; they would be grouped into cells of {bits} bits.\n\n"
+            f"Hint: {option('limits')} may let more rows in."
+        )
     parts = _open_batches(query, TIED if bits is None else VERY_TIED)
     if parts is None:
         return {name: _group(query.of_model(i), bits) for i, name in enumerate(columns.scores)}
-    models = [_Model(query, i, bits) for i in range(len(columns.scores))]
+    make = _CountedModel if columns.extras.counted else _Model
+    models = [make(query, i, bits) for i in range(len(columns.scores))]
     seen = 0
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
         for part in filter(len, parts):
@@ -486,9 +519,10 @@ def _open_batches(query: Query, tied: int) -> Iterator[Any] | None:
     if not query.here:
         return None
     if is_lazy(query.frame) and query.columns.by and len(query.columns.scores) == 1 and not query.baselines:
+        names = ("score0", *(f"by{i}" for i in range(len(query.columns.by))))
         with query.explain_errors():
             first = query.rename(query.select().head(LOOK).collect())
-        if len(first) == LOOK and first.drop("label").n_unique() * tied <= LOOK:
+        if len(first) == LOOK and first.select(*(n for n in first.columns if n in names)).n_unique() * tied <= LOOK:
             return None
     return stream_batches(query)
 
@@ -511,7 +545,14 @@ class Batch:
     def is_plain(self, *scores: str) -> bool:
         """Whether no value is missing and labels need no conversion."""
         missing = any(self.part[name].null_count() for name in (*self.query.needed, *scores))
-        return self.query.columns.pos_label is None and not missing
+        extra = bool(self.query.columns.extras.names) and bool(np.any(self.part["extra"].to_numpy()))
+        return self.query.columns.pos_label is None and not missing and not extra
+
+    def extra(self, name: str) -> AnyArray:
+        """Return a prepared column of weights; 1 for each row if there is none."""
+        if name not in self.query.columns.extras.names and name != "raw":
+            return np.ones(len(self.part), dtype=np.int64)
+        return np.asarray(self.part[name].to_numpy())
 
     @cached_property
     def label(self) -> AnyArray:
@@ -646,12 +687,13 @@ class _Model:
             usable = self._count([()], np.zeros(len(status), np.int64), status)
             spool.add_rows(score[usable], one[usable])
 
-    def _count(self, segments: list[Segment], codes: AnyArray, status: AnyArray) -> Bools:
+    def _count(self, segments: list[Segment], codes: AnyArray, status: AnyArray, weight: Ints | None = None) -> Bools:
         """Count rows by status, of each segment where they are invalid, and return which are valid."""
-        self.counts += np.bincount(status, minlength=KINDS)
         usable = np.asarray(status == 0)
         place = codes[~usable].astype(np.int64) * KINDS + status[~usable]
-        invalid = np.bincount(place, minlength=len(segments) * KINDS).reshape(-1, KINDS)
+        count, size = _add_up(weight), len(segments) * KINDS
+        self.counts += count(status, slice(None), KINDS)
+        invalid = count(place, ~usable, size).reshape(-1, KINDS)
         for code in np.flatnonzero(invalid.any(axis=1)).tolist():
             self.invalid[segments[code]] = self.invalid.get(segments[code], 0) + invalid[code]
         return usable
@@ -676,35 +718,139 @@ class _Model:
 
     def _add_pairs(self, batch: Batch, pairs: PairSpool) -> None:
         names = self.score, self.base
-        if batch.is_plain(*names):
+        if batch.is_plain(*names) and self.query.columns.extras.weight is None:
             scores = [batch.score(name) for name in names]
             if all(all(pack_keys(score, batch.label)[1:]) for score in scores):
                 self.pair_counts[0] += len(batch.part)
                 pairs.add(scores[0], scores[1], batch.label)
                 return
         scores, one, status = batch.judge(*names)
-        self.pair_counts += np.bincount(status, minlength=KINDS)
+        weight = batch.extra("weight").astype(np.int64)
+        self.pair_counts += _add_up(weight)(status, slice(None), KINDS)
         usable = status == 0
-        pairs.add(scores[0][usable], scores[1][usable], one[usable])
+        pairs.add(scores[0][usable], scores[1][usable], one[usable], weight[usable])
 
     def finish(self, read: int) -> Tallies:
         """Return the tallies of so many rows. The model cannot be used afterwards."""
         query, (name,) = self.query, self.query.columns.scores
         query.check_counts(self.counts, [name])
         dropped = {segment: query.name_reasons(counts, [name]) for segment, counts in self.invalid.items()}
-        parts: dict[Segment, Part] = {}
-        if self.whole is not None:
-            parts[()] = self.whole.finish().simplify()
-        for segment in list(self.spools):
-            data = self.spools.pop(segment).finish()
-            parts[segment] = data.tally if isinstance(data, SortedRows) else data.simplify()
+        parts = self._finish_parts(read)
         query.check_label(sum(part.positives for part in parts.values()))
+        read = self._count_read(read)
         pairs = None
         if self.pairs is not None:
             query.check_counts(self.pair_counts, _name_pair(query))
             pairs = replace(self.pairs.finish(), names=_name_pair(query), labelling=query.columns.labelling)
             Account(read, pairs.n_rows, query.name_reasons(self.pair_counts, [name]))
         return _make_tallies(query.columns, parts, read, dropped, pairs)
+
+    def _finish_parts(self, read: int) -> dict[Segment, Part]:
+        """Return the tally of each segment."""
+        parts: dict[Segment, Part] = {}
+        if self.whole is not None:
+            parts[()] = self.whole.finish().simplify()
+        for segment in list(self.spools):
+            data = self.spools.pop(segment).finish()
+            parts[segment] = data.tally if isinstance(data, SortedRows) else data.simplify()
+        return parts
+
+    def _count_read(self, read: int) -> int:
+        """Return how many rows were read, as the account has them."""
+        return read
+
+
+class _CountedModel(_Model):
+    """The rows of one model that have weights: a sum of tallies for each segment."""
+
+    def __init__(self, query: Query, index: int, bits: int | None) -> None:
+        super().__init__(query, index, bits)
+        self.sums: dict[Segment, list[tuple[int, Tally | GridTally]]] = {}  # each with its number of batches
+        self.span = WeightSpan()
+
+    def add(self, batch: Batch) -> None:
+        """Add a batch."""
+        (score,), one, status = batch.judge(self.score)
+        weight, extras = batch.extra("weight").astype(np.int64), self.query.columns.extras
+        if extras.weight is not None:
+            known = np.isin(status, (0, FRACTION))
+            self.span.add(batch.extra("raw")[known], one[known])
+        segments, codes = batch.segments if self.query.columns.by else ([()], np.zeros(len(status), np.int64))
+        usable = self._count(segments, codes, status, weight)
+        importance = batch.extra("importance") if extras.importance is not None else None
+        order, ends = _sort_codes(codes[usable], len(segments))
+        rows = np.flatnonzero(usable)[order]
+        for segment, begin, end in zip(segments, [0, *ends[:-1]], ends, strict=True):
+            if begin < end:
+                own = rows[begin:end]
+                self._add_tally(
+                    segment, score[own], one[own], weight[own], None if importance is None else importance[own]
+                )
+        if self.pairs is not None:
+            self._add_pairs(batch, self.pairs)
+
+    def _add_tally(
+        self, segment: Segment, score: AnyArray, one: AnyArray, weight: Ints, importance: AnyArray | None
+    ) -> None:
+        keys = pack_rows(score, one)
+        assert keys is not None, "rows of status 0 are valid"
+        order = np.argsort(keys)
+        tally = group_keys(keys[order], weight[order])
+        if importance is not None:
+            tally = tally.with_importance(score, one, importance)
+        count, total = 1, tally if self.bits is None else GridTally.of(tally, self.bits)
+        sums = self.sums.setdefault(segment, [])
+        while sums and sums[-1][0] == count:
+            count, total = 2 * count, _add_tallies(sums.pop()[1], total)
+        sums.append((count, total))
+
+    def finish(self, read: int) -> Tallies:
+        """Return the tallies of so many rows. The model cannot be used afterwards."""
+        _check_span(self.query, self.span)
+        return super().finish(read)
+
+    def _finish_parts(self, read: int) -> dict[Segment, Part]:
+        parts: dict[Segment, Part] = {}
+        for segment in list(self.sums):
+            sums = self.sums.pop(segment)
+            total = sums.pop()[1]
+            while sums:
+                total = _add_tallies(sums.pop()[1], total)
+            parts[segment] = total.simplify()
+        _ask_about_counts(self.span, read, parts)
+        return parts
+
+    def _count_read(self, read: int) -> int:
+        return int(self.counts.sum())
+
+
+def _add_tallies(first: Any, second: Any) -> Any:
+    return first + second
+
+
+def _check_span(query: Query, span: WeightSpan) -> None:
+    """Raise an error if weights are those of labels."""
+    if query.columns.extras.weight is not None:
+        span.check(f"`{query.columns.extras.weight}`")
+
+
+def _ask_about_counts(span: WeightSpan, rows: int, parts: Mapping[Segment, Part]) -> None:
+    """Warn where all rows count alike, more than once, and none is equal to another."""
+    tallies = [part.tally for part in parts.values()]
+    distinct = sum(int(np.count_nonzero(each.pos) + np.count_nonzero(each.pos < each.n)) for each in tallies)
+    question = ask_about_counts(span.same, rows, distinct)
+    if question is not None:
+        warnings.warn(f"{question[0].upper()}{question[1:]}", stacklevel=2)
+
+
+def _add_up(weight: Ints | None) -> Callable[[AnyArray, Any, int], Ints]:
+    """What counts rows at places, each once or as often as its weight says."""
+
+    def count(place: AnyArray, rows: Any, size: int) -> Ints:
+        weights = None if weight is None else weight[rows]
+        return np.bincount(place, weights, minlength=size).astype(np.int64)
+
+    return count
 
 
 def _name_pair(query: Query) -> tuple[str, str]:
@@ -737,24 +883,30 @@ def _group(query: Query, bits: int | None) -> Tallies:
     cells = bits is not None and not query.here
     with query.explain_errors(), Clock("grouping"):
         lines = query.group_cells(bits) if cells and bits is not None else query.group()
-    status = lines["status"]
-    query.check_complete(int(lines["n"].sum()))
+    status, rows = lines["status"], int(lines["rows"].sum())
+    query.check_complete(rows)
+    span = WeightSpan()
+    if query.columns.extras.weight is not None:
+        known = np.isin(status, (0, FRACTION))
+        span = query.span_weights() if cells else span_lines({key: lines[key][known] for key in SPAN})
+        _check_span(query, span)
     query.check_counts(_count_lines(lines, slice(None)), [name])
     dropped = {
-        segment: query.name_reasons(_count_lines(lines, rows), [name])
-        for segment, rows in _split_lines(query.columns, lines, np.flatnonzero(status))
+        segment: query.name_reasons(_count_lines(lines, own), [name])
+        for segment, own in _split_lines(query.columns, lines, np.flatnonzero(status))
     }
     kept = np.flatnonzero(status == 0)
     query.check_label(int(lines["pos"][kept].sum()))
     parts: dict[Segment, Part] = {}
-    for segment, rows in _split_lines(query.columns, lines, kept):
+    for segment, own in _split_lines(query.columns, lines, kept):
         if cells and bits is not None:
             names = ("key", "n", "pos", "score_sum", "low", "high")
-            found: Tally | GridTally = GridTally.merge(bits, tuple(lines[name][rows] for name in names))
+            found: Tally | GridTally = GridTally.merge(bits, tuple(lines[name][own] for name in names))
         else:
-            tally = _merge_lines(lines, rows, query.columns.labelling)
+            tally = _merge_lines(lines, own, query.columns)
             found = tally if bits is None else GridTally.of(tally, bits)
         parts[segment] = found.simplify()
+    _ask_about_counts(span, rows, parts)
     pairs = _group_pairs(query) if query.baselines else None
     return _make_tallies(query.columns, parts, int(lines["n"].sum()), dropped, pairs)
 
@@ -782,10 +934,13 @@ def _split_lines(columns: Columns, lines: Mapping[str, Any], kept: Ints) -> Iter
             yield segment, rows
 
 
-def _merge_lines(lines: Mapping[str, Any], rows: Ints, labelling: Labelling) -> Tally:
+def _merge_lines(lines: Mapping[str, Any], rows: Ints, columns: Columns) -> Tally:
     # -0.0 and 0.0 are one score, though engines may keep them apart
-    score = np.asarray(labelling.seen(lines["score0"][rows].astype(np.float64) + 0.0))
-    return merge(score, lines["n"][rows], lines["pos"][rows])
+    score = np.asarray(columns.labelling.seen(lines["score0"][rows].astype(np.float64) + 0.0))
+    tally = merge(score, lines["n"][rows], lines["pos"][rows])
+    if columns.extras.importance is None:
+        return tally
+    return tally.with_importance(score, lines["one"][rows] == 1, lines["importance"][rows].astype(np.float64))
 
 
 def _group_pairs(query: Query) -> Pairs:

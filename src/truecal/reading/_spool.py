@@ -169,13 +169,13 @@ class PairSpool:
 
     def __init__(self) -> None:
         self._pieces: list[tuple[Floats, Floats, Ints, Ints]] = []
-        self._pending: list[tuple[AnyArray, AnyArray, AnyArray]] = []
+        self._pending: list[tuple[AnyArray, AnyArray, AnyArray, Ints | None]] = []
         self._used = 0
         self._folding = True
 
-    def add(self, first: AnyArray, second: AnyArray, label: AnyArray) -> None:
-        """Add a batch of rows, each with two scores in [0, 1] and a label of 0 or 1."""
-        self._pending.append((first.copy(), second.copy(), label.astype(np.uint8)))
+    def add(self, first: AnyArray, second: AnyArray, label: AnyArray, weight: Ints | None = None) -> None:
+        """Add a batch of rows, each with two scores in [0, 1] and a label of 0 or 1, seen once or `weight` times."""
+        self._pending.append((first.copy(), second.copy(), label.astype(np.uint8), weight))
         self._used += len(first)
         if self._folding and self._used >= FOLD:
             rows, self._used = self._used, 0
@@ -190,9 +190,9 @@ class PairSpool:
     def _merge(self) -> Pairs:
         pieces, self._pieces = self._pieces, []
         while self._pending:
-            first, second, label = self._pending.pop()
-            ones = np.ones(len(label), np.int64)
-            pieces.append((first.astype(np.float64), second.astype(np.float64), ones, label.astype(np.int64)))
+            first, second, label, weight = self._pending.pop()
+            n = np.ones(len(label), np.int64) if weight is None else weight
+            pieces.append((first.astype(np.float64), second.astype(np.float64), n, n * label.astype(np.int64)))
         return Pairs.merge(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
 
 
