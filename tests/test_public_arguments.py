@@ -53,7 +53,7 @@ CALLS = {
             (
                 truecal.evaluate,
                 "metrics significance tolerance test binning adjust above top confidence random_state threads "
-                "sample_weight pos_label multiclass labels",
+                "sample_weight pos_label multiclass labels kept_negatives kept_positives flip mature on_null importance",
             ),
             (truecal.evaluate_classes, "metrics labels sample_weight significance"),
         )

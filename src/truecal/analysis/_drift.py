@@ -65,10 +65,6 @@ from truecal.observations import (
     find_ends,
     find_mature,
     read_span,
-<<<<<<< HEAD:src/truecal/analysis/_drift.py
-=======
-    unchecked,
->>>>>>> a45438c (Weights that depend on features alone weight values, and no test):src/truecal/analysis/_groups.py
 )
 from truecal.results import DriftTable
 
@@ -266,7 +262,7 @@ def _measure_parts(parts: Collection[Part], metric: Measure) -> dict[str, Any]:
         if isinstance(part, GridTally) and isinstance(metric, Metric) and test is not None and test.per_prediction:
             low, high = grid_bounds(part, metric, bins.partition)
             lowest, highest = min(low, value), max(high, value)
-        stands = unchecked(*tally.entries, labelling).population  # without weights, which are of values
+        stands = tally.unweighted.population
         seen = float(np.sum(tally.n * tally.score if loss is None else bins.score_sums)) / total
         mean = seen if labelling.plain else float(np.sum(stands.n * stands.score)) / stands.n_rows
         sides = [math.nan] * 2 if loss is None else _share_refuted(bins, loss)

@@ -462,7 +462,7 @@ def choose_region(data: Sorted, above: float | None, top: int | float | None) ->
     if top is not None:
         chosen = data.top(top)
         share = f"{top:,}" if isinstance(top, (int, np.integer)) else f"{100 * top:g} %"
-        total = data.tally.population.n_rows if isinstance(data, Tally) else data.n_rows
+        total = data.unweighted.population.n_rows if isinstance(data, Tally) else data.n_rows
         return chosen, f"the top {share} of {total:,.0f} predictions"
     return data, None
 

@@ -96,7 +96,8 @@ def measure_parts(
 
     Local TCE comes with the verdicts. A reference is drawn only where `reference` says so.
     """
-    if metric == choose_metric("ltce", options):
+    weighted = any(part.tally.importance is not None for part in parts.values())
+    if metric == choose_metric("ltce", options) and not weighted:
         value = np.array([found.local.value for found in verdicts])
         lowest = highest = value
     else:
@@ -107,7 +108,7 @@ def measure_parts(
         by_chance, chance_p = _draw_references(parts, metric, most, options)
     adjusted = adjust_p_values(chance_p, options.get("adjust", "holm"))
     labelling = next(iter(parts.values())).labelling
-    sizes = [part.tally.population.n_rows if not labelling.plain else part.n_rows for part in parts.values()]
+    sizes = [part.tally.unweighted.population.n_rows if not labelling.plain else part.n_rows for part in parts.values()]
     expected = np.array([found.expected for found in verdicts])
     return {
         "prevalence": labelling.predicted(np.array([part.positives / part.n_rows for part in parts.values()])),

@@ -209,7 +209,9 @@ def _read_flip(given: Any) -> tuple[float, float]:
 def _read_number(given: Any) -> float:
     """A plain number as a float, else NaN."""
     known = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
-    return float(given) if known and abs(given) < 1e300 else float("nan")
+    if not known or (isinstance(given, int) and abs(given) > 10**300):
+        return float("nan")
+    return float(given)
 
 
 def _describe_kept(what: str, share: float) -> str:

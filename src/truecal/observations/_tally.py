@@ -213,6 +213,11 @@ class Tally:
         return unchecked(self.score, self.n, pos, self.labelling, self.clusters, weights)
 
     @property
+    def unweighted(self) -> Tally:
+        """The same rows without weights, which are of values alone."""
+        return unchecked(self.score, self.n, self.pos, self.labelling, self.clusters)
+
+    @property
     def population(self) -> Tally | Population:
         """What the rows stand for: predictions with rows and positives of the population."""
         how, weights = self.labelling, self.importance
