@@ -112,3 +112,14 @@ def test_weights_of_other_rows_are_refused():
     ):
         with pytest.raises(ValueError, match="`importance` must hold the weights of the rows at each score"):
             Tally([0.1, 0.2], [1, 1], [0, 1], importance=Importance(np.array(total), np.array(positive)))
+
+
+def test_segments_weight_values_and_no_verdict(need):
+    rng = np.random.default_rng(4)
+    p = rng.beta(1, 4, size=4000)
+    frame = {"y": rng.random(4000) < np.where(p > 0.3, p / 2, p), "p": p, "v": np.where(p > 0.3, 10.0, 1.0)}
+    table = need("pandas").DataFrame(frame | {"country": np.where(np.arange(4000) % 2, "a", "b")})
+    weighted = truecal.segments(truecal.read(table, label="y", score="p", by="country", importance="v"))
+    plain = truecal.segments(truecal.read(table, label="y", score="p", by="country"))
+    assert weighted.p_value.tolist() == plain.p_value.tolist()
+    assert (weighted.value > plain.value).all()  # what is wrong weighs ten times as much
