@@ -355,13 +355,14 @@ def remedy_section() -> list[str]:
     body = [
         [
             world,
+            f"{int(found[world, kinds[0]]['rows']):,}",
             *(f"{float(found[world, kind]['excess']):.1f}" for kind in kinds),
             f"{100 * float(found[world, kinds[0]]['helped']):.1f} %",
         ]
         for world in worlds
     ]
-    text = REMEDY.format(fresh=200_000, rows=int(rows[0]["rows"]), sets=rows[0]["sets"])
-    return [text, table(["world", *kinds, "said to help"], body)]
+    text = REMEDY.format(fresh=200_000, sets=rows[0]["sets"])
+    return [text, table(["world", "rows", *kinds, "said to help"], body)]
 
 
 def main() -> None:

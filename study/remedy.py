@@ -11,28 +11,37 @@ from worlds import Floats, log_odds, sigmoid
 import truecal
 from truecal.inference import KINDS
 
-SETS, ROWS, FRESH = 200, 2000, 200_000
-# how the true log-odds follow from those predicted, and the shape of predictions
-WORLDS: dict[str, tuple[tuple[float, float], Callable[[Floats], Floats]]] = {
-    "prior x 3, 2 %": ((1, 49), lambda x: x + np.log(3)),
-    "right, 2 %": ((1, 49), lambda x: x),
-    "over-confident, 20 %": ((0.5, 2), lambda x: 0.6 * x - 0.3),
-    "under-confident, 50 %": ((2, 2), lambda x: 1.5 * x),
-    "bent, 20 %": ((1, 4), lambda x: x + 0.15 * (x + 1.5) ** 2),
+SETS, FRESH = 200, 200_000
+
+
+def _bend(x: Floats) -> Floats:
+    return x + 0.15 * (x + 1.5) ** 2
+
+
+# rows to fit, the shape of predictions, and how the true log-odds follow from those predicted
+WORLDS: dict[str, tuple[int, tuple[float, float], Callable[[Floats], Floats]]] = {
+    "prior x 3, 2 %": (2000, (1, 49), lambda x: x + np.log(3)),
+    "right, 2 %": (2000, (1, 49), lambda x: x),
+    "right, 50 %": (2000, (2, 2), lambda x: x),
+    "over-confident, 20 %": (2000, (0.5, 2), lambda x: 0.6 * x - 0.3),
+    "under-confident, 50 %": (2000, (2, 2), lambda x: 1.5 * x),
+    "prior / 2, 10 %": (2000, (1, 9), lambda x: x - np.log(2)),
+    "bent, 20 %": (2000, (1, 4), _bend),
+    "bent, 20 %, more rows": (10_000, (1, 4), _bend),
 }
 
 
 def look(name: str) -> list[dict[str, object]]:
     rng = np.random.default_rng(list(name.encode()))
-    shape, bend = WORLDS[name]
+    rows, shape, bend = WORLDS[name]
     fresh = rng.beta(*shape, FRESH)
     truth = sigmoid(bend(log_odds(fresh)))
     kinds = ("auto", *KINDS)
     losses: dict[str, list[float]] = {kind: [] for kind in kinds}
     helped = []
     for _ in range(SETS):
-        p = rng.beta(*shape, ROWS)
-        y = rng.random(ROWS) < sigmoid(bend(log_odds(p)))
+        p = rng.beta(*shape, rows)
+        y = rng.random(rows) < sigmoid(bend(log_odds(p)))
         for kind in kinds:
             found = truecal.recalibrate(y, p, kind, folds=5 if kind == "auto" else 0)
             if kind == "auto":
@@ -45,7 +54,7 @@ def look(name: str) -> list[dict[str, object]]:
     return [
         {
             "world": name,
-            "rows": ROWS,
+            "rows": rows,
             "sets": SETS,
             "kind": kind,
             "excess": 1e4 * float(np.mean(found)),

@@ -28,7 +28,7 @@ from truecal.metrics import normal_quantile
 from truecal.observations import CellSums, Floats, Segment, Tallies, Tally, as_tuple, merge
 from truecal.results import Proof, Recalibration
 
-AUTO: tuple[Kind, ...] = ("none", "offset", "logistic")
+AUTO: tuple[Kind, ...] = ("none", "offset", "logistic", "beta")
 METRICS = ("ltce", "log_loss", "brier", "slope", "intercept")
 INNER = 5  # folds by which a kind is chosen
 CONFIDENCE = 0.95
@@ -54,8 +54,9 @@ def recalibrate(
         are proven forwards in time: each window by a map of those before it.
     kind : "auto", "offset", "logistic", "beta", "isotonic" or "none"
         "offset" multiplies all odds by one factor (a change of prevalence); "logistic" has an intercept and a slope on
-        the log-odds (over-confidence, too). "auto" chooses between these two and none at all, by the log loss of rows
-        that were held out. "beta" and "isotonic" are by name: they take more rows than rare events leave.
+        the log-odds (over-confidence, too); "beta" has slopes of its own for low and for high predictions. "auto"
+        chooses among these three and none at all, by the log loss of rows that were held out: one more number must be
+        worth it. "isotonic" is by name: it takes more rows than rare events leave.
     by : name or names, optional
         Columns of the tallies: each segment gets an offset of its own, shrunk towards the common map.
     folds : int

@@ -351,7 +351,7 @@ OPTIONS = (
         "--into", "the column that is written; default the predictions' with _recalibrated", COLUMNS, "apply", "COLUMN"
     ),
     Option(
-        "--kind", "offset, logistic, beta, isotonic or none; default auto, of none, offset and logistic", COMPUTED,
+        "--kind", "offset, logistic, beta, isotonic or none; default auto, of all but isotonic", COMPUTED,
         "recalibrate", choices=KINDS, default="auto",
     ),
     Option(

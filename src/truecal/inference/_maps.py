@@ -33,7 +33,8 @@ from truecal.observations import Floats, Ints, Labelling, Tally
 Kind = Literal["none", "offset", "logistic", "beta", "isotonic"]
 KINDS: tuple[Kind, ...] = ("none", "offset", "logistic", "beta", "isotonic")
 ENOUGH = 5  # positives and negatives of a step
-CLEARLY = 2.0
+NUMBERS: dict[Kind, int] = {"none": 0, "offset": 1, "logistic": 2, "beta": 3}  # that are fitted
+WORTH = 2.0  # of log-likelihood, for each number more to fit
 NO_STEPS: Floats = np.zeros(0)
 
 
@@ -146,8 +147,8 @@ def mean_loss(tally: Tally, p: Floats) -> float:
 def choose_kind(folds: list[Tally], kinds: tuple[Kind, ...]) -> Kind:
     """The simplest kind that no less simple one beats on rows that it was not fitted to.
 
-    A kind beats one before it if its log loss is smaller by `CLEARLY` standard errors of the mean difference: one more
-    number to fit costs more than it gives where the rows hardly speak for it.
+    A kind beats one before it if its log-likelihood is larger by `WORTH` for each number more that it fits, and by a
+    standard error: where the rows hardly speak for a number, fitting it costs more than it gives.
     """
     gaps = {(a, b): np.zeros(3) for i, a in enumerate(kinds) for b in kinds[i + 1 :]}
     for i, held_out in enumerate(folds):
@@ -165,7 +166,7 @@ def choose_kind(folds: list[Tally], kinds: tuple[Kind, ...]) -> Kind:
     for kind in kinds[1:]:
         rows, total, squares = gaps[chosen, kind]
         error = math.sqrt(max(squares - total**2 / rows, 0.0))
-        if total > CLEARLY * error:
+        if total > max(WORTH * (NUMBERS[kind] - NUMBERS[chosen]), error):
             chosen = kind
     return chosen
 

@@ -15,7 +15,8 @@ total
     All positives, two-sided mid-p.
 information
     A scan. Level L = 0, 1, ... cuts V into 2^(L + 1) equal parts at the ends of cells; each two neighbouring parts with
-    v > 1 are a window, tested by its mid-p. Cauchy's mean within a level, then over levels.
+    v > 1 are a window, tested by its mid-p. Cauchy's mean within a level, then over levels, times 1.2: windows overlap
+    and levels repeat each other, so that the mean alone calls 6 to 8 % of right models off at 5 %.
 rows
     The same scan with rows instead of v, for windows of at least max(20, N^(2/3) / 8) rows: it sees errors where
     predictions are near 0 or 1.
@@ -77,6 +78,7 @@ Word = Literal["off", "consistent", "cannot tell"]
 FACTOR = 1.5  # on all odds: what "consistent" rules out
 ASYMPTOTIC = 5.0  # the least V at which limits are trusted
 HIGHEST = 0.99  # a part's p-value, at most
+OVERLAP = 1.2  # on the p-value of a scan, whose windows share rows
 WEIGHTS = {"spread": 0.5}  # the others' are 1
 SMALLEST = 4.0  # the least v of a part whose square is summed
 OUTCOMES: dict[Outcome, str] = {"positive": "positives", "correct": "correct predictions"}
@@ -404,7 +406,9 @@ def _scan(groups: CellGroups, coins: Coins, weight: Floats, smallest: Floats) ->
     # no window may weigh more against the rest than a part at the highest p-value does
     highest = np.repeat(1 - (1 - HIGHEST) / sizes, sizes)
     means = np.add.reduceat(_as_cauchy(coins.mid_p(begin, end), highest), first) / sizes
-    return _from_cauchy(np.bincount(group, means, len(groups)) / np.bincount(group, minlength=len(groups)))
+    found = _from_cauchy(np.bincount(group, means, len(groups)) / np.bincount(group, minlength=len(groups)))
+    several = np.bincount(group, sizes, len(groups)) > 1
+    return np.minimum(np.where(several, OVERLAP, 1.0) * found, 1.0)
 
 
 def _centre_odds(groups: CellGroups) -> tuple[Floats, Floats, Floats]:
