@@ -6,7 +6,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/kernel/*) $(sh
 KERNEL := pyproject.toml CMakeLists.txt $(wildcard src/kernel/*)
 PARALLEL := --numprocesses $(shell getconf _NPROCESSORS_ONLN) --dist loadgroup
 
-.PHONY: demo test long quick lint faults sanitize threads coverage bench bench-growth bench-scale reproduce study clean
+.PHONY: demo test long quick lint faults fuzz sanitize threads coverage bench bench-growth bench-scale reproduce study clean
 
 demo: .venv/.installed
 	$(BIN)/python -m truecal.demo
@@ -30,6 +30,10 @@ lint: .venv/.test
 # Every call of a run to the system fails in turn; `make test` tries some of them.
 faults: .venv/.test
 	TRUECAL_FAULTS=all $(BIN)/python -m pytest $(PARALLEL) tests/faults
+
+# Random files of CSV, read as other readers read them or refused; CASES and SEED ask for others.
+fuzz: .venv/.test
+	TRUECAL_FUZZ=$(or $(CASES),100000) TRUECAL_FUZZ_SEED=$(or $(SEED),14) $(BIN)/python -m pytest -q -s tests/reading/test_csv_fuzz.py
 
 # The kernel under the address and undefined-behaviour sanitizers (GCC), built beside the usual one.
 sanitize: .venv/.test

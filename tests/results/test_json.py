@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal as Number
@@ -134,12 +135,27 @@ def setting(strategy):
     return lambda size: strategy
 
 
+def add_files(files):
+    """An account of several files."""
+    dropped = dict(sum((Counter(each.dropped) for each in files.values()), Counter()))
+    read, outside = (sum(getattr(each, name) for each in files.values()) for name in ("read", "outside"))
+    return Account(read, read - sum(dropped.values()) - outside, dropped, outside, files)
+
+
+accounts = st.builds(
+    lambda judged, dropped, outside: Account(judged + sum(dropped.values()) + outside, judged, dropped, outside),
+    counts,
+    st.dictionaries(names, counts, max_size=2),
+    counts,
+)
+accounts |= st.dictionaries(names, accounts, min_size=2, max_size=3).map(add_files)
 groups = {
     "metric": setting(metrics),
     "replicates": setting(counts),
     "adjust": setting(adjusts),
     "significance": setting(levels),
     "notes": setting(notes),
+    "accounts": tuples(accounts),
 }
 bin_tables = tables(BinTable)
 group_tables = st.integers(0, 2).flatmap(
@@ -167,6 +183,7 @@ comparisons = st.dictionaries(
         st.just({name: metric for name, (_, metric) in found.items()}),
         models=st.tuples(names, names),
         notes=notes,
+        account=st.none() | accounts,
     )
 )
 factors = st.builds(OddsFactor, *[floats] * 6)
@@ -192,14 +209,6 @@ decisions = st.builds(Decision, st.lists(findings, min_size=1, max_size=4).map(F
 histograms = st.integers(1, 3).flatmap(lambda n: st.builds(Histogram, arrays(Floats, n + 1), arrays(Ints, n)))
 outlines = st.integers(1, 3).flatmap(
     lambda n: st.builds(Outline, arrays(Floats, n), arrays(Floats, n), arrays(Ints, (n, 4)), *[arrays(Ints, 2)] * 4)
-)
-
-
-accounts = st.builds(
-    lambda judged, dropped, outside: Account(judged + sum(dropped.values()) + outside, judged, dropped, outside),
-    counts,
-    st.dictionaries(names, counts, max_size=2),
-    counts,
 )
 
 

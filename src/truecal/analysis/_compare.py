@@ -18,10 +18,11 @@ from truecal.analysis._evaluate import (
 )
 from truecal.inference import Draws, differences, judge
 from truecal.metrics import Measure, Metric, choose
-from truecal.observations import CellSums, Labelling, Pairs, Tallies, Tally, merge
+from truecal.observations import Account, CellSums, Labelling, Pairs, Tallies, Tally, merge
 from truecal.results import Comparison
 
 Metrics = Iterable[str] | Mapping[str, Measure]
+UNPAIRED = "the baseline has no score"  # why a row is not compared
 COMPARED = ("ltce", "log_loss", "brier", "slope", "tce")
 
 
@@ -84,7 +85,17 @@ def compare(
     draws = Draws(replicates, options.get("random_state"), options.get("threads", 1))
     region = _choose_region(options.get("above"), options.get("top"))
     found = differences(pairs, chosen, draws, confidence=options.get("confidence", 0.95), region=region)
-    return Comparison.of(found, chosen, models=pairs.names, words=_find_words(pairs, region, options))
+    words, account = _find_words(pairs, region, options), _count_rows(y_true, pairs)
+    return Comparison.of(found, chosen, models=pairs.names, words=words, account=account, notes=account.notes)
+
+
+def _count_rows(data: Any, pairs: Pairs) -> Account:
+    """Where the rows went: those with both scores are compared."""
+    if not isinstance(data, Tallies):
+        return Account(pairs.n_rows, pairs.n_rows)
+    alone = data.n_rows - pairs.n_rows
+    dropped = data.account.dropped | ({UNPAIRED: alone} if alone else {})
+    return Account(data.account.read, pairs.n_rows, dropped)
 
 
 def _find_words(pairs: Pairs, region: Callable[[Tally], Tally] | None, options: Options) -> tuple[str, ...]:

@@ -22,8 +22,8 @@ from truecal.analysis._parts import (
     check_tallies,
     choose_metric,
     choose_parts,
-    count_dropped,
     count_left_out,
+    count_rows,
     find_threshold,
 )
 from truecal.inference import (
@@ -140,10 +140,10 @@ def drift(
         mature = np.array(flags, dtype=np.bool_)
     left_out = count_left_out(every_window, windows, "window")
     table = _judge_windows(windows, mature, choose_metric(metric, options), totals, options)
-    dropped = count_dropped(grouped, [(key,) for key in windows])
+    counts = count_rows(grouped, {(key,): part.n_rows for key, part in windows.items()})
     notes = (*data.notes, *left_out, *table.notes)
     settings: Any = {"every": length, "mature_after": after, "now": moment, "notes": notes}
-    return replace(table, dropped=dropped, labelling=data.labelling, outcome=data.outcome, **settings)
+    return replace(table, labelling=data.labelling, outcome=data.outcome, **counts, **settings)
 
 
 def _judge_windows(

@@ -368,7 +368,7 @@ def _evaluate_observed(data: Observed, metrics: Metrics, options: Options) -> Re
         result = _evaluate_sorted(whole, metrics, options)
     if not isinstance(data, Tallies):
         return result
-    account = replace(result.account, read=data.account.read, dropped=data.account.dropped)
+    account = replace(data.account, judged=result.account.judged, outside=result.account.outside)
     said = (*data.labelling.notes, *result.notes)  # by the verdict, or by the result itself
     notes = (note for note in data.notes if note not in said)
     verdict = result.verdict and replace(result.verdict, cluster=data.cluster)

@@ -25,7 +25,7 @@ from truecal.metrics import (
     choose,
     grid_bounds,
 )
-from truecal.observations import CellSums, GridTally, Ints, Part, Segment, Tallies, see_threshold
+from truecal.observations import Account, CellSums, GridTally, Part, Segment, Tallies, see_threshold
 
 
 def check_tallies(function: str, data: Any) -> None:
@@ -69,9 +69,13 @@ def count_left_out(parts: Mapping[Any, Part], kept: Mapping[Any, Part], word: st
     return (f"{plural(gone, word)} of {len(parts):,} {'has' if gone == 1 else 'have'} no prediction that is judged",)
 
 
-def count_dropped(grouped: Tallies, keys: Iterable[Segment]) -> Ints:
-    """The rows of each part that were dropped."""
-    return np.array([sum(grouped.dropped.get(key, {}).values()) for key in keys], dtype=np.int64)
+def count_rows(grouped: Tallies, judged: Mapping[Segment, int]) -> dict[str, Any]:
+    """The account of each part, of which so many rows are judged, and how many were dropped."""
+    accounts = []
+    for key, count in judged.items():
+        dropped, valid = dict(grouped.dropped.get(key, {})), grouped.parts[key].n_rows
+        accounts.append(Account(valid + sum(dropped.values()), count, dropped, valid - count))
+    return {"accounts": tuple(accounts), "dropped": np.array([each.n_dropped for each in accounts], dtype=np.int64)}
 
 
 def judge_parts(parts: Iterable[Part], options: Options, level: float) -> list[Verdict]:

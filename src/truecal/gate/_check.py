@@ -174,7 +174,8 @@ def _open_subject(
     parts: dict[Segment | None, Part] = {None: tallies.whole().simplify()}
     rows = choose_parts(parts, threshold)
     account = tallies.account
-    accounts: dict[Segment | None, Account] = {None: _account(account.dropped, account.judged, rows[None])}
+    kept = rows[None].n_rows
+    accounts: dict[Segment | None, Account] = {None: replace(account, judged=kept, outside=account.judged - kept)}
     result = _evaluate(tallies, whole, names, options) if names else None
     sectioned = [rule for rule in rules if rule.segment is not None]
     if not sectioned:
@@ -249,13 +250,11 @@ def _open_compared(
     shared: Any = {name: value for name, value in options.items() if name in (*PAIRED, "confidence")}
     draws = max(replicates, count_needed(options["confidence"]))
     found = compare(tallies, names, replicates=draws, **shared)
+    assert found.account is not None, "what was compared was counted"
     own = merge(pairs.scores[0], pairs.n, pairs.pos, pairs.labelling)
     rows = choose_parts({None: own}, threshold)
-    alone = tallies.n_rows - own.n_rows
-    dropped = tallies.account.dropped | ({"the baseline has no score": alone} if alone else {})
-    return Subject(
-        _Rows(rows, options, tallies.outcome), {None: _account(dropped, own.n_rows, rows[None])}, difference=found
-    )
+    account = _account(found.account.dropped, own.n_rows, rows[None])
+    return Subject(_Rows(rows, options, tallies.outcome), {None: account}, difference=found)
 
 
 def _open_rules(rules: Rules) -> tuple[Rule, ...]:

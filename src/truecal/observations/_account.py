@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from truecal._text import plural
+
+NAMED = 3  # files that a note names
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,8 @@ class Account:
         Those that were left out, by reason: {"`p` is null": 3}.
     outside : int
         Those below `above`, or not among the `top`.
+    files : dict
+        Where several files were read: the account of each.
 
     Examples
     --------
@@ -34,6 +39,7 @@ class Account:
     judged: int
     dropped: dict[str, int] = field(default_factory=dict)
     outside: int = 0
+    files: dict[str, Account] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if self.read != self.judged + self.n_dropped + self.outside:
@@ -41,6 +47,19 @@ class Account:
                 f"Rows must not get lost: {plural(self.read, 'row')} {'was' if self.read == 1 else 'were'} read, but "
                 f"{self.judged:,} judged, {self.n_dropped:,} dropped and {self.outside:,} outside of what is judged "
                 f"make {self.judged + self.n_dropped + self.outside:,}.\n\n"
+                "Hint: were the data changed while they were read? If not, please report this as a bug."
+            )
+        if self.files:
+            self._check_files()
+
+    def _check_files(self) -> None:
+        """Raise an error unless the rows of files add up to those of all."""
+        read = sum(each.read for each in self.files.values())
+        dropped = sum((Counter(each.dropped) for each in self.files.values()), Counter[str]())
+        if read != self.read or dropped != Counter(self.dropped):
+            raise RuntimeError(
+                f"Rows must not get lost: of {plural(self.read, 'row')} {self.n_dropped:,} were dropped, but the files "
+                f"have {read:,}, of which {sum(dropped.values()):,} were dropped.\n\n"
                 "Hint: were the data changed while they were read? If not, please report this as a bug."
             )
 
@@ -60,7 +79,16 @@ class Account:
         if not self.n_dropped:
             return ()
         verb = "was" if self.n_dropped == 1 else "were"
-        return (f"of {plural(self.read, 'row')} {self.n_dropped:,} {verb} dropped: {list_reasons(self.dropped)}",)
+        return (f"of {plural(self.read, 'row')} {self.n_dropped:,} {verb} dropped: {self.reasons}",)
+
+    @property
+    def reasons(self) -> str:
+        """Why rows were dropped, and which files lost the most: "`p` is null in 3 (in 'b.csv' 3 of 10)"."""
+        lost = [(name, each) for name, each in self.files.items() if each.n_dropped]
+        lost.sort(key=lambda entry: (-entry[1].share_dropped, -entry[1].n_dropped, entry[0]))
+        named = [f"in {name!r} {each.n_dropped:,} of {each.read:,}" for name, each in lost[:NAMED]]
+        more = [f"others in {plural(len(lost) - NAMED, 'more file')}"] if len(lost) > NAMED else []
+        return list_reasons(self.dropped) + (f" ({', '.join([*named, *more])})" if named else "")
 
 
 def list_reasons(dropped: Mapping[str, int]) -> str:

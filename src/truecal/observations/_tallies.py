@@ -65,6 +65,9 @@ class Tallies:
     outcome : "positive" or "correct"
         What is counted: positives; or rows whose most probable class of several is the right one, the scores being the
         confidences in that class.
+    files : mapping
+        Where the rows came from several files: the account of each. It is not saved; tallies that are loaded from
+        several files have an account of each of these.
 
     Examples
     --------
@@ -91,6 +94,7 @@ class Tallies:
     baseline: Pairs | None = None
     cluster: str | None = None
     outcome: Outcome = "positive"
+    files: Mapping[str, Account] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         for name, given in (("parts", self.parts), ("dropped", self.dropped), ("windows", self.windows)):
@@ -119,6 +123,8 @@ class Tallies:
         keys = [*parts, *dropped]
         parts, dropped = _sort_keys(by, parts, keys), _sort_keys(by, dropped, keys)
         self._hold(by=by, windows=windows, dropped=dropped, parts=parts)
+        if self.files:
+            _ = self.account  # which balances, or is an error
 
     def _check_names(self, by: tuple[str, ...], windows: Mapping[str, str | None]) -> None:
         """Raise an error if a column's name is not text or is given twice, or if a window's length is unknown."""
@@ -170,12 +176,15 @@ class Tallies:
         for key, reasons in other.dropped.items():
             dropped[key] = dict(Counter(dropped.get(key, {})) + Counter(reasons))
         keys = [*first.parts, *second.parts, *dropped]
-        return self._with(
+        whole = self._with(
             _sort_keys(self.by, parts, keys),
             bits=bits,
             dropped=_sort_keys(self.by, dropped, keys),
             baseline=None if self.baseline is None or other.baseline is None else self.baseline + other.baseline,
+            files=_add_files(self.files, other.files),
         )
+        Account(self.account.read + other.account.read, whole.n_rows, whole.account.dropped)  # nothing was lost
+        return whole
 
     def __radd__(self, other: object) -> Tallies:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # so that `sum` works
@@ -258,7 +267,7 @@ class Tallies:
     def account(self) -> Account:
         """Where the rows went, of all segments together."""
         dropped = dict(sum(map(Counter, self.dropped.values()), Counter()))
-        return Account(self.n_rows + sum(dropped.values()), self.n_rows, dropped)
+        return Account(self.n_rows + sum(dropped.values()), self.n_rows, dropped, files=dict(self.files))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -368,6 +377,18 @@ def _check_reasons(given: Mapping[str, int]) -> dict[str, int]:
         if not isinstance(reason, str) or not isinstance(count, int) or count < 1:
             raise TypeError(f"`dropped` must map reasons to counts of rows; it maps {reason!r} to {count!r}.")
     return dict(given)
+
+
+def _add_files(first: Mapping[str, Account], second: Mapping[str, Account]) -> dict[str, Account]:
+    """The accounts of the files of two tallies; none where the rows of one came from no files, or it is not known."""
+    if not first or not second:
+        return {}
+    found = dict(first)
+    for name, other in second.items():
+        own = found.get(name, Account(0, 0))
+        dropped = dict(Counter(own.dropped) + Counter(other.dropped))
+        found[name] = Account(own.read + other.read, own.judged + other.judged, dropped)
+    return found
 
 
 def _sort_keys(by: tuple[str, ...], parts: dict[Segment, T], keys: Collection[Segment]) -> dict[Segment, T]:

@@ -35,19 +35,32 @@ _kept: list[Any] = []  # copies of standard input, and of files that `scan` open
 class Files:
     """A lazy polars frame of files.
 
-    rows
-        The true number of their rows, which must all arrive.
+    counts
+        The true number of rows of each, which must all arrive.
     stamps, tables
         What the files were when they were opened; text that was checked, in copies that are deleted with this object.
     """
 
     frame: Any
-    rows: int
+    counts: tuple[int, ...]
     places: tuple[Path, ...]
     kind: str
     numbers: tuple[str, ...] = ()
+    dates: bool = False
     stamps: tuple[Stamp, ...] = ()
     tables: tuple[Table, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """The rows of all files."""
+        return sum(self.counts)
+
+    def mark_rows(self, name: str) -> Any:
+        """The same frame with one more column, which names the file of each row."""
+        import polars as pl
+
+        with self.explain_errors():
+            return _open(pl, self.places, self.kind, mark=name, **_name_types(pl, self.numbers, self.dates))
 
     @contextmanager
     def explain_errors(self) -> Iterator[None]:
@@ -133,7 +146,7 @@ class Files:
         import polars as pl
 
         for place in self.places if len(self.places) > 1 else ():
-            with Files(None, 0, (place,), self.kind).explain_errors():
+            with Files(None, (), (place,), self.kind).explain_errors():
                 columns = dict(_open(pl, (place,), self.kind).collect_schema())
             yield place, columns
 
@@ -217,14 +230,21 @@ def open_files(
             pass
     (kind,) = kinds
     stamps = tuple(map(stamp, places))
-    unread = Files(None, 0, tuple(places), kind, stamps=stamps, tables=_open_tables(places, kind))
+    unread = Files(None, (), tuple(places), kind, stamps=stamps, tables=_open_tables(places, kind))
     with unread.explain_errors():
-        types = dict.fromkeys(numbers, pl.Float64)
-        frame = _open(pl, unread.places, kind, schema_overrides=types, try_parse_dates=dates)
+        frame = _open(pl, unread.places, kind, **_name_types(pl, numbers, dates))
         frame.collect_schema()
-        counted = sum(table.rows for table in unread.tables)
-        rows = counted if kind in TEXT else frame.select(pl.len()).collect().item()
-    return replace(unread, frame=frame, rows=rows, numbers=tuple(numbers))
+        if kind in TEXT:
+            counts = [table.rows for table in unread.tables]
+        else:
+            alone = [frame] if len(places) == 1 else [_open_one(pl, place, kind) for place in places]
+            counts = [found.item() for found in pl.collect_all([each.select(pl.len()) for each in alone])]
+    return replace(unread, frame=frame, counts=tuple(counts), numbers=tuple(numbers), dates=dates)
+
+
+def _name_types(pl: Any, numbers: Sequence[str], dates: bool) -> dict[str, Any]:
+    """The options for CSV."""
+    return {"schema_overrides": dict.fromkeys(numbers, pl.Float64), "try_parse_dates": dates}
 
 
 def is_path(data: Any) -> bool:
@@ -244,18 +264,33 @@ def _open_tables(places: Sequence[Path], kind: str) -> tuple[Table, ...]:
     return tuple(open_table(place, kind) for place in places) if kind in TEXT else ()
 
 
-def _open(pl: Any, places: Sequence[Path], kind: str, **text: Any) -> Any:
-    """Open files as a lazy frame; `text` has options for CSV."""
+def _open(pl: Any, places: Sequence[Path], kind: str, mark: str | None = None, **text: Any) -> Any:
+    """Open files as a lazy frame; `text` has options for CSV. `mark` is a column to add, of the names of files."""
     tables = _open_tables(places, kind)
-    if kind in ("csv", "tsv"):
-        return _open_csv(pl, tables, **text)
-    if kind == "jsonl":  # which takes patterns only
-        return pl.scan_ndjson([glob.escape(str(table.place)) for table in tables], infer_schema_length=SAMPLE)
     if kind == "parquet":
-        return _open_parquet(pl, places)
-    if kind == "ipc":
-        return pl.concat([_open_ipc(pl, place) for place in places])
-    return pl.concat([_read_npz(pl, place) for place in places]).lazy()
+        return _open_parquet(pl, places, mark)
+    if kind not in TEXT:
+        frames = [_open_one(pl, place, kind) for place in places]
+        if mark is not None:
+            named = zip(frames, places, strict=True)
+            frames = [frame.with_columns(pl.lit(str(place)).alias(mark)) for frame, place in named]
+        return pl.concat(frames)
+    if kind == "jsonl":  # which takes patterns only
+        patterns = [glob.escape(str(table.place)) for table in tables]
+        frame = pl.scan_ndjson(patterns, infer_schema_length=SAMPLE, include_file_paths=mark)
+    else:
+        frame = _open_csv(pl, tables, include_file_paths=mark, **text)
+    if mark is None:
+        return frame
+    copies = [str(table.place) for table in tables]
+    return frame.with_columns(pl.col(mark).replace(copies, list(map(str, places))))
+
+
+def _open_one(pl: Any, place: Path, kind: str) -> Any:
+    """Open one file that is not text as a lazy frame, without the columns of its folders."""
+    if kind == "parquet":
+        return pl.scan_parquet(place, glob=False, hive_partitioning=False)
+    return _open_ipc(pl, place) if kind == "ipc" else _read_npz(pl, place).lazy()
 
 
 def _open_csv(pl: Any, tables: Sequence[Table], schema_overrides: Any = None, **text: Any) -> Any:
@@ -287,16 +322,16 @@ def _find_padded(pl: Any, column: Any, missing: Sequence[str]) -> Any:
     return None
 
 
-def _open_parquet(pl: Any, places: Sequence[Path]) -> Any:
+def _open_parquet(pl: Any, places: Sequence[Path], mark: str | None) -> Any:
     """Open Parquet files. A `key=value` folder makes a column, which must agree with a column of the files."""
     keys = [dict(part.split("=", 1) for part in place.parts[:-1] if "=" in part) for place in places]
     if not any(keys):
-        return pl.scan_parquet(list(places), glob=False, hive_partitioning=False)
+        return pl.scan_parquet(list(places), glob=False, hive_partitioning=False, include_file_paths=mark)
     own = pl.scan_parquet(list(places), glob=False, hive_partitioning=False).collect_schema()
     both = {name: own[name] for key in keys for name in key if name in own}
     for place, key in zip(places, keys, strict=True) if both else ():
         for name in both.keys() & key.keys():
-            frame = pl.scan_parquet(place, glob=False, hive_partitioning=False)
+            frame = _open_one(pl, place, "parquet")
             value = None if key[name] == "__HIVE_DEFAULT_PARTITION__" else unquote(key[name])
             same = column(frame, name).eq_missing(pl.lit(value, dtype=pl.String).cast(own[name], strict=False))
             if not frame.select(same.all()).collect().item():
@@ -305,7 +340,8 @@ def _open_parquet(pl: Any, places: Sequence[Path]) -> Any:
                     f"than {value!r}.\n\nHint: rename the folder."
                 )
     schema = both or None  # the types of the files
-    return pl.scan_parquet(list(places), glob=False, hive_partitioning=True, hive_schema=schema)
+    options = {"hive_partitioning": True, "hive_schema": schema, "include_file_paths": mark}
+    return pl.scan_parquet(list(places), glob=False, **options)
 
 
 def _open_ipc(pl: Any, place: Path) -> Any:

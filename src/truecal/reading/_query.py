@@ -44,6 +44,7 @@ WRONG |= extras.WRONG
 UNMATCHED = 7
 BASELINE, MATCHED, ON = "truecal_baseline", "truecal_matched", "truecal_on"  # columns added by a join
 RULES = {"age": "an age", "weight": "a count", "importance": "a weight above 0"}
+FILE = "truecal_file"  # the column of the file that a row is of
 DATES = {  # how to convert text to dates, by engine
     "pandas": "parse it with `pd.to_datetime(frame[{!r}])`",
     "polars": "parse it with `pl.col({!r}).str.to_datetime()`",
@@ -54,14 +55,15 @@ DATES = {  # how to convert text to dates, by engine
 @dataclass(frozen=True, slots=True)
 class Query:
     """A frame and the columns to read from it. `baselines` has the column of the baseline's scores for each model, or
-    nothing; `matched` says that they were joined. `origin` is the query that labels and scores were computed from, if
-    they were."""
+    nothing; `matched` says that they were joined, `marked` that rows have the name of their file. `origin` is the query
+    that labels and scores were computed from, if they were."""
 
     frame: Any
     columns: Columns
     source: Files | None
     baselines: tuple[str, ...] = ()
     matched: bool = False
+    marked: bool = False
     origin: Query | None = None
 
     @classmethod
@@ -76,6 +78,9 @@ class Query:
             source.check_dates(name for name, every in columns.windows.items() if every)
         query = cls(decode_numbers(frame, (columns.label, *numbers)), columns, source)
         query = replace(query, columns=query._check_columns())
+        if source is not None and len(source.places) > 1 and (columns.on_null == "drop" or columns.extras.counted):
+            frame = decode_numbers(open_frame(source.mark_rows(FILE)), (columns.label, *numbers))
+            query = replace(query, frame=frame, marked=True)
         return query if other is None else query._with_baseline()
 
     def of_model(self, index: int) -> Query:
@@ -188,7 +193,12 @@ class Query:
         """Return the frame with only the columns to read."""
         names = (self.columns.label, *self.columns.scores, *self.baselines, *self.columns.by)
         names = (*names, *self.columns.extras.names.values())
-        return pick(self.frame, {name: name for name in (*names, *((MATCHED,) if self.matched else ()))})
+        return pick(self.frame, {name: name for name in (*names, *self._added)})
+
+    @property
+    def _added(self) -> tuple[str, ...]:
+        """The columns besides those of the data."""
+        return (*((MATCHED,) if self.matched else ()), *((FILE,) if self.marked else ()))
 
     def rename(self, rows: Any) -> Any:
         """Rename the selected columns of some rows to `label`, `score0`, ..., `base0`, ..., `by0`, ..."""
@@ -196,7 +206,7 @@ class Query:
         names |= {f"score{i}": name for i, name in enumerate(self.columns.scores)}
         names |= {f"base{i}": name for i, name in enumerate(self.baselines)}
         names |= {f"by{i}": name for i, name in enumerate(self.columns.by)}
-        rows = pick(rows, names | self.columns.extras.names | ({MATCHED: MATCHED} if self.matched else {}))
+        rows = pick(rows, names | self.columns.extras.names | {name: name for name in self._added})
         changed = [*self._plain_types(rows), *self._windows()]
         rows = rows.with_columns(*changed) if changed else rows
         if not self.columns.extras.names:
@@ -354,6 +364,12 @@ class Query:
         score = pl.when(usable).then(pl.col("score0")).otherwise(pl.lit(0.0)).alias("score0")
         others = ["weight"] if self.columns.extras.weight else []
         return self.judge(self.rename(self.frame), ["score0"], *others).with_columns(score)
+
+    def count_files(self) -> dict[str, int]:
+        """The rows of each of several files; nothing for one file, or for a frame."""
+        if self.source is None or len(self.source.places) == 1:
+            return {}
+        return dict(zip(map(str, self.source.places), self.source.counts, strict=True))
 
     def check_complete(self, arrived: int) -> None:
         """Raise an error unless as many rows have arrived as the files have."""

@@ -66,7 +66,7 @@ from truecal.reading._engines import collect, engine_of, is_lazy, language, nati
 from truecal.reading._extras import FRACTION, Extras
 from truecal.reading._paths import is_path
 from truecal.reading._places import PathLike, expand, expand_all
-from truecal.reading._query import KINDS, Query, column_names, span_lines
+from truecal.reading._query import FILE, KINDS, Query, column_names, span_lines
 from truecal.reading._spool import PairSpool, Spool, pack_rows
 
 IN_MEMORY = 1 << 62
@@ -334,9 +334,12 @@ def load_tallies(
     too much, `by` keeps only some of the columns (`()` none), and `windows` makes windows longer; see `Tallies.over`.
     """
     sums: list[tuple[int, Tallies]] = []  # each with its number of files, like the digits of a binary number
-    for place in expand_all(paths):
+    places = expand_all(paths)
+    for place in places:
         count, total = 1, Tallies.load(place)
         total = total.over(total.by if by is None else by, windows)
+        if len(places) > 1:
+            total = replace(total, files={str(place): total.account})
         with name_file(place, "must add to the files before it"):
             while sums and sums[-1][0] == count:
                 count, total = 2 * count, sums.pop()[1] + total
@@ -462,7 +465,8 @@ def _name_classes(found: Sequence[Tallies], names: ClassNames, predicted: Ints) 
     if len(found) == 1:
         return top
     each = (
-        replace(part, pos_label=name, dropped=top.dropped) for name, part in zip(names.names, found[1:], strict=True)
+        replace(part, pos_label=name, dropped=top.dropped, files=top.files)
+        for name, part in zip(names.names, found[1:], strict=True)
     )
     return ClassTallies(
         top, dict(zip(names.names, each, strict=True)), dict(zip(names.names, predicted.tolist(), strict=True))
@@ -518,7 +522,8 @@ def _open_batches(query: Query, tied: int) -> Iterator[Any] | None:
     """
     if not query.here:
         return None
-    if is_lazy(query.frame) and query.columns.by and len(query.columns.scores) == 1 and not query.baselines:
+    lone = len(query.columns.scores) == 1 and not query.baselines and not query.marked
+    if is_lazy(query.frame) and query.columns.by and lone:
         names = ("score0", *(f"by{i}" for i in range(len(query.columns.by))))
         with query.explain_errors():
             first = query.rename(query.select().head(LOOK).collect())
@@ -667,6 +672,7 @@ class _Model:
         self.pairs = PairSpool() if query.baselines else None
         self.counts, self.pair_counts = np.zeros(KINDS, dtype=np.int64), np.zeros(KINDS, dtype=np.int64)
         self.invalid: dict[Segment, Ints] = {}  # rows of each status, for segments with invalid ones
+        self.files: dict[str, Ints] = {}  # the same for files
 
     def add(self, batch: Batch) -> None:
         """Add a batch."""
@@ -684,18 +690,22 @@ class _Model:
             self.counts[0] += added
         if added < len(batch.part):
             (score,), one, status = batch.judge(self.score, start=added)
-            usable = self._count([()], np.zeros(len(status), np.int64), status)
+            usable = self._count(batch, status, [()], np.zeros(len(status), np.int64))
             spool.add_rows(score[usable], one[usable])
 
-    def _count(self, segments: list[Segment], codes: AnyArray, status: AnyArray, weight: Ints | None = None) -> Bools:
-        """Count rows by status, of each segment where they are invalid, and return which are valid."""
+    def _count(
+        self, batch: Batch, status: AnyArray, segments: list[Segment], codes: AnyArray, weight: Ints | None = None
+    ) -> Bools:
+        """Count the last rows of a batch by status, of each segment and file where they are invalid, and return which
+        are valid. Rows that have weights are counted of each file, valid or not."""
         usable = np.asarray(status == 0)
-        place = codes[~usable].astype(np.int64) * KINDS + status[~usable]
-        count, size = _add_up(weight), len(segments) * KINDS
-        self.counts += count(status, slice(None), KINDS)
-        invalid = count(place, ~usable, size).reshape(-1, KINDS)
-        for code in np.flatnonzero(invalid.any(axis=1)).tolist():
-            self.invalid[segments[code]] = self.invalid.get(segments[code], 0) + invalid[code]
+        self.counts += _add_up(weight)(status, slice(None), KINDS)
+        _count_places(self.invalid, segments, codes, status, weight, ~usable)
+        counted = ~usable if weight is None else np.ones_like(usable)
+        if self.query.marked and counted.any():
+            begin = len(batch.part) - len(status)
+            files, places = encode_values(batch.part[FILE][begin:])
+            _count_places(self.files, files, places, status, weight, counted)
         return usable
 
     def _add_segments(self, batch: Batch) -> None:
@@ -707,7 +717,7 @@ class _Model:
             order, ends = batch.order
         else:
             (score,), one, status = batch.judge(self.score)
-            usable = self._count(segments, codes, status)
+            usable = self._count(batch, status, segments, codes)
             keys = pack_rows(score[usable], one[usable])
             assert keys is not None, "rows of status 0 are valid"
             order, ends = _sort_codes(codes[usable], len(segments))
@@ -743,7 +753,21 @@ class _Model:
             query.check_counts(self.pair_counts, _name_pair(query))
             pairs = replace(self.pairs.finish(), names=_name_pair(query), labelling=query.columns.labelling)
             Account(read, pairs.n_rows, query.name_reasons(self.pair_counts, [name]))
-        return _make_tallies(query.columns, parts, read, dropped, pairs)
+        return _make_tallies(query, parts, read, dropped, pairs, self._count_files())
+
+    def _count_files(self) -> dict[str, Account]:
+        """Return the account of each of several files."""
+        (name,), found = self.query.columns.scores, {}
+        for file, rows in self.query.count_files().items():
+            counts = self.files.get(file, np.zeros(KINDS, np.int64))
+            dropped = self.query.name_reasons(counts, [name])
+            read = self._count_read_of(rows, counts)
+            found[file] = Account(read, read - sum(dropped.values()), dropped)
+        return found
+
+    def _count_read_of(self, rows: int, counts: Ints) -> int:
+        """Return how many rows of a file were read, as its account has them."""
+        return rows
 
     def _finish_parts(self, read: int) -> dict[Segment, Part]:
         """Return the tally of each segment."""
@@ -776,7 +800,7 @@ class _CountedModel(_Model):
             known = np.isin(status, (0, FRACTION))
             self.span.add(batch.extra("raw")[known], one[known])
         segments, codes = batch.segments if self.query.columns.by else ([()], np.zeros(len(status), np.int64))
-        usable = self._count(segments, codes, status, weight)
+        usable = self._count(batch, status, segments, codes, weight)
         importance = batch.extra("importance") if extras.importance is not None else None
         order, ends = _sort_codes(codes[usable], len(segments))
         rows = np.flatnonzero(usable)[order]
@@ -823,6 +847,9 @@ class _CountedModel(_Model):
     def _count_read(self, read: int) -> int:
         return int(self.counts.sum())
 
+    def _count_read_of(self, rows: int, counts: Ints) -> int:
+        return int(counts.sum())
+
 
 def _add_tallies(first: Any, second: Any) -> Any:
     return first + second
@@ -853,6 +880,16 @@ def _add_up(weight: Ints | None) -> Callable[[AnyArray, Any, int], Ints]:
     return count
 
 
+def _count_places(
+    counts: dict[Any, Ints], names: Sequence[Any], codes: AnyArray, status: AnyArray, weight: Ints | None, rows: Bools
+) -> None:
+    """Add some rows, whose codes are those of names, to the counts of their statuses."""
+    place, size = codes[rows].astype(np.int64) * KINDS + status[rows], len(names) * KINDS
+    found = _add_up(weight)(place, rows, size).reshape(-1, KINDS)
+    for code in np.flatnonzero(found.any(axis=1)).tolist():
+        counts[names[code]] = counts.get(names[code], 0) + found[code]
+
+
 def _name_pair(query: Query) -> tuple[str, str]:
     """Return the names of a model and of its baseline; a joined one is called "baseline"."""
     (name,), (other,) = query.columns.scores, query.baselines
@@ -860,19 +897,23 @@ def _name_pair(query: Query) -> tuple[str, str]:
 
 
 def _make_tallies(
-    columns: Columns,
+    query: Query,
     parts: Mapping[Segment, Part],
     read: int,
     dropped: Mapping[Segment, Mapping[str, int]],
     pairs: Pairs | None,
+    files: dict[str, Account],
 ) -> Tallies:
     """Make tallies of parts. If some parts are cells and others are not, all become cells of one grid."""
+    columns = query.columns
     grid = columns.limits.grid
     bits = grid if isinstance(grid, int) else coarsest([bits_of(part) for part in parts.values()])
     positive = None if columns.pos_label is None else str(columns.pos_label)
     alike = {key: with_labelling(as_grid(part, bits), columns.labelling) for key, part in parts.items()}
     windows = dict(columns.windows)
-    made = Tallies(columns.label, columns.scores[0], alike, columns.by, windows, bits, positive, dropped, pairs)
+    made = Tallies(
+        columns.label, columns.scores[0], alike, columns.by, windows, bits, positive, dropped, pairs, files=files
+    )
     Account(read, made.n_rows, made.account.dropped)  # no row was lost
     return made
 
@@ -908,7 +949,8 @@ def _group(query: Query, bits: int | None) -> Tallies:
         parts[segment] = found.simplify()
     _ask_about_counts(span, rows, parts)
     pairs = _group_pairs(query) if query.baselines else None
-    return _make_tallies(query.columns, parts, int(lines["n"].sum()), dropped, pairs)
+    files = {file: Account(count, count) for file, count in query.count_files().items()}
+    return _make_tallies(query, parts, int(lines["n"].sum()), dropped, pairs, files)
 
 
 def _count_lines(lines: Mapping[str, Any], rows: Any) -> AnyArray:
@@ -947,11 +989,13 @@ def _group_pairs(query: Query) -> Pairs:
     """Group rows in the engine by the scores of a model and of its baseline."""
     with query.explain_errors(), Clock("grouping"):
         lines = query.group(pairs=True)
-    query.check_counts(_count_lines(lines, slice(None)), _name_pair(query))
+    counts = _count_lines(lines, slice(None))
+    query.check_counts(counts, _name_pair(query))
     kept = lines["status"] == 0
     how = query.columns.labelling
     first, second = (np.asarray(how.seen(lines[name][kept].astype(np.float64))) for name in ("score0", "base0"))
     pairs = Pairs.merge(first, second, lines["n"][kept], lines["pos"][kept])
+    Account(int(lines["n"].sum()), pairs.n_rows, query.name_reasons(counts, _name_pair(query)))  # no row was lost
     return replace(pairs, names=_name_pair(query), labelling=how)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from truecal._text import about, escape_html, plural, printable
 from truecal.inference import FACTOR, SIGNS, Difference, Verdict, Word
 from truecal.metrics import LTCE, Adjustment, Measure, adjust_p_values, format_name
-from truecal.observations import AS_THEY_ARE, Bools, Floats, Ints, Labelling, Outcome
+from truecal.observations import AS_THEY_ARE, Account, Bools, Floats, Ints, Labelling, Outcome
 from truecal.results._table import Column, Table, column, register_table
 
 STEADY, CALIBRATION, BOTH = "steady", "calibration moved", "both moved"
@@ -80,6 +80,7 @@ class _Groups(Table):
     notes: tuple[str, ...] = ()
     labelling: Labelling = AS_THEY_ARE
     outcome: Outcome = "positive"
+    accounts: tuple[Account, ...] = ()  # where the rows went, for each row of the table
 
     @property
     def overall_prevalence(self) -> float:
@@ -479,7 +480,8 @@ class DriftTable(_Groups):
 class Comparison(Table):
     """A table of two models on the same rows, with one row per metric. `comparison["tce"]` is a row as a `Difference`.
 
-    `models` are the names of the models, `words` the verdicts on them, `metrics` the metrics.
+    `models` are the names of the models, `words` the verdicts on them, `metrics` the metrics, `account` says where the
+    rows went that were read.
     """
 
     metric: tuple[str, ...] = field(metadata=column("key", "metric", "The name of the metric."))
@@ -501,6 +503,7 @@ class Comparison(Table):
     models: tuple[str, str] = ("first", "second")
     words: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    account: Account | None = None
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
         Column("verdict", "text", "verdict", "Which model is better beyond chance, in words."),
@@ -516,6 +519,7 @@ class Comparison(Table):
         models: tuple[str, str] = ("first", "second"),
         words: tuple[str, ...] = (),
         notes: tuple[str, ...] = (),
+        account: Account | None = None,
     ) -> Comparison:
         """Make the table of differences, given by the names of their metrics."""
         found = list(differences.values())
@@ -536,6 +540,7 @@ class Comparison(Table):
             models=models,
             words=words,
             notes=notes,
+            account=account,
         )
 
     def __getitem__(self, row: int | str) -> Any:
