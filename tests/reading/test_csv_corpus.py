@@ -90,6 +90,8 @@ CASES = [
     Case("single quotes around a separator", H + b"0,0.25,'a,b'\n1,0.75,b\n", FIELDS),
     Case("quoted header with a separator", b'y,p,"t,u"\n0,0.25,a\n1,0.75,b\n', OK),
     Case("quoted header with a line end", b'y,p,"t\nu"\n0,0.25,a\n1,0.75,b\n', OK),
+    Case("quoted header with a carriage return", b'y,p,"t\ru"\n0,0.25,a\n1,0.75,b\n', OK),
+    Case("quoted header with a carriage return and CRLF", b'y,p,"\rt"\r\n0,0.25,5"\r\n1,0.75,b\r\n', OK),
     Case("quoted header with a quote", b'y,p,"t""u"\n0,0.25,a\n1,0.75,b\n', OK),
     Case("quote inside the header", b'y,p,5"\n0,0.25,a\n1,0.75,b\n', OK),
     Case("quotes in every row", H + b'0,0.25,5"\n1,0.75,6"\n' * 500, (1000, 500, 500.0, 0)),

@@ -195,17 +195,27 @@ def _check(place: Path, separator: str, shown: Path, copy: Copy | None) -> Table
             while first.count(b'"') % 2 and len(first) < LONGEST and (line := file.readline(LONGEST)):
                 first += line
             names = _read_names(first, separator, shown)
-            file.seek(start)
-            state = np.array([0, 0, ord("\n"), 0, 0])
-            if not _check_rows(file, separator, len(names), state, shown):
-                fields = {field.strip() for line in head.split(b"\n") for field in line.split(separator.encode())}
-                missing = [word for word in MISSING if word.encode() in fields] or MISSING[:1]
-                again = tuple(name for name, count in Counter(names).items() if count > 1)
-                return Table(place, separator, int(state[0]) - 1, bool(state[4] & 2), missing, copy, again)
+            table = _count_rows(place, separator, names, shown, copy)
+            if table is not None:
+                return table
         file.seek(start)
         for _ in range(skipped):
             file.readline()
         return _rewrite(file, separator, shown, place.name)
+
+
+def _count_rows(place: Path, separator: str, names: list[str], shown: Path, copy: Copy | None) -> Table | None:
+    """Check the rows of a file whose first line has the names of columns; None if it must be copied."""
+    state = np.array([0, 0, ord("\n"), 0, 0])
+    with open(place, "rb") as file:
+        head = file.read(1 << 17)
+        file.seek(len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0)
+        if _check_rows(file, separator, len(names), state, shown):
+            return None
+    fields = {field.strip() for line in head.split(b"\n") for field in line.split(separator.encode())}
+    missing = [word for word in MISSING if word.encode() in fields] or MISSING[:1]
+    again = tuple(name for name, count in Counter(names).items() if count > 1)
+    return Table(place, separator, int(state[0]) - 1, bool(state[4] & 2), missing, copy, again)
 
 
 def _check_encoding(head: bytes, shown: Path) -> None:
@@ -300,17 +310,17 @@ def _refuse_fields(shown: Path, row: int, found: int, wanted: int) -> NoReturn:
 
 def _rewrite(file: IO[bytes], separator: str, shown: Path, name: str) -> Table:
     """Copy a file with the fields that Python's csv finds in it; raise an error if rows differ in their number."""
-    copy, rows, wanted = Copy(name), -1, 0
+    copy, rows, names = Copy(name), -1, list[str]()
     with open(copy.place, "w", encoding="utf-8", newline="") as target:
         writer = csv.writer(target, delimiter=separator, lineterminator="\r\n")  # so that both are quoted
         for rows, fields in enumerate(_parse(file, separator, shown)):
-            wanted = wanted or len(fields)
-            if len(fields) != wanted:
-                _refuse_fields(shown, rows, len(fields), wanted)
+            names = names or fields
+            if len(fields) != len(names):
+                _refuse_fields(shown, rows, len(fields), len(names))
             writer.writerow(fields)
-    table = _check(copy.place, separator, shown, copy)
-    if table.rows != rows:
-        _refuse(shown, f"must be copied row by row; of {rows:,} rows {table.rows:,} were.")
+    table = _count_rows(copy.place, separator, names, shown, copy)  # which is not copied again, whatever it looks like
+    if table is None or table.rows != rows:
+        _refuse(shown, f"must be copied row by row; {rows:,} rows could not be.")
     return table
 
 
