@@ -185,6 +185,7 @@ class _Judged(Table):
     notes: tuple[str, ...] = ()
     labelling: Labelling = AS_THEY_ARE
     outcome: Outcome = "positive"
+    accounts: tuple[Account, ...] = ()  # where the rows went, for each row of the table
 
     @property
     def overall_prevalence(self) -> float:
