@@ -36,8 +36,17 @@ def test_columns_that_do_not_fit_are_named():
     assert Terminal(width=40).table(columns) == "  name  first  a long heading\n  a         1               2"
 
 
+def test_names_shrink_before_a_column_is_left_out():
+    names = ["country=Germany, product=card", "country=Germany, product=cash"]
+    columns = [Column("segment", names, left=True, shrinks=True), Column("n", ["1,000", "12"], 1)]
+    assert Terminal(width=26).table(columns).splitlines() == [
+        *("  segment               n", "  country=\N{HORIZONTAL ELLIPSIS}ct=card  1,000"),
+        "  country=\N{HORIZONTAL ELLIPSIS}ct=cash     12",
+    ]
+
+
 def test_long_cells_are_cut_in_signs_of_the_encoding():
-    assert Terminal(unicode=True).clip("abcdef", 4) == "abc\N{HORIZONTAL ELLIPSIS}"
+    assert Terminal(unicode=True).clip("abcdef", 4) == "ab\N{HORIZONTAL ELLIPSIS}f"
     assert Terminal(unicode=False).clip("abcdef", 4) == "a..."
     assert Terminal().clip("abcd", 4) == "abcd"
 

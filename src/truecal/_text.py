@@ -9,19 +9,24 @@ from typing import TextIO
 
 PIPED = 100  # columns without a terminal
 READABLE = 100  # columns of running text, however wide the terminal
+NAME = 16  # columns to which the names of a table's rows shrink before another column is left out
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 HARD_SPACE = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. Columns of rank 0 are always shown, others in order of rank while they fit."""
+    """A column of a table. Columns of rank 0 are always shown, others in order of rank while they fit. A first
+    column that `shrinks` holds names, which are shortened before others are left out. `name` is what a column that does
+    not fit is called, where that is not its head."""
 
     head: str
     cells: Sequence[str]
     rank: int = 0
     left: bool = False
     styles: Sequence[str] = ()
+    shrinks: bool = False
+    name: str = ""
 
     @property
     def width(self) -> int:
@@ -60,7 +65,9 @@ class Terminal:
         """Wrap running text to the width. A number stays on one line with its unit."""
         import textwrap
 
-        kept = text.replace(" %", f"{HARD_SPACE}%").replace(" = ", f"{HARD_SPACE}={HARD_SPACE}")
+        kept = text.replace(" %", f"{HARD_SPACE}%")
+        for sign in "=<":
+            kept = kept.replace(f" {sign} ", f"{HARD_SPACE}{sign}{HARD_SPACE}")
         lines = textwrap.wrap(
             kept,
             min(self.width, READABLE) - 1,
@@ -89,10 +96,10 @@ class Terminal:
             if column.rank and self._excess([*kept, column], indent) <= 0:
                 kept.append(column)
         shown = [column for column in filled if column in kept]
-        left_out = [column.head for column in filled if column not in kept]
+        left_out = [column.name or column.head for column in filled if column not in kept]
         widths = [column.width for column in shown]
-        spare = max(self._excess(shown, indent), 0)
-        widths[0] = max(widths[0] - spare, min(8, widths[0]))
+        room = self.width - 1 - len(indent) - sum(width + 2 for width in widths[1:])
+        widths[0] = max(min(widths[0], room), min(8, widths[0]))
         heads = [self._cell(column, column.head, width, "dim") for column, width in zip(shown, widths, strict=True)]
         lines = [indent + "  ".join(heads).rstrip()]
         for i in range(len(shown[0].cells)):
@@ -107,22 +114,35 @@ class Terminal:
         return "\n".join(lines)
 
     def clip(self, text: str, width: int) -> str:
-        """Clip text that is too long, with an ellipsis."""
-        if measure(text) <= width:
-            return text
-        mark = "\N{HORIZONTAL ELLIPSIS}" if self.unicode else "..."
-        while text and measure(text) + len(mark) > width:
-            text = text[:-1]
-        return text + mark
+        """Shorten text that is too long in its middle."""
+        return shorten(text, width, "\N{HORIZONTAL ELLIPSIS}" if self.unicode else "...")
 
     def _excess(self, columns: Sequence[Column], indent: str) -> int:
-        return len(indent) + sum(column.width + 2 for column in columns) - 2 - (self.width - 1)
+        widths = [min(column.width, NAME) if column.shrinks else column.width for column in columns]
+        return len(indent) + sum(width + 2 for width in widths) - 2 - (self.width - 1)
 
     def _cell(self, column: Column, text: str, width: int, style: str) -> str:
         text = self.clip(text, width)
         pad = " " * (width - measure(text))
         painted = self.paint(text, style) if text else text
         return painted + pad if column.left else pad + painted
+
+
+def shorten(text: str, width: int, mark: str = "\N{HORIZONTAL ELLIPSIS}") -> str:
+    """Leave out the middle of text that takes more columns than `width`: names often differ at their ends.
+
+    Examples
+    --------
+    >>> shorten("country=Germany, product=card", 17)
+    'country=…uct=card'
+    """
+    if measure(text) <= width:
+        return text
+    room = max(width - len(mark), 0)
+    first, last = text[: len(text) // 2], text[len(text) // 2 :]
+    while measure(first) + measure(last) > room:
+        first, last = (first, last[1:]) if measure(last) >= measure(first) else (first[:-1], last)
+    return first + mark + last
 
 
 def about(count: float) -> str:

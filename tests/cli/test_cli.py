@@ -15,6 +15,7 @@ from command import environment, predictions, run, run_process, write_csv
 import truecal
 from truecal import demo
 from truecal.cli import _options as options
+from truecal.cli._answers import _draw_ratios
 from truecal.reading import _paths as paths
 from truecal.results import Result
 
@@ -45,7 +46,7 @@ def test_score_prints_values_beside_chance_with_units(data, expected):
     done = run("score", data, "--explain")
     assert done.returncode == 0
     assert done.stderr == "note: guessed --label y --score p (more could be a score, too)\n"
-    table = done.stdout.split("\n\n")[2]
+    table = done.stdout.split("\n\n")[3]
     lines = {line.split()[0]: line for line in table.splitlines()}
     for name in METRICS:
         reference = expected.references[name]
@@ -65,30 +66,47 @@ def test_score_begins_with_the_verdict(data, folder, expected):
     verdict = expected.verdict
     text = run("score", data).stdout
     assert verdict.word == "consistent"
-    assert text.startswith(f"{verdict.sign} CONSISTENT  {data}: 3,000 predictions")
+    assert text.startswith(f"{data}: 3,000 predictions")
+    assert f"\n\n{verdict.sign} CONSISTENT  {expected.finding}\n" in text
+    refuted, chance = expected.format("ltce"), f"{expected.references['ltce'].mean:.2f} %"
+    said = f"{refuted} of predictions are refuted, {chance} by chance; p = {verdict.p_value:.2g}."
+    assert said in " ".join(text.split())
     low, high = verdict.interval
     came = f"{verdict.observed} positives came where {verdict.expected:.4g} were predicted: x {verdict.ratio:.2f}"
-    assert f"{came} ({low:.2f} to {high:.2f}); p = {verdict.p_value:.2g}." in " ".join(text.split())
+    assert f"{came} ({low:.2f} to {high:.2f})." in " ".join(text.split())
     assert verdict.sentences()[-1] in " ".join(text.split())
     assert "too low" not in text
     plain = run_process("score", data, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0").stdout
-    assert plain.startswith("+ CONSISTENT")
+    assert "\n\n+ CONSISTENT" in plain
     halved = write_csv(folder / "halved.csv", {"y": [0, 1, 0, 1] * 500, "p": [0.2] * 1000 + [0.5] * 1000})
     text = run("score", halved).stdout
-    found = truecal.evaluate(truecal.read(halved, **COLUMNS), metrics=["ltce"]).verdict
+    result = truecal.evaluate(truecal.read(halved, **COLUMNS), metrics=["ltce"])
+    found = result.verdict
     assert (found.word, [(r.low, r.observed, r.rows) for r in found.ranges]) == ("off", [(0.2, 500, 1000)])
-    assert text.startswith(f"{found.sign} OFF  ")
-    low, high = found.ranges[0].factor.ratio_low, found.ranges[0].factor.ratio_high
-    head, row = text.split("\n\n")[2].splitlines()
-    assert head.split() == ["scores", "rows", "said", "came", "ratio"]
-    assert " ".join(row.split()) == f"0.2 to 0.2 1,000 20 % 50 % x 2.50 ({low:.2f} to {high:.2f}) too low"
+    assert f"\n\n{found.sign} OFF  " in text
+    low, high = result.ranges[0].factor.ratio_low, result.ranges[0].factor.ratio_high
+    head, row, other = text.split("\n\n")[2].splitlines()
+    assert head.split()[:6] == ["prediction", "rows", "said", "came", "ratio", "interval"]
+    assert row.split()[-2:] == ["too", "low"]
+    assert f"below 50 % 1,000 20 % 50 % x 2.50 {low:.2f} to {high:.2f} |" in " ".join(row.split())
+    assert "too" not in other
     few = run("score", "-", stdin="y,p\n0,0.5\n1,0.5\n").stdout
-    assert few.startswith("? CANNOT TELL  standard input: 2 predictions")
+    assert few.startswith("standard input: 2 predictions")
+    assert "\n\n? CANNOT TELL  " in few
     both = run("score", data, "-p", "p,more").stdout
-    assert [block.split()[:2] for block in both.split("\n\n") if f" {data}, " in block.splitlines()[0]] == [
-        [verdict.sign, "CONSISTENT"],
-        [found.sign, "OFF"],
+    assert "1 of 2 models is off, 1 consistent." in both
+    assert [line.split()[:2] for line in both.split("\n\n")[2].splitlines()[1:3]] == [
+        ["more", "off"],
+        ["p", "consistent"],
     ]
+
+
+def test_bars_of_ratios_say_what_the_intervals_say():
+    """On a scale from 1/2 to 2 with seven places each place is a factor of 2^(1/3)."""
+    assert _draw_ratios([(1.1, 1.05, 1.9), (0.7, 0.55, 0.99), (1.0, 0.6, 1.5)], 7) == (
+        "/ 2|x 2",
+        ["   |+--", "-+-|   ", " --+-- "],
+    )
 
 
 def test_a_region_and_a_tolerance_reach_every_command_that_judges(data, folder):
@@ -180,7 +198,7 @@ def test_files_come_from_standard_input_globs_folders_and_packed(data, folder, e
         done = run("score", *words, "--json", "--reference", "0", stdin=stdin)
         assert done.returncode == 0, done.stderr
         assert Result.from_json(done.stdout)["tce"] == expected["tce"]
-    assert " standard input: 3,000 predictions" in run("score", "-", stdin=data.read_text()).stdout.splitlines()[0]
+    assert "standard input: 3,000 predictions" in run("score", "-", stdin=data.read_text()).stdout.splitlines()[0]
 
 
 def test_options_and_files_stand_in_any_order(data):

@@ -262,7 +262,8 @@ def test_a_grid_comes_with_bounds(data):
     assert low < high
     done = run("score", data, "--grid", "5")
     assert f"{low:.2f} to {high:.2f} %" in done.stdout
-    assert " on the grid " in done.stdout
+    assert " on the grid" in done.stdout
+    assert " on the grid " in run("score", data, "--grid", "5", "--metrics", "tce").stdout
     assert "cells of 5 significant bits" in done.stderr
     assert truecal.Result.from_json(run("score", data, "--grid", "5", "--json").stdout) == result
     rows = rows_of(run("score", data, "--grid", "5", "--csv").stdout)

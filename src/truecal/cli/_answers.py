@@ -15,7 +15,7 @@ import numpy as np
 
 from truecal._errors import name_place
 from truecal._text import Column, Terminal, escape_csv, plural, printable
-from truecal.inference import OUTCOMES, Plan, Verdict, format_p_value
+from truecal.inference import OUTCOMES, SIGNS, Plan, Verdict, Word, format_p_value
 from truecal.metrics import LTCE, Measure, find_metric
 from truecal.results import (
     BOTH,
@@ -29,11 +29,16 @@ from truecal.results import (
     GroupTable,
     Result,
     SliceTable,
+    count_verdicts,
     envelope,
+    format_ratios,
     format_share,
     from_json,
+    name_ranges,
+    rank_models,
     to_json,
 )
+from truecal.results import format_span as format_ratio_span
 
 if TYPE_CHECKING:
     from truecal.analysis import Look, Monitor
@@ -46,6 +51,8 @@ WINDOW_STYLES = {BOTH: "red", CALIBRATION: "red", INCOMPLETE: "dim", TOO_SMALL: 
 WINDOW_STYLES |= dict.fromkeys(PREVALENCE.values(), "yellow")
 ADJUSTED = {"holm": "; Holm's for all {}", "bh": "; Benjamini and Hochberg's for all {}", None: ""}
 CLASSES = 20  # that are shown
+NARROW, WIDE, ROOMY = 15, 25, 100  # the width of a bar of ratios, and of a terminal that has room for a wide one
+RATIO_STEPS = (1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 30, 100)
 ON_GRID = "the lowest and highest value on these bins of cells, wherever in its cell a score lies; exact bins differ"
 P_VALUE = "how often a perfect model would look as bad; small means worse than chance"
 VERDICT_P_VALUE = "how often right predictions would look as wrong, by the tests of the verdict together"
@@ -63,15 +70,23 @@ def format_results(
     *,
     classes: ClassResults | None = None,
     bins: bool = False,
+    metrics: bool = False,
     explain: bool = False,
 ) -> str:
-    """The verdict on one or more models, where they are off, and their metrics beside what chance would give; below,
-    each of several classes."""
+    """The verdict on one model with all ranges of its predictions, or on several with the worst first; below, each of
+    several classes. Metrics beside what chance would give are a line, or a table if wanted."""
     many = len(results) > 1
-    parts = [_verdict(model, result, source, terminal, many=many) for model, result in results.items()]
-    parts.append(terminal.table(_metric_columns(results)))
+    parts = [terminal.paint(terminal.wrap(_name_source(results, source)), "dim")]
+    if many:
+        parts += [terminal.wrap(f"{count_verdicts(results)}."), terminal.table(_model_columns(results))]
+    else:
+        parts += _finding(next(iter(results.values())), terminal)
     if classes is not None:
         parts += _classes(classes, terminal)
+    if metrics or explain:
+        parts.append(terminal.table(_metric_columns(results)))
+    elif not many:
+        parts += _metric_line(next(iter(results.values())), terminal)
     if explain:
         parts.append(terminal.terms(_legend(next(iter(results.values())))))
     if bins:
@@ -79,54 +94,146 @@ def format_results(
     return "\n\n".join(parts)
 
 
-def _verdict(model: str, result: Result, source: str, terminal: Terminal, *, many: bool) -> str:
-    """The word, what came against what was predicted, and the ranges of scores that are off."""
-    region = f" ({result.region})" if result.region else ""
-    about = f"{source}, {model}" if many else source
-    size = f"{plural(result.n, 'prediction')}{region}, {format_share(result.prevalence)} {result.outcome}"
+def _name_source(results: Mapping[str, Result], source: str) -> str:
+    """Where the numbers come from, and of how many rows they are."""
+    sizes = {
+        f"{plural(result.n, 'prediction')}{f' ({result.region})' if result.region else ''}, "
+        f"{format_share(result.prevalence)} {result.outcome}"
+        for result in results.values()
+    }
+    return f"{printable(source)}: {sizes.pop() if len(sizes) == 1 else plural(len(results), 'model')}"
+
+
+def _finding(result: Result, terminal: Terminal) -> list[str]:
+    """The word with the finding, what supports it, and the ranges of predictions."""
     verdict = result.verdict
     if verdict is None:
-        return terminal.paint(terminal.wrap(f"{printable(about)}: {size}"), "bold")
-    plain, style = WORDS[verdict.word]
-    word = f"{verdict.sign if terminal.unicode else plain} {verdict.word.upper()}"
-    title = terminal.wrap(f"{word}  {printable(about)}: {size}")
-    lines = [terminal.wrap(line, "  ", "  ") for line in _describe_verdict(verdict)]
-    parts = [title.replace(word, terminal.paint(word, style), 1), "\n".join(lines)]
-    if verdict.word == "off" and verdict.ranges:
-        parts.append(terminal.table(_range_columns(verdict)))
-    return "\n\n".join(parts)
-
-
-def _describe_verdict(verdict: Verdict) -> Iterable[str]:
-    span = f": {_format_ratio(verdict.ratio, verdict.interval)}" if verdict.expected > 0 else ""
+        return [f"{result.finding}."]
+    word, style = _sign_word(verdict.word, terminal)
+    title = terminal.wrap(f"{word}  {result.finding}", "  ", "")
     beyond = "" if verdict.tolerance is None else " for an error beyond the tolerance"
-    yield f"{verdict.count(verdict)}{span}; p {format_p_value(verdict.p_value)}{beyond}."
-    yield from verdict.remarks
-    if verdict.word != "off":
-        yield verdict.reach
-        return
-    if verdict.impossible:
-        count = verdict.impossible
-        yield f"{plural(count, 'row')} contradict{'s' * (count == 1)} a prediction of exactly 0 or 1."
-    yield "These predictions are off:" if verdict.ranges else "No range of scores is proven off by itself."
+    refuted, chance = _refuted(result)
+    lines = [f"{refuted} of predictions are refuted, {chance} by chance; p {format_p_value(verdict.p_value)}{beyond}."]
+    text = "\n".join(terminal.wrap(line, "  ", "  ") for line in [*lines, *result.evidence()])
+    head, *rest = title.split("\n")
+    bold = [terminal.paint(word, style) + terminal.paint(head.removeprefix(word), "bold")]
+    bold += [terminal.paint(line, "bold") for line in rest]
+    table = [terminal.table(_range_columns(result, terminal))] if result.ranges else []
+    return ["\n".join([*bold, text]), *table]
 
 
-def _range_columns(verdict: Verdict) -> list[Column]:
-    found = verdict.ranges
-    ratios = [_format_ratio(part.ratio, (part.factor.ratio_low, part.factor.ratio_high)) for part in found]
+def _sign_word(word: Word, terminal: Terminal) -> tuple[str, str]:
+    """The word of a verdict with its sign, and its colour."""
+    plain, style = WORDS[word]
+    return f"{SIGNS[word] if terminal.unicode else plain} {word.upper()}", style
+
+
+def _refuted(result: Result) -> tuple[str, str]:
+    """The share of predictions that Local TCE refutes, and that which chance refutes of a right model."""
+    if result.verdict is None:
+        return "", ""
+    chance = result.references.get("ltce")
+    expected = f"{100 * result.significance:g} %" if chance is None else LTCE.format(chance.mean)
+    return LTCE.format(result.verdict.local.value), expected
+
+
+def _range_columns(result: Result, terminal: Terminal) -> list[Column]:
+    """All predictions in a few ranges, with a bar of the ratio; a direction where they are off."""
+    found = result.ranges
+    spans = [(part.ratio, part.factor.ratio_low, part.factor.ratio_high) for part in found]
+    texts = [format_ratios(*span) for span in spans]
+    styles = ["red" if part.direction else "" for part in found]
+    scale, bars = _draw_ratios(spans, WIDE if terminal.width >= ROOMY else NARROW)
     return [
-        Column("scores", [f"{part.low:.3g} to {part.high:.3g}" for part in found], left=True),
-        Column("rows", [f"{part.rows:,}" for part in found], 2),
-        Column("said", [format_share(part.shares[0]) for part in found]),
-        Column("came", [format_share(part.shares[1]) for part in found]),
-        Column("ratio", ratios, 1, left=True),
-        Column("", [part.direction or "" for part in found], left=True, styles=["bold"] * len(found)),
+        Column("prediction", name_ranges(found), left=True),
+        Column("rows", [f"{part.rows:,}" for part in found], 1),
+        Column("said", [format_share(part.shares[0]) for part in found], 3),
+        Column("came", [format_share(part.shares[1]) for part in found], 2),
+        Column("ratio", [f"x {ratio}" for ratio, _, _ in texts]),
+        Column("interval", [f"{low} to {high}" for _, low, high in texts], 5),
+        Column(scale, bars, 4, left=True, styles=styles, name="ratio as a bar"),
+        Column("", [part.direction or "" for part in found], left=True, styles=styles),
     ]
 
 
-def _format_ratio(ratio: float, interval: tuple[float, float]) -> str:
-    low, high = interval
-    return f"x {ratio:.2f} ({low:.2f} to {high:.2f})"
+def _draw_ratios(spans: Sequence[tuple[float, float, float]], width: int) -> tuple[str, list[str]]:
+    """Ratios with their intervals as lines of text around 1, and the head of that scale, which is logarithmic. An
+    interval touches the middle only if it holds 1; one that goes beyond the scale ends in < or >."""
+    half = width // 2
+
+    def reach(value: float) -> float:
+        return abs(math.log(value)) if 0 < value < math.inf else 0.0
+
+    most = max(max(reach(ratio), min(reach(low) or math.inf, reach(high) or math.inf)) for ratio, low, high in spans)
+    most = most if math.isfinite(most) else 0.0
+    limit = next((step for step in RATIO_STEPS if math.log(step) >= 1.1 * most), RATIO_STEPS[-1])
+
+    def place(value: float) -> int:
+        at = -1.0 if value <= 0 else 1.0 if math.isinf(value) else math.log(value) / math.log(limit)
+        return half + round(half * max(-1.0, min(1.0, at)))
+
+    lines = []
+    for ratio, low, high in spans:
+        line = [" "] * width
+        line[half] = "|"
+        first = max(place(low), half + 1) if low > 1 else place(low)
+        last = min(place(high), half - 1) if high < 1 else place(high)
+        line[first : last + 1] = [sign if sign == "|" else "-" for sign in line[first : last + 1]]
+        if low * limit < 1:
+            line[0] = "<"
+        if high > limit:
+            line[-1] = ">"
+        if 1 / limit <= ratio <= limit:
+            line[min(max(place(ratio), first), last)] = "+"
+        lines.append("".join(line))
+    left, right = f"/ {limit:g}", f"x {limit:g}"
+    return f"{left:<{half}}|{right:>{half}}", lines
+
+
+def _model_columns(results: Mapping[str, Result]) -> list[Column]:
+    """Several models, the worst first: what was found, and how much is refuted."""
+    names = rank_models(results)
+    ranked = [results[name] for name in names]
+    found = [result.verdict for result in ranked]
+    refuted = [_refuted(result) for result in ranked]
+    return [
+        Column("model", [printable(name) for name in names], left=True, shrinks=True),
+        Column(
+            "verdict",
+            ["" if each is None else each.word for each in found],
+            left=True,
+            styles=["" if each is None else WORDS[each.word][1] for each in found],
+        ),
+        Column("rows", [f"{result.n:,}" for result in ranked], 4),
+        Column("refuted", [value for value, _ in refuted]),
+        Column("by chance", [chance for _, chance in refuted]),
+        Column("observed / predicted", [_ratio(each) for each in found], 1),
+        Column("p", ["" if each is None else format_p_value(each.p_value).removeprefix("= ") for each in found], 3),
+        Column("found", [result.short_finding for result in ranked], 5, left=True),
+    ]
+
+
+def _ratio(verdict: Verdict | None) -> str:
+    if verdict is None or not verdict.expected > 0:
+        return ""
+    return format_ratio_span(verdict.ratio, *verdict.interval)
+
+
+def _metric_line(result: Result, terminal: Terminal) -> list[str]:
+    """The metrics beside Local TCE, each with what chance would give."""
+    texts = []
+    for name, metric in result.metrics.items():
+        if name != "ltce" or result.verdict is None:
+            more = []
+            if name in result.bounds:
+                more.append(f"{format_span(*map(metric.format, result.bounds[name]))} on the grid")
+            if name in result.references:
+                more.append(f"chance {metric.format(result.references[name].mean)}")
+            texts.append(f"{name} {result.format(name)}" + f" ({', '.join(more)})" * bool(more))
+    hint = "--explain: all of these with their p-values, and what the words mean"
+    lines = [terminal.wrap(f"also {'; '.join(texts)}", "  ", "  ")] * bool(texts)
+    lines.append(terminal.wrap(hint, "  ", "  "))
+    return ["\n".join(terminal.paint(line, "dim") for text in lines for line in text.split("\n"))]
 
 
 def _metric_columns(results: Mapping[str, Result]) -> list[Column]:
@@ -173,7 +280,7 @@ def _classes(found: ClassResults, terminal: Terminal) -> list[str]:
     cells, verdicts = table.cells(rows=rows), [table.verdict[row] for row in rows]
     spans = _spans(cells["ratio_low"], cells["ratio_high"], [True] * len(rows))
     columns = [
-        Column("class", cells["label"], left=True),
+        Column("class", cells["label"], left=True, shrinks=True),
         Column("predicted", cells["predicted"], 4),
         Column("observed", cells["observed"], 1),
         Column("expected", cells["expected"], 1),
@@ -265,7 +372,7 @@ def _segment_columns(table: GroupTable, rows: Sequence[int]) -> list[Column]:
     on_grid = _spans(cells["lowest"], cells["highest"], (table.lowest < table.highest)[rows])
     asked = table.metric.name != LTCE.name  # for a metric that is not the default
     return [
-        Column("segment", cells["segment"], left=True, styles=styles),
+        Column("segment", cells["segment"], left=True, shrinks=True, styles=styles),
         Column("n", cells["n"], 1),
         Column("observed", cells["observed"], 2),
         Column("expected", cells["expected"], 2),
@@ -289,7 +396,7 @@ def format_slices(table: SliceTable, source: str, terminal: Terminal) -> str:
         cells = table.cells()
         style = ["red"] * len(table)
         columns = [
-            Column("slice", cells["slice"], left=True),
+            Column("slice", cells["slice"], left=True, shrinks=True),
             Column("n", cells["n"], 3),
             Column("observed", cells["observed"], 1),
             Column("expected", cells["expected"], 1),
@@ -376,7 +483,7 @@ def format_monitor(monitor: Monitor, look: Look, source: str, terminal: Terminal
     cells = table.cells()
     alarms = ["red" if alarm else "" for alarm in table.alarm]
     columns = [
-        Column("stream", cells["stream"], left=True),
+        Column("stream", cells["stream"], left=True, shrinks=True),
         Column("windows", cells["windows"], 4),
         Column("observed", cells["observed"], 1),
         Column("expected", cells["expected"], 1),

@@ -52,7 +52,13 @@ def score(args: Namespace) -> int:
     answer(
         args,
         lambda terminal: answers.format_results(
-            results, source, terminal, classes=classes, bins=args.bins, explain=args.explain
+            results,
+            source,
+            terminal,
+            classes=classes,
+            bins=args.bins,
+            metrics=args.metrics is not None or bool(args.intervals),
+            explain=args.explain,
         ),
         lambda: answers.named_json(found),
         lambda: (

@@ -490,7 +490,7 @@ OPTIONS = (
     Option(
         "--bins", "the bins of the first metric as well; with --csv, instead", OUTPUT, "score", action="store_true"
     ),
-    Option("--explain", "what the metrics mean, as well", OUTPUT, "score", action="store_true"),
+    Option("--explain", "all metrics beside chance, and what they mean", OUTPUT, "score", action="store_true"),
     Option("--worst", "how many are shown; 0 for all; default 20", OUTPUT, "segments", "N", type=whole, default=20),
     Option("--plot", "a picture as well; .png, .svg or .pdf", OUTPUT, "drift", "FILE"),
     Option(

@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from truecal._text import escape_html as escape
 from truecal._text import plural
-from truecal.inference import SIGNS, Reference, Word, format_p_value
+from truecal.inference import Reference, format_p_value
 from truecal.metrics import LTCE
 from truecal.plot import Scale, make_thumbnail
 from truecal.reporting._page import TONES, Column, write_badge, write_table
-from truecal.results import Result, format_share, format_span, name_ranges
-
-COUNTED: dict[Word, str] = {"off": "off", "consistent": "consistent", "cannot tell": "cannot be told"}
-ORDER = tuple(SIGNS)
+from truecal.results import Result, format_share, format_span, name_ranges, rank_models
 
 
 def write_headline(result: Result, alarms: Sequence[str], level: int = 1) -> str:
@@ -59,32 +56,6 @@ def _write_tiles(result: Result) -> str:
     ]
     items = "".join(f"<div><dt>{escape(text)}</dt><dd>{escape(number)}</dd></div>" for number, text in tiles)
     return f'<dl class="tiles">{items}</dl>'
-
-
-def count_verdicts(named: Mapping[str, Result]) -> str:
-    """How many models are off, consistent, or cannot be told: "3 of 10 models are off, 5 consistent"."""
-    words = [result.verdict.word for result in named.values() if result.verdict is not None]
-    counts = [(words.count(word), text) for word, text in COUNTED.items()]
-    counts.append((len(named) - len(words), "without a verdict"))
-    known = [(count, text) for count, text in counts if count]
-    if len(known) == 1:
-        return f"All {plural(len(named), 'model')} {'are ' * (known[0][1] in ORDER[:2])}{known[0][1]}"
-    (first, text), *rest = known
-    verb = ("is " if first == 1 else "are ") if text in ORDER[:2] else ""
-    others = "".join(f", {count:,} {text}" for count, text in rest)
-    return f"{first:,} of {plural(len(named), 'model')} {verb}{text}{others}"
-
-
-def rank_models(named: Mapping[str, Result]) -> list[str]:
-    """The names of models, those that are off first, and the most refuted first among those of one word."""
-
-    def place(name: str) -> tuple[int, float]:
-        found = named[name].verdict
-        if found is None:
-            return len(ORDER), 0.0
-        return ("off", "cannot tell", "consistent").index(found.word), -found.local.value
-
-    return sorted(named, key=place)
 
 
 def write_strip(named: Mapping[str, Result], scale: Scale) -> str:

@@ -19,10 +19,10 @@ from truecal.observations import list_reasons
 from truecal.plot import Scale, check_models, choose_scale, get_table, load_bundle
 from truecal.reporting._figures import Figures
 from truecal.reporting._groups import describe_alarms, write_classes, write_drift, write_segments, write_slices
-from truecal.reporting._headline import count_verdicts, describe_source, write_headline, write_strip
+from truecal.reporting._headline import describe_source, write_headline, write_strip
 from truecal.reporting._page import Column, write_fold, write_glossary, write_page, write_table
 from truecal.reporting._sections import write_bins, write_diagrams, write_metrics, write_sure, write_where
-from truecal.results import ClassResults, DriftTable, GroupTable, Result, SliceTable
+from truecal.results import ClassResults, DriftTable, GroupTable, Result, SliceTable, count_verdicts
 
 FULL = 3  # models up to which each has all diagrams and bins
 LEFT_OUT = f"Of more than {FULL} models a page has one diagram each, and its windows; a report of one model has all."

@@ -4,6 +4,7 @@ from truecal.results._bins import BinTable as BinTable
 from truecal.results._classes import ClassResults as ClassResults
 from truecal.results._classes import ClassTable as ClassTable
 from truecal.results._finding import format_percent as format_percent
+from truecal.results._finding import format_ratios as format_ratios
 from truecal.results._finding import format_span as format_span
 from truecal.results._finding import name_ranges as name_ranges
 from truecal.results._groups import BOTH as BOTH
@@ -21,6 +22,8 @@ from truecal.results._json import envelope as envelope
 from truecal.results._json import from_json as from_json
 from truecal.results._json import register as register
 from truecal.results._json import to_json as to_json
+from truecal.results._models import count_verdicts as count_verdicts
+from truecal.results._models import rank_models as rank_models
 from truecal.results._monitor import MonitorState as MonitorState
 from truecal.results._monitor import MonitorTable as MonitorTable
 from truecal.results._monitor import Stream as Stream

@@ -97,6 +97,9 @@ def describe_finding(found: Verdict, ranges: Sequence[ScoreRange], *, sizes: boo
         return f"{noun} are {_describe_total(found, sizes=sizes)}"
     if len(sides) == 1:
         ((way, places),) = sides
+        if _all_lean(found, places, ranges):
+            size = f": {_times(found.ratio, found)} as predicted" if sizes else ""
+            return f"{noun} are {way}{size}, most clearly{_name_places(places, ranges)}"
         size = f": {_tell_size(found, places, ranges)} as predicted" if sizes else ""
         return f"{noun}{_name_places(places, ranges)} are {way}{size}"
     (way, places), (other, others) = sorted(sides, key=lambda side: side[1])
@@ -130,12 +133,21 @@ def describe_evidence(found: Verdict, ranges: Sequence[ScoreRange]) -> list[str]
     noun = "scores" if found.outcome == "positive" else "confidences"
     if found.word != "off":
         lines.append(found.reach)
-    elif wrong and len(wrong) < len(ranges):
+    elif wrong and len(wrong) < len(ranges) and not _all_lean(found, wrong, ranges):
         where = _name_places(wrong, ranges)
-        lines.append(f"Recalibrate before using {noun}{where} as probabilities; nothing speaks against the others.")
+        lines.append(f"Recalibrate before using {noun}{where} as probabilities; the others are not refuted.")
     else:
         lines.append(f"Recalibrate before using these {noun} as probabilities.")
     return [*lines, *found.remarks]
+
+
+def _all_lean(found: Verdict, places: Sequence[int], ranges: Sequence[ScoreRange]) -> bool:
+    """Whether ranges that are not proven wrong lean the same way as those that are, and all together are wrong: then
+    nobody can say that the others are right."""
+    low, high = found.interval
+    if len(places) == len(ranges) or not (low > 1 or high < 1):
+        return False
+    return all((each.ratio > 1) if low > 1 else (each.ratio < 1) for each in ranges)
 
 
 def _describe_total(found: Verdict, *, sizes: bool) -> str:
