@@ -324,3 +324,17 @@ def test_bad_arguments_are_refused():
     empty = CellSums(*(np.empty(0, kind) for kind in (float, int, int, float, float, float)))
     with pytest.raises(ValueError, match="at least one row"):
         judge(empty)
+
+
+def test_a_total_that_is_off_alone_is_told():
+    """The exact interval of the ratio may leave out 1 where six tests together do not call the model off: a reader sees
+    both, so the sentence speaks of both. And a factor above 1.5 is never written as 1.5."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.5, 5, 1000)
+    found = judge(CellSums.from_arrays(rng.random(1000) < p, p))
+    assert (found.word, found.interval[1] < 1) == ("cannot tell", True)
+    assert found.parts["total"] < 0.05 < found.p_value
+    assert found.reach == (
+        "A factor of 1.5 on all odds would have been missed too often; one of 1.52 would have been found. "
+        f"The total alone speaks against the model (p = {found.parts['total']:.2g}), all tests together do not."
+    )

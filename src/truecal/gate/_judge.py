@@ -20,7 +20,7 @@ from truecal._errors import option
 from truecal._text import plural
 from truecal.gate._decision import Decision, Finding, FindingTable, Status
 from truecal.gate._rules import Rule
-from truecal.inference import FACTOR, Difference, Interval, Verdict
+from truecal.inference import FACTOR, Difference, Interval, Verdict, format_factor
 from truecal.metrics import Measure, Unit, adjust_p_values, find_metric
 from truecal.observations import Account, Segment, list_reasons
 from truecal.results import Comparison, GroupTable, Result
@@ -106,10 +106,10 @@ class _Place:
         """Why the verdict cannot tell."""
         if self.verdict is None:
             return "there is no verdict"
-        found = self.verdict.detectable
-        if math.isinf(found):
+        if math.isinf(self.verdict.detectable):
             return "no factor on all odds would have been found"
-        return f"only a factor of {found:.3g} or more on all odds would have been found, and {FACTOR:g} is needed"
+        found = format_factor(self.verdict.detectable)
+        return f"only a factor of {found} or more on all odds would have been found, and {FACTOR:g} is needed"
 
     def describe_p(self) -> str:
         parts = "classes" if self.rule.multiclass == "classwise" else "segments"

@@ -36,6 +36,7 @@ from truecal.inference._verdict import Verdict as Verdict
 from truecal.inference._verdict import Word as Word
 from truecal.inference._verdict import combine_parts as combine_parts
 from truecal.inference._verdict import find_parts as find_parts
+from truecal.inference._verdict import format_factor as format_factor
 from truecal.inference._verdict import format_p_value as format_p_value
 from truecal.inference._verdict import judge as judge
 from truecal.inference._verdict import judge_all as judge_all

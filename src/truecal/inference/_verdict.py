@@ -207,11 +207,17 @@ class Verdict:
     def reach(self) -> str:
         """What would have been found, in words."""
         if self.word == "cannot tell":
-            return _missing(self)
-        return (
-            f"A factor of {FACTOR:g} on all odds would have been found; one confined to a fifth of the evidence only "
-            f"if above x {self.detectable_above:.2f} or below / {self.detectable_below:.2f}."
-        )
+            found = _missing(self)
+        else:
+            found = (
+                f"A factor of {FACTOR:g} on all odds would have been found; one confined to a fifth of the evidence "
+                f"only if above x {self.detectable_above:.2f} or below / {self.detectable_below:.2f}."
+            )
+        total = self.parts.get("total", 1.0)
+        if total <= self.significance < self.p_value:
+            alone = f"The total alone speaks against the model (p {format_p_value(total)})"
+            found = f"{found} {alone}, all tests together do not."
+        return found
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -549,6 +555,19 @@ def _missing(verdict: Verdict) -> str:
     if math.isinf(verdict.detectable):
         return "No factor on all odds would have been found in both directions."
     return (
-        f"A factor of {FACTOR:g} on all odds would have been missed too often; one of {verdict.detectable:.2g} would "
-        "have been found."
+        f"A factor of {FACTOR:g} on all odds would have been missed too often; one of "
+        f"{format_factor(verdict.detectable)} would have been found."
     )
+
+
+def format_factor(factor: float) -> str:
+    """A factor that would have been found, rounded up, so that one above 1.5 never reads as 1.5.
+
+    Examples
+    --------
+    >>> format_factor(1.5), format_factor(1.5003), format_factor(36.2)
+    ('1.5', '1.51', '37')
+    """
+    digits = 2 if factor < 10 else 0
+    scale = 10**digits
+    return f"{math.ceil(round(factor * scale, 9)) / scale:,.15g}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from truecal._text import escape_html as escape
 from truecal._text import plural
-from truecal.inference import FACTOR, Verdict, format_p_value
+from truecal.inference import FACTOR, Verdict, format_factor, format_p_value
 from truecal.metrics import Quantile, ScoreRange, Uniform, format_name
 from truecal.plot import get_table, group_metrics, list_binnings
 from truecal.reporting._figures import Figures
@@ -94,9 +94,9 @@ def write_sure(number: int, result: Result) -> str:
 
 def _write_seen(found: Verdict) -> str:
     """Which errors would have been found."""
-    whole = "none" if math.isinf(found.detectable) else f"{found.detectable:.3g}"
-    above, below = (
-        "none" if math.isinf(factor) else f"{factor:.3g}" for factor in (found.detectable_above, found.detectable_below)
+    whole, above, below = (
+        "none" if math.isinf(factor) else format_factor(factor)
+        for factor in (found.detectable, found.detectable_above, found.detectable_below)
     )
     enough = "at most" if found.detectable <= FACTOR else "above"
     text = (

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from truecal._text import about, escape_html, plural, printable
-from truecal.inference import FACTOR, SIGNS, Difference, Verdict, Word
+from truecal.inference import FACTOR, SIGNS, Difference, Verdict, Word, format_factor
 from truecal.metrics import LTCE, Adjustment, Measure, adjust_p_values, format_name
 from truecal.observations import AS_THEY_ARE, Account, Bools, Floats, Ints, Labelling, Outcome
 from truecal.results._table import Column, Table, column, register_table
@@ -288,7 +288,7 @@ def _tell_unsure(detectable: Floats) -> Iterator[str]:
     known = detectable[np.isfinite(detectable)]
     found = "no factor would have been found"
     if len(known):
-        low, high = (f"{end:.3g}" for end in (known.min(), known.max()))
+        low, high = (format_factor(float(end)) for end in (known.min(), known.max()))
         span = f"one of {low}" if low == high else f"factors from {low} to {high}"
         found = f"{span} would have been found{' in some' * (len(known) < len(detectable))}"
     yield (
