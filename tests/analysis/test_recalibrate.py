@@ -222,7 +222,7 @@ def test_sampled_negatives_are_heeded():
 
 def test_labels_against_certainty_are_noted():
     found = truecal.recalibrate([1, 0, 1, 0, 1, 0] * 20, [0.0, 0.0, 0.5, 0.5, 1.0, 1.0] * 20, "offset", folds=0)
-    assert any("40 labels contradict" in note for note in found.notes)
+    assert any("40 labels refute" in note for note in found.notes)
 
 
 def test_one_label_alone_speaks_for_no_map():

@@ -88,7 +88,7 @@ def test_no_evidence_is_no_pass(y, p):
 def test_the_impossible_is_refuted_outright(y, p):
     found = verdict_of(y, p)
     assert (found.word, found.p_value, found.impossible) == ("off", 0.0, 1)
-    assert "1 row contradicts a prediction of exactly 0 or 1." in found.sentences()
+    assert "1 row refutes a prediction of exactly 0 or 1." in found.sentences()
 
 
 def test_nothing_is_drawn_at_random(rng):

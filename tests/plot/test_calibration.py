@@ -7,7 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import truecal
-from truecal.plot._pictures import BLUE, VERMILION, Areas, Bars, Lines, make_picture
+from truecal.plot._kinds import make_picture
+from truecal.plot._pictures import BLUE, VERMILION, Areas, Bars, Lines
 
 
 def simulate(truth, rows=20_000, seed=0, shape=(0.5, 20)):
@@ -52,7 +53,7 @@ def test_only_a_model_that_is_off_has_colours(result):
 def test_the_finding_the_colour_and_the_verdict_agree(result, words, colour):
     picture = make_picture("calibration", result)
     assert result.verdict.word == "off"
-    assert picture.finding.endswith(f"are {words}")
+    assert f" are {words}" in picture.finding
     assert picture.title.startswith("off (p < 0.0001)")
     boxes = [mark for mark in picture.panels[0].marks if isinstance(mark, Areas)]
     assert [mark.colour for mark in boxes if mark.colour in (BLUE, VERMILION)] == [colour]

@@ -126,13 +126,13 @@ def test_the_diagram_draws_the_table(result, scale):
         assert part in title
 
 
-@pytest.mark.parametrize("draw", [truecal.plot.test_based, truecal.plot.reliability])
+@pytest.mark.parametrize("draw", [truecal.plot.test_based, truecal.plot.reliability, truecal.plot.calibration])
 @pytest.mark.parametrize("scale", ["linear", "logit"])
 def test_labels_never_overlap(result, scale, draw):
     figure = plt.figure(figsize=(8, 6), layout="constrained")
     axes = draw(result, scale=scale, ax=figure.subplots())
     figure.canvas.draw()
-    for ax, line in ((axes.main, "x"), (axes.main, "y"), (axes.sizes, "x"), (axes.sizes, "y"), (axes.histogram, "x")):
+    for ax, line in [(ax, line) for ax in axes for line in "xy"]:
         boxes = [label.get_window_extent() for label in getattr(ax, f"get_{line}ticklabels")() if label.get_text()]
         for one, other in pairwise(boxes):
             assert not one.overlaps(other)
@@ -224,13 +224,43 @@ def test_the_standard_diagram_draws_the_table(metric, scale):
     table, axis = result.tables[metric], fit_axis([result], metric, scale, wide=False)
     held = table.n > 0
     axes = truecal.plot.reliability(result, metric, scale=scale)
-    dots = labelled(axes.main, "observed rate")
+    dots = labelled(axes.main, f"{metric} bins, 95 %")
     np.testing.assert_allclose(dots.get_xdata(), axis.place(table.mean[held]))
     np.testing.assert_allclose(dots.get_ydata(), axis.place(table.rate[held]))
-    spans = labelled(axes.main, "exact interval").get_segments()
+    spans = labelled(axes.main, "_exact interval").get_segments()
     np.testing.assert_allclose([s[0, 1] for s in spans], axis.place(table.rate_low[held]))
     np.testing.assert_allclose([s[1, 1] for s in spans], axis.place(table.rate_high[held]))
-    assert heights(axes.sizes, "size") == table.n.tolist()
+    if scale == "linear":  # a logit axis counts what is beyond it at its margins, too
+        assert sum(heights(axes.rows, "_predictions")) == result.n
+
+
+def test_the_curve_and_its_band_are_those_of_the_result():
+    """Isotonic regression by scikit-learn; a right model's curve leaves a band of 95 % at few of its points."""
+    isotonic = pytest.importorskip("sklearn.isotonic")
+    rng = np.random.default_rng(1)
+    p = rng.beta(1, 3, 3000)
+    y = rng.random(3000) < p
+    result = truecal.evaluate(y, p, reference=200, random_state=0)
+    curve = result.curve
+    fit = isotonic.IsotonicRegression(y_min=0, y_max=1).fit(p, y)
+    np.testing.assert_allclose(curve.rate, fit.predict(curve.score), atol=1e-12)
+    assert np.mean((curve.rate < curve.low) | (curve.rate > curve.high)) < 0.15
+    axes = truecal.plot.reliability(result, scale="linear")
+    (line,) = labelled(axes.main, "isotonic (CORP)").get_segments()
+    np.testing.assert_allclose(line, np.stack([curve.score, curve.rate], 1))
+    assert labelled(axes.main, "95 of 100 right models") is not None
+    off = truecal.evaluate(rng.random(3000) < p**1.5, p, reference=200, random_state=0).curve
+    assert np.mean((off.rate < off.low) | (off.rate > off.high)) > 0.3
+    alone = truecal.plot.reliability(truecal.evaluate(y, p))
+    assert "95 of 100 right models" not in [artist.get_label() for artist in alone.main.collections]
+
+
+def test_rare_events_have_a_logit_axis_and_bins_of_equal_size():
+    rng = np.random.default_rng(1)
+    p = rng.beta(0.5, 100, 5000)
+    axes = truecal.plot.reliability(truecal.evaluate(rng.random(5000) < p, p))
+    assert (axes.main.get_xscale(), axes.main.get_yscale()) == ("logit", "logit")
+    assert len(labelled(axes.main, "ace bins, 95 %").get_xdata()) > 5
 
 
 @pytest.mark.parametrize("scale", ["linear", "logit"])
@@ -295,18 +325,21 @@ def test_segments_with_the_smallest_p_values_come_first():
     ax = truecal.plot.segments(table, worst=26)
     order = table.order()
     assert table.segment[order[0]] == ("$a$",)
-    assert [label.get_text() for label in ax.get_yticklabels()][:2] == [r"segment=\$a\$", table.names[order[1]]]
+    first = [r"\$a\$", table.names[order[1]].removeprefix("segment=")]
+    assert [label.get_text() for label in ax.get_yticklabels()][:2] == first
+    assert ax.get_ylabel() == "segment"
     words = np.array(table.verdict)[order]
     assert set(words) == {"off", "cannot tell"}
-    for word in ("off", "cannot tell"):
-        (points,) = (line for line in ax.lines if line.get_label() == word)
-        assert points.get_xdata().tolist() == table.ratio[order][words == word].tolist()
+    for word, label in (("off", "too low"), ("cannot tell", "cannot tell")):
+        (points,) = (line for line in ax.lines if line.get_label() == label)
+        np.testing.assert_allclose(points.get_xdata(), np.log(table.ratio[order][words == word]))
         assert points.get_ydata().tolist() == np.flatnonzero(words == word).tolist()
     spans = [part for line in ax.collections if line.get_label() == "_interval" for part in line.get_segments()]
     ends = {span[0, 1]: span[:, 0].tolist() for span in spans}
-    right = ax.get_xlim()[1]
+    reach = -ax.get_xlim()[0]
     for row, i in enumerate(order):
-        assert ends[row] == pytest.approx([table.ratio_low[i], min(table.ratio_high[i], right)], abs=1e-9)
+        expected = np.clip(np.log([table.ratio_low[i], table.ratio_high[i]]), -reach, reach)
+        assert ends[row] == pytest.approx(expected.tolist(), abs=1e-9)
     assert ax.get_title(loc="left") == "26 segments, the smallest p-value first: 1 off"
     given = plt.figure().subplots()
     assert truecal.plot.segments(table, ax=given, worst=2) is given
@@ -329,8 +362,9 @@ def test_binnings_in_rows():
 def test_models_share_an_axis():
     results = {"a": with_bins(5), "b": truecal.evaluate(*data(seed=2))}
     drawn = truecal.plot.models(results)
-    assert drawn[0].main.get_ylim() == drawn[1].main.get_ylim()
-    assert drawn[1].main.get_title(loc="left").startswith("b\n")
+    assert drawn[0].get_ylim() == drawn[1].get_ylim()
+    assert drawn[0].get_xlim() == drawn[1].get_xlim()
+    assert {ax.get_title(loc="left")[:2] for ax in drawn} == {"a:", "b:"}
     with pytest.raises(TypeError, match="results by name"):
         truecal.plot.models({})
     with pytest.raises(TypeError, match="'a' is int"):
@@ -439,7 +473,8 @@ def test_the_comparison_of_binnings_counts_what_is_at_the_margins():
 def test_pictures_are_drawn_into_given_axes(kind):
     figure, (left, right) = plt.subplots(1, 2)
     result = truecal.evaluate(*data(), metrics=["tce", "ece"])
-    drawn = getattr(truecal.plot, kind)({"m": result} if kind in ("metrics", "models") else result, ax=right)
+    several = {"m": result, "other": result}
+    drawn = getattr(truecal.plot, kind)(several if kind in ("metrics", "models") else result, ax=right)
     while isinstance(drawn, (list, tuple)):
         drawn = drawn[0]
     assert drawn in right.child_axes

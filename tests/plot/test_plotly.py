@@ -80,7 +80,7 @@ def test_the_other_figures_hold_the_result():
     result = truecal.evaluate(y, p, reference=20, intervals=20, random_state=0)
     table = result.tables["ace"]
     axis = fit_axis([result], "ace", "linear", wide=False)
-    dots = by_name(make_figure("reliability", result, "ace", scale="linear"))["observed rate"]
+    dots = by_name(make_figure("reliability", result, "ace", scale="linear"))["ace bins, 95 %"]
     np.testing.assert_allclose(dots["x"], axis.place(table.mean), rtol=1e-5)
     np.testing.assert_allclose(dots["y"], axis.place(table.rate), rtol=1e-5)
     traces = by_name(make_figure("errors", result, scale="linear"))
@@ -111,10 +111,10 @@ def test_margins_are_counted_in_every_figure():
     low, high = find_margins(result, None, fit_axis([result], None, "logit"))
     assert (low.n >= 300, high.n) == (True, 40)
     words = ["<br>".join(word.replace("<", "&lt;") for word in low.words), "40 at 1"]
-    for figure in (
-        make_figure("test_based", result, scale="logit"),
-        make_figure("reliability", result, "tce", scale="logit"),
-    ):
+    assert [
+        note["text"] for note in make_figure("reliability", result, "tce", scale="logit")["layout"]["annotations"]
+    ] == words
+    for figure in (make_figure("test_based", result, scale="logit"),):
         assert [note["text"] for note in figure["layout"]["annotations"]] == words
         ends = [trace["x"][:3] for trace in figure["data"] if trace["name"] == "beyond" and "line" in trace]
         assert ends == [[0, low.n / 2, low.n], [0, 20, 40]]
@@ -158,13 +158,16 @@ def test_the_worst_segments_are_drawn():
     figure = make_figure("segments", table)
     traces = {trace["name"]: trace for trace in figure["data"]}
     order, words = table.order()[:20], np.array(table.verdict)
+    assert "off" in words[order]
     for word in set(words[order]):
         rows = np.flatnonzero(words[order] == word)
-        np.testing.assert_allclose(traces[word]["x"], table.ratio[order[rows]], rtol=1e-5)
-        assert traces[word]["y"] == rows.tolist()
-    found = traces["off"]
+        trace = traces["too low" if word == "off" else word]
+        np.testing.assert_allclose(trace["x"], np.log(table.ratio[order[rows]]), rtol=1e-4)
+        assert trace["y"] == rows.tolist()
+    found = traces["too low"]
     assert found["hovertext"][0].startswith("name=&lt;script&gt;alert(1)&lt;/script&gt;, kind==1: off<br>n = 1,500")
-    assert figure["layout"]["yaxis"]["ticktext"][0].startswith("name=&lt;script&gt;")
+    assert figure["layout"]["yaxis"]["ticktext"][0].startswith("&lt;script&gt;")
+    assert figure["layout"]["yaxis"]["title"]["text"] == "name"
 
 
 def test_the_interactive_diagram_is_a_plotly_figure():

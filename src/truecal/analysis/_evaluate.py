@@ -58,11 +58,12 @@ from truecal.observations import (
     read_weights,
     refuse_pos_label,
 )
-from truecal.results import FRAMES, BinTable, ClassResults, Ranked, Result, Scores, Shape
+from truecal.results import FRAMES, BinTable, ClassResults, Curve, Ranked, Result, Scores, Shape
 
 Metrics = Iterable[str] | Mapping[str, Measure] | None
 Observed = Tallies | Tally | GridTally | SortedRows
 REDRAWN = 50_000_000  # scores that labels are redrawn for; more would take over 2 GB, and a second for each draw
+BAND = 400  # right models whose curves make the band, at most
 FINE = 16  # bits of a grid whose references could not be told from those of the scores
 # A cell should hold at most about this share of the largest bin: beyond, cells rather than rates shape the bins.
 SHARE = 1 / 15
@@ -404,7 +405,7 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result
         shapes[key] = Shape.of(ranked, scores, binned.partition, refuted, evenly=evenly)
     notes = dict.fromkeys(note for scheme, _ in keys.values() for note in bins[scheme].partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
-    references, spans, note = _redraw(data, chosen, values, options)
+    references, spans, curve, note = _redraw(data, chosen, values, options)
     verdict, ranges = _judge_ranges(CellSums.of(data), loss)
     seed = options.get("random_state") if references or spans else None
     return Result(
@@ -425,6 +426,7 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result
         references=references,
         intervals=spans,
         scores=scores,
+        curve=curve,
         shapes={name: shapes[key] for name, key in keys.items()},
         notes=(*notes, *note, *([] if data.importance is None else [IMPORTANCE])),
         version=__version__,
@@ -469,19 +471,25 @@ def choose_region(data: Sorted, above: float | None, top: int | float | None) ->
 
 def _redraw(
     data: Sorted, metrics: Mapping[str, Measure], observed: Mapping[str, float], options: Options
-) -> tuple[dict[str, Reference], dict[str, Interval], list[str]]:
-    """References and intervals, where they are asked for, and a note on what labels were redrawn for."""
+) -> tuple[dict[str, Reference], dict[str, Interval], Curve, list[str]]:
+    """References and intervals, where they are asked for, the isotonic curve, and a note on what labels were redrawn
+    for."""
     reference, intervals = options.get("reference", 0), options.get("intervals", 0)
     if not reference and not intervals:
-        return {}, {}, []
+        return {}, {}, Curve.of(data), []
     random_state, threads = options.get("random_state"), options.get("threads", 1)
     (tally, note), references, spans = _to_redraw(data), {}, {}
+    curve = Curve.of(data)
     if reference:
-        references = null_reference(tally, metrics, Draws(reference, random_state, threads), observed)
+        draws = Draws(reference, random_state, threads)
+        references, curve = (
+            null_reference(tally, metrics, draws, observed),
+            Curve.with_band(tally, replace(draws, replicates=min(reference, BAND))),
+        )
     if intervals:
         draws, confidence = Draws(intervals, random_state, threads), options.get("confidence", 0.95)
         spans = inference.intervals(tally, metrics, draws, confidence=confidence, observed=observed)
-    return references, spans, note
+    return references, spans, curve, note
 
 
 def _to_redraw(data: Sorted) -> tuple[Tally, list[str]]:

@@ -94,7 +94,7 @@ def recalibrate(
     notes = list(data.notes)
     contrary = _count_contrary(whole)
     if contrary:
-        notes.append(f"{contrary:,} labels contradict predictions of exactly 0 or 1, which no factor on the odds mends")
+        notes.append(f"{contrary:,} labels refute predictions of exactly 0 or 1, which no factor on the odds mends")
     return Recalibration(
         map=found[0],
         n=whole.n_rows,

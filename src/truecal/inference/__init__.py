@@ -18,7 +18,9 @@ from truecal.inference._power import critical_counts as critical_counts
 from truecal.inference._power import detectable_rates as detectable_rates
 from truecal.inference._power import plan as plan
 from truecal.inference._redraw import Draws as Draws
+from truecal.inference._redraw import Labels as Labels
 from truecal.inference._redraw import RandomState as RandomState
+from truecal.inference._redraw import map_seeds as map_seeds
 from truecal.inference._reference import FIRST as FIRST
 from truecal.inference._reference import Difference as Difference
 from truecal.inference._reference import Interval as Interval

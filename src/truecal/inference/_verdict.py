@@ -526,7 +526,7 @@ def format_p_value(p: float) -> str:
 def _describe_error(verdict: Verdict) -> Iterator[str]:
     if verdict.impossible:
         count = verdict.impossible
-        yield f"{count:,} row{'s' * (count != 1)} contradict{'s' * (count == 1)} a prediction of exactly 0 or 1."
+        yield f"{count:,} row{'s' * (count != 1)} refute{'s' * (count == 1)} a prediction of exactly 0 or 1."
     low, high = verdict.interval
     certain = verdict.expected == 0 and verdict.observed > 0
     way = "too low" if low > 1 or certain else "too high" if high < 1 else "right on average"

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +20,10 @@ import numpy as np
 from truecal._atomic import write_atomically
 from truecal._errors import option
 from truecal._text import escape_html, printable_lines
+from truecal.analysis import Monitor
 from truecal.observations import Floats
 from truecal.plot._axis import Scale
+from truecal.plot._kinds import make_picture
 from truecal.plot._pictures import (
     DARK,
     Bars,
@@ -33,9 +36,9 @@ from truecal.plot._pictures import (
     Ruler,
     Spans,
     describe,
-    make_picture,
 )
-from truecal.results import DriftTable, GroupTable, Result
+from truecal.plot._style import apply_style, find_fonts
+from truecal.results import ClassTable, DriftTable, GroupTable, Recalibration, Result, SliceTable
 
 
 class DiagramAxes(NamedTuple):
@@ -44,6 +47,27 @@ class DiagramAxes(NamedTuple):
     main: Any
     sizes: Any
     histogram: Any
+
+
+class ReliabilityAxes(NamedTuple):
+    """The axes of a reliability diagram: rates, and below them the number of predictions."""
+
+    main: Any
+    rows: Any
+
+
+class MonitorAxes(NamedTuple):
+    """The axes of the picture of a monitor: the evidence, and below it positives."""
+
+    evidence: Any
+    positives: Any
+
+
+class RecalibrationAxes(NamedTuple):
+    """The axes of the picture of a recalibration: observed against predicted before and after."""
+
+    before: Any
+    after: Any
 
 
 class DriftAxes(NamedTuple):
@@ -127,13 +151,15 @@ def reliability(
     scale: Scale | None = None,
     title: str | None = None,
     ax: Any = None,
-) -> DiagramAxes:
-    """Draw the standard reliability diagram of a metric's bins: observed rate against mean prediction.
+) -> ReliabilityAxes:
+    """Draw the reliability diagram: how often it happened against what was predicted.
 
-    Bars are exact (Clopper-Pearson) intervals of the rates. The bins are those of the metric: "ece" for equal widths
-    (the default where the result has them), "ace" for equal sizes. Empty bins are not drawn.
+    The line is the isotonic (CORP) curve. Where the result has a `reference`, the grey band holds the curves of 95 of
+    100 right models at each prediction. Dots are the rates of a metric's bins with exact (Clopper-Pearson) intervals:
+    by default bins of equal width ("ece"), or of equal size ("ace") where half of the predictions lie below 0.05 or
+    above 0.95; there the axes are logit ones. Empty bins are not drawn.
     """
-    return DiagramAxes(*draw(make_picture("reliability", result, metric, scale=scale, title=title), ax))
+    return ReliabilityAxes(*draw(make_picture("reliability", result, metric, scale=scale, title=title), ax))
 
 
 def errors(
@@ -152,10 +178,10 @@ def errors(
 
 def models(
     results: Mapping[str, Result], metric: str | None = None, *, scale: Scale | None = None, ax: Any = None
-) -> list[DiagramAxes]:
-    """Draw the test-based reliability diagrams of several models side by side, on one probability axis."""
-    parts = draw(make_picture("models", results, metric, scale=scale), ax)
-    return [DiagramAxes(*parts[i : i + 3]) for i in range(0, len(parts), 3)]
+) -> list[Any]:
+    """Draw what came against what several models predicted, as `calibration` shows it, on the same axes; the worst
+    first."""
+    return draw(make_picture("models", results, metric, scale=scale), ax)
 
 
 def metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None, *, ax: Any = None) -> list[Any]:
@@ -171,6 +197,44 @@ def segments(table: GroupTable, *, worst: int = 20, ax: Any = None) -> Any:
     crosses those of which the data cannot tell.
     """
     return draw(make_picture("segments", table, worst=worst), ax)[0]
+
+
+def slices(table: SliceTable, *, worst: int = 20, title: str | None = None, ax: Any = None) -> Any:
+    """Draw the groups that a search found to be off, the largest loss first: observed over expected with exact
+    intervals, and their rows. Blue triangles up are too low, orange-red ones down too high."""
+    return draw(make_picture("slices", table, worst=worst, title=title), ax)[0]
+
+
+def classes(table: ClassTable, *, worst: int = 20, title: str | None = None, ax: Any = None) -> Any:
+    """Draw each class against the rest, the smallest p-values first: observed over expected with exact intervals."""
+    return draw(make_picture("classes", table, worst=worst, title=title), ax)[0]
+
+
+def monitor(monitor: Monitor, *, title: str | None = None, ax: Any = None) -> MonitorAxes:
+    """Draw the evidence of a monitor after each window, with the level of an alarm, and below it the positives that
+    came and those expected. The dark line is of all rows, pale ones of segments."""
+    return MonitorAxes(*draw(make_picture("monitor", monitor, title=title), ax))
+
+
+def recalibration(
+    found: Recalibration, *, scale: Scale | None = None, title: str | None = None, ax: Any = None
+) -> RecalibrationAxes:
+    """Draw a model before and after it was recalibrated, on rows that the map was not fitted to: what came against what
+    was predicted, as `calibration` shows it, on the same axes."""
+    return RecalibrationAxes(*draw(make_picture("recalibration", found, scale=scale, title=title), ax))
+
+
+def power(
+    result: Result,
+    metric: str | None = None,
+    *,
+    scale: Scale | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> CalibrationAxes:
+    """Draw which errors would have been seen, as factors on the odds: in each window alone beyond the grey band, in a
+    fifth of the evidence beyond the dashed lines, and in all odds beyond the solid ones."""
+    return CalibrationAxes(*draw(make_picture("power", result, metric, scale=scale, title=title), ax))
 
 
 def binnings(
@@ -237,6 +301,12 @@ def inline_diagram(result: Result) -> str:
 
 def draw(picture: Picture, ax: Any = None) -> list[Any]:
     """Draw a picture, and return the axes of its panels."""
+    _load("matplotlib")
+    with apply_style():
+        return _draw(picture, ax)
+
+
+def _draw(picture: Picture, ax: Any) -> list[Any]:
     if ax is None:
         ax = _load("matplotlib.pyplot").subplots(figsize=picture.size, layout="constrained")[1]
     if len(picture.panels) > 1:
@@ -260,8 +330,10 @@ def draw(picture: Picture, ax: Any = None) -> list[Any]:
 
 def _draw_detached(picture: Picture, size: tuple[float, float] | None = None) -> Any:
     """Draw a picture into a figure without a window, and return the figure."""
-    figure = _load("matplotlib.figure").Figure(figsize=size or picture.size, layout="constrained")
-    draw(picture, figure.subplots())
+    _load("matplotlib")
+    with apply_style():
+        figure = _load("matplotlib.figure").Figure(figsize=size or picture.size, layout="constrained")
+        _draw(picture, figure.subplots())
     return figure
 
 
@@ -301,7 +373,7 @@ def _draw_panel(part: Any, panel: Panel, inches: float, picture: Picture | None)
     if panel.legend and labels:
         style = {"frameon": False, "fontsize": "small", "borderpad": 0}
         if panel.legend == "above":
-            columns = 4 if len(labels) == 4 and inches > 5 else 3
+            columns = 4 if len(labels) == 4 and inches > 7 else 3 if inches > 4 else 2
             lines = -(-len(labels) // columns)
             part.legend(labels.values(), labels, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, **style)
         else:
@@ -314,7 +386,8 @@ def _draw_panel(part: Any, panel: Panel, inches: float, picture: Picture | None)
     if picture is not None and picture.finding:
         above = pad + 14 * len(words.splitlines()) + 4
         look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "weight": "bold"}
-        part.annotate(_escape(picture.finding), (0, 1), (0, above), fontsize="large", **look)
+        words = "\n".join(wrap(picture.finding, max(30, int(9.5 * inches))))
+        part.annotate(_escape(words), (0, 1), (0, above), fontsize="large", **look)
 
 
 def _break_title(line: str, inches: float) -> str:
@@ -326,7 +399,7 @@ def _break_title(line: str, inches: float) -> str:
             found.append(part)
         else:
             found[-1] = wide
-    return "\n".join(found)
+    return "\n".join(short for text in found for short in wrap(text, max(30, int(15 * inches))))
 
 
 def _set_axis(part: Any, name: str, ruler: Ruler, inches: float) -> None:
@@ -341,6 +414,8 @@ def _set_axis(part: Any, name: str, ruler: Ruler, inches: float) -> None:
         line.set_major_formatter(ticker.FixedFormatter([_escape(label) for label in labels]))
         line.set_minor_locator(ticker.NullLocator())
         part.tick_params(axis=name, labelrotation=90 * turned, labelsize="small" if ruler.room else None)
+        for label in line.get_ticklabels():
+            label.set_fontfamily(find_fonts())
     elif ruler.kind == "date":
         dates = _load("matplotlib.dates")
         locator = dates.AutoDateLocator(minticks=3, maxticks=9)

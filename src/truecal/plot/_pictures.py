@@ -7,7 +7,7 @@ days since 1970. Texts are plain, with line breaks.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
@@ -15,13 +15,14 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from truecal._errors import did_you_mean, option
-from truecal._text import plural
+from truecal._errors import option
+from truecal._text import plural, shorten
 from truecal.inference import OUTCOMES
 from truecal.metrics import Mean, Metric, PNorm, format_name
 from truecal.observations import Bools, Floats, Ints
 from truecal.plot._axis import (
     Axis,
+    Margin,
     Scale,
     describe_margins,
     find_margins,
@@ -37,17 +38,23 @@ from truecal.results import (
     TOO_SMALL,
     BinTable,
     DriftTable,
-    GroupTable,
+    Recalibration,
     Result,
+    count_verdicts,
     format_percent,
     format_span,
     log_odds,
+    rank_models,
 )
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; texts call vermilion orange-red
-VERMILION, BLUE, SKY = "#d55e00", "#0072b2", "#56b4e9"
+VERMILION = "#d55e00"
+BLUE = "#0072b2"
+SKY = "#56b4e9"
 COLOURS = [BLUE, VERMILION, "#009e73", "#cc79a7", "#e69f00", SKY, "#000000"]
-GREY, DARK, PALE = "#9aa0a6", "#4a5058", "#d4d8dc"
+GREY = "#9aa0a6"
+DARK = "#4a5058"
+PALE = "#d4d8dc"
 MARKERS = "osD^vP"
 MAIN = (0.0, 0.36, 0.82, 0.64)  # the place of the main panel of a diagram
 MANY = 60  # bins above which they have no gaps and edges
@@ -55,7 +62,6 @@ MANY_WINDOWS = 80  # windows above which dots are small
 FACTORS = (  # ticks of an axis of factors on the odds, the widest first
     *((10, 100), (3, 10, 30), (2, 4, 8), (1.5, 2, 3, 4), (1.5, 2, 3), (1.25, 1.5, 2), (1.25, 1.5)),
 )
-SEGMENT_CELLS = ("p_value", "p_adjusted", "detectable", "value")  # what hovering over a segment shows
 FEW_WINDOWS = 8  # windows up to which each is labelled
 Rows: TypeAlias = Sequence[Floats] | Floats  # the positions of several shapes, one per row
 
@@ -213,10 +219,8 @@ def picture_calibration(
     Only a model that the verdict calls off has colours: of a right one chance refutes some windows, too.
     """
     metric = _choose_windows(result) if metric is None else metric
-    table, axis = get_table(result, metric), fit_axis([result], metric, scale, wide=False)
-    off = result.verdict is not None and result.verdict.word == "off"
-    upper = _make_factor_panel(table, axis, off, result.outcome)
-    lower = _make_rows_panel(result, metric, axis, off)
+    axis = fit_axis([result], metric, scale, wide=False)
+    upper, lower = _make_factor_panel(result, metric, axis), _make_rows_panel(result, metric, axis)
     return Picture((upper, lower), (8, 5.6), _join(title, describe(result, metric)), "x", result.short_finding)
 
 
@@ -228,12 +232,29 @@ def _choose_windows(result: Result) -> str:
     return result.pictured
 
 
-def _make_factor_panel(table: BinTable, axis: Axis, off: bool, outcome: str) -> Panel:
-    """Show observed against predicted, with exact intervals: a box and a line for each window."""
+def _is_off(result: Result) -> bool:
+    return result.verdict is not None and result.verdict.word == "off"
+
+
+def _find_factors(table: BinTable) -> tuple[Ints, Floats, Floats, Floats]:
+    """The windows whose mean prediction is neither 0 nor 1, and the logarithms of what the odds of their rates, and of
+    the ends of their intervals, are over those predicted."""
     rows = np.flatnonzero((table.n > 0) & (table.mean > 0) & (table.mean < 1))
     base = log_odds(table.mean[rows])
     value, low, high = (log_odds(column[rows]) - base for column in (table.rate, table.rate_low, table.rate_high))
-    reach = _find_reach(table.n[rows] * table.mean[rows] * (1 - table.mean[rows]), value, low, high)
+    return rows, value, low, high
+
+
+def _find_common_reach(tables: Iterable[BinTable]) -> float:
+    """How far an axis of factors reaches that suits all tables."""
+    return max(_find_reach(table) for table in tables)
+
+
+def _make_factor_panel(result: Result, metric: str, axis: Axis, reach: float | None = None) -> Panel:
+    """Show observed against predicted, with exact intervals: a box and a line for each window."""
+    table, off = get_table(result, metric), _is_off(result)
+    rows, value, low, high = _find_factors(table)
+    reach = _find_reach(table) if reach is None else reach
     left, right = axis.place(table.left[rows]), axis.place(table.right[rows])
     value = np.where(np.abs(value) <= reach, value, np.nan)  # beyond, the box alone says where
     low, high = np.clip(low, -reach, reach), np.clip(high, -reach, reach)
@@ -251,7 +272,7 @@ def _make_factor_panel(table: BinTable, axis: Axis, off: bool, outcome: str) -> 
             ink = DARK if way == 0 else colour
             marks.append(Lines(*lines, ink, label, width=2.5, texts=[texts[i] for i in shown]))
     marks.append(Lines([np.array(axis.limits)], [np.zeros(2)], "#000000", "_as predicted", width=1.2))
-    noun = "positives" if outcome == "positive" else "correct predictions"
+    noun = OUTCOMES[result.outcome]
     more, fewer = (BLUE, VERMILION) if off else (DARK, DARK)
     last = axis.limits[1]
     marks.append(
@@ -260,13 +281,15 @@ def _make_factor_panel(table: BinTable, axis: Axis, off: bool, outcome: str) -> 
     marks.append(
         Note(f"fewer {noun} than predicted \N{BLACK DOWN-POINTING TRIANGLE}", last, -reach, ("right", "bottom"), fewer)
     )
-    y = Ruler((-reach, reach), "factor on the odds", *_make_factor_ticks(reach))
+    y = Ruler((-reach, reach), "factor on the odds", *make_factor_ticks(reach))
     x = replace(_make_percent_ruler(axis), title="", named=False)
     return Panel(x, y, tuple(marks), (0, 0.38, 1, 0.62), legend="above")
 
 
-def _find_reach(weight: Floats, *columns: Floats) -> float:
+def _find_reach(table: BinTable) -> float:
     """How far an axis of factors reaches: to values and nearer ends of intervals, but for a tenth of the evidence."""
+    rows, *columns = _find_factors(table)
+    weight = table.n[rows] * table.mean[rows] * (1 - table.mean[rows])
     value, low, high = np.abs(columns)
     ends = np.maximum(np.minimum(low, high), np.where(value < 9, value, 0.0))  # no positive: a factor of 0
     order = np.argsort(ends)
@@ -280,7 +303,7 @@ def _find_sides(table: BinTable) -> Ints:
     return np.where(table.too_low >= 0.5, 1, np.where(table.too_high >= 0.5, -1, 0))
 
 
-def _make_factor_ticks(reach: float) -> tuple[tuple[float, ...], tuple[str, ...]]:
+def make_factor_ticks(reach: float) -> tuple[tuple[float, ...], tuple[str, ...]]:
     """Ticks of an axis of factors from exp(-reach) to exp(reach), and their labels."""
     steps = next(steps for steps in FACTORS if np.log(steps[-1]) <= reach)
     known = [factor for factor in steps if np.log(factor) <= 0.97 * reach]
@@ -289,8 +312,9 @@ def _make_factor_ticks(reach: float) -> tuple[tuple[float, ...], tuple[str, ...]
     return tuple(map(float, ticks)), tuple(names)
 
 
-def _make_rows_panel(result: Result, metric: str, axis: Axis, off: bool) -> Panel:
+def _make_rows_panel(result: Result, metric: str, axis: Axis) -> Panel:
     """Show all predictions, those that are refuted, and how many chance would refute of a right model."""
+    off = _is_off(result)
     _, histogram, outline = get_shapes(result, metric, axis.logit)
     margins = find_margins(result, metric, axis)
     edges = np.clip(histogram.edges, axis.first, axis.last)
@@ -321,10 +345,7 @@ def _make_rows_panel(result: Result, metric: str, axis: Axis, off: bool) -> Pane
     order = np.argsort(left, kind="stable")
     x, y = (np.stack(pair, 1).ravel() for pair in ((left[order], right[order]), (chance[order], chance[order])))
     marks.append(Lines([x], [y], "#000000", "by chance", width=1.5))
-    for margin in margins:
-        side: Literal["left", "right"] = "left" if margin.place == axis.low else "right"
-        ends = axis.limits[side == "right"]
-        marks.append(Note("\n".join(margin.words), ends, 1.05 * float(n.max()), (side, "top")))
+    marks += _note_margins(margins, axis, 1.05 * float(n.max()))
     ruler = Ruler((0, 1.08 * max(1, int(n.max()))), "predictions", kind="count", most=3)
     return Panel(_make_percent_ruler(axis), ruler, tuple(marks), (0, 0, 1, 0.27), legend="above")
 
@@ -382,27 +403,75 @@ def picture_test_based(
 def picture_reliability(
     result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
 ) -> Picture:
-    """Show observed rates with exact intervals against mean predictions, and the sizes of bins.
+    """Show the isotonic curve with the band of right models, and rates of bins with exact intervals; below, all
+    predictions.
 
     Nothing is marked as refuted: a prediction is not refuted because it differs from the rate of a wide bin.
     """
-    metric = ("ece" if "ece" in result.tables else None) if metric is None else metric
+    scale = "logit" if scale is None and _is_rare(result) else scale
+    if metric is None:
+        # of rare events one bin of equal width holds nearly all
+        names = ("ace", "ece") if scale == "logit" else ("ece", "ace")
+        metric = next((name for name in names if name in result.tables), result.pictured)
     table = get_table(result, metric)
     axis = fit_axis([result], metric, scale, wide=False)
     nonempty = np.flatnonzero(table.n > 0)
     small = len(nonempty) > MANY
     x, y, low, high = (axis.place(c[nonempty]) for c in (table.mean, table.rate, table.rate_low, table.rate_high))
     ends, texts = np.array([axis.limits]), describe_each_bin(table)
-    marks: tuple[Mark, ...] = (
-        Lines(ends, ends, GREY, "perfect", 1, 1, "--"),
-        Lines(*_vertical_lines(x, low, high), DARK, "exact interval", *((0.35, 0.8) if small else ())),
-        Points(x, y, VERMILION, "observed rate", size=3 if small else 6, texts=[texts[i] for i in nonempty]),
-    )
-    below = Ruler.of(axis, "mean prediction")
-    main = Panel(replace(below, title="", named=False), Ruler.of(axis, "observed rate"), marks, MAIN, legend="above")
-    sizes = _make_sizes_panel(table, (axis.place(table.left), axis.place(table.right)), below, refuted=False)
-    panels = main, sizes, _make_histogram_panel(result, metric, axis, main.y)
-    return Picture(panels, (8, 6), _join(title, describe(result, metric)))
+    marks: list[Mark] = []
+    curve = result.curve
+    if curve is not None:
+        inside = np.flatnonzero((curve.score >= axis.first) & (curve.score <= axis.last))
+        at, fit, below, above = (axis.place(c[inside]) for c in (curve.score, curve.rate, curve.low, curve.high))
+        if not np.isnan(below).any():
+            band = [np.concatenate([at, at[::-1]])], [np.concatenate([below, above[::-1]])]
+            marks.append(Areas(*band, GREY, "95 of 100 right models", 0.4))
+    marks.append(Lines(ends, ends, "#000000", "as predicted", 1, 1.2))
+    if curve is not None:
+        marks.append(Lines([at], [fit], BLUE, "isotonic (CORP)", width=2.5))
+    marks += [
+        Lines(*_vertical_lines(x, low, high), DARK, "_exact interval", *((0.35, 0.8) if small else ())),
+        Points(x, y, DARK, f"{metric} bins, 95 %", size=3 if small else 6, texts=[texts[i] for i in nonempty]),
+    ]
+    ruler = _make_percent_ruler(axis)
+    upright = replace(ruler, title="observed", room=0.0)
+    main = Panel(replace(ruler, title="", named=False), upright, tuple(marks), (0, 0.3, 1, 0.7), legend="above")
+    rows = _make_predictions_panel(result, metric, axis, ruler)
+    return Picture((main, rows), (6.4, 7), _join(title, describe(result, metric)), finding=result.short_finding)
+
+
+def _is_rare(result: Result) -> bool:
+    """Whether half of the predictions lie below 0.05 or above 0.95."""
+    if result.scores is None:
+        return False
+    edges, n = result.scores.linear.edges, result.scores.linear.n
+    middle = float(edges[np.searchsorted(np.cumsum(n), n.sum() / 2) + 1])
+    return middle < 0.05 or middle > 0.95
+
+
+def _make_predictions_panel(result: Result, metric: str, axis: Axis, x: Ruler) -> Panel:
+    """Show all predictions, and count those beyond the axis."""
+    histogram, margins = get_shapes(result, metric, axis.logit)[1], find_margins(result, metric, axis)
+    edges = np.clip(histogram.edges, axis.first, axis.last)
+    left = np.append(edges[:-1], [margin.left for margin in margins])
+    right = np.append(edges[1:], [margin.right for margin in margins])
+    n = np.append(histogram.n, [margin.n for margin in margins]).astype(np.int64)
+    where = _describe_cells(histogram.edges)
+    where += ["predictions beyond the axis: " + ", ".join(margin.words) for margin in margins]
+    texts = [f"{place}: {count:,}" for place, count in zip(where, n.tolist(), strict=True)]
+    y = Ruler((0, 1.08 * max(1, int(n.max()))), "predictions", kind="count", most=3)
+    marks: list[Mark] = [Bars(left, right, n, PALE, "_predictions", texts=texts)]
+    return Panel(x, y, (*marks, *_note_margins(margins, axis, 1.05 * float(n.max()))), (0, 0, 1, 0.2))
+
+
+def _note_margins(margins: Sequence[Margin], axis: Axis, height: float) -> list[Note]:
+    """What lies beyond the ends of an axis, in words."""
+    found = []
+    for margin in margins:
+        side: Literal["left", "right"] = "left" if margin.place == axis.low else "right"
+        found.append(Note("\n".join(margin.words), axis.limits[side == "right"], height, (side, "top")))
+    return found
 
 
 def _make_sizes_panel(table: BinTable, ends: tuple[Floats, Floats], x: Ruler, *, refuted: bool) -> Panel:
@@ -431,28 +500,84 @@ def _make_histogram_panel(result: Result, metric: str | None, axis: Axis, y: Rul
     return Panel(x, replace(y, title="", named=False), tuple(marks), (0.835, MAIN[1], 0.165, MAIN[3]))
 
 
+def picture_recalibration(found: Recalibration, *, scale: Scale | None = None, title: str | None = None) -> Picture:
+    """Show a model before and after it was recalibrated, on rows that the map was not fitted to, on the same axes."""
+    if found.proof is None:
+        raise ValueError("`found` must hold a proof on other rows; this one was made without. Recalibrate again.")
+    parts = {"before": found.proof.before, "after": found.proof.after}
+    names = {word: _choose_windows(result) for word, result in parts.items()}
+    axis = fit_axis(parts.values(), names["before"], scale, wide=False)
+    reach = _find_common_reach(get_table(result, names[word]) for word, result in parts.items())
+    panels = []
+    for i, (word, result) in enumerate(parts.items()):
+        panel = _make_factor_panel(result, names[word], axis, reach)
+        heading = f"{word}: {result.finding}"
+        place = (0.0, 0.54 * (1 - i), 1.0, 0.4)
+        x = panel.x if i == 0 else _make_percent_ruler(axis)
+        panels.append(replace(panel, title=heading, place=place, x=x, legend=""))
+    said = "It helps" if found.helped else "Leave it alone"
+    return Picture(tuple(panels), (8, 6.4), _join(title, found.sentences()[0]), finding=said)
+
+
+def picture_power(
+    result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
+) -> Picture:
+    """Show which errors would have been seen: in each window alone, in a fifth of the evidence, and in all of it."""
+    metric = _choose_windows(result) if metric is None else metric
+    table, axis = get_table(result, metric), fit_axis([result], metric, scale, wide=False)
+    rows = np.flatnonzero((table.n > 0) & (table.mean > 0) & (table.mean < 1))
+    base = log_odds(table.mean[rows])
+    below, above = (log_odds(np.nan_to_num(table.seen_below[rows], nan=0.0)), log_odds(table.seen_above[rows]))
+    above = np.where(np.isnan(table.seen_above[rows]), np.inf, above)
+    reach = float(np.log(4))
+    left, right = axis.place(table.left[rows]), axis.place(table.right[rows])
+    low, high = np.clip(below - base, -reach, reach), np.clip(above - base, -reach, reach)
+    boxes = _stack(left, right, right, left), _stack(low, low, high, high)
+    marks: list[Mark] = [
+        Areas(*boxes, GREY, "not seen in the window alone", 0.4),
+        Lines([np.array(axis.limits)], [np.zeros(2)], "#000000", "_as predicted", width=1.2),
+    ]
+    verdict = result.verdict
+    if verdict is not None:
+        whole, above_fifth, below_fifth = verdict.detectable, verdict.detectable_above, verdict.detectable_below
+        for word, up, down, width in (
+            ("seen in a fifth of the evidence", above_fifth, below_fifth, 1.2),
+            ("seen if all odds are off", whole, whole, 2.5),
+        ):
+            ends = [sign * np.log(factor) for sign, factor in ((1, up), (-1, down)) if np.log(factor) < reach]
+            span = np.array([axis.limits] * len(ends)).reshape(-1, 2)
+            level = np.array([[end, end] for end in ends]).reshape(-1, 2)
+            marks.append(Lines(span, level, DARK, word, width=width, dash="--"))
+    y = Ruler((-reach, reach), "factor on the odds", *make_factor_ticks(reach))
+    x = replace(_make_percent_ruler(axis), title="", named=False)
+    upper = Panel(x, y, tuple(marks), (0, 0.38, 1, 0.62), legend="above")
+    lower = replace(_make_predictions_panel(result, metric, axis, _make_percent_ruler(axis)), place=(0, 0, 1, 0.27))
+    words = "" if verdict is None else verdict.reach
+    return Picture((upper, lower), (8, 5.6), _join(title, words), finding="What would have been seen")
+
+
 def picture_models(results: Mapping[str, Result], metric: str | None = None, *, scale: Scale | None = None) -> Picture:
-    """Show the test-based diagrams of several models side by side, on one probability axis."""
+    """Show how far the windows of several models are from what is predicted, on the same axes; the worst first."""
     named = check_models(results)
-    axis = fit_axis(named.values(), metric, scale)
-    columns = min(len(named), 3)
+    metric = _choose_windows(next(iter(named.values()))) if metric is None else metric
+    axis = fit_axis(named.values(), metric, scale, wide=False)
+    reach = _find_common_reach(get_table(result, metric) for result in named.values())
+    columns = 1 if len(named) < 4 else 2
     lines = -(-len(named) // columns)
     panels: list[Panel] = []
-    for i, (name, result) in enumerate(named.items()):
-        one = picture_test_based(result, metric, title=name, axis=axis)
+    for i, name in enumerate(rank_models(named)):
+        panel = _make_factor_panel(named[name], metric, axis, reach)
         row, column = divmod(i, columns)
-        # in each cell 0.13 at the left and 0.16 below and above are for labels, titles and legends
-        corner, shape = ((column + 0.13) / columns, 1 - (row + 0.84) / lines), (0.84 / columns, 0.68 / lines)
-        for j, panel in enumerate(one.panels):
-            left, bottom, width, height = panel.place
-            place = (
-                corner[0] + left * shape[0],
-                corner[1] + bottom * shape[1],
-                width * shape[0],
-                height * shape[1],
-            )
-            panels.append(replace(panel, place=place, title=one.title if j == 0 else ""))
-    return Picture(tuple(panels), (5.6 * columns, 5.6 * lines), hover="x")
+        last = i + columns >= len(named)
+        # in each cell 0.2 at the left is for labels, and above for the title
+        wide = 0.8 if columns > 1 else 1.0
+        place = (column + 1 - wide) / columns, 1 - (row + 0.92) / lines, wide / columns, 0.72 / lines
+        x = _make_percent_ruler(axis) if last else panel.x
+        heading = f"{shorten(name, 40)}: {named[name].short_finding}"
+        notes = tuple(mark for mark in panel.marks if i == 0 or not isinstance(mark, Note))
+        panels.append(replace(panel, place=place, x=x, title=heading, legend="", marks=notes))
+    size = 8.0 * (1 if columns == 1 else 1.5), 1.2 + 2.1 * lines
+    return Picture(tuple(panels), size, finding=count_verdicts(named))
 
 
 def picture_errors(
@@ -566,7 +691,7 @@ def _make_metrics_panel(named: Mapping[str, Result], names: list[str], kind: str
         values = np.array([result.values[name] for name in names])
         marks.append(Points(values, y, colour, model, marker, texts=texts))
         reach += [means, ends, values]
-    x = Ruler(_fit_from_zero(*reach), kind, grid=True)
+    x = Ruler(fit_from_zero(*reach), kind, grid=True)
     ticks = tuple(map(float, range(len(names))))
     return Panel(x, Ruler((len(names) - 0.5, -0.5), "", ticks, tuple(map(format_name, names))), tuple(marks))
 
@@ -580,43 +705,9 @@ def _describe_value(result: Result, name: str) -> list[str]:
     return lines
 
 
-def picture_segments(table: GroupTable, *, worst: int = 20) -> Picture:
-    """Show observed over expected positives of the segments with the smallest p-values, with exact intervals."""
-    shown = table.order()[:worst]
-    rows, names = np.arange(0.0, len(shown)), [table.names[i] for i in shown]
-    texts, words = describe_each_segment(table, shown), np.array(table.word)[shown]
-    ratio, low, high = (column[shown] for column in (table.ratio, table.ratio_low, table.ratio_high))
-    limits = _fit_ratios(ratio, low, high)
-    marks: list[Mark] = [Lines(*_vertical_lines(np.ones(1), *_rows_around(rows)), GREY, "as predicted", dash="--")]
-    for word, colour, marker in (("off", VERMILION, "^"), ("consistent", BLUE, "o"), ("cannot tell", GREY, "x")):
-        at = np.flatnonzero((words == word) & np.isfinite(ratio))
-        if len(at):
-            ends = np.stack([low[at], np.minimum(high[at], limits[1])], 1)
-            marks.append(Lines(ends, np.stack([rows[at]] * 2, 1), colour, "_interval", width=1.2))
-            marks.append(Points(ratio[at], rows[at], colour, word, marker, texts=[texts[i] for i in at]))
-    clipped = tuple(name if len(name) <= 36 else f"{name[:35]}\N{HORIZONTAL ELLIPSIS}" for name in names)
-    y = Ruler((len(shown) - 0.4, -0.6), "", tuple(rows), clipped)
-    panel = Panel(Ruler(limits, "observed / expected", grid=True), y, tuple(marks), legend="above")
-    return Picture((panel,), (8, 1.3 + 0.26 * len(shown)), describe_segments(table, worst))
-
-
-def _rows_around(rows: Floats) -> tuple[Floats, Floats]:
-    """Return the ends of a line past all rows."""
-    return rows[:1] - 0.6, rows[-1:] + 0.6
-
-
-def _fit_ratios(ratio: Floats, low: Floats, high: Floats) -> tuple[float, float]:
-    """Return limits that hold 0, 1 and all ratios, and of intervals as much as leaves the ratios readable."""
-    known = ratio[np.isfinite(ratio)]
-    top = max(1.5, float(known.max(initial=1.0)))
-    ends = np.concatenate([low, high])
-    ends = ends[np.isfinite(ends) & (ends <= 2 * top)]
-    return 0.0, 1.06 * max(top, float(ends.max(initial=0.0)))
-
-
 def picture_drift(table: DriftTable, *, title: str | None = None) -> Picture:
     """Show the metric of each window with its interval and values by chance; below, prevalence and mean prediction."""
-    x, half, dated = _place_windows(table)
+    x, half, _ = place_times(table.window, table.every)
     texts, many = describe_each_window(table), len(table) > MANY_WINDOWS
     size, thin, pale = (3, 0.7, 0.3) if many else (6, 1.2, 1.0)
     runs = _find_runs(x, half)
@@ -660,9 +751,9 @@ def picture_drift(table: DriftTable, *, title: str | None = None) -> Picture:
         for marks in (upper, lower):
             label = INCOMPLETE if marks is upper else ""
             marks.append(Spans(x[starts] - half, x[stops - 1] + half, GREY, label))
-    ruler = _make_window_ruler(table, x, half, dated)
-    values = _fit_from_zero(table.chance_high, table.value, table.high, table.highest)
-    rates = _fit_from_zero(100 * table.mean, *_percent(table))
+    ruler = make_time_ruler(table.window, table.every, table.names)
+    values = fit_from_zero(table.chance_high, table.value, table.high, table.highest)
+    rates = fit_from_zero(100 * table.mean, *_percent(table))
     above, below = Ruler(values, table.metric.axis, grid=True), Ruler(rates, f"% {table.outcome}", grid=True)
     panels = (
         Panel(replace(ruler, named=False), above, tuple(upper), (0, 0.46, 1, 0.54), legend="above"),
@@ -675,23 +766,25 @@ def _percent(table: DriftTable) -> tuple[Floats, Floats, Floats]:
     return 100 * table.prevalence, 100 * table.prevalence_low, 100 * table.prevalence_high
 
 
-def _place_windows(table: DriftTable) -> tuple[Floats, float, bool]:
+def place_times(windows: Sequence[Any], every: str | None) -> tuple[Floats, float, bool]:
     """Return the positions of windows, half of a window's width, and whether positions are days."""
-    if not all(isinstance(window, date) for window in table.window):
-        return np.arange(0.0, len(table)), 0.5, False
-    x = np.array([np.datetime64(w.replace(tzinfo=None) if hasattr(w, "tzinfo") else w, "us") for w in table.window])
+    if not all(isinstance(window, date) for window in windows):
+        return np.arange(0.0, len(windows)), 0.5, False
+    x = np.array([np.datetime64(w.replace(tzinfo=None) if hasattr(w, "tzinfo") else w, "us") for w in windows])
     days = (x - np.datetime64("1970-01-01", "us")) / np.timedelta64(86_400_000_000, "us")
     lengths = {"1h": 1 / 24, "1d": 1, "1w": 7, "1mo": 30, "1q": 91, "1y": 365}
     gap = float(np.median(np.diff(days))) if len(days) > 1 else 1.0
-    return days, lengths.get(table.every or "", gap) / 2, True
+    return days, lengths.get(every or "", gap) / 2, True
 
 
-def _make_window_ruler(table: DriftTable, x: Floats, half: float, dated: bool) -> Ruler:
+def make_time_ruler(windows: Sequence[Any], every: str | None, names: Sequence[str] | None = None) -> Ruler:
     """Make the ruler of windows; windows that are few, or not dates, are labelled by name."""
+    x, half, dated = place_times(windows, every)
     span = float(x[0] - 1.5 * half), float(x[-1] + 1.5 * half)
-    if dated and len(table) > FEW_WINDOWS:
+    if dated and len(windows) > FEW_WINDOWS:
         return Ruler(span, kind="date")
-    return Ruler(span, "", tuple(x.tolist()), tuple(table.names), "date" if dated else "linear", room=0.65)
+    names = tuple(map(str, windows) if names is None else names)
+    return Ruler(span, "", tuple(x.tolist()), names, "date" if dated else "linear", room=0.65)
 
 
 def _find_runs(x: Floats, half: float, chosen: Bools | None = None) -> list[tuple[int, int]]:
@@ -710,7 +803,7 @@ def _find_edges(x: Floats, half: float) -> Floats:
     return np.stack([np.append(x[0] - half, middle), np.append(middle, x[-1] + half)], 1).ravel()
 
 
-def _fit_from_zero(*columns: Floats) -> tuple[float, float]:
+def fit_from_zero(*columns: Floats) -> tuple[float, float]:
     """Return limits that hold these numbers and 0, with room for a marker."""
     values = np.concatenate([np.ravel(column) for column in columns])
     known = values[np.isfinite(values)]
@@ -757,23 +850,6 @@ def describe(result: Result, metric: str | None = None) -> str:
         value += f" (by chance {result.metrics[name].format(result.references[name].mean)})"
     verdict = "" if result.verdict is None else f"{result.verdict.headline}   "
     return f"{verdict}{value}   N = {result.n:,}   {100 * result.prevalence:.4g} % {result.outcome}"
-
-
-def describe_segments(table: GroupTable, worst: int = 20) -> str:
-    """Describe how many segments are shown, in which order, and how many are off."""
-    shown = f"{worst:,} of " if worst < len(table) else ""
-    return f"{shown}{plural(len(table), 'segment')}, the smallest p-value first: {int(table.alarm.sum()):,} off"
-
-
-def describe_each_segment(table: GroupTable, rows: Ints) -> list[str]:
-    """Describe segments, for hovering."""
-    names, words, cells = table.names, table.word, table.cells(SEGMENT_CELLS, rows.tolist())
-    return [
-        f"{names[i]}: {words[i]}\nn = {table.n[i]:,}, {table.tell(i)}"
-        f"\np {cells['p_value'][at]}, adjusted {cells['p_adjusted'][at]}, would find {cells['detectable'][at]}"
-        f"\n{table.metric.name} {cells['value'][at]}"
-        for at, i in enumerate(rows.tolist())
-    ]
 
 
 def describe_drift(table: DriftTable) -> str:
@@ -839,24 +915,3 @@ def _stack(*columns: Floats) -> Floats:
 
 def _join(*lines: str | None) -> str:
     return "\n".join(filter(None, lines))
-
-
-PICTURES: dict[str, Callable[..., Picture]] = {
-    "calibration": picture_calibration,
-    "test_based": picture_test_based,
-    "reliability": picture_reliability,
-    "errors": picture_errors,
-    "models": picture_models,
-    "metrics": picture_metrics,
-    "segments": picture_segments,
-    "binnings": picture_binnings,
-    "drift": picture_drift,
-}
-
-
-def make_picture(kind: str, *data: Any, **options: Any) -> Picture:
-    """Make the picture of a kind, with the options of the function of that name."""
-    if kind not in PICTURES:
-        known = ", ".join(PICTURES)
-        raise ValueError(f"{option('kind')} must be one of {known}; it is {kind!r}.{did_you_mean(kind, PICTURES)}")
-    return PICTURES[kind](*data, **options)

@@ -12,6 +12,7 @@ import numpy as np
 
 from truecal._text import escape_html
 from truecal.observations import Floats
+from truecal.plot._kinds import make_picture
 from truecal.plot._pictures import (
     DARK,
     Areas,
@@ -23,7 +24,6 @@ from truecal.plot._pictures import (
     Points,
     Ruler,
     Spans,
-    make_picture,
 )
 
 Figure = dict[str, Any]  # traces and a layout

@@ -16,6 +16,7 @@ import numpy as np
 from truecal._text import escape_html, measure
 from truecal.observations import Floats, Ints
 from truecal.plot._axis import Scale, round_up
+from truecal.plot._kinds import make_picture
 from truecal.plot._pictures import (
     COLOURS,
     GREY,
@@ -30,7 +31,6 @@ from truecal.plot._pictures import (
     Points,
     Ruler,
     Spans,
-    make_picture,
 )
 from truecal.results import Result
 

@@ -3,6 +3,7 @@
 from truecal.results._bins import BinTable as BinTable
 from truecal.results._classes import ClassResults as ClassResults
 from truecal.results._classes import ClassTable as ClassTable
+from truecal.results._curve import Curve as Curve
 from truecal.results._finding import format_percent as format_percent
 from truecal.results._finding import format_ratios as format_ratios
 from truecal.results._finding import format_span as format_span

@@ -14,6 +14,7 @@ from truecal.inference import Interval, Reference, Verdict
 from truecal.metrics import Adjustment, Measure, Metric, Rejection, ScoreRange, Test, Tolerance, check_test
 from truecal.observations import AS_THEY_ARE, Account, Labelling, Outcome
 from truecal.results._bins import BinTable
+from truecal.results._curve import Curve
 from truecal.results._finding import describe_evidence, describe_finding
 from truecal.results._json import Stored, register
 from truecal.results._shapes import Scores, Shape
@@ -60,8 +61,9 @@ class Result(Stored):
     bounds : dict
         Where scores were grouped into cells: metric name to the lowest and highest value on these bins of cells. The
         exact scores have other bins, whose value may lie outside.
-    scores, shapes
-        What pictures need: all predictions, and for each metric name the outlines of its table's bins.
+    scores, shapes, curve
+        What pictures need: all predictions, for each metric name the outlines of its table's bins, and the isotonic
+        reliability curve, with a consistency band where labels were redrawn.
     notes : tuple of str
         What a reader should know: bounds broken by ties, bins that coincide.
     """
@@ -85,6 +87,7 @@ class Result(Stored):
     bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
     scores: Scores | None = None
     shapes: dict[str, Shape] = field(default_factory=dict)
+    curve: Curve | None = None
     ranges: tuple[ScoreRange, ...] = ()
     seed: int | None = None
     library: str | None = field(default=None, compare=False)

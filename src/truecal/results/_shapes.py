@@ -50,6 +50,10 @@ class Ranked:
         """Return the numbers of rows before entries."""
         return places if self._ranks is None else np.asarray(self._ranks[places])
 
+    def entry(self, rows: Ints) -> Ints:
+        """Return the entries of rows, which are counted in the order of scores."""
+        return rows if self._ranks is None else np.searchsorted(self._ranks, rows, side="right") - 1
+
     def inner(self) -> tuple[int, int]:
         """Return the range of entries that are neither exactly 0 nor exactly 1."""
         after = _kernel.locate(self.data.entries, np.array([0.0]), True)

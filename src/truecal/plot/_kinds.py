@@ -1,0 +1,48 @@
+"""The kinds of pictures, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from truecal._errors import did_you_mean, option
+from truecal.plot._course import picture_monitor
+from truecal.plot._pictures import (
+    Picture,
+    picture_binnings,
+    picture_calibration,
+    picture_drift,
+    picture_errors,
+    picture_metrics,
+    picture_models,
+    picture_power,
+    picture_recalibration,
+    picture_reliability,
+    picture_test_based,
+)
+from truecal.plot._ratios import picture_classes, picture_segments, picture_slices
+
+PICTURES: dict[str, Callable[..., Picture]] = {
+    "calibration": picture_calibration,
+    "test_based": picture_test_based,
+    "reliability": picture_reliability,
+    "errors": picture_errors,
+    "models": picture_models,
+    "metrics": picture_metrics,
+    "segments": picture_segments,
+    "binnings": picture_binnings,
+    "drift": picture_drift,
+    "slices": picture_slices,
+    "classes": picture_classes,
+    "monitor": picture_monitor,
+    "recalibration": picture_recalibration,
+    "power": picture_power,
+}
+
+
+def make_picture(kind: str, *data: Any, **options: Any) -> Picture:
+    """Make the picture of a kind, with the options of the function of that name."""
+    if kind not in PICTURES:
+        known = ", ".join(PICTURES)
+        raise ValueError(f"{option('kind')} must be one of {known}; it is {kind!r}.{did_you_mean(kind, PICTURES)}")
+    return PICTURES[kind](*data, **options)
