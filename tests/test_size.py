@@ -9,10 +9,10 @@ ROOT = Path(truecal.__file__).parent
 LINES, PARAMETERS = 60, 10
 # what a user may write at the border, name by name: (lines, parameters) and why
 EXCEPTIONS: dict[str, tuple[int, int, str]] = {
-    "reading/_read.py:read": (60, 20, "all that can be said of data, each by its name"),
+    "reading/_read.py:read": (60, 21, "all that can be said of data, each by its name"),
     "analysis/_evaluate.py:evaluate": (60, 14, "as `read`, for arrays"),
     "analysis/_slices.py:slices": (60, 13, "as `read`, and what is searched"),
-    "reading/_read.py:read_models": (60, 18, "as `read`"),
+    "reading/_read.py:read_models": (60, 19, "as `read`"),
 }
 
 

@@ -556,6 +556,7 @@ class Source:
             "on_null": "drop" if args.drop_missing else "raise",
             "format": self.format,
             "limits": self.limits,
+            "cluster": _find_cluster(args),
             **_find_labelling(args, self.data),
             "mature": _read_maturity(args.mature),
             "weight": args.weight,
@@ -683,6 +684,35 @@ def _find_labelling(args: Namespace, data: list[str] | Tallies) -> dict[str, Any
     return found if isinstance(data, list) else {}
 
 
+def _find_cluster(args: Namespace) -> str | None:
+    """The column of customers: by option, or by the file of rules."""
+    given: str | None = getattr(args, "cluster", None)
+    rules = getattr(args, "rules", None)
+    if rules is None:
+        return given
+    from truecal.gate import read_cluster
+
+    found = read_cluster(rules)
+    if None not in (given, found) and given != found:
+        raise UsageError(f"--cluster must be that of {rules!r}, {found}, or be left out; it is {given}", "check")
+    return given or found
+
+
+def _tell_of_repeats(args: Namespace, paths: list[str], format: str | None, used: Sequence[str | None]) -> None:
+    """Say that rows share a customer, where a column looks like it and is not named."""
+    from truecal.reading import find_repeats
+
+    if not hasattr(args, "cluster") or _find_cluster(args) is not None:
+        return
+    found = find_repeats(paths, [name for name in used if name is not None], format=format)
+    if found is not None:
+        name, rows = found
+        note(
+            f"rows are taken as independent, though each `{name}` has {rows:.1f} of them on average; "
+            f"--cluster {shlex.quote(name)} allows for rows that go together"
+        )
+
+
 def _region(args: Namespace) -> dict[str, Any]:
     """Which predictions are judged, and how far they may be off."""
     own = {"above": args.above, "top": getattr(args, "top", None)}
@@ -735,6 +765,7 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
         more = f" ({', '.join(guess.others[:5])} could be a score, too)" if guess.others else ""
         note(f"guessed {' '.join(words[role] for role in guessed)}{more}")
     limits = _read_limits(args, paths, format)
+    _tell_of_repeats(args, paths, format, [guess.label, *guess.scores, time, *(getattr(args, "by", None) or ())])
     name, scores = _name(args.files), list(guess.scores)
     return Source(paths, format, name, guess.label, scores, limits, time, every, multiclass)
 

@@ -7,6 +7,7 @@ from truecal.gate._decision import Finding as Finding
 from truecal.gate._decision import FindingTable as FindingTable
 from truecal.gate._rules import LIMITS as LIMITS
 from truecal.gate._rules import Rule as Rule
+from truecal.gate._rules import read_cluster as read_cluster
 from truecal.gate._rules import read_labelling as read_labelling
 from truecal.gate._rules import read_rules as read_rules
 from truecal.gate._rules import read_tolerance as read_tolerance

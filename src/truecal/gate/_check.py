@@ -23,7 +23,7 @@ from truecal.analysis import (
 )
 from truecal.gate._decision import Decision
 from truecal.gate._judge import Subject, count_needed, judge
-from truecal.gate._rules import Rule, read_labelling, read_rules
+from truecal.gate._rules import Rule, read_cluster, read_labelling, read_rules
 from truecal.inference import Difference, Interval, Verdict, judge_all
 from truecal.metrics import Tolerance, as_tolerance
 from truecal.observations import Account, CellSums, ClassTallies, Outcome, Part, Segment, Tallies, merge
@@ -278,6 +278,12 @@ def _check_labelling(rules: Rules | None, tallies: Tallies) -> None:
         raise ValueError(
             f"The data must be read as [data] of the file of rules says, {wanted!r}; they were read with "
             f"{tallies.labelling!r}.\n\nHint: `truecal.read` takes the same options."
+        )
+    cluster = read_cluster(rules) if isinstance(rules, (str, os.PathLike)) else None
+    if cluster is not None and cluster != tallies.cluster:
+        raise ValueError(
+            f"The data must be read with {option('cluster')} {cluster!r}, as [data] of the file of rules says; it is "
+            f"{tallies.cluster!r}."
         )
 
 

@@ -66,7 +66,7 @@ CHOICES = (
     "allow_cannot_tell",
 )
 KEYS = ("verdict", "metric", *CHOICES, *LIMITS)
-DATA = ("kept_negatives", "kept_positives", "flip")  # the keys of [data]
+DATA = ("kept_negatives", "kept_positives", "flip", "cluster")  # the keys of [data]
 EXAMPLE = "[[rule]]\nverdict = true"
 
 
@@ -306,20 +306,35 @@ def read_labelling(path: str | os.PathLike[str]) -> Labelling | None:
     ...     truecal.gate.read_labelling(path)
     Labelling(kept_negatives=0.05)
     """
-    place = os.fspath(path)
-    table = _parse(place).get("data")
-    if table is None:
+    given = {name: value for name, value in _read_data(path).items() if name != "cluster"}
+    if not given:
         return None
+    try:
+        return Labelling(**given)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from error
+
+
+def read_cluster(path: str | os.PathLike[str]) -> str | None:
+    """Read the column of customers, patients or documents from the table `[data]` of a file of rules; None where it
+    names none."""
+    found = _read_data(path).get("cluster")
+    if found is not None and not (isinstance(found, str) and found):
+        raise ValueError(f"{os.fspath(path)}: {option('cluster')} must name a column; it is {_shorten(found)}.")
+    return found
+
+
+def _read_data(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The table `[data]` of a file of rules."""
+    place = os.fspath(path)
+    table = _parse(place).get("data", {})
     unknown = [key for key in table if key not in DATA] if isinstance(table, dict) else [table]
     if unknown:
         raise ValueError(
             f"{place}: [data] is a table of {', '.join(DATA)}; it has {_shorten(unknown[0])}."
             f"{did_you_mean(unknown[0], DATA)}"
         )
-    try:
-        return Labelling(**table)
-    except ValueError as error:
-        raise ValueError(f"{place}: {error}") from error
+    return dict(table)
 
 
 def _parse(place: str) -> dict[str, Any]:

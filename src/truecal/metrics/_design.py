@@ -86,7 +86,8 @@ class Design:
         if clusters is None:
             return None
         if "design" not in clusters.memo:
-            clusters.memo["design"] = _fit(groups, clusters)
+            pos = np.bincount(clusters.cell, clusters.pos, len(groups.cells)).astype(np.int64)  # as they were read
+            clusters.memo["design"] = _fit(replace(groups, cells=groups.cells.with_positives(pos)), clusters)
         found = clusters.memo["design"]
         assert isinstance(found, Design)
         return found if found.paired.any() else None

@@ -22,6 +22,12 @@ from truecal.reading._paths import is_path, open_files
 OnNull = Literal["raise", "drop"]
 Kind = Literal["binary", "fraction", "percentage", "number", "text"]
 Role = Literal["label", "score", "time"]
+# Words of a column that tells apart whose rows these are, the fewest values it has, and rows of each.
+OWNERS = {
+    *("id", "customer", "patient", "user", "account", "document", "client", "member", "person", "subject", "household"),
+    *("device", "session", "visitor", "employee", "student", "merchant", "card", "driver", "borrower", "applicant"),
+}
+MANY, REPEATED = 20, 2.0
 ROWS = 10_000  # the first rows, by which columns are guessed
 LEAST_MEMORY = 100_000  # bytes; with less, rows go to disk in too many pieces
 # Names that columns usually have.
@@ -120,6 +126,8 @@ class Columns:
         How rows got their labels and their place in the data.
     extras
         Columns of ages and weights.
+    cluster
+        The column that tells customers, patients or documents apart.
     """
 
     label: str
@@ -136,6 +144,12 @@ class Columns:
     multiclass: Multiclass = None
     labels: tuple[Any, ...] | None = None
     extras: Extras = NO_EXTRAS
+    cluster: str | None = None
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """The column of clusters, or none."""
+        return as_tuple(self.cluster)
 
     def __post_init__(self) -> None:
         if self.on_null not in ("raise", "drop"):
@@ -336,6 +350,31 @@ def guess_time(data: Any, *, format: str | None = None) -> str:
     if len(found) != 1:
         raise UnclearColumns("time", found, list(schema))
     return str(found[0])
+
+
+def find_repeats(data: Any, used: Iterable[str], *, format: str | None = None) -> tuple[str, float] | None:
+    """Return a column that looks like the customers, patients or documents that rows belong to, and how many rows each
+    has on average in the first rows; None where there is none.
+
+    Its name says so, it has many values, and they repeat.
+
+    Examples
+    --------
+    >>> import polars, truecal
+    >>> frame = polars.DataFrame({"customer_id": [i // 4 for i in range(200)], "y": [0, 1] * 100})
+    >>> truecal.reading.find_repeats(frame, ["y"])
+    ('customer_id', 4.0)
+    """
+    head, own = _read_head(data, format), set(used)
+    found = []
+    for name in head.columns:
+        words = set(_to_snake_case(name).split("_"))
+        if name in own or words.isdisjoint(OWNERS) or head[name].dtype.is_nested():
+            continue
+        values = int(head[name].drop_nulls().n_unique())
+        if values >= MANY and len(head) / values >= REPEATED:
+            found.append((name, len(head) / values))
+    return max(found, key=lambda each: -each[1], default=None)
 
 
 def check_swapped(kinds: Mapping[str, Kind], label: str, scores: Iterable[str]) -> None:

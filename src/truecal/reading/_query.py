@@ -36,12 +36,15 @@ from truecal.reading._engines import (
 from truecal.reading._paths import Files, is_path, open_files
 
 DROP = 'on_null="drop"'  # the option that leaves out rows without a value
-KINDS = extras.KINDS
+CLUSTERLESS = extras.KINDS
+KINDS = extras.KINDS + 1
 # Why a row is invalid, by its status. Rows with missing values may be dropped.
 MISSING = {1: "{score} is null", 2: "{score} is NaN", 4: "{label} is null", 6: "{time} is null", **extras.MISSING}
+MISSING[CLUSTERLESS] = "{cluster} is null"
 WRONG = {3: "{score} is outside [0, 1]", 5: "{label} is neither 0 nor 1", OFF: "{score} does not sum to 1"}
 WRONG |= extras.WRONG
 UNMATCHED = 7
+CLUSTER = "cluster"  # the renamed column
 BASELINE, MATCHED, ON = "truecal_baseline", "truecal_matched", "truecal_on"  # columns added by a join
 RULES = {"age": "an age", "weight": "a count", "importance": "a weight above 0"}
 FILE = "truecal_file"  # the column of the file that a row is of
@@ -74,7 +77,7 @@ class Query:
         numbers = (*numbers, *columns.extras.names.values())
         frame, source = open_data(data, columns.format, numbers, any(columns.windows.values()))
         if source is not None:
-            source.check_once((columns.label, *numbers, *columns.by, *columns.on))
+            source.check_once((columns.label, *numbers, *columns.by, *columns.on, *columns.clusters))
             source.check_dates(name for name, every in columns.windows.items() if every)
         query = cls(decode_numbers(frame, (columns.label, *numbers)), columns, source)
         query = replace(query, columns=query._check_columns())
@@ -93,6 +96,7 @@ class Query:
         columns, pl, schema = self.columns, language(self.frame), self.frame.collect_schema()
         roles = [("label", columns.label), *(("score", name) for name in columns.scores)]
         roles += [("mature" if role == "age" else role, name) for role, name in columns.extras.names.items()]
+        roles += [("cluster", name) for name in columns.clusters]
         for role, name in [*roles, *(("time" if name in columns.windows else "by", name) for name in columns.by)]:
             if name not in schema and self.source is not None:
                 find_kinds(list(self.source.places), self.source.kind)  # a broken file gets its own error
@@ -101,7 +105,7 @@ class Query:
         plain = kind.is_numeric() or kind == pl.Boolean
         self._check_scores(columns.scores)
         columns.extras.check(schema)
-        for name in (columns.label, *columns.by):
+        for name in (columns.label, *columns.by, *columns.clusters):
             if schema[name].is_nested():
                 raise TypeError(f"`{name}` must hold one plain value for each row; it holds {schema[name]}.")
         engine = "" if self.source is not None else engine_of(self.frame)
@@ -191,8 +195,9 @@ class Query:
 
     def select(self) -> Any:
         """Return the frame with only the columns to read."""
-        names = (self.columns.label, *self.columns.scores, *self.baselines, *self.columns.by)
-        names = (*names, *self.columns.extras.names.values())
+        columns = self.columns
+        names = (columns.label, *columns.scores, *self.baselines, *columns.by, *columns.clusters)
+        names = (*names, *columns.extras.names.values())
         return pick(self.frame, {name: name for name in (*names, *self._added)})
 
     @property
@@ -201,11 +206,12 @@ class Query:
         return (*((MATCHED,) if self.matched else ()), *((FILE,) if self.marked else ()))
 
     def rename(self, rows: Any) -> Any:
-        """Rename the selected columns of some rows to `label`, `score0`, ..., `base0`, ..., `by0`, ..."""
+        """Rename the selected columns of some rows to `label`, `score0`, ..., `base0`, ..., `by0`, ..., `cluster`."""
         names = {"label": self.columns.label}
         names |= {f"score{i}": name for i, name in enumerate(self.columns.scores)}
         names |= {f"base{i}": name for i, name in enumerate(self.baselines)}
         names |= {f"by{i}": name for i, name in enumerate(self.columns.by)}
+        names |= dict(zip(self._cluster_names, self.columns.clusters, strict=True))
         rows = pick(rows, names | self.columns.extras.names | {name: name for name in self._added})
         changed = [*self._plain_types(rows), *self._windows()]
         rows = rows.with_columns(*changed) if changed else rows
@@ -215,9 +221,14 @@ class Query:
 
     @property
     def needed(self) -> list[str]:
-        """The renamed columns, besides scores, that must not be null: the label, times, and the match in a join."""
+        """The renamed columns, besides scores, that must not be null: the label, times, the cluster, and the match in a
+        join."""
         times = [f"by{i}" for i, name in enumerate(self.columns.by) if name in self.columns.windows]
-        return ["label", *times, *([MATCHED] if self.matched else [])]
+        return ["label", *times, *self._cluster_names, *([MATCHED] if self.matched else [])]
+
+    @property
+    def _cluster_names(self) -> list[str]:
+        return [CLUSTER for _ in self.columns.clusters]
 
     def judge(self, rows: Any, scores: Sequence[str], *others: str) -> Any:
         """Select segments, scores, `one` (1 for a positive, else 0), `status`, and `others` from renamed columns."""
@@ -239,8 +250,7 @@ class Query:
         )
         status = pl.when(missing).then(pl.lit(4)).otherwise(status)
         for name in self.needed[1:]:
-            code = UNMATCHED if name == MATCHED else 6
-            status = pl.when(pl.col(name).is_null()).then(pl.lit(code)).otherwise(status)
+            status = pl.when(pl.col(name).is_null()).then(pl.lit(status_of(name))).otherwise(status)
         for code, condition in kinds:
             for x in p:
                 # a row without a match has no baseline score, and is reported as unmatched instead
@@ -252,8 +262,12 @@ class Query:
         return rows.select(*self._segment_names, *p, one.alias("one"), status.alias("status"), *others)
 
     def _plain_types(self, rows: Any) -> Iterator[Any]:
-        """Yield the expressions that make renamed labels and scores of one type in every engine."""
+        """Yield the expressions that make renamed labels, scores and clusters of one type in every engine."""
         pl, schema = language(rows), rows.collect_schema()
+        if CLUSTER in schema and schema[CLUSTER] in (pl.Categorical, pl.Enum):
+            yield pl.col(CLUSTER).cast(pl.String)
+        elif CLUSTER in schema and schema[CLUSTER].is_float():  # NaN is no customer
+            yield pl.when(~pl.col(CLUSTER).is_nan()).then(pl.col(CLUSTER)).alias(CLUSTER)
         for name, kind in schema.items():
             if name.startswith(("score", "base")) and kind not in (pl.Float32, pl.Float64):
                 yield pl.col(name).cast(pl.Float64)
@@ -296,11 +310,12 @@ class Query:
             pl = language(rows)
             for name in self.needed[1:]:
                 rows = rows.filter(~pl.col(name).is_null())
-            query, scores = replace(self, columns=replace(self.columns, by=(), windows={})), ["score0", "base0"]
+            columns = replace(self.columns, by=(), windows={}, cluster=None)
+            query, scores = replace(self, columns=columns), ["score0", "base0"]
         sums = self.columns.extras.sums
         more = [*(["extra"] if self.columns.extras.names else []), *sums, *(["raw"] if "weight" in sums else [])]
         rows = rows.select(*dict.fromkeys([*query.needed, *query._segment_names, *scores, *more]))
-        others = ("rows", *sums, *(("least", "most") if "weight" in sums else ()))
+        others = ("rows", *sums, *(("least", "most") if "weight" in sums else ()), *query._cluster_names)
         counts = ("status", "rows", *(("weight",) if "weight" in sums else ()))
         lines = _collect_counts(query.judge(count_distinct(rows, sums), scores, *others), counts)
         lines["n"] = lines.get("weight", lines["rows"])
@@ -335,7 +350,7 @@ class Query:
             weight = pl.col("weight")
             rows = rows.with_columns(*((pl.col(name) * weight).alias(name) for name in added))
             added, counts = [*added, "weight"], [*counts, "weight"]
-        found = rows.group_by(*self._segment_names, "status", "key").agg(
+        found = rows.group_by(*self._segment_names, *self._cluster_names, "status", "key").agg(
             pl.len().alias("rows"),
             *(pl.col(name).sum() for name in added),
             score.min().alias("low"),
@@ -362,7 +377,7 @@ class Query:
         pl = language(self.frame)
         usable = pl.col("status") == 0
         score = pl.when(usable).then(pl.col("score0")).otherwise(pl.lit(0.0)).alias("score0")
-        others = ["weight"] if self.columns.extras.weight else []
+        others = [*(["weight"] if self.columns.extras.weight else []), *self._cluster_names]
         return self.judge(self.rename(self.frame), ["score0"], *others).with_columns(score)
 
     def count_files(self) -> dict[str, int]:
@@ -391,7 +406,8 @@ class Query:
             hint = advise_weights() if counts[extras.FRACTION] else hint
             reasons = list_reasons(self.name_reasons(counts, scores))
             time = ", a time" if any(name in self.columns.windows for name in self.columns.by) else ""
-            more = "".join(f", {RULES[name]}" for name in self.columns.extras.names)
+            more = ", a cluster" * len(self.columns.clusters)
+            more += "".join(f", {RULES[name]}" for name in self.columns.extras.names)
             raise ValueError(
                 f"Every row must have a label{time}{more} and a score in [0, 1]; of {plural(total, 'row')} "
                 f"{reasons}.{hint}"
@@ -406,6 +422,7 @@ class Query:
             "label": f"`{self.columns.label}`",
             "time": " or ".join(f"`{name}`" for name in self.columns.by if name in self.columns.windows),
             **self.columns.extras.words,
+            "cluster": f"`{self.columns.cluster}`",
         }
         rules = MISSING | WRONG | extras.LEFT_OUT
         return {rule.format(**words): int(counts[code]) for code, rule in rules.items() if counts[code]}
@@ -421,7 +438,8 @@ class Query:
         """Return a hint for missing values; raise an error if a file lacks the column."""
         if self.source is not None:
             self.source.check_present((self.columns.label, *(self.origin or self).columns.scores))
-        return f"\n\nHint: {option(DROP)} leaves out rows whose label, score or time is missing."
+        what = "label, score, time or cluster" if self.columns.clusters else "label, score or time"
+        return f"\n\nHint: {option(DROP)} leaves out rows whose {what} is missing."
 
     def check_label(self, positives: int) -> None:
         """Raise an error if no row has the positive label, unless all rows have the same label."""
@@ -444,6 +462,11 @@ def span_lines(lines: Mapping[str, Any]) -> WeightSpan:
         span.add(lines[name][known], lines["one"][known])
     span.rows = {label: int(lines["rows"][lines["one"] == label].sum()) for label in span.rows}
     return span
+
+
+def status_of(name: str) -> int:
+    """The status of rows in which a needed column is null."""
+    return {MATCHED: UNMATCHED, CLUSTER: CLUSTERLESS}.get(name, 6)
 
 
 def column_names(frame: Any, format: str | None = None) -> list[str]:
@@ -504,7 +527,7 @@ def _join_scores(frame: Any, other: Any, columns: Columns, added: Mapping[str, s
 def _collect_counts(frame: Any, counts: tuple[str, ...]) -> dict[str, Any]:
     """Load the columns of a small frame, with counts as integers whatever type an engine's sums have."""
     pl = language(frame)
-    return collect(frame.with_columns(*(pl.col(name).cast(pl.Int64) for name in counts)))
+    return collect(frame.with_columns(*(pl.col(name).cast(pl.Int64) for name in counts)), ("by", CLUSTER))
 
 
 def _parse_label(pos_label: str, label: str, kind: Any) -> Any:

@@ -25,6 +25,7 @@ from truecal.observations import (
     AnyArray,
     Bools,
     ClassTallies,
+    Clusters,
     GridTally,
     Ints,
     Labelling,
@@ -44,9 +45,12 @@ from truecal.observations import (
     choose_multiclass,
     coarsest,
     group_keys,
+    hash_numbers,
+    hash_values,
     is_tallies_file,
     merge,
     name_file,
+    number_values,
     pack_keys,
     window_start,
     with_labelling,
@@ -66,7 +70,7 @@ from truecal.reading._engines import collect, engine_of, is_lazy, language, nati
 from truecal.reading._extras import FRACTION, Extras
 from truecal.reading._paths import is_path
 from truecal.reading._places import PathLike, expand, expand_all
-from truecal.reading._query import FILE, KINDS, Query, column_names, span_lines
+from truecal.reading._query import CLUSTER, FILE, KINDS, Query, column_names, span_lines, status_of
 from truecal.reading._spool import PairSpool, Spool, pack_rows
 
 IN_MEMORY = 1 << 62
@@ -77,6 +81,7 @@ VERY_TIED = 64  # the same if scores are grouped into a grid
 LABELLING = ("kept_negatives", "kept_positives", "flip")
 FEW = 16  # models whose tied rows are counted in tables, of up to 4 MB each
 SPAN = ("one", "least", "most", "rows")
+CLUSTER_BYTES = 25  # of a row that is in a cluster
 RADIX = 1 << 16  # codes below this sort in linear time
 
 
@@ -101,6 +106,7 @@ class Reading(TypedDict, total=False):
     mature: str | Maturity | None
     weight: str | None
     importance: str | None
+    cluster: str | None
 
 
 @overload
@@ -129,6 +135,7 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
     mature: str | Maturity | None = None,
     weight: str | None = None,
     importance: str | None = None,
+    cluster: str | None = None,
 ) -> Tallies | ClassTallies:
     """Read data in one pass into tallies: the rows of each segment and window, grouped by score.
 
@@ -159,7 +166,8 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
         The classes, in the order of the columns. By default a column goes by its name, or by what is left of it
         without something that all begin or end with: p_cat is the column of cat.
     on_null : "raise" or "drop"
-        What to do with rows whose label, score or time is null or NaN. `Tallies.dropped` counts the dropped rows.
+        What to do with rows whose label, score, time or cluster is null or NaN. `Tallies.dropped` counts the dropped
+        rows.
     format : optional
         The format of files, if their names do not tell it.
     limits : Limits
@@ -177,6 +185,9 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
         A column of whole numbers: how often each row was seen. Rows of 0 are dropped.
     importance : str, optional
         A column of weights above 0 that depend on features alone. Values are weighted by them, and no test.
+    cluster : str, optional
+        The column of the customer, patient or document that a row belongs to. Rows of one go together, which tests,
+        references and intervals then account for. Without it rows are taken as independent.
 
     Examples
     --------
@@ -186,7 +197,7 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
     Tallies(2 segments by country, p for y, exact: 3 rows, 2 positive)
     """
     settings: Any = {"label": label, "by": by, "time": time, "every": every}
-    settings |= {"on_null": on_null, "format": format, "limits": limits}
+    settings |= {"on_null": on_null, "format": format, "limits": limits, "cluster": cluster}
     given: Any = {"baseline": baseline, "on": on, "pos_label": pos_label}
     given |= {"mature": mature, "weight": weight, "importance": importance}
     labelling: Any = dict(zip(LABELLING, (kept_negatives, kept_positives, flip), strict=True))
@@ -227,6 +238,7 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
     mature: str | Maturity | None = None,
     weight: str | None = None,
     importance: str | None = None,
+    cluster: str | None = None,
 ) -> dict[str, Tallies]:
     """Read several models, whose scores are columns of the same data, in one pass; see `read`.
 
@@ -254,7 +266,7 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
         raise ValueError(f"{option('score')} must name each column once; it names {', '.join(map(repr, models))}.")
     labelling = Labelling(kept_negatives, kept_positives, flip, late=mature is not None)
     settings = (label or "", models, names or (), windows, pos_label, on_null, format, limits, baseline, as_tuple(on))
-    columns = Columns(*settings, labelling, extras=Extras(mature, weight, importance))
+    columns = Columns(*settings, labelling, cluster=cluster, extras=Extras(mature, weight, importance))
     if importance is not None and baseline is not None:
         raise ValueError(f"{option('importance')} must be left out where {option('baseline')} is given.")
     if tallies is not None:
@@ -385,6 +397,7 @@ def _check_settings(tallies: Tallies, columns: Columns) -> Tallies:
         ("format", columns.format in (None, "parquet")),
         ("limits", columns.limits == DEFAULT),
         ("baseline", columns.baseline is None),
+        ("cluster", columns.cluster in (None, tallies.cluster)),
         *((name, getattr(columns.labelling, name) == getattr(AS_THEY_ARE, name)) for name in LABELLING),
         *((name, getattr(columns.extras, name) is None) for name in ("mature", "weight", "importance")),
     ):
@@ -404,7 +417,7 @@ def _read_query(query: Query) -> dict[str, Tallies]:
     parts = _open_batches(query, TIED if bits is None else VERY_TIED)
     if parts is None:
         return {name: _group(query.of_model(i), bits) for i, name in enumerate(columns.scores)}
-    make = _CountedModel if columns.extras.counted else _Model
+    make = _CountedModel if columns.extras.counted or columns.clusters else _Model
     models = [make(query, i, bits) for i in range(len(columns.scores))]
     seen = 0
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
@@ -428,7 +441,8 @@ def _read_classes(query: Query) -> Tallies | ClassTallies:
     judged = replace(query, columns=own, origin=query)  # whose scores are computed of those of the rows
     if not query.here:
         return _group_classes(query, judged, names, bits)
-    models = [_Model(judged, i, bits) for i in range(len(own.scores))]
+    make = _CountedModel if columns.clusters else _Model
+    models = [make(judged, i, bits) for i in range(len(own.scores))]
     seen, predicted, off = 0, np.zeros(len(columns.scores), np.int64), OffSums()
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
         for part in _open_small_batches(query):
@@ -483,7 +497,7 @@ def _group_classes(query: Query, judged: Query, names: ClassNames, bits: int | N
     if not labels:
         raise ValueError("The data must have at least one valid row; they have none.")
     rows = choose_in_engine(frame, matches)
-    segments = {name: f"by{i}" for i, name in enumerate(columns.by)}
+    segments = {name: f"by{i}" for i, name in enumerate(columns.by)} | dict.fromkeys(columns.clusters, CLUSTER)
 
     def group(place: int, rows: Any, score: str) -> Tallies:
         model = judged.of_model(place)
@@ -522,7 +536,7 @@ def _open_batches(query: Query, tied: int) -> Iterator[Any] | None:
     """
     if not query.here:
         return None
-    lone = len(query.columns.scores) == 1 and not query.baselines and not query.marked
+    lone = len(query.columns.scores) == 1 and not (query.baselines or query.marked or query.columns.clusters)
     if is_lazy(query.frame) and query.columns.by and lone:
         names = ("score0", *(f"by{i}" for i in range(len(query.columns.by))))
         with query.explain_errors():
@@ -579,6 +593,15 @@ class Batch:
         return [self._see(_as_floats(judged[name])) for name in scores], one, status
 
     @cached_property
+    def cluster(self) -> Ints:
+        """The hash of each row's cluster; of rows without one it has any value."""
+        column = self.part[CLUSTER]
+        if column.dtype.is_integer() and not column.null_count():
+            return hash_numbers(np.asarray(column.to_numpy()))
+        values, codes = encode_values(column)
+        return hash_values(values)[codes]
+
+    @cached_property
     def segments(self) -> tuple[list[Segment], AnyArray]:
         """The segments in the batch, and the number of each row's segment."""
         columns = self.query.columns
@@ -609,7 +632,8 @@ class _ClassBatch(Batch):
         target[known] = names.find(values[place] for place in known)
         self.target = target[codes]
         self.status = np.where(self.target < 0, 4, 0).astype(np.uint8)
-        self._mark(query.needed[1:], 6)
+        for name in query.needed[1:]:
+            self._mark([name], status_of(name))
         self.rows.mark_invalid(self.status)
         self._mark(columns, 1)
         self.plain = not self.status.any()
@@ -652,6 +676,10 @@ class _JudgedBatch(Batch):
         return [score], label.astype(np.uint8), self.whole.status[start:]
 
     @cached_property
+    def cluster(self) -> Ints:
+        return self.whole.cluster
+
+    @cached_property
     def segments(self) -> tuple[list[Segment], AnyArray]:
         return self.whole.segments
 
@@ -668,6 +696,7 @@ class _Model:
         self.score, self.base = f"score{index}", f"base{index}"
         memory = max(query.columns.limits.memory // len(query.columns.scores), LEAST_MEMORY)
         self.whole = None if query.columns.by else Spool(memory, bits, count=len(query.columns.scores) <= FEW)
+        self.memory = memory
         self.spools: dict[Segment, Spool] = {}
         self.pairs = PairSpool() if query.baselines else None
         self.counts, self.pair_counts = np.zeros(KINDS, dtype=np.int64), np.zeros(KINDS, dtype=np.int64)
@@ -785,7 +814,7 @@ class _Model:
 
 
 class _CountedModel(_Model):
-    """The rows of one model that have weights: a sum of tallies for each segment."""
+    """The rows of one model that have weights or clusters: a sum of tallies for each segment."""
 
     def __init__(self, query: Query, index: int, bits: int | None) -> None:
         super().__init__(query, index, bits)
@@ -801,20 +830,35 @@ class _CountedModel(_Model):
             self.span.add(batch.extra("raw")[known], one[known])
         segments, codes = batch.segments if self.query.columns.by else ([()], np.zeros(len(status), np.int64))
         usable = self._count(batch, status, segments, codes, weight)
+        self._check_memory()
         importance = batch.extra("importance") if extras.importance is not None else None
+        cluster = batch.cluster if self.query.columns.clusters else None
         order, ends = _sort_codes(codes[usable], len(segments))
         rows = np.flatnonzero(usable)[order]
         for segment, begin, end in zip(segments, [0, *ends[:-1]], ends, strict=True):
             if begin < end:
                 own = rows[begin:end]
-                self._add_tally(
-                    segment, score[own], one[own], weight[own], None if importance is None else importance[own]
-                )
+                others = (None if column is None else column[own] for column in (importance, cluster))
+                self._add_tally(segment, score[own], one[own], weight[own], *others)
         if self.pairs is not None:
             self._add_pairs(batch, self.pairs)
 
+    def _check_memory(self) -> None:
+        """Raise an error if rows in clusters are too many to be kept one by one."""
+        if self.query.columns.clusters and self.bits is None and self.counts[0] * CLUSTER_BYTES > self.memory:
+            raise ValueError(
+                f"Rows in clusters must fit into memory; {int(self.counts[0]):,} of them take more than "
+                f"{self.memory:,} bytes.\n\nHint: give more {option('memory')}, or a {option('grid')} of cells."
+            )
+
     def _add_tally(
-        self, segment: Segment, score: AnyArray, one: AnyArray, weight: Ints, importance: AnyArray | None
+        self,
+        segment: Segment,
+        score: AnyArray,
+        one: AnyArray,
+        weight: Ints,
+        importance: AnyArray | None,
+        cluster: Ints | None,
     ) -> None:
         keys = pack_rows(score, one)
         assert keys is not None, "rows of status 0 are valid"
@@ -822,6 +866,8 @@ class _CountedModel(_Model):
         tally = group_keys(keys[order], weight[order])
         if importance is not None:
             tally = tally.with_importance(score, one, importance)
+        if cluster is not None:
+            tally = tally.with_clusters(cluster, score, one, weight)
         count, total = 1, tally if self.bits is None else GridTally.of(tally, self.bits)
         sums = self.sums.setdefault(segment, [])
         while sums and sums[-1][0] == count:
@@ -911,9 +957,8 @@ def _make_tallies(
     positive = None if columns.pos_label is None else str(columns.pos_label)
     alike = {key: with_labelling(as_grid(part, bits), columns.labelling) for key, part in parts.items()}
     windows = dict(columns.windows)
-    made = Tallies(
-        columns.label, columns.scores[0], alike, columns.by, windows, bits, positive, dropped, pairs, files=files
-    )
+    settings = columns.by, windows, bits, positive, dropped, pairs
+    made = Tallies(columns.label, columns.scores[0], alike, *settings, files=files, cluster=columns.cluster)
     Account(read, made.n_rows, made.account.dropped)  # no row was lost
     return made
 
@@ -938,13 +983,19 @@ def _group(query: Query, bits: int | None) -> Tallies:
     }
     kept = np.flatnonzero(status == 0)
     query.check_label(int(lines["pos"][kept].sum()))
+    hashes = _hash_lines(lines) if query.columns.clusters else None
     parts: dict[Segment, Part] = {}
     for segment, own in _split_lines(query.columns, lines, kept):
         if cells and bits is not None:
             names = ("key", "n", "pos", "score_sum", "low", "high")
-            found: Tally | GridTally = GridTally.merge(bits, tuple(lines[name][own] for name in names))
+            columns = tuple(lines[name][own] for name in names)
+            grid = GridTally.merge(bits, columns)
+            found: Tally | GridTally = grid
+            if hashes is not None:
+                place = np.searchsorted(grid.key, columns[0])
+                found = grid.holding(Clusters.merge(hashes[own], place, columns[1], columns[2]))
         else:
-            tally = _merge_lines(lines, own, query.columns)
+            tally = _merge_lines(lines, own, query.columns, hashes)
             found = tally if bits is None else GridTally.of(tally, bits)
         parts[segment] = found.simplify()
     _ask_about_counts(span, rows, parts)
@@ -976,13 +1027,22 @@ def _split_lines(columns: Columns, lines: Mapping[str, Any], kept: Ints) -> Iter
             yield segment, rows
 
 
-def _merge_lines(lines: Mapping[str, Any], rows: Ints, columns: Columns) -> Tally:
+def _hash_lines(lines: Mapping[str, Any]) -> Ints:
+    """The hash of each line's cluster; of lines without one it has any value."""
+    distinct, code = number_values(lines[CLUSTER])
+    return hash_values(distinct)[code]
+
+
+def _merge_lines(lines: Mapping[str, Any], rows: Ints, columns: Columns, hashes: Ints | None) -> Tally:
     # -0.0 and 0.0 are one score, though engines may keep them apart
     score = np.asarray(columns.labelling.seen(lines["score0"][rows].astype(np.float64) + 0.0))
     tally = merge(score, lines["n"][rows], lines["pos"][rows])
+    one = lines["one"][rows] == 1
+    if hashes is not None:
+        tally = tally.with_clusters(hashes[rows], score, one, lines["n"][rows])
     if columns.extras.importance is None:
         return tally
-    return tally.with_importance(score, lines["one"][rows] == 1, lines["importance"][rows].astype(np.float64))
+    return tally.with_importance(score, one, lines["importance"][rows].astype(np.float64))
 
 
 def _group_pairs(query: Query) -> Pairs:
