@@ -370,7 +370,7 @@ def _evaluate_observed(data: Observed, metrics: Metrics, options: Options) -> Re
     if not isinstance(data, Tallies):
         return result
     account = replace(data.account, judged=result.account.judged, outside=result.account.outside)
-    said = (*data.labelling.notes, *result.notes)  # by the verdict, or by the result itself
+    said = (*data.rows_notes, *result.notes)  # by the verdict, or by the result itself
     notes = (note for note in data.notes if note not in said)
     verdict = result.verdict and replace(result.verdict, cluster=data.cluster)
     result = replace(result, account=account, notes=(*result.notes, *notes), verdict=verdict)

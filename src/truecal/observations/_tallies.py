@@ -271,8 +271,8 @@ class Tallies:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for any result: the rows that were left out, and why."""
-        notes = [*self.labelling.notes, *[IMPORTANCE] * self.weighted, *self.account.notes]
+        """Notes for any result: what its numbers are of, the rows that were left out, and why."""
+        notes = [*self.rows_notes, *[IMPORTANCE] * self.weighted, *self.account.notes]
         timed = [place for place, name in enumerate(self.by) if name in self.windows]
         gone = [key for key in self.dropped if key not in self.parts and all(key[i] is not None for i in timed)]
         if gone:
@@ -284,6 +284,13 @@ class Tallies:
                 "others"
             )
         return tuple(notes)
+
+    @property
+    def rows_notes(self) -> tuple[str, ...]:
+        """Of these, what the numbers are of where that is not independent rows themselves; a verdict says it too."""
+        if self.cluster is None:
+            return self.labelling.notes
+        return (*self.labelling.notes, f"tests allow for rows of one `{self.cluster}` that go together")
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the tallies to a Parquet file, atomically. The name must end in .parquet or .pq.
