@@ -23,6 +23,7 @@ settings.load_profile("truecal")
 SLOW_FILES = (
     *(
         "cli/test_cli",
+        "cli/test_clusters",
         "cli/test_docs",
         "cli/test_hostile",
         "cli/test_labelling",

@@ -311,6 +311,18 @@ def test_rows_of_one_customer_are_not_taken_as_many():
     assert alarms[False] >= 3
 
 
+def test_customers_are_read_from_a_column():
+    rng = np.random.default_rng(12)
+    frame = simulate(rng, 6).assign(customer=lambda f: f.index // 8, country=lambda f: np.where(f.index % 2, "a", "b"))
+    by_column, by_rows = Monitor(), Monitor()
+    by_column.update(read(frame, cluster="customer", by="country"))
+    for day, part in frame.groupby("day"):
+        by_rows.update(part["y"], part["p"], window=day.date(), cluster=part["customer"])
+    whole = next(each for each in by_column.streams if each.segment is None)
+    assert whole.process.log_a == pytest.approx(by_rows.leading.process.log_a, rel=1e-9)
+    assert whole.process.effects > 6  # the mean of six windows' design effects exceeds 1
+
+
 def test_what_does_not_fit_is_refused():
     rng = np.random.default_rng(10)
     frame = simulate(rng, 2)

@@ -267,8 +267,12 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
     labelling = Labelling(kept_negatives, kept_positives, flip, late=mature is not None)
     settings = (label or "", models, names or (), windows, pos_label, on_null, format, limits, baseline, as_tuple(on))
     columns = Columns(*settings, labelling, cluster=cluster, extras=Extras(mature, weight, importance))
-    if importance is not None and baseline is not None:
-        raise ValueError(f"{option('importance')} must be left out where {option('baseline')} is given.")
+    for name, given in (("importance", importance), ("cluster", cluster)):
+        if given is not None and baseline is not None:
+            raise ValueError(
+                f"{option(name)} must be left out where {option('baseline')} is given: two models are compared on "
+                f"independent rows; it is {given!r}."
+            )
     if tallies is not None:
         return {tallies.score: _check_settings(tallies, columns)}
     return _read_query(Query.of(data, columns))

@@ -1,0 +1,92 @@
+"""Rows that share a customer, on the command line and in the file of a gate."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from command import run
+
+import truecal
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("clusters")
+
+
+@pytest.fixture(scope="module")
+def data(folder):
+    """200 customers of 20 rows each, whose predictions are right, and whose labels go together."""
+    pl = pytest.importorskip("polars")
+    rng = np.random.default_rng(6)
+    customer = np.repeat(np.arange(200), 20)
+    p = rng.beta(2, 6, 200)[customer]
+    rate = rng.beta(4 * p[::20], 4 * (1 - p[::20]))[customer]  # right on average; a correlation of 1 / 5
+    day = [f"2026-03-0{1 + i % 4}" for i in range(4000)]
+    columns = {"y": (rng.random(4000) < rate).astype(int), "p": p, "customer_id": customer, "day": day}
+    pl.DataFrame(columns | {"g": np.arange(4000) // 2000}).write_csv(folder / "rows.csv")
+    return folder / "rows.csv"
+
+
+def test_score_allows_for_rows_that_go_together(data):
+    """The variance of a beta-binomial count over that of a binomial one is 1 + 19 / 5 = 4.8."""
+    tallies = truecal.read(data, label="y", score="p", cluster="customer_id")
+    expected = truecal.evaluate(tallies, ["ltce"]).verdict
+    done = run("score", data, "-y", "y", "-p", "p", "--cluster", "customer_id", "--json")
+    found = truecal.Result.from_json(done.stdout).verdict
+    assert found == expected
+    assert found.word != "off"
+    assert (found.clusters, found.cluster) == (200, "customer_id")
+    assert 3 < found.design_effect < 7
+    assert "rows are taken as independent" not in done.stderr
+
+
+def test_a_column_of_customers_that_repeats_is_told_of(data):
+    done = run("score", data, "-y", "y", "-p", "p", "--json")
+    assert truecal.Result.from_json(done.stdout).verdict.word == "off"
+    told = "rows are taken as independent, though each `customer_id` has 20.0 of them on average; --cluster customer_id"
+    assert told in " ".join(done.stderr.split())
+    assert "independent" not in run("segments", data, "-y", "y", "-p", "p", "--by", "customer_id").stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("segments", "--by", "g"),
+        ("drift", "--time", "day"),
+        ("check",),
+        ("watch", "--time", "day", "--state", "{}/watch.json"),
+        ("report", "-o", "{}/a.html"),
+        ("plot", "-o", "{}/a.svg"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_command_takes_it(data, folder, words):
+    command, *more = (word.format(folder) for word in words)
+    done = run(command, data, "-y", "y", "-p", "p", *more, "--cluster", "customer_id")
+    assert done.returncode == 0, done.stderr
+    if command == "report":
+        assert "The 4,000 rows belong to 200 of `customer_id`" in re.sub("<.*?>", "", (folder / "a.html").read_text())
+    elif command != "plot":
+        assert "note: tests allow for rows of one `customer_id` that go together" in done.stderr
+
+
+def test_the_file_of_a_gate_may_say_it(data, folder):
+    rules = folder / "gate.toml"
+    rules.write_text('[data]\ncluster = "customer_id"\n[[rule]]\nverdict = true\nallow_cannot_tell = true\n')
+    done = run("check", data, "-y", "y", "-p", "p", "--rules", rules, "--json")
+    assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "pass"), done.stderr
+    other = run("check", data, "-y", "y", "-p", "p", "--rules", rules, "--cluster", "g")
+    assert other.returncode == 2
+    assert f"--cluster must be that of '{rules}', customer_id, or be left out; it is g" in other.stderr
+    with pytest.raises(ValueError, match="must be read with `cluster` 'customer_id', as"):
+        truecal.check(truecal.read(data, label="y", score="p"), rules)
+    rules.write_text("[data]\ncluster = 3\n[[rule]]\nverdict = true\n")
+    with pytest.raises(ValueError, match=r"gate.toml: `cluster` must name a column; it is 3"):
+        truecal.gate.read_cluster(rules)
+
+
+def test_two_models_are_compared_on_independent_rows(data):
+    with pytest.raises(ValueError, match="`cluster` must be left out where `baseline` is given"):
+        truecal.read(data, label="y", score="p", baseline="g", cluster="customer_id")
