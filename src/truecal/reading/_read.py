@@ -833,7 +833,7 @@ class _CountedModel(_Model):
             known = np.isin(status, (0, FRACTION))
             self.span.add(batch.extra("raw")[known], one[known])
         segments, codes = batch.segments if self.query.columns.by else ([()], np.zeros(len(status), np.int64))
-        usable = self._count(batch, status, segments, codes, weight)
+        usable = self._count(batch, status, segments, codes, weight if extras.counted else None)
         self._check_memory()
         importance = batch.extra("importance") if extras.importance is not None else None
         cluster = batch.cluster if self.query.columns.clusters else None
@@ -898,7 +898,7 @@ class _CountedModel(_Model):
         return int(self.counts.sum())
 
     def _count_read_of(self, rows: int, counts: Ints) -> int:
-        return int(counts.sum())
+        return int(counts.sum()) if self.query.columns.extras.counted else rows
 
 
 def _add_tallies(first: Any, second: Any) -> Any:
