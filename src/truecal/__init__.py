@@ -32,8 +32,8 @@ def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
 
-def _draw_inline(result: object) -> str:
-    """The picture of a result in a notebook, for results, which know no pictures."""
-    from truecal.plot import inline_diagram
+def _draw_inline(kind: str, found: object, words: str) -> str:
+    """The picture of a result in a notebook, for results, which know no pictures; `words` say what it shows."""
+    from truecal.plot import draw_inline
 
-    return inline_diagram(result)
+    return draw_inline(kind, found, words)

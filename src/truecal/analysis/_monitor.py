@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from truecal import _draw_inline
 from truecal._atomic import write_text
 from truecal._errors import name_place, option
-from truecal._text import about, plural
+from truecal._text import about, escape_html, plural
 from truecal.analysis._evaluate import raise_for_data
 from truecal.analysis._parts import choose_parts
 from truecal.inference import Process, WindowSums, find_pivot
@@ -257,6 +258,12 @@ class Monitor:
     def __repr__(self) -> str:
         lines = list(self.sentences())
         return "\n".join([*lines, self.table.text()] if self._state.streams else lines)
+
+    def _repr_html_(self) -> str:
+        text = " ".join(self.sentences())
+        if not self._state.streams:
+            return f"<p>{escape_html(text)}</p>"
+        return f"<p><b>{escape_html(text)}</b></p>{_draw_inline('monitor', self, text)}{self.table._repr_html_()}"
 
     def to_json(self) -> str:
         """Return the state as JSON, which `from_json` reads back."""

@@ -12,9 +12,9 @@ from truecal.plot._matplotlib import ReliabilityAxes as ReliabilityAxes
 from truecal.plot._matplotlib import binnings as binnings
 from truecal.plot._matplotlib import calibration as calibration
 from truecal.plot._matplotlib import classes as classes
+from truecal.plot._matplotlib import draw_inline as draw_inline
 from truecal.plot._matplotlib import drift as drift
 from truecal.plot._matplotlib import errors as errors
-from truecal.plot._matplotlib import inline_diagram as inline_diagram
 from truecal.plot._matplotlib import metrics as metrics
 from truecal.plot._matplotlib import models as models
 from truecal.plot._matplotlib import monitor as monitor

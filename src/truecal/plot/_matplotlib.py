@@ -35,7 +35,6 @@ from truecal.plot._pictures import (
     Points,
     Ruler,
     Spans,
-    describe,
 )
 from truecal.plot._style import apply_style, find_fonts
 from truecal.results import ClassTable, DriftTable, GroupTable, Recalibration, Result, SliceTable
@@ -284,19 +283,19 @@ def save(path: str | os.PathLike[str], kind: str, *data: Any, dpi: float = 150, 
     return place
 
 
-def inline_diagram(result: Result) -> str:
-    """Return the calibration diagram as an HTML image for notebooks; "" if it cannot be drawn."""
-    if result.scores is None:
-        return ""
+def draw_inline(kind: str, found: Any, words: str) -> str:
+    """Return a picture as an HTML image for notebooks; "" if it cannot be drawn. It is dark on white, whatever the
+    notebook's colours are; `words` say what it shows."""
     try:
-        figure = _draw_detached(make_picture("calibration", result), (7, 5.2))
+        picture = make_picture(kind, found)
+        size = 8 * picture.size[0] / max(8.0, picture.size[0]), picture.size[1] * 8 / max(8.0, picture.size[0])
+        figure = _draw_detached(picture, size)
     except ImportError:
         return ""
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=80)
     data = base64.b64encode(stream.getvalue()).decode()
-    words = escape_html(f"{result.finding}. {describe(result)}")
-    return f'<img alt="{words}" src="data:image/png;base64,{data}">'
+    return f'<img style="max-width:100%" alt="{escape_html(words)}" src="data:image/png;base64,{data}">'
 
 
 def draw(picture: Picture, ax: Any = None) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from truecal import _draw_inline
 from truecal._text import about, escape_html, printable
 from truecal.inference import SIGNS, Verdict, Word, format_p_value
 from truecal.metrics import LTCE, adjust_p_values
@@ -53,6 +54,7 @@ class ClassTable(Table):
             "but not among so many.",
         ),
     )
+    _picture: ClassVar[str] = "classes"
     _shown: ClassVar[tuple[str, ...]] = (
         *("label", "predicted", "observed", "expected", "ratio", "ratio_low", "ratio_high", "value", "p_adjusted"),
         "verdict",
@@ -160,5 +162,6 @@ class ClassResults(Stored):
 
     def _repr_html_(self) -> str:
         head, *texts = (escape_html(text) for text in self.sentences())
-        table = self.table.html(self.table._shown, self.table._rows_shown())
+        table = _draw_inline("classes", self.table, self.table.summary())
+        table += self.table.html(self.table._shown, self.table._rows_shown())
         return f"<div><p><b>{SIGNS[self.word]} {head}</b> {' '.join(texts)}</p>{table}{self.top._repr_html_()}</div>"

@@ -320,6 +320,7 @@ class GroupTable(_Judged):
             '`level`; else "cannot tell".',
         ),
     )
+    _picture: ClassVar[str] = "segments"
     _shown: ClassVar[tuple[str, ...]] = (
         *("segment", "n", "observed", "expected", "ratio", "ratio_low", "ratio_high", "direction", "p_adjusted"),
         *("verdict", "detectable", "value"),
@@ -435,6 +436,7 @@ class DriftTable(_Groups):
         SMALL,
         Column("verdict", "text", "verdict", "What moved in the window, in words."),
     )
+    _picture: ClassVar[str] = "drift"
     _shown: ClassVar[tuple[str, ...]] = (
         *("window", "n", "prevalence", "mean", "value", "by_chance", "p_adjusted", "ratio", "verdict"),
     )

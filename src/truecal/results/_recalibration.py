@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from truecal import _draw_inline
 from truecal._errors import option
 from truecal._text import escape_html, plural
 from truecal.inference import Difference, Map
@@ -226,7 +227,15 @@ class Recalibration(Stored):
         return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape_html(' '.join(self.sentences()))}</p>"
+        text = " ".join(self.sentences())
+        if self.proof is None:
+            return f"<p>{escape_html(text)}</p>"
+        rows = "".join(
+            f"<tr><th>{word}</th><td>{escape_html('' if found.verdict is None else found.verdict.headline)}</td>"
+            f"<td>{escape_html(found.finding)}</td></tr>"
+            for word, found in (("before", self.proof.before), ("after", self.proof.after))
+        )
+        return f"<p>{escape_html(text)}</p><table>{rows}</table>{_draw_inline('recalibration', self, text)}"
 
 
 def _odds_sql(score: str, factor: str) -> str:

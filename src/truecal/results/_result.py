@@ -15,9 +15,10 @@ from truecal.metrics import Adjustment, Measure, Metric, Rejection, ScoreRange, 
 from truecal.observations import AS_THEY_ARE, Account, Labelling, Outcome
 from truecal.results._bins import BinTable
 from truecal.results._curve import Curve
-from truecal.results._finding import describe_evidence, describe_finding
+from truecal.results._finding import describe_evidence, describe_finding, format_span, name_ranges
 from truecal.results._json import Stored, register
 from truecal.results._shapes import Scores, Shape
+from truecal.results._table import format_share
 
 
 @register
@@ -223,11 +224,27 @@ class Result(Stored):
         if self.tables:
             names = [each.name for each in self.bins.columns if each.unit != "label"]
             title = f"{len(self.bins)} bins of {escape_html(next(iter(self.tables)))}"
-            bins = f"{_draw_inline(self)}<details><summary>{title}</summary>{self.bins.html(names)}</details>"
+            bins = f"<details><summary>{title}</summary>{self.bins.html(names)}</details>"
+        drawn = self.tables and self.scores is not None
+        picture = _draw_inline("calibration", self, f"{self.finding}. {' '.join(self.evidence())}") if drawn else ""
+        metrics = f"<details><summary>{plural(len(self.metrics), 'metric')}</summary><table>{values}</table></details>"
         return (
-            f"<div>{self._verdict_html()}<p>{escape_html(self._headline())}</p><table>{values}</table>{bins}"
-            f"{notes}</div>"
+            f"<div>{self._verdict_html()}<p>{escape_html(self._headline())}</p>{self._ranges_html()}{picture}{metrics}"
+            f"{bins}{notes}</div>"
         )
+
+    def _ranges_html(self) -> str:
+        """All predictions in ranges: rows, what was said, what came, and the ratio."""
+        if self.verdict is None or not self.ranges:
+            return ""
+        head = "".join(f"<th>{name}</th>" for name in ("predictions", "rows", "said", "came", "ratio", ""))
+        rows = []
+        for name, each in zip(name_ranges(self.ranges), self.ranges, strict=True):
+            ratio = format_span(each.ratio, each.factor.ratio_low, each.factor.ratio_high)
+            said, came = map(format_share, each.shares)
+            cells = (name, f"{each.rows:,}", said, came, f"\N{MULTIPLICATION SIGN} {ratio}", each.direction or "")
+            rows.append(f"<tr>{''.join(f'<td>{escape_html(cell)}</td>' for cell in cells)}</tr>")
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
     def _verdict_lines(self) -> list[str]:
         if self.verdict is None:
@@ -238,8 +255,8 @@ class Result(Stored):
     def _verdict_html(self) -> str:
         if self.verdict is None:
             return ""
-        head = escape_html(f"{self.verdict.sign} {self.verdict.headline}")
-        return f"<p><b>{head}</b> {escape_html(' '.join(self.verdict.reasons()))}</p>"
+        head = escape_html(f"{self.verdict.sign} {self.verdict.headline}: {self.finding}")
+        return f"<p><b>{head}</b><br>{escape_html(' '.join(self.evidence()))}</p>"
 
     def _headline(self) -> str:
         region = f" ({self.region})" if self.region else ""

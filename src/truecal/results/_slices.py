@@ -49,6 +49,7 @@ class SliceTable(Table):
     account: Account | None = None
     notes: tuple[str, ...] = ()
 
+    _picture: ClassVar[str] = "slices"
     _shown: ClassVar[tuple[str, ...]] = (
         *("slice", "n", "observed", "expected", "ratio", "ratio_low", "ratio_high", "p_adjusted", "direction", "loss"),
     )

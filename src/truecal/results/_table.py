@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from truecal import _text
+from truecal import _draw_inline, _text
 from truecal.results._json import Stored, decode_fields, encode, encode_fields, register
 
 FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
@@ -79,6 +79,7 @@ class Table(Stored):
     _derived_columns: ClassVar[tuple[Column, ...]] = ()
     _shown: ClassVar[tuple[str, ...]] = ()
     _most: ClassVar[int] = 20
+    _picture: ClassVar[str] = ""  # the kind that notebooks show
 
     def __post_init__(self) -> None:
         lengths = {name: len(getattr(self, name)) for name in _list_stored(type(self))}
@@ -201,7 +202,8 @@ class Table(Stored):
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<p>Note: {_text.escape_html(note)}.</p>" for note in getattr(self, "notes", ()))
-        return f"<p>{_text.escape_html(self.summary())}</p>{self.html(self._shown)}{notes}"
+        picture = _draw_inline(self._picture, self, self.summary()) if self._picture and len(self) else ""
+        return f"<p>{_text.escape_html(self.summary())}</p>{picture}{self.html(self._shown)}{notes}"
 
     def _write(self) -> dict[str, Any]:
         written = encode_fields(self)
