@@ -179,7 +179,12 @@ def test_predictions_of_0_and_1_are_certain():
     assert truecal.evaluate([1, *y], [0.0, *p], ["ece"], kept_negatives=0.5).verdict.impossible == 1
     noisy = truecal.evaluate([1, *y], [0.0, *p], ["log_loss"], flip=(0.1, 0.1))
     assert noisy.verdict.impossible == 0
-    assert math.isnan(noisy["log_loss"])
+    # certain predictions cost nothing where flips explain the labels; two rows at 0.25 remain, one labelled positive:
+    # an estimate of (1 - 0.1 * 2) / 0.8 = 1 true positive and 1 negative
+    assert noisy["log_loss"] == pytest.approx((-math.log(0.25) - math.log(0.75)) / 7)
+    assert truecal.evaluate([1, *y], [0.0, *p], ["log_loss"], flip=(0.0, 0.1))["log_loss"] == math.inf
+    # 30 of 30 labelled positive, where a tenth of negatives is: 30 log(10) is far above log(1e9)
+    assert truecal.evaluate([1] * 30 + y, [0.0] * 30 + p, ["log_loss"], flip=(0.1, 0.1))["log_loss"] == math.inf
 
 
 def test_every_metric_has_a_finite_value(sampled):

@@ -15,12 +15,13 @@ import numpy as np
 from truecal.metrics._decisions import is_number
 from truecal.metrics._roots import find_root
 from truecal.metrics._units import PLAIN, PROBABILITY, Unit
-from truecal.observations import AS_THEY_ARE, Floats, Ints, Labelling, Sorted, Tally, Weighed, cell
+from truecal.observations import AS_THEY_ARE, Bools, Floats, Ints, Labelling, Sorted, Tally, Weighed, cell
 
 CLIP = 1e-12
 LAST = 1 - 2.0**-53  # the largest float below 1
 BITS = 8  # of the cells in which Cox's regression sees the scores, at their mean log-odds
 FARTHEST = 4.0  # log-odds that one step of a logistic regression moves
+UNBELIEVABLE = math.log(1e9)  # evidence, in nats, that labels are not as they are by flips alone
 FINEST = 20  # the logarithm of the most points of the grid on which residuals are smoothed
 Side = Literal["high", "low", "both"]
 T = TypeVar("T")
@@ -144,12 +145,38 @@ class MeanScore(Score):
     def on(self, rows: Rows) -> float:
         tally = rows.tally
         positive, negative = rows.once(self, lambda: self.losses(tally.score), labels=False)
+        pos = tally.pos
+        if rows.seen.labelling.flips:
+            pos = _believe_certain(rows.seen, tally.n, pos, np.isinf(positive), np.isinf(negative))
         with np.errstate(invalid="ignore"):
-            loss = np.where(tally.pos != 0, tally.pos * positive, 0.0)
-            loss += np.where(tally.pos != tally.n, (tally.n - tally.pos) * negative, 0.0)
-            value = float(loss.sum() / tally.n_rows)
-        # a certain prediction whose label may be flipped has no loss that could be known
-        return math.nan if rows.seen.labelling.flips and math.isinf(value) else value
+            loss = np.where(pos != 0, pos * positive, 0.0)
+            loss += np.where(pos != tally.n, (tally.n - pos) * negative, 0.0)
+        return float(loss.sum() / tally.n_rows)
+
+
+def _believe_certain(seen: Tally, n: Floats | Ints, pos: Floats | Ints, never: Bools, always: Bools) -> Floats:
+    """Estimated positives; at predictions that never or always come, where a wrong one costs infinitely much, none or
+    all of n, as long as flipped labels explain what came."""
+    found = pos.astype(np.float64)
+    for wrong, rate, certain, rows in (
+        (seen.pos, seen.score, 0.0 * found, never),
+        (seen.n - seen.pos, 1 - seen.score, n, always),
+    ):
+        for i in np.flatnonzero(rows).tolist():
+            if _explains(float(rate[i]), int(wrong[i]), int(seen.n[i])):
+                found[i] = certain[i]
+    return found
+
+
+def _explains(rate: float, k: int, n: int) -> bool:
+    """Whether k of n are not far too many for a rate: by Chernoff's bound of the chance of as many, above 1e-9."""
+    share = k / n
+    if share <= rate:
+        return True
+    if rate <= 0:
+        return False
+    rest = 0.0 if k == n else (1 - share) * math.log((1 - share) / (1 - rate))
+    return n * (share * math.log(share / rate) + rest) < UNBELIEVABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +200,10 @@ class Brier(MeanScore):
 
 @dataclass(frozen=True, slots=True)
 class LogLoss(MeanScore):
-    """The mean negative log-likelihood in nats; infinite where a prediction of 0 or 1 is wrong."""
+    """The mean negative log-likelihood in nats; infinite where a prediction of 0 or 1 is wrong.
+
+    With labels that may be flipped, predictions of 0 and 1 are taken as right unless flips cannot explain the labels.
+    """
 
     name: ClassVar[str] = "log_loss"
     title: ClassVar[str] = "log loss"
