@@ -44,6 +44,13 @@ def _scenes():
         found[f"drift {kind}"] = Scene(
             ("drift", name, *columns, *every, *few, "--plot", "out.png", "-o", "out.json"), ("out.png", "out.json")
         )
+    found["recalibrate"] = Scene(("recalibrate", "data.csv", *columns, "--folds", "2", "-o", "out.json"), ("out.json",))
+    found["apply"] = Scene(("apply", "map.json", "data.csv", "-p", "p", "-o", "out.csv"), ("out.csv",))
+    found["slices"] = Scene(("slices", "data.csv", *columns, "-o", "out.json"), ("out.json",))
+    found["watch"] = Scene(
+        ("watch", "data.csv", *columns, "--time", "day", "--now", "2026-02-01", "--state", "state.json"),
+        ("state.json", "state.jsonl"),
+    )
     for kind in ("exact", "grid", "windows"):
         found[f"merge {kind}"] = Scene(
             ("merge", f"{kind}1.parquet", f"{kind}2.parquet", "-o", "out.parquet"), ("out.parquet",)
@@ -86,8 +93,10 @@ def write_inputs(folder):
             limits = {"limits": truecal.reading.Limits(options.pop("grid"))} if "grid" in options else {}
             tallies = truecal.read(part, label="y", score="p", by=["country"], **options, **limits)
             tallies.save(folder / f"{kind}{i}.parquet")
-    for name in ("out.json", "out.xml", "out.html", "out.png", "out.parquet"):
+    for name in ("out.json", "out.xml", "out.html", "out.png", "out.parquet", "out.csv", "state.jsonl"):
         (folder / name).write_bytes(OLD)
+    (folder / "map.json").write_text(truecal.recalibrate(columns["y"], p, kind="offset", folds=0).to_json())
+    truecal.Monitor(mature_after="0h").save(folder / "state.json")
 
 
 def thin(turns):
@@ -112,9 +121,9 @@ def note_outcome(how, name, call, code, wrong):
 
 
 def take_stock(folder):
-    """Return the bytes of all files in a folder and below, without the time that is written into a report."""
+    """Return the bytes of all files in a folder and below, without the time that is written into a report or a log."""
     found = {str(place.relative_to(folder)): place.read_bytes() for place in folder.rglob("*") if place.is_file()}
-    return {name: re.sub(rb"\d{4}-\d\d-\d\d \d\d:\d\d UTC", b"TIME", data) for name, data in found.items()}
+    return {name: re.sub(rb"\d{4}-\d\d-\d\d( \d\d:\d\d UTC|T\d\d:\d\d:\d\d\+)", b"TIME", data) for name, data in found.items()}
 
 
 def restore(folder, before, now):

@@ -1,5 +1,6 @@
 """Files that appear whole or not at all."""
 
+import errno
 import multiprocessing
 import os
 import stat
@@ -9,7 +10,7 @@ import sys
 import pytest
 
 from truecal import _atomic
-from truecal._atomic import write_atomically, write_text
+from truecal._atomic import append_line, write_atomically, write_text
 
 
 def test_a_failure_leaves_the_old_file_whole_and_no_draft(tmp_path):
@@ -107,3 +108,21 @@ def test_the_longest_names_are_written(tmp_path):
     place = tmp_path / ("a" * 255)  # the most bytes that a name may have on most file systems
     assert write_text(place, "whole").read_text() == "whole"
     assert os.listdir(tmp_path) == [place.name]
+
+
+def test_a_line_is_appended_whole_or_not_at_all(tmp_path, monkeypatch):
+    place = tmp_path / "log"
+    append_line(place, "one")
+    append_line(place, "two")
+    assert place.read_text() == "one\ntwo\n"
+    place.write_text("one\nhal")  # of a process that was killed
+    append_line(place, "é")
+    assert place.read_text() == "one\nhal\né\n"
+
+    def fail(_):
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="full"):
+        append_line(place, "three")
+    assert place.read_text() == "one\nhal\né\n"

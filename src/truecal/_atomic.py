@@ -98,6 +98,24 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
     return Path(path)
 
 
+def append_line(path: str | os.PathLike[str], text: str) -> None:
+    """Append a line to a text file, whole or not at all. What a killed process left of one is ended first."""
+    file = open(path, "ab+", buffering=0)  # noqa: SIM115 (closed below)
+    size = file.seek(0, os.SEEK_END)
+    try:
+        file.seek(max(size - 1, 0))
+        left = f"{text}\n".encode() if file.read() in (b"", b"\n") else f"\n{text}\n".encode()
+        while left:
+            left = left[file.write(left) :]
+        os.fsync(file.fileno())
+    except BaseException:
+        file.truncate(size)
+        raise
+    finally:
+        with suppress(OSError):  # all is written
+            file.close()
+
+
 def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)

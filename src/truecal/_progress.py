@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from threading import Event, Thread
+from _thread import start_new_thread
+from contextlib import suppress
+from threading import Event, Lock
 from types import TracebackType
 
 WIDTH = 30
@@ -48,22 +50,23 @@ class Clock(Progress):
 
     def __init__(self, work: str) -> None:
         super().__init__(None, f"seconds of {work}")
-        self.over = Event()
-        self.ticker = Thread(target=self._tick, daemon=True)
+        self.over, self.writing = Event(), Lock()
 
     def __enter__(self) -> Clock:
         if self.wanted:
-            self.ticker.start()
+            with suppress(RuntimeError):  # no thread can start: the work goes on without a clock
+                start_new_thread(self._tick, ())
         return self
 
     def _tick(self) -> None:
         while not self.over.wait(1):
-            self.step()
+            with self.writing:
+                if not self.over.is_set():
+                    self.step()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.over.set()
-        if self.wanted:
-            self.ticker.join()
+        with self.writing:  # the thread writes nothing afterwards; it is not waited for, since it may never have run
+            self.over.set()
         super().__exit__(kind, error, trace)

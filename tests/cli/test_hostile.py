@@ -16,6 +16,8 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("hostile")
     for name in ("d.csv", "~name.csv", "~", "[a].csv", "-d.csv", "$HOME.csv", "a b.csv", "é.csv", "%s.csv", "{x}.csv"):
         (place / name).write_text(CSV)
+    days = [f"{i % 2},0.{1 + i % 9},{i},{'9999-12-31' if i % 7 else '2026-01-01'}" for i in range(40)]
+    (place / "days.csv").write_text("\n".join(["y,p,age,day", *days]) + "\n")  # 9999 is how some write "never"
     np.savez(place / "ok.npz", y=np.array([0, 1, 1]), p=np.array([0.1, 0.5, 0.9]))
     whole = (place / "ok.npz").read_bytes()
     odd = {
@@ -80,6 +82,21 @@ LINES = [
     *(["plan", "0.1", f"{option}={number}"] for option in ("--rows", "--factor", "--ratio") for number in NUMBERS),
     *(["check", "d.csv", "-y", "y", "-p", "p", "--rules", f"{i}.toml"] for i in range(1, 13)),
     *(["tally", "d.csv", "-y", "y", "-p", "p", "-o", name] for name in ("", ".", "/", "x" * 5000 + ".parquet", "no/such/x.parquet", "\x00.parquet")),
+    *(["score", "d.csv", "-y", "y", "-p", "p", "--metrics", "ece", f"{option}={number}"]
+      for option in ("--kept-negatives", "--kept-positives", "--flip", "--weight", "--importance") for number in NUMBERS),
+    *(["score", "d.csv", "-y", "y", "-p", "p", "--metrics", "ece", f"--flip={a},{b}"] for a in NUMBERS for b in ("0", "nan")),
+    *(["score", "days.csv", "-y", "y", "-p", "p", "--metrics", "ece", f"--mature=age:{table}"]
+      for table in ("0=0,7=nan", "0=0,inf=1", "0=1,7=0", "0=0,0=1", "no.csv", "/dev/zero", "", "=", "1" + "0" * 400 + "=1")),
+    *(["watch", "days.csv", "-y", "y", "-p", "p", "--time", "day", "--state", f"{i}.state.json", f"{option}={number}"]
+      for i, (option, number) in enumerate((option, number) for number in [*NUMBERS, *(f"{number}d" for number in NUMBERS)]
+      for option in ("--mature-after", "--now", "--above", "--tolerance", "--significance"))),
+    *(["watch", "days.csv", "-y", "y", "-p", "p", "--time", "day", "--state", name] for name in
+      ("", ".", "/dev/null", "empty.json", "deep.json", "null.json", "8.toml", "no/such/x.json", "x" * 5000, "days.csv")),
+    *(["apply", name, "d.csv", "-o", "applied.csv"] for name in ("empty.json", "deep.json", "null.json", "8.toml", "d.csv", "none")),
+    *(["recalibrate", "d.csv", "-y", "y", "-p", "p", "-o", "map.json", f"{option}={number}"] for option in ("--folds", "--seed")
+      for number in NUMBERS),
+    *(["slices", "d.csv", "-y", "y", "-p", "p", f"{option}={number}"] for option in ("--min-rows", "--significance")
+      for number in NUMBERS),
     *(["merge", name, "-o", "m.parquet"] for name in ("lie.parquet", "magic.parquet", "empty.parquet", "d.csv")),
 ]  # fmt: skip
 

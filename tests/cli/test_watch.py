@@ -139,3 +139,47 @@ def test_a_killed_run_leaves_the_state_whole(tmp_path, rows):
     process.communicate()
     assert (tmp_path / "m.json").read_bytes() == before
     assert watch(tmp_path).returncode == 1
+
+
+def test_a_state_that_is_no_state_is_named_and_stays(tmp_path, rows):
+    write(tmp_path / "preds.csv", rows[:4000])
+    assert watch(tmp_path, "--now", "2026-05-01").returncode == 0
+    whole = (tmp_path / "m.json").read_bytes()
+    for broken in (
+        b"",
+        whole[:-2],
+        whole[: len(whole) // 2],
+        b"\xff" + whole,
+        whole.replace(b"MonitorState", b"Result"),
+    ):
+        (tmp_path / "m.json").write_bytes(broken)
+        done = watch(tmp_path)
+        assert done.returncode == 2
+        assert "error: 'm.json' must be a file that truecal wrote; it is not: " in done.stderr
+        assert (tmp_path / "m.json").read_bytes() == broken
+    assert len((tmp_path / "m.jsonl").read_text().splitlines()) == 1
+
+
+def test_outputs_lie_outside_of_the_folders_that_are_read(tmp_path, rows):
+    (tmp_path / "days").mkdir()
+    write(tmp_path / "days" / "preds.csv", rows[:4000])
+    done = run("watch", "days", "--time", "day", "--state", "days/m.json", cwd=tmp_path)  # its log is days/m.jsonl
+    assert done.returncode == 2
+    assert "An output must lie outside of the folders that are read" in done.stderr
+    done = run("watch", "days", "--time", "day", "--state", "m.json", "--now", "2026-05-01", cwd=tmp_path)
+    assert done.returncode == 0
+    assert run("recalibrate", "days", "-o", "map.json", cwd=tmp_path).returncode == 0
+    done = run("apply", "map.json", "days", "--into", "p", "-o", "days/more.csv", cwd=tmp_path)
+    assert "An output must lie outside of the folders that are read" in done.stderr
+    assert [place.name for place in (tmp_path / "days").iterdir()] == ["preds.csv"]
+
+
+def test_a_table_of_ages_is_an_input_and_has_each_age_once(tmp_path):
+    (tmp_path / "d.csv").write_text("y,p,age\n0,0.5,1\n1,0.5,40\n")
+    (tmp_path / "t.csv").write_text("age,share\n0,0\n30,1\n")
+    words = ("score", "d.csv", "-y", "y", "-p", "p", "--metrics", "ece", "--mature")
+    done = run(*words, "age:t.csv", "--csv", "-o", "t.csv", cwd=tmp_path)
+    assert "An output must not replace what is read" in done.stderr
+    done = run(*words, "age:0=0,7=0.5,7=0.9,30=1", cwd=tmp_path)
+    assert "--mature must have each age once" in done.stderr
+    assert run(*words, "age:t.csv", cwd=tmp_path).returncode == 0

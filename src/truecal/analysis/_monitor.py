@@ -34,7 +34,7 @@ from truecal.observations import (
     read_span,
     see_threshold,
 )
-from truecal.results import MonitorState, MonitorTable, Stream, Waiting, order_streams
+from truecal.results import MonitorState, MonitorTable, Stream, Waiting, order_streams, read_stored
 
 Given = dict[Any, dict[Segment | None, CellSums]]  # cells by window, then by stream
 
@@ -284,8 +284,7 @@ class Monitor:
     def load(cls, path: str | os.PathLike[str]) -> Monitor:
         """Read a file that `save` wrote."""
         with name_place(path):
-            text = Path(path).read_text(encoding="utf-8")
-        return cls.from_json(text)
+            return read_stored(path, cls.from_json)
 
     def __eq__(self, other: object) -> bool:
         return self._state == other._state if isinstance(other, Monitor) else NotImplemented
@@ -304,7 +303,7 @@ def keep_monitor(path: str | os.PathLike[str], *, reset: bool = False, **setting
     with _lock(place.parent):
         before = place.read_bytes() if place.exists() else None
         given = {name: value for name, value in settings.items() if value is not None}
-        monitor = Monitor(**given) if before is None else Monitor.from_json(before.decode())
+        monitor = Monitor(**given) if before is None else Monitor.load(place)
         wanted, state = Monitor(**given)._state, monitor._state
         for name in given:
             if getattr(wanted, name) != getattr(state, name):

@@ -30,6 +30,7 @@ from truecal.results import Proof, Recalibration
 
 AUTO: tuple[Kind, ...] = ("none", "offset", "logistic", "beta")
 METRICS = ("ltce", "log_loss", "brier", "slope", "intercept")
+MOST_FOLDS = 1000
 INNER = 5  # folds by which a kind is chosen
 CONFIDENCE = 0.95
 
@@ -82,6 +83,8 @@ def recalibrate(
         )
     if isinstance(folds, bool) or not isinstance(folds, int) or folds == 1 or folds < 0:
         raise ValueError(f"{option('folds')} must be a whole number, 2 or more, or 0 for no proof; it is {folds!r}.")
+    if folds > MOST_FOLDS:
+        raise ValueError(f"{option('folds')} must be at most {MOST_FOLDS:,}; it is {folds:,}.")
     rng = np.random.default_rng(random_state if not isinstance(random_state, np.random.RandomState) else None)
     data = _read(y_true, y_prob, sample_weight, pos_label)
     names, whole = as_tuple(by), data.whole().tally

@@ -89,6 +89,11 @@ def slices(  # noqa: PLR0913 (tests/test_size.py says why)
         format=format,
         labelling=Labelling(kept_negatives, kept_positives, flip),
     )
+    if min_rows > crossed.account.judged:
+        raise ValueError(
+            f"{option('min_rows')} must be at most the number of rows, {crossed.account.judged:,}, or no group has so "
+            f"many; it is {min_rows:,}."
+        )
     return search(crossed, significance, min_rows)
 
 

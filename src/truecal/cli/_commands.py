@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import sys
@@ -162,7 +163,7 @@ def drift(args: Namespace) -> int:
 
 def watch(args: Namespace) -> int:
     """A monitor that is kept from run to run."""
-    from truecal._atomic import write_text
+    from truecal._atomic import append_line, write_text
     from truecal.analysis import keep_monitor
     from truecal.cli import _answers as answers
 
@@ -180,8 +181,8 @@ def watch(args: Namespace) -> int:
         settings["mature_after"] = "0h"  # a window that has not ended waits
     with naming(args.state), keep_monitor(args.state, reset=args.reset, **settings) as monitor:
         look = monitor.update(tallies, now=args.now, skip_known=True)
-    with naming(log), open(log, "a", encoding="utf-8") as file:
-        file.write(answers.look_json(monitor, look) + "\n")
+    with naming(log):
+        append_line(log, answers.look_json(monitor, look))
     if args.prom:
         with naming(args.prom):
             write_text(args.prom, answers.prometheus(monitor))
@@ -232,14 +233,14 @@ def apply(args: Namespace) -> int:
     """Predictions mended by a map."""
     from truecal._errors import name_place
     from truecal.reading import add_column
-    from truecal.results import Recalibration
+    from truecal.results import Recalibration, read_stored
 
     if len(args.files) < 2:
         raise UsageError("a map and the files it is applied to must be named", "apply")
     place, *paths = args.files
     check_places(args, args.output)
     with name_place(place):
-        found = Recalibration.from_json(Path(place).read_text(encoding="utf-8"))
+        found = read_stored(place, Recalibration.from_json)
     score = args.score or found.score
     if score is None:
         raise UsageError("--score must name the column of predictions; the map knows none", "apply")
@@ -647,13 +648,25 @@ def _read_maturity(text: str | None) -> Any:
     from truecal.observations import Maturity
 
     column, _, table = text.rpartition(":")
-    lines = table.split(",") if "=" in table else Path(table).read_text(encoding="utf-8-sig").splitlines()
+    place = _find_table(text)
+    lines = table.split(",") if place is None else place.read_text(encoding="utf-8-sig").splitlines()
     pairs = [line.replace("=", ",").split(",") for line in lines if line.strip()]
     if "=" not in table and pairs and not _is_number(pairs[0][0]):
         pairs = pairs[1:]  # the names of the columns
     if not pairs or not all(len(pair) == 2 and all(map(_is_number, pair)) for pair in pairs):
         raise UsageError(f"--mature must have ages and shares, such as age:0=0,7=0.5,30=1; it has {table!r}")
-    return Maturity(column, {float(age): float(share) for age, share in pairs})
+    found = {float(age): float(share) for age, share in pairs}
+    if len(found) < len(pairs):
+        raise UsageError(f"--mature must have each age once; {table!r} has one more often")
+    return Maturity(column, found)
+
+
+def _find_table(text: str | None) -> Path | None:
+    """The file of ages and shares that --mature names, if any."""
+    from truecal.reading import expand
+
+    table = (text or "").rpartition(":")[2] if ":" in (text or "") else "="
+    return None if "=" in table else expand(table)[0]
 
 
 def _is_number(text: str) -> bool:
@@ -939,6 +952,8 @@ def check_places(args: Namespace, *places: str | Path | None) -> None:
     found = [check_place(place) for place in places if place is not None and place != "-"]
     if len(set(found)) < len(found):
         raise UsageError(f"each output must have a file of its own; {str(found[-1])!r} is named twice", args.command)
+    if args.command != "merge":
+        _check_folders(args, found)
     old = [place for place in found if place.exists()]
     inputs = list(_find_inputs(args)) if old and args.command != "merge" else []
     for place in old:
@@ -955,6 +970,24 @@ def _find_inputs(args: Namespace) -> Iterator[Path]:
         if given not in (None, "-"):
             with suppress(OSError, ValueError):  # told when it is read
                 yield from (place for place in expand(given) if place.exists())
+    with suppress(OSError, ValueError):
+        table = _find_table(getattr(args, "mature", None))
+        yield from () if table is None else (table,)
+
+
+def _check_folders(args: Namespace, places: list[Path]) -> None:
+    """Refuse outputs that would be read as data the next time."""
+    from truecal.reading import FORMATS
+
+    known = {suffix for suffixes in FORMATS.values() for suffix in suffixes}
+    for folder in (Path(given) for given in getattr(args, "files", ()) if os.path.isdir(given)):
+        for place in places:
+            if place.suffix.lower() in known and place.is_relative_to(folder.resolve()):
+                raise UsageError(
+                    f"an output must lie outside of the folders that are read, or it would be data the next time; "
+                    f"{str(place)!r} lies in {str(folder)!r}",
+                    args.command,
+                )
 
 
 def check_picture(args: Namespace, place: str, option: str) -> Path:

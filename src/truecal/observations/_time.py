@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import MAXYEAR, UTC, date, datetime, timedelta
 from typing import Any
 
 from truecal._errors import option
@@ -30,7 +30,7 @@ def read_span(span: Span, name: str = "mature_after") -> timedelta:
     """
     found = span
     if isinstance(span, str):
-        match = re.fullmatch(r"\s*(\d+)\s*([hdw])\s*", span)
+        match = re.fullmatch(r"\s*(\d{1,7})\s*([hdw])\s*", span)  # up to 190,000 years
         found = int(match[1]) * _UNITS[match[2]] if match else span
     if not isinstance(found, timedelta) or found < timedelta(0):
         raise ValueError(f'{option(name)} must be a timedelta, or text such as "12h", "30d" or "6w"; it is {span!r}.')
@@ -60,12 +60,24 @@ def end_of(start: date, every: str) -> datetime:
     """
     begin = read_moment(start)
     if every in _LENGTHS:
-        return begin + _LENGTHS[every]
+        return _add(begin, _LENGTHS[every])
     if every not in _MONTHS:
         lengths = ", ".join(map(repr, (*_LENGTHS, *_MONTHS)))
         raise ValueError(f"{option('every')} must be one of {lengths}, or None; it is {every!r}.")
     months = 12 * begin.year + begin.month - 1 + _MONTHS[every]
-    return begin.replace(year=months // 12, month=months % 12 + 1)
+    return _last(begin) if months // 12 > MAXYEAR else begin.replace(year=months // 12, month=months % 12 + 1)
+
+
+def _add(moment: datetime, span: timedelta) -> datetime:
+    """Return a later moment, or the last there is: some data write 9999-12-31 for "never"."""
+    try:
+        return moment + span
+    except OverflowError:
+        return _last(moment)
+
+
+def _last(moment: datetime) -> datetime:
+    return datetime.max.replace(tzinfo=moment.tzinfo)
 
 
 def find_ends(starts: Sequence[Any], every: str | None) -> list[datetime]:
@@ -84,7 +96,7 @@ def find_ends(starts: Sequence[Any], every: str | None) -> list[datetime]:
     begins = [read_moment(start) for start in starts]
     if len(begins) < 2:
         raise ValueError(f"{option('every')} must give the length of windows if there is only one; it is None.")
-    return [*begins[1:], begins[-1] + (begins[-1] - begins[-2])]
+    return [*begins[1:], _add(begins[-1], begins[-1] - begins[-2])]
 
 
 def find_mature(ends: Sequence[datetime], after: timedelta, now: Moment | None) -> tuple[list[bool], datetime]:

@@ -12,6 +12,7 @@ from truecal.reading._columns import guess_time as guess_time
 from truecal.reading._cross import cross as cross
 from truecal.reading._paths import open_files as open_files
 from truecal.reading._paths import scan as scan
+from truecal.reading._places import FORMATS as FORMATS
 from truecal.reading._places import PathLike as PathLike
 from truecal.reading._places import expand as expand
 from truecal.reading._query import column_names as column_names

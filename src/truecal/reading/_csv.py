@@ -52,9 +52,9 @@ class Copy:
     def __init__(self, name: str) -> None:
         self.folder = _Folder.find()
         handle, path = tempfile.mkstemp(prefix="", suffix=f"-{name[-40:]}" if name else "", dir=self.folder.place)
-        os.close(handle)
         self.place = Path(path)
         weakref.finalize(self, _delete, os.getpid(), self.place)
+        os.close(handle)  # last, since it may fail
 
 
 class _Folder:

@@ -21,6 +21,7 @@ from truecal.results._groups import judged_columns as judged_columns
 from truecal.results._json import Stored as Stored
 from truecal.results._json import envelope as envelope
 from truecal.results._json import from_json as from_json
+from truecal.results._json import read_stored as read_stored
 from truecal.results._json import register as register
 from truecal.results._json import to_json as to_json
 from truecal.results._models import count_verdicts as count_verdicts

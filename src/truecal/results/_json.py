@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -50,6 +52,7 @@ PLAIN: dict[type, tuple[Any, Any]] = {
     float: (_write_float, _read_float),
 }
 T = TypeVar("T", bound=type)
+R = TypeVar("R")
 
 
 def register(kind: T) -> T:
@@ -154,6 +157,15 @@ def from_json(text: str, kind: str | None = None) -> Any:
         raise ValueError(f"`text` must be a whole truecal {found}; {error} is missing.") from error
     except (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError) as error:
         raise ValueError(f"`text` must be a truecal {found} as it was written; a part of it is not.") from error
+
+
+def read_stored(path: str | os.PathLike[str], read: Callable[[str], R]) -> R:
+    """Read a file of JSON; an error names it."""
+    try:
+        return read(Path(path).read_bytes().decode())
+    except (ValueError, TypeError) as error:
+        problem = "it is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise ValueError(f"{os.fspath(path)!r} must be a file that truecal wrote; it is not: {problem}") from error
 
 
 def encode(value: Any, hint: Any = Any) -> Any:
