@@ -92,3 +92,25 @@ def test_nothing_is_lost_or_overwritten(folder):
 def test_json_is_the_map(folder):
     done = run("recalibrate", "train.csv", "-o", "map.json", "--json", cwd=folder)
     assert json.loads(done.stdout) == json.loads((folder / "map.json").read_text())
+
+
+def test_rows_kept_apart_are_read_as_the_others_are(tmp_path):
+    """One negative in five was kept of both; a missing score is dropped of both."""
+    rng = np.random.default_rng(3)
+    p = rng.beta(1, 9, 40_000)
+    y = rng.random(len(p)) < p
+    kept = y | (rng.random(len(p)) < 0.2)
+    frame = pl.DataFrame({"y": y[kept].astype(int), "p": p[kept]})
+    frame = frame.with_columns(pl.when(pl.int_range(pl.len()) % 1000 == 0).then(None).otherwise("p").alias("p"))
+    half = len(frame) // 2
+    frame[:half].write_csv(tmp_path / "a.csv")
+    frame[half:].write_csv(tmp_path / "b.csv")
+    words = ("recalibrate", "a.csv", "--check", "b.csv", "-y", "y", "-p", "p", "--kind", "offset", "-o", "map.json")
+    done = run(*words, "--kept-negatives", "0.2", "--drop-missing", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    proof = truecal.results.Recalibration.from_json((tmp_path / "map.json").read_text()).proof
+    options = {"label": "y", "score": "p", "kept_negatives": 0.2, "on_null": "drop"}
+    expected = truecal.evaluate(truecal.read(tmp_path / "b.csv", **options), ["brier"])
+    assert proof.before.n == expected.n
+    assert proof.before.labelling == expected.labelling
+    assert proof.before.verdict.word == "consistent"  # the model is right; read without the option it would be off

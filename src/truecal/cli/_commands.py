@@ -199,7 +199,6 @@ def recalibrate(args: Namespace) -> int:
     """A map that mends predictions."""
     from truecal import analysis
     from truecal._atomic import write_text
-    from truecal.reading import read
 
     if not args.output.lower().endswith(".json"):
         raise UsageError(f"--output must end in .json; it is {args.output!r}", "recalibrate")
@@ -210,7 +209,7 @@ def recalibrate(args: Namespace) -> int:
     options = {"by": args.by or (), "folds": 0 if args.check else args.folds, "random_state": args.seed}
     found = analysis.recalibrate(tallies, kind=args.kind, **options)
     if args.check:
-        apart = read(args.check, label=source.label, score=source.scores[0], by=args.by, pos_label=args.pos_label)
+        (apart,) = replace(source, data=[args.check], time=None, every=None).read(args).values()  # as the others were
         found = replace(found, proof=analysis.prove_on(found, apart, Path(args.check).name))
     tell_notes([found])
     with naming(args.output):
