@@ -123,7 +123,10 @@ def note_outcome(how, name, call, code, wrong):
 def take_stock(folder):
     """Return the bytes of all files in a folder and below, without the time that is written into a report or a log."""
     found = {str(place.relative_to(folder)): place.read_bytes() for place in folder.rglob("*") if place.is_file()}
-    return {name: re.sub(rb"\d{4}-\d\d-\d\d( \d\d:\d\d UTC|T\d\d:\d\d:\d\d\+)", b"TIME", data) for name, data in found.items()}
+    return {
+        name: re.sub(rb"\d{4}-\d\d-\d\d( \d\d:\d\d UTC|T\d\d:\d\d:\d\d\+)", b"TIME", data)
+        for name, data in found.items()
+    }
 
 
 def restore(folder, before, now):
