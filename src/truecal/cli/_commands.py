@@ -718,10 +718,9 @@ def _tell_of_repeats(args: Namespace, paths: list[str], format: str | None, used
         return
     found = find_repeats(paths, [name for name in used if name is not None], format=format)
     if found is not None:
-        name, rows = found
         note(
-            f"rows are taken as independent, though each `{name}` has {rows:.1f} of them on average; "
-            f"--cluster {shlex.quote(name)} allows for rows that go together"
+            f"rows are taken as independent, though values of `{found}` repeat; "
+            f"--cluster {shlex.quote(found)} allows for rows that go together"
         )
 
 

@@ -27,7 +27,7 @@ OWNERS = {
     *("id", "customer", "patient", "user", "account", "document", "client", "member", "person", "subject", "household"),
     *("device", "session", "visitor", "employee", "student", "merchant", "card", "driver", "borrower", "applicant"),
 }
-MANY, REPEATED = 20, 2.0
+MANY, REPEATED = 20, 1.2
 ROWS = 10_000  # the first rows, by which columns are guessed
 LEAST_MEMORY = 100_000  # bytes; with less, rows go to disk in too many pieces
 # Names that columns usually have.
@@ -352,29 +352,29 @@ def guess_time(data: Any, *, format: str | None = None) -> str:
     return str(found[0])
 
 
-def find_repeats(data: Any, used: Iterable[str], *, format: str | None = None) -> tuple[str, float] | None:
-    """Return a column that looks like the customers, patients or documents that rows belong to, and how many rows each
-    has on average in the first rows; None where there is none.
+def find_repeats(data: Any, used: Iterable[str], *, format: str | None = None) -> str | None:
+    """Return a column that looks like the customers, patients or documents that rows belong to; None where there is
+    none.
 
-    Its name says so, it has many values, and they repeat.
+    Its name says so, it has many values, and they repeat in the first rows.
 
     Examples
     --------
     >>> import polars, truecal
     >>> frame = polars.DataFrame({"customer_id": [i // 4 for i in range(200)], "y": [0, 1] * 100})
     >>> truecal.reading.find_repeats(frame, ["y"])
-    ('customer_id', 4.0)
+    'customer_id'
     """
     head, own = _read_head(data, format), set(used)
-    found = []
+    found: dict[str, int] = {}
     for name in head.columns:
         words = set(_to_snake_case(name).split("_"))
         if name in own or words.isdisjoint(OWNERS) or head[name].dtype.is_nested():
             continue
         values = int(head[name].drop_nulls().n_unique())
         if values >= MANY and len(head) / values >= REPEATED:
-            found.append((name, len(head) / values))
-    return max(found, key=lambda each: -each[1], default=None)
+            found[name] = values
+    return max(found, key=found.__getitem__, default=None)
 
 
 def check_swapped(kinds: Mapping[str, Kind], label: str, scores: Iterable[str]) -> None:
