@@ -12,7 +12,7 @@ from worlds import MODELS, Draw, Floats
 import truecal
 from truecal import Rule, Tallies, Tally
 
-SETS = 400
+SETS, RIGHT = 400, 1000
 SHAPES = PREDICTIONS | FRESH
 
 
@@ -20,13 +20,13 @@ def draw(rng: Rng, said: Floats, truth: Floats) -> Tally:
     return Tally.from_arrays(rng.random(len(truth)) < truth, said)
 
 
-def count(case: str, name: str, rows: int, decide: Callable[[Rng], str]) -> dict[str, object]:
+def count(case: str, name: str, rows: int, decide: Callable[[Rng], str], sets: int = SETS) -> dict[str, object]:
     """The share of data sets with each answer."""
     rng = np.random.default_rng([rows, *name.encode()])
-    found = [decide(rng) for _ in range(SETS)]
-    shares = {word: found.count(word) / SETS for word in ("pass", "fail", "cannot tell")}
+    found = [decide(rng) for _ in range(sets)]
+    shares = {word: found.count(word) / sets for word in ("pass", "fail", "cannot tell")}
     print(name, rows, shares, flush=True)
-    return {case: name, "rows": rows, "sets": SETS, **shares}
+    return {case: name, "rows": rows, "sets": sets, **shares}
 
 
 def whole(world: Wrong, rows: int) -> Callable[[Rng], str]:
@@ -78,7 +78,10 @@ WRONG: dict[str, Wrong] = {
 
 def main() -> None:
     sizes, few = (300, 3000, 20_000), ("Beta(.5, 5)", "Beta(.5, 50)", "Beta(.2, .2)", "100 levels", "sharp, 1 %")
-    write_rows("gate", [count("predictions", name, n, whole(right(SHAPES[name]), n)) for n in sizes for name in SHAPES])
+    write_rows(
+        "gate",
+        [count("predictions", name, n, whole(right(SHAPES[name]), n), RIGHT) for n in sizes for name in SHAPES],
+    )
     write_rows("gate_wrong", [count("model", name, n, whole(WRONG[name], n)) for n in sizes for name in WRONG])
     write_rows(
         "gate_segments", [count("predictions", name, n, segments(SHAPES[name], n)) for n in (300, 3000) for name in few]

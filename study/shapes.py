@@ -16,6 +16,7 @@ Rng = np.random.Generator
 Wrong = Callable[[Rng, int], tuple[Floats, Floats]]  # what is said, and the truth
 
 LEVELS = np.quantile(np.random.default_rng(0).beta(0.5, 5, 10**6), (np.arange(100) + 0.5) / 100)
+STEPS = np.linspace(0.03, 0.97, 30) ** 2.5
 PREDICTIONS: dict[str, Draw] = {
     "Beta(.5, 5)": lambda rng, n: rng.beta(0.5, 5, n),
     "Beta(2, 2)": lambda rng, n: rng.beta(2, 2, n),
@@ -28,16 +29,19 @@ PREDICTIONS: dict[str, Draw] = {
     "sharp, 1 %": lambda rng, n: sigmoid(rng.normal(-9.3, 3.2, n)),
     "half at 0": lambda rng, n: np.where(rng.random(n) < 0.5, 0.0, rng.beta(0.5, 5, n)),
     "3 decimals": lambda rng, n: np.round(rng.beta(0.5, 5, n), 3),
-}
-
-# Never looked at while the verdict was made.
-STEPS = np.linspace(0.03, 0.97, 30) ** 2.5
-FRESH: dict[str, Draw] = {
     "two groups": lambda rng, n: np.where(rng.random(n) < 0.7, rng.beta(1, 60, n), rng.beta(6, 4, n)),
     "lognormal odds": lambda rng, n: sigmoid(rng.normal(-4.0, 1.0, n)),
     "isotonic, 30 levels": lambda rng, n: rng.choice(STEPS, n, p=0.85 ** np.arange(30) / sum(0.85 ** np.arange(30))),
     "2 decimals": lambda rng, n: np.round(rng.beta(1, 9, n), 2),
     "two far atoms": lambda rng, n: rng.choice([0.02, 0.9], n, p=[0.95, 0.05]),
+}
+
+# Never looked at while the verdict was made.
+FRESH: dict[str, Draw] = {
+    "wide log-odds, 10 %": lambda rng, n: sigmoid(rng.normal(-3.2, 1.8, n)),
+    "three groups, 10 %": lambda rng, n: rng.beta(*np.array([[1, 300], [2, 60], [3, 8]])[rng.integers(0, 3, n)].T),
+    "logistic grades, 20": lambda rng, n: sigmoid(np.linspace(-7, 1, 20))[rng.binomial(19, 0.35, n)],
+    "4 decimals, 0.5 %": lambda rng, n: np.round(rng.gamma(0.4, 0.0125, n), 4).clip(0, 1),
 }
 
 
