@@ -2,9 +2,10 @@
 
     python clusters.py [part ...] [--sets 400]
 
-Parts: level, power, small; all of them by default. Labels go together in three ways, each with the predictions as
+Parts: level, power; all of them by default. Labels go together in three ways, each with the predictions as
 exact marginals: a Gaussian copula, an effect of the cluster on the log-odds, and equal predictions with a beta-binomial
-count. Writes clusters_<part>.csv.
+count. Writes clusters_<part>.csv, case by
+case.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Rows sampled by label, flipped labels and labels that are still coming: level, coverage and power of the verdict.
 
-    python labelling.py [part ...] [--sets 1000]
+    python labelling.py [part ...] [--sets 400]
 
-Parts: level, power, population; all of them by default. Each writes labelling_<part>.csv.
+Parts: level, power, population; all of them by default. Each writes labelling_<part>.csv, case by case.
 
 "level": right models of a population, of which rows are kept or labels flipped. How often they are off, how often the
 interval of observed over expected leaves 1 out, and how far the p-values lie from those of as many rows whose labels
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,8 +86,7 @@ def with_odds(p: Floats, factor: float) -> Floats:
     return np.asarray(factor * p / (1 - p + factor * p))
 
 
-def level(sets: int) -> list[Line]:
-    lines = []
+def level(sets: int) -> Iterator[Line]:
     for number, case in enumerate(cases()):
         rng = np.random.default_rng([1, number])
         found, plain, out = [], [], 0
@@ -101,18 +101,16 @@ def level(sets: int) -> list[Line]:
         p_values, others = np.sort(found), np.sort(plain)
         both = np.concatenate([p_values, others])
         gap = np.searchsorted(p_values, both, "right") - np.searchsorted(others, both, "right")
-        lines.append(
+        yield (
             case.line
             | {"rows": len(label), "sets": sets, "off at 0.05": float(np.mean(p_values <= 0.05))}
+            | {"plain rows": float(np.mean(others <= 0.05))}
             | {"off at 0.01": float(np.mean(p_values <= 0.01)), "interval without 1": out / sets}
             | {"distance of p-values": float(np.abs(gap).max()) / sets, "by chance": 1.36 * math.sqrt(2 / sets)}
         )
-        print(lines[-1], flush=True)
-    return lines
 
 
-def power(sets: int) -> list[Line]:
-    lines = []
+def power(sets: int) -> Iterator[Line]:
     for number, case in enumerate(cases()):
         rng = np.random.default_rng([2, number])
         found, plain = 0, 0
@@ -127,14 +125,11 @@ def power(sets: int) -> list[Line]:
             share = own / float(np.sum(shape * (1 - shape)))
             like = rng.choice(shape, max(round(share * len(shape)), 1))
             plain += judge(CellSums.from_arrays(rng.random(len(like)) < with_odds(like, FACTOR), like)).word == "off"
-        lines.append(case.line | {"sets": sets, "information": own, "found": found / sets, "without": plain / sets})
-        print(lines[-1], flush=True)
-    return lines
+        yield case.line | {"sets": sets, "information": own, "found": found / sets, "without": plain / sets}
 
 
-def population(sets: int) -> list[Line]:
+def population(sets: int) -> Iterator[Line]:
     """Of models that are a fifth too low above the mean prediction."""
-    lines = []
     names = ["ece", "brier", "log_loss", "slope", "intercept", "net_benefit@0.05"]
     for number, (share, prevalence) in enumerate((share, p) for share in KEPT[1:] for p in PREVALENCES[:3]):
         case = Case(f"kept {share:g} of negatives", Labelling(share), prevalence)
@@ -155,19 +150,21 @@ def population(sets: int) -> list[Line]:
                 [ours.verdict.ratio / full.verdict.ratio, low <= right <= high, *(ours[n] / full[n] for n in names)]
             )
         columns = ["ratio", "interval has the true ratio", *names]
-        lines.append(case.line | {"sets": sets} | dict(zip(columns, np.mean(rows, axis=0).tolist(), strict=True)))
-        print(lines[-1], flush=True)
-    return lines
+        yield case.line | {"sets": sets} | dict(zip(columns, np.mean(rows, axis=0).tolist(), strict=True))
 
 
 def main() -> None:
     parts = {"level": level, "power": power, "population": population}
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*", default=list(parts))
-    parser.add_argument("--sets", type=int, default=1000)
+    parser.add_argument("--sets", type=int, default=400)
     args = parser.parse_args()
     for name in args.parts:
-        write_rows(f"labelling_{name}", parts[name](args.sets))
+        lines: list[Line] = []
+        for line in parts[name](args.sets):
+            lines.append(line)
+            print(line, flush=True)
+            write_rows(f"labelling_{name}", lines)
 
 
 if __name__ == "__main__":

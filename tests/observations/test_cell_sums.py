@@ -86,6 +86,22 @@ def test_a_coarse_grid_keeps_its_cells(rows):
     assert len(CellSums.of(grid)) == len(grid)
 
 
+def test_pooled_cells_hold_the_same_rows_and_are_narrow():
+    """What a cell's rows differ by, s2 - s1^2 / n, is less than 2^-24 of the variance of a sum of their labels."""
+    rng = np.random.default_rng(5)
+    p = np.concatenate([rng.beta(0.2, 50, 30_000), rng.beta(50, 0.2, 30_000), rng.random(30_000), [0.0, 0.5, 1.0]])
+    cells = CellSums.from_arrays(rng.random(len(p)) < p, p)
+    pooled = cells.pool()
+    assert 2 * len(pooled) < len(cells)
+    assert (np.diff(pooled.key) > 0).all()
+    for name in ("n", "pos", "s1", "s2", "s3"):
+        for upper in (False, True):
+            whole, parts = (np.sum(getattr(each, name)[each.upper == upper]) for each in (cells, pooled))
+            assert parts == pytest.approx(whole, rel=1e-12)
+    spread = pooled.s2 - pooled.s1**2 / pooled.n
+    assert (spread <= 2.0**-24 * pooled.v + 1e-15 * pooled.s2).all()
+
+
 def test_what_follows_from_the_sums():
     found = CellSums.from_arrays([0, 1, 1, 0, 1], [0.25, 0.25, 0.875, 1.0, 0.0])
     assert found.p.tolist() == [0.0, 0.25, 0.875, 1.0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Unpack, overload
 
 import numpy as np
@@ -22,6 +22,8 @@ from truecal.analysis._evaluate import (
 from truecal.inference import Verdict, judge_all
 from truecal.observations import CellSums, Classes, ClassTallies, GridTally, Part, Tally, as_matrix
 from truecal.results import ClassResults, ClassTable
+
+MANY = 64  # classes
 
 
 @overload
@@ -53,7 +55,8 @@ def evaluate_classes(
 
     The most probable class is evaluated as `evaluate(y_true, y_prob)` does it, with `metrics` and `options`. Each class
     against the rest gets the verdict of `evaluate(y_true == label, y_prob[:, i])`, in a table whose p-values are
-    adjusted for the number of classes. `labels` names the classes in the order of the columns; 0, 1, ... by default.
+    adjusted for the number of classes. (Of 64 classes or more, cells of small probabilities are pooled, which moves the
+    bounds of windows a little.) `labels` names the classes in the order of the columns; 0, 1, ... by default.
     `sample_weight` and `cluster` are as in `evaluate`.
 
     In the place of `y_true` and `y_prob` it takes what `truecal.read(..., multiclass="classwise")` gives for dataframes
@@ -80,7 +83,7 @@ def evaluate_classes(
                 raise TypeError(f"{option(name)} must be left out where rows are grouped by score already.")
         top = evaluate(y_true.top, metrics if y_prob is None else y_prob, **options)
         parts = (tallies.whole().simplify() for tallies in y_true.classes.values())
-        verdicts = _judge([_choose_cells(part, options) for part in parts], options)
+        verdicts = _judge((_choose_cells(part, options) for part in parts), len(y_true.classes), options)
         predicted = np.array(list(y_true.predicted.values()), dtype=np.int64)
         return ClassResults(top, ClassTable.of(list(y_true.classes), predicted, verdicts))
     probabilities = as_matrix(y_prob)
@@ -89,16 +92,19 @@ def evaluate_classes(
     classes = Classes.of(y_true, probabilities, labels)
     tally = Tally.from_arrays(*classes.top(), sample_weight, cluster=cluster)
     top = name_library(name_outcome(evaluate(tally, metrics, **options), "correct"), find_library(y_prob))
-    verdicts = _judge([_count_cells(*column, sample_weight, cluster, options) for column in classes.columns()], options)
+    cells = (_count_cells(*column, sample_weight, cluster, options) for column in classes.columns())
+    verdicts = _judge(cells, len(classes.names), options)
     weight = None if sample_weight is None else np.asarray(sample_weight)
     predicted = np.bincount(classes.probabilities.argmax(axis=1), weight, len(classes.names)).astype(np.int64)
     return ClassResults(top, ClassTable.of(classes.names, predicted, verdicts))
 
 
-def _judge(cells: Sequence[CellSums], options: Options) -> list[Verdict]:
-    """The verdict on each class against the rest."""
+def _judge(cells: Iterable[CellSums], count: int, options: Options) -> list[Verdict]:
+    """The verdict on each of so many classes against the rest. Of many, whose probabilities are small, cells are
+    pooled, so that they fit into memory."""
     loss = choose_test(options)
-    return judge_all(cells, loss.significance, loss.tolerance)
+    kept = [each.pool() for each in cells] if count >= MANY else list(cells)
+    return judge_all(kept, loss.significance, loss.tolerance)
 
 
 def _count_cells(label: Any, score: Any, sample_weight: Any, cluster: Any, options: Options) -> CellSums:

@@ -183,6 +183,31 @@ class CellSums:
         """Positives less those expected, without the cancellation near a score of 1."""
         return np.where(self.upper, self.s1 - (self.n - self.pos), self.pos - self.s1)
 
+    def pool(self) -> CellSums:
+        """The same rows in fewer cells: one bit less for each two powers of two by which q is smaller.
+
+        Taking the rows of such a cell as equal changes the variance of a sum of labels by less than 2^-24 of itself,
+        as in cells of 12 bits, since that change is of the order of q times the square of the cell's relative width.
+        Rows in clusters stay in the cells that the clusters name.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> p = np.random.default_rng(0).beta(0.3, 300, size=20_000)
+        >>> cells = CellSums.from_arrays(np.zeros(20_000), p)
+        >>> len(cells) > 10 * len(cells.pool())
+        True
+        """
+        if self.clusters is not None:
+            return self
+        fraction, power = np.frexp(np.where(self.upper, 1 - self.key, self.key))
+        lead = np.floor(np.ldexp(fraction, np.maximum(BITS - (-power) // 2, 1)))
+        new = (np.diff(lead, prepend=-1.0) != 0) | (np.diff(power, prepend=1) != 0)
+        begin = np.flatnonzero(new | (np.diff(self.upper.astype(np.int8), prepend=0) != 0))
+        sums = (np.add.reduceat(column, begin) for column in self.columns[1:])
+        columns: Any = (self.key[begin], *sums)
+        return unchecked_sums(columns, self.labelling)
+
     def between(self, begin: int, end: int) -> CellSums:
         """The cells begin..end alone."""
         columns: Any = tuple(column[begin:end] for column in self.columns)
