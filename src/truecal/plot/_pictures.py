@@ -569,8 +569,8 @@ def picture_models(results: Mapping[str, Result], metric: str | None = None, *, 
         panel = _make_factor_panel(named[name], metric, axis, reach)
         row, column = divmod(i, columns)
         last = i + columns >= len(named)
-        # in each cell 0.2 at the left is for labels, and above for the title
-        wide = 0.8 if columns > 1 else 1.0
+        # in each cell 0.24 at the left is for labels, and above for the title
+        wide = 0.76 if columns > 1 else 1.0
         place = (column + 1 - wide) / columns, 1 - (row + 0.92) / lines, wide / columns, 0.72 / lines
         x = _make_percent_ruler(axis) if last else panel.x
         heading = f"{shorten(name, 40)}: {named[name].short_finding}"

@@ -1,0 +1,180 @@
+"""Write the gallery: `python docs/gallery.py` draws every picture and writes docs/gallery.md; a test runs it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import truecal
+
+HERE = Path(__file__).parent
+ROWS = 20_000
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A picture: its data, the two lines that make it, and what a reader should see."""
+
+    name: str
+    title: str
+    text: str
+    data: Callable[[], Data]
+    lines: tuple[str, str]
+
+
+def sigmoid(z: Any) -> Any:
+    """The probabilities of log-odds."""
+    return 1 / (1 + np.exp(-z))
+
+
+def draw(truth: Any, said: Any, seed: int = 1) -> Data:
+    """Labels of these true probabilities beside what a model says."""
+    return {"y": np.random.default_rng(seed).random(len(said)) < truth, "p": said}
+
+
+def odds(centre: float = -2.5, width: float = 1.3, rows: int = ROWS) -> Any:
+    """Log-odds, the same at every call."""
+    return np.random.default_rng(0).normal(centre, width, rows)
+
+
+def tied() -> Data:
+    """One of five scores is wrong."""
+    said = np.random.default_rng(0).choice([0.01, 0.02, 0.05, 0.1, 0.2], ROWS)
+    return draw(np.where(said == 0.05, 0.08, said), said)
+
+
+def ten_models() -> Data:
+    """Some right, some over-confident, timid or shifted."""
+    z = odds()
+    y = np.random.default_rng(1).random(ROWS) < sigmoid(z)
+    changes = ((1, 0), (1.4, 0), (1, 0.3), (0.7, 0), (1, -0.3), (1, 0.02), (2, 0), (1.02, 0), (1, 0.6), (0.99, 0))
+    return {"y": y, "models": {f"model {i}": sigmoid(a * z + b) for i, (a, b) in enumerate(changes, 1)}}
+
+
+def frame() -> Data:
+    """Italy is understated, and from the third week on so is everybody."""
+    rng, z = np.random.default_rng(3), odds()
+    land = rng.choice(["de", "fr", "it", "es"], ROWS)
+    day = rng.integers(0, 42, ROWS)
+    y = rng.random(ROWS) < sigmoid(z + 0.7 * (land == "it"))
+    late = rng.random(ROWS) < sigmoid(z + 0.8 * (day >= 28))
+    days = [date(2026, 1, 5) + timedelta(days=int(d)) for d in day]
+    return {"frame": pl.DataFrame({"y": y, "later": late, "p": sigmoid(z), "land": land, "day": days})}
+
+
+def three_classes() -> Data:
+    """Over-confident in all of three classes."""
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet([1, 2, 3], 5_000)
+    y = np.array(["bird", "cat", "dog"])[(q.cumsum(axis=1) > rng.random((5_000, 1))).argmax(axis=1)]
+    return {"y": y, "p": q**1.3 / np.sum(q**1.3, axis=1, keepdims=True)}
+
+
+EVALUATE = "result = truecal.evaluate(y, p)"
+CALIBRATION = (EVALUATE, "truecal.plot.calibration(result)")
+SEGMENTS = (
+    'table = truecal.segments(truecal.read(frame, label="y", score="p", by="land"))',
+    "truecal.plot.segments(table)",
+)
+DRIFT = (
+    'table = truecal.drift(truecal.read(frame, label="later", score="p", time="day", every="1w"), random_state=0)',
+    "truecal.plot.drift(table)",
+)
+ENTRIES = (
+    Entry(
+        *("perfect", "A right model", "As much is refuted as chance refutes, and nothing is coloured."),
+        *(lambda: draw(sigmoid(odds()), sigmoid(odds())), CALIBRATION),
+    ),
+    Entry(
+        *("over-confident", "Over-confident", "Low predictions are too low, high ones too high."),
+        *(lambda: draw(sigmoid(odds()), sigmoid(-2.5 + 1.5 * (odds() + 2.5))), CALIBRATION),
+    ),
+    Entry(
+        *("prior-shift", "Prior shift", "Learned at twice the odds: the same factor everywhere."),
+        *(lambda: draw(sigmoid(odds()), sigmoid(odds() + np.log(2))), CALIBRATION),
+    ),
+    Entry(
+        *("rare", "A rare event", "The axis is a logit one, and only the high predictions are off."),
+        *(lambda: draw(sigmoid(odds(-6, 1.4) + 0.6 * (odds(-6, 1.4) > -5)), sigmoid(odds(-6, 1.4))), CALIBRATION),
+    ),
+    Entry(
+        *("sharp", "A sharp model", "Nearly all predictions are near 0 or 1, and these are over-confident."),
+        *(lambda: draw(sigmoid(odds(0, 6) * 0.8), sigmoid(odds(0, 6))), CALIBRATION),
+    ),
+    Entry(*("ties", "Five distinct scores", "One of five scores is wrong; ties stay together."), tied, CALIBRATION),
+    Entry(
+        *("tiny", "Sixty rows", "Nothing can be told; `plot.power` shows what would have been seen."),
+        lambda: draw(sigmoid(odds(rows=60)), sigmoid(odds(rows=60))),
+        (EVALUATE, "truecal.plot.power(result)"),
+    ),
+    Entry(
+        *("ten-models", "Ten models", "The worst first, on the same axes."),
+        ten_models,
+        ("results = {name: truecal.evaluate(y, p) for name, p in models.items()}", "truecal.plot.models(results)"),
+    ),
+    Entry("segments", "Segments", "One country of four is off, allowing for their number.", frame, SEGMENTS),
+    Entry("drift", "Weeks", "The last two weeks are off; the weeks before are not.", frame, DRIFT),
+    Entry(
+        *("classes", "Several classes", "Each class against the rest."),
+        three_classes,
+        ('found = truecal.evaluate_classes(y, p, labels=["bird", "cat", "dog"])', "truecal.plot.classes(found.table)"),
+    ),
+    Entry(
+        *("recalibrated", "Recalibrated", "Before and after, on rows that the map was not fitted to."),
+        lambda: draw(sigmoid(odds()), sigmoid(odds() + np.log(2))),
+        ("mend = truecal.recalibrate(y, p)", "truecal.plot.recalibration(mend)"),
+    ),
+)  # fmt: skip
+
+
+def tell(names: Data) -> str:
+    """What was found, in a sentence."""
+    if "result" in names:
+        return str(names["result"].finding)
+    if "results" in names:
+        return truecal.results.count_verdicts(names["results"])
+    if "mend" in names:
+        return str(names["mend"].sentences()[1].partition(":")[0])
+    return str((names["found"].table if "found" in names else names["table"]).summary())
+
+
+def make(entry: Entry, place: Path) -> str:
+    """Run the two lines of an entry, save what they draw, and return its part of the page."""
+    import matplotlib.pyplot as plt
+
+    names: Data = {"truecal": truecal, **entry.data()}
+    exec("\n".join(entry.lines), names)
+    figure = plt.gcf()
+    figure.savefig(place, dpi=60, metadata={"Software": None})
+    plt.close(figure)
+    code, said = "\n".join(entry.lines), tell(names)
+    return (
+        f"## {entry.title}\n\n{entry.text} It says: *{said}*.\n\n```python\n{code}\n```\n\n"
+        f"![{entry.title}: {said}](pictures/gallery/{place.name})\n"
+    )
+
+
+def write(folder: Path) -> str:
+    """Draw all pictures into a folder, and return the page."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    folder.mkdir(parents=True, exist_ok=True)
+    head = (
+        "# Gallery\n\nTwelve pictures of simulated data, each with the two lines that make it. `y` are labels and `p`\n"
+        "predicted probabilities, or columns of `frame`. `docs/gallery.py` simulates the data, draws, and writes\n"
+        "this page; [pictures.md](pictures.md) says how to read them.\n"
+    )
+    return "\n".join([head, *(make(entry, folder / f"{entry.name}.png") for entry in ENTRIES)])
+
+
+if __name__ == "__main__":
+    sys.exit((HERE / "gallery.md").write_text(write(HERE / "pictures" / "gallery"), encoding="utf-8") == 0)

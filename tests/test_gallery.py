@@ -1,0 +1,33 @@
+"""The gallery is what its script writes: twelve pictures, each by the two lines beside it; and the README is short."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_gallery_is_what_its_script_writes(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("polars")
+    spec = importlib.util.spec_from_file_location("gallery", ROOT / "docs" / "gallery.py")
+    gallery = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "gallery", gallery)
+    spec.loader.exec_module(gallery)
+    page = (ROOT / "docs" / "gallery.md").read_text()
+    assert gallery.write(tmp_path) == page
+    names = re.findall(r"!\[[^]]+\]\(pictures/gallery/([\w-]+\.png)\)", page)
+    assert len(names) == len(gallery.ENTRIES) == 12
+    for name in names:
+        kept, drawn = ((folder / name).read_bytes() for folder in (ROOT / "docs" / "pictures" / "gallery", tmp_path))
+        assert kept[:8] == drawn[:8] == b"\x89PNG\r\n\x1a\n"
+        assert kept[16:24] == drawn[16:24]  # width and height
+    for code in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
+        assert len(code.splitlines()) == 2
+
+
+def test_the_readme_fits_on_three_screens():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 130
