@@ -7,6 +7,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
+from csv import reader
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import polars as pl
 from measure import Line, run, seconds
 
 import truecal
+from truecal.reading import _csv
 
 GROUP = """
 import polars as pl
@@ -80,6 +82,36 @@ def work(folder: Path, rows: int) -> Iterator[Line]:
         yield Line(f"evaluate without start and imports, {kind}, over polars' group-by", ours / bare, 1.5, 1.1)
 
 
+def checks(folder: Path, rows: int) -> Iterator[Line]:
+    """What it costs that no row can vanish: files that are checked, over files that were checked before; and CSV with a
+    quote inside a field, which is copied, over reading it with Python's csv."""
+    path = folder / "a.csv"
+    told = write(path, rows, 17)
+    pl.read_csv(path).write_ndjson(folder / "a.jsonl")
+
+    def read(place: Path) -> truecal.Tallies:
+        found = truecal.read(place, label="y", score="p")
+        assert told == f"{found.n_rows} {found.positives}"
+        return found
+
+    def check(place: Path) -> truecal.Tallies:
+        _csv._recent.clear()
+        return read(place)
+
+    for place in (path, folder / "a.jsonl"):
+        known, checked = seconds(lambda place=place: read(place), lambda place=place: check(place), repeats=5)
+        yield Line(f"{place.suffix} of {rows:.0e} rows, checked over known", checked / known, 1.5, 1.1)
+    odd = folder / "odd.csv"
+    odd.write_bytes(path.read_bytes().replace(b",de", b',d"e', 1))
+
+    def count() -> None:
+        with odd.open(newline="") as file:
+            assert sum(1 for _ in reader(file)) == rows + 1
+
+    copied, plain = seconds(lambda: check(odd), count, repeats=3)
+    yield Line(f"CSV of {rows:.0e} rows with a quote inside, over Python's csv", copied / plain, 6, 4)
+
+
 def start(folder: Path) -> Iterator[Line]:
     path = folder / "small.csv"
     write(path, 1000, 17)
@@ -97,7 +129,8 @@ def start(folder: Path) -> Iterator[Line]:
 def main(rows: float) -> None:
     missed = False
     with tempfile.TemporaryDirectory() as folder:
-        for lines in (csv(Path(folder), int(rows)), work(Path(folder), int(rows)), start(Path(folder))):
+        place, count = Path(folder), int(rows)
+        for lines in (csv(place, count), work(place, count), checks(place, count // 10), start(place)):
             for line in lines:
                 print(line, flush=True)
                 missed |= line.verdict() == "MISSED"

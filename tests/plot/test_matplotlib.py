@@ -502,3 +502,16 @@ def test_what_cannot_be_saved_is_refused(tmp_path):
     with pytest.raises(TypeError, match="sclae"):
         truecal.plot.save(tmp_path / "a.png", "errors", with_bins(3), sclae="logit")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError("failed to load glyph"), OSError("codec configuration error")])
+def test_a_picture_that_cannot_be_drawn_is_named(tmp_path, monkeypatch, error):
+    """As FreeType and Pillow tell of a lack of memory."""
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
+    with pytest.raises(OSError, match=rf"a\.png' must be drawn whole; matplotlib could not: {error}"):
+        truecal.plot.save(tmp_path / "a.png", "test_based", with_bins(3))
+    assert not list(tmp_path.iterdir())

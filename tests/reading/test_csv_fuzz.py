@@ -80,7 +80,7 @@ def damage(rng, data):
 
 def ask_strictly(data, separator):
     """What Python's csv finds if no row has another number of fields than the header, and quotes enclose fields."""
-    text = data.decode("utf-8-sig")
+    text = data.decode("utf-8-sig").lstrip("\r\n").removeprefix("\ufeff")  # a mark may follow blank lines
     assert "\x00" not in text
     lines = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
     head, rows = lines[0], lines[1:]

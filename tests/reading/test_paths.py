@@ -402,3 +402,12 @@ def test_copies_of_a_killed_process_are_removed_when_the_next_copy_is_made(tmp_p
     assert kept.place.exists()
     del kept
     assert os.listdir(temporary) == []
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 7, 1 << 20])
+def test_blank_lines_of_json_are_no_rows(tmp_path, monkeypatch, chunk):
+    monkeypatch.setattr(_csv, "CHUNK", chunk)
+    place = tmp_path / "a.jsonl"
+    for text in ("", "\n", "{}", "{}\n", "\n{}\n\n{}", "{}\r\n \t\n{}\r\n", " {}\n\f\n\v", "{}\n" * 9 + " "):
+        place.write_bytes(text.encode())
+        assert _csv._count_lines(place) == sum(1 for line in text.split("\n") if line.strip())

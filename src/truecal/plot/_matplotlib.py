@@ -278,14 +278,16 @@ def save(path: str | os.PathLike[str], kind: str, *data: Any, dpi: float = 150, 
     if place.suffix[1:].lower() not in formats:
         raise ValueError(f"{option('path')} must end in .{', .'.join(formats)}; it is {os.fspath(path)!r}.")
     picture = make_picture(kind, *data, **options)
-    try:
-        figure = _draw_detached(picture)
-        with write_atomically(place) as draft:
-            figure.savefig(draft, format=place.suffix[1:].lower(), dpi=dpi)
-    except RuntimeError as error:  # its libraries tell of a lack of memory in words of their own
-        raise OSError(
-            f"{os.fspath(path)!r} must be drawn whole; matplotlib could not: {error}.\n\nHint: memory may have run out."
-        ) from error
+    with write_atomically(place) as draft:
+        try:
+            _draw_detached(picture).savefig(draft, format=place.suffix[1:].lower(), dpi=dpi)
+        except (RuntimeError, OSError) as error:  # its libraries tell of a lack of memory in words of their own
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise OSError(
+                f"{os.fspath(path)!r} must be drawn whole; matplotlib could not: {error}.\n\n"
+                "Hint: memory may have run out."
+            ) from error
     return place
 
 
