@@ -85,7 +85,7 @@ SEGMENTS = (
     "truecal.plot.segments(table)",
 )
 DRIFT = (
-    'table = truecal.drift(truecal.read(frame, label="later", score="p", time="day", every="1w"), random_state=0)',
+    'table = truecal.drift(truecal.read(frame, label="later", score="p", time="day", every="1w"))',
     "truecal.plot.drift(table)",
 )
 ENTRIES = (

@@ -19,7 +19,6 @@ from text import (
     CONSISTENT,
     DELAY,
     DIFFERENCES,
-    DRIFT,
     END,
     FINDS,
     GATE,
@@ -137,12 +136,6 @@ def gate_section() -> list[str]:
         listed(read_rows("gate_segments"), ["predictions", "rows"], {"fail": "some segment fails"}),
         WRONG,
         listed(read_rows("gate_wrong"), ["model", "rows"], answers),
-        DRIFT.format(**span(read_rows("drift"), "some alarm")),
-        listed(
-            read_rows("drift"),
-            ["predictions", "rows"],
-            {key: key for key in ("some alarm", "reference, p <= 0.05", "total, p <= 0.05")},
-        ),
     ]
 
 

@@ -56,14 +56,6 @@ whose p-values are adjusted by Holm's procedure:"""
 
 WRONG = """And models that are off, or of which the data say nothing:"""
 
-DRIFT = """## Drift's alarms
-
-One look at 30 windows of right predictions, {sets} streams a line: how often any window raises an alarm, which Holm's
-procedure keeps to 5 % of streams ({low} to {high} % here), and how often a window's reference and its total, each
-alone and unadjusted, are at most 0.05. This holds for one look. A job that looks every day at the last 30 windows
-looks 365 times a year, and each new window is tested at 0.05 / 30: of streams in which nothing ever happens up to 1 -
-(1 - 0.05 / 30)^365 = 46 % raise an alarm within a year."""
-
 SIZES = """## The default sizes
 
 n_min = min(N/20, c N^(2/3)), n_max = 4 n_min. TCE is meant to say how wrong a model is, not how many rows it was

@@ -42,7 +42,7 @@ def _scenes():
             ("tally", name, *columns, "--by", "country", "-o", "out.parquet"), ("out.parquet",)
         )
         found[f"drift {kind}"] = Scene(
-            ("drift", name, *columns, *every, *few, "--plot", "out.png", "-o", "out.json"), ("out.png", "out.json")
+            ("drift", name, *columns, *every, "--plot", "out.png", "-o", "out.json"), ("out.png", "out.json")
         )
     found["recalibrate"] = Scene(("recalibrate", "data.csv", *columns, "--folds", "2", "-o", "out.json"), ("out.json",))
     found["apply"] = Scene(("apply", "map.json", "data.csv", "-p", "p", "-o", "out.csv"), ("out.csv",))

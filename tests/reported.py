@@ -32,4 +32,4 @@ def windows(count=12):
         score = rng.beta(1, 9, 1500)
         label = rng.random(1500) < (1 + (i == 3)) * score
         tallies[date(2026, 1, 28) + timedelta(days=i)] = truecal.Tally.from_arrays(label, score)
-    return judge_windows(tallies, every="1d", mature_after="2d", random_state=0, intervals=19)
+    return judge_windows(tallies, every="1d", mature_after="2d", random_state=0)

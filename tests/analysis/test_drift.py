@@ -1,6 +1,6 @@
-"""Drift: each window's numbers against their sources, what is said of simulated streams, and how it is drawn."""
+"""Drift: the verdict on each window and on all together, what moved since a baseline, and how simulated streams are
+called."""
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
@@ -11,11 +11,18 @@ from observed import judge_windows
 from scipy import stats
 
 import truecal
-from truecal import Metric, Quantile, Relative, Tally
-from truecal.analysis._drift import _compare_prevalence
-from truecal.inference import Draws, sequential_reference
-from truecal.metrics import Gap, Rejection, adjust_p_values
-from truecal.observations import GridTally, find_ends, find_mature, read_span
+from truecal import Metric, Quantile, Relative, Tallies, Tally
+from truecal.inference import (
+    Draws,
+    Odds,
+    compare_odds,
+    compare_rates,
+    detectable_move,
+    find_split,
+    sequential_reference,
+)
+from truecal.metrics import Gap, adjust_p_values
+from truecal.observations import CellSums, GridTally, find_ends, find_mature, merge_parts, read_span
 from truecal.observations._time import end_of, read_moment
 from truecal.results import DriftTable
 
@@ -24,52 +31,204 @@ def day(i):
     return date(2026, 1, 1) + timedelta(days=i)
 
 
+def with_odds(p, factor):
+    return factor * p / (1 - p + factor * p)
+
+
 def windows(rng, count=5, rows=2000, rate=0.05, wrong=(), factor=1.6):
+    """Right predictions, but for the odds of wrong windows, which are those of the truth over a factor."""
     out = {}
     for i in range(count):
         p = rng.beta(1, 1 / rate - 1, rows)
-        truth = np.minimum(1, factor * p) if i in wrong else p
+        truth = with_odds(p, factor) if i in wrong else p
         out[day(i)] = Tally.from_arrays(rng.random(rows) < truth, p)
     return out
 
 
-def window_of(rng, rate, factor, rows=100_000, atoms=200):
-    """Rows of a Beta(1, 1/rate - 1) truth at its quantiles; predictions are the truth over `factor`."""
-    truth = stats.beta.ppf((np.arange(atoms) + 0.5) / atoms, 1, 1 / rate - 1)
-    n = np.full(atoms, rows // atoms)
-    return Tally(truth / factor, n, rng.binomial(n, truth))
+def odds_of(y, p):
+    return Odds.of(CellSums.from_arrays(y, p))
 
 
-def streams(rng, count, rates, factors):
+@pytest.mark.parametrize("shape", [(0.5, 5), (2, 2), (0.2, 0.2), (0.05, 3)])
+@pytest.mark.parametrize(("rows", "others", "factor"), [(3, 5, 1), (30, 60, 1), (200, 300, 1), (50, 900, 1.6)])
+def test_a_move_is_tested_by_the_exact_conditional_law(rng, shape, rows, others, factor):
+    """P(X = x | X + Y = s) from the Poisson-binomial laws of both, by convolution."""
+    p, q = (np.clip(np.round(rng.beta(*shape, size), 3), 0.001, 0.999) for size in (rows, others))
+    y, z = rng.random(rows) < p, rng.random(others) < with_odds(q, factor)
+    k, total = int(y.sum()), int(y.sum() + z.sum())
+    x = np.arange(max(0, total - others), min(rows, total) + 1)
+    chance = poisson_binomial(p)[x] * poisson_binomial(q)[total - x]
+    chance /= chance.sum()
+    wanted = min(1, 2 * min(chance[x <= k].sum(), chance[x >= k].sum()))
+    assert compare_odds(odds_of(y, p), odds_of(z, q)) == pytest.approx(wanted, rel=5e-3, abs=1e-12)
+
+
+def test_a_move_of_equal_predictions_is_fishers_test(rng):
+    """Where all predictions are one number, the conditional law is hypergeometric."""
+    y, z = rng.random(400) < 0.1, rng.random(900) < 0.14
+    group, baseline = odds_of(y, np.full(400, 0.05)), odds_of(z, np.full(900, 0.05))
+    law = stats.hypergeom(1300, y.sum() + z.sum(), 400)
+    wanted = min(1, 2 * min(law.cdf(y.sum()), law.sf(y.sum() - 1)))
+    assert compare_odds(group, baseline) == pytest.approx(wanted, rel=1e-9)
+    assert compare_rates(group, baseline) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_a_factor_that_both_have_is_no_move(rng):
+    """Odds of both groups off by 1.5: p-values are at most uniform, up to four standard errors."""
+    count, found = fewer(600, 1), []
     for _ in range(count):
-        tallies = [window_of(rng, rate, factor) for rate, factor in zip(rates, factors, strict=True)]
-        yield judge_windows(dict(enumerate(tallies)), intervals=0, random_state=rng)
+        p, q = rng.beta(0.5, 5, 200), rng.beta(0.5, 3, 500)
+        found.append(
+            compare_odds(
+                odds_of(rng.random(200) < with_odds(p, 1.5), p), odds_of(rng.random(500) < with_odds(q, 1.5), q)
+            )
+        )
+    for level in (0.05, 0.2):
+        assert np.mean(np.array(found) <= level) <= level + 4 * np.sqrt(level * (1 - level) / count)
+    assert min(found) < 0.05
 
 
-def test_prevalence_that_moves_with_the_model_right_raises_no_alarm_beyond_the_level(rng):
-    """Streams of 1 % then 2 %: alarms in at most 5 % of them and four standard errors, moved windows in every one."""
-    count = fewer(40, 2)
-    found = list(streams(rng, count, [0.01] * 5 + [0.02] * 3, [1] * 8))
-    alarmed = np.mean([table.alarm.any() for table in found])
-    limit = 0.05 + 4 * np.sqrt(0.05 * 0.95 / count)
-    assert alarmed <= limit
-    assert all(table.moved[5:].all() for table in found)
-    assert np.mean([table.moved[:5].any() for table in found]) <= limit
-    said = [table.verdict == ["steady"] * 5 + ["prevalence moved"] * 3 for table in found]
-    assert np.mean(said) > 0.8
+def test_nothing_to_compare_is_no_move():
+    none, all_ = odds_of(np.zeros(9), np.full(9, 0.2)), odds_of(np.ones(9), np.full(9, 0.2))
+    certain = odds_of([0, 1, 1], [0.0, 1.0, 1.0])
+    assert compare_odds(none, none) == compare_odds(all_, all_) == compare_odds(certain, certain) == 1
+    assert compare_odds(certain, odds_of([0, 1], [0.4, 0.5])) == 1
+    assert detectable_move(certain, none, 0.05) == np.inf
+    assert find_split([none, none]) == 1
 
 
-def test_a_model_20_percent_off_is_found_where_the_prevalence_is_still(rng):
-    """Streams at 1 %, predictions a sixth too low in the second half: truth = 1.2 p."""
-    count = fewer(40, 2)
-    found = list(streams(rng, count, [0.01] * 8, [1] * 4 + [1.2] * 4))
-    right, wrong = (np.array([table.alarm[part] for table in found]) for part in (slice(4), slice(4, 8)))
-    assert wrong.any(axis=1).all()
-    assert wrong.mean() > 0.95
-    limit = 0.05 + 4 * np.sqrt(0.05 * 0.95 / count)
-    assert right.any(axis=1).mean() <= limit
-    assert np.mean([table.moved.any() for table in found]) <= limit
-    assert all("both moved" not in table.verdict or table.moved.any() for table in found)
+def test_the_split_lies_where_the_error_changed(rng):
+    parts = []
+    for i in range(12):
+        p = rng.beta(1, 9, 4000)
+        parts.append(odds_of(rng.random(4000) < with_odds(p, 1.2 if i < 7 else 1.9), p))
+    assert find_split(parts) == 7
+
+
+def test_what_would_have_been_found_is_found_in_four_of_five(rng):
+    p, q = rng.beta(1, 9, 2000), rng.beta(1, 9, 3000)
+    group, baseline = odds_of(rng.random(2000) < p, p), odds_of(rng.random(3000) < q, q)
+    factor, count = detectable_move(group, baseline, 0.05), fewer(300, 1)
+    found = [
+        compare_odds(odds_of(rng.random(2000) < with_odds(p, factor), p), odds_of(rng.random(3000) < q, q)) <= 0.05
+        for _ in range(count)
+    ]
+    assert 0.7 < np.mean(found) < 0.9
+
+
+def stream(rng, error, rows=1500, shift=None):
+    """30 windows of Beta(1, 9) predictions whose odds are off by error(i), of Beta(1, 6) from a shift on."""
+    parts = {}
+    for i in range(30):
+        p = rng.beta(1, 6 if shift is not None and i >= shift else 9, rows)
+        parts[i] = Tally.from_arrays(rng.random(rows) < with_odds(p, error(i)), p)
+    return judge_windows(parts)
+
+
+STREAMS = {  # what is said in nearly every stream, the error of each window, and where the prevalence moves
+    "right and still": (lambda i: 1, None),
+    "right and moved": (lambda i: 1, 20),
+    "off since always": (lambda i: 1.3, None),
+    "went off": (lambda i: 1.4 if i >= 20 else 1, None),
+    "was off": (lambda i: 1.5 if i < 10 else 1, None),
+}
+
+
+@pytest.mark.parametrize("word", STREAMS)
+def test_streams_are_called_by_what_they_are(rng, word):
+    """8 streams of each kind: words are wrong in 5 % of them or so, so that 3 of 8 are wrong once in 200 times."""
+    error, shift = STREAMS[word]
+    found = [stream(rng, error, shift=shift) for _ in range(8)]
+    said = [table.overall for table in found]
+    assert said.count(word) >= 6, said
+    for table in found:
+        assert table.sentences()[0].lower().startswith(table.overall)
+        if table.overall == "went off":
+            assert abs(table.since - 20) <= 3
+            before, since = table.since_ratio
+            assert before < 1.1 < since
+
+
+def test_all_windows_together_find_what_none_of_them_does(rng):
+    """Daily windows that show nothing, and a month that is off."""
+    found = judge_windows(windows(rng, 30, rows=500, wrong=range(30), factor=1.3))
+    assert found.off
+    assert found.overall in ("off since always", "off")
+    assert found.alarm.sum() <= 3
+    assert set(found.verdict) <= {"off", "cannot tell"}
+
+
+def test_each_row_is_the_windows_own_result(rng):
+    tallies = windows(rng, 4)
+    found = judge_windows(tallies, "tce", adjust=None, every="1d")
+    for i, tally in enumerate(tallies.values()):
+        result = truecal.evaluate(tally, ["tce"])
+        assert found.value[i] == found.lowest[i] == found.highest[i] == pytest.approx(result["tce"])
+        assert found.prevalence[i] == result.prevalence
+        assert found.mean[i] == pytest.approx(np.average(tally.score, weights=tally.n))
+        verdict = result.verdict
+        assert found.p_value[i] == found.p_adjusted[i] == verdict.p_value
+        assert (found.observed[i], found.expected[i]) == (verdict.observed, verdict.expected)
+        assert (found.ratio_low[i], found.ratio_high[i]) == verdict.interval
+        assert found.verdict[i] == verdict.word
+        assert (found.total_p[i], found.cox_p[i]) == (verdict.parts["total"], verdict.parts["cox"])
+    whole = truecal.evaluate(merge_parts(list(tallies.values())))
+    assert found.together_p == found.together.p_value == whole.verdict.p_value
+
+
+def test_windows_and_all_together_share_the_level(rng):
+    """p = min(2 H, max(2 p of all, H)), H those of Holm's method; none is off: 2 min(p of all, min H)."""
+    for wrong in ((), (1,), range(6)):
+        found = judge_windows(windows(rng, 6, rows=800, wrong=wrong))
+        holm, whole = adjust_p_values(found.p_value, "holm"), found.together.p_value
+        wanted = np.minimum(1, np.minimum(2 * holm, np.maximum(2 * whole, holm)))
+        np.testing.assert_allclose(found.p_adjusted, wanted)
+        assert found.together_p == pytest.approx(min(1, 2 * min(whole, holm.min())))
+        assert found.level == 0.05 / 12
+
+
+def test_the_baseline_is_a_third_a_number_a_range_or_other_rows(rng):
+    tallies = windows(rng, 9, wrong=(7, 8), rows=3000)
+    first = judge_windows(tallies, every="1d")
+    assert np.flatnonzero(first.baseline).tolist() == [0, 1, 2]
+    assert np.isnan(first.moved_p[:3]).all()
+    assert first.compared[:3] == ["baseline"] * 3
+    for baseline, rows in ((5, range(5)), ("2026-01-02..2026-01-04", (1, 2, 3)), ("..2026-01-02", (0, 1))):
+        found = judge_windows(tallies, every="1d", baseline=baseline)
+        assert np.flatnonzero(found.baseline).tolist() == list(rows)
+        assert found.overall == "went off"
+        start = Odds.of(CellSums.of(merge_parts([tallies[day(i)] for i in rows])))
+        assert found.moved_p[8] == compare_odds(Odds.of(CellSums.of(tallies[day(8)])), start)
+    release = Tallies("y", "p", {(): windows(rng, 1, rows=9000)[day(0)]})
+    found = judge_windows(tallies, every="1d", baseline=release)
+    assert not found.baseline.any()
+    assert found.overall == "went off"
+    assert found.since == day(7)
+    assert found.before.n == 9000
+    named = judge_windows({f"w{i}": tally for i, tally in enumerate(tallies.values())}, baseline="w1..w2")
+    assert np.flatnonzero(named.baseline).tolist() == [1, 2]
+
+
+def test_a_baseline_of_hours_takes_whole_days(rng):
+    start = datetime(2026, 1, 1, 20)
+    tallies = {start + timedelta(hours=i): tally for i, tally in enumerate(windows(rng, 8, rows=50).values())}
+    found = judge_windows(tallies, every="1h", baseline="2026-01-01..2026-01-01")
+    assert found.baseline.tolist() == [True] * 4 + [False] * 4
+    found = judge_windows(tallies, every="1h", baseline="2026-01-01T21:00..2026-01-01T22:00")
+    assert np.flatnonzero(found.baseline).tolist() == [1, 2]
+
+
+def test_neither_the_order_of_windows_nor_how_they_were_counted_changes_anything(rng):
+    tallies = windows(rng, 4, wrong=(2,))
+    first = judge_windows(tallies)
+    other = judge_windows(dict(reversed(tallies.items())), threads=2)
+    assert first.window == other.window == tuple(sorted(tallies))
+    assert first.to_json() == other.to_json()
+    grid = judge_windows({key: GridTally.of(tally, 12) for key, tally in tallies.items()}, "ltce")
+    exact = judge_windows(tallies, "ltce")
+    for name in ("p_value", "p_adjusted", "moved_p", "prevalence_p", "ratio", "value"):
+        np.testing.assert_allclose(getattr(grid, name), getattr(exact, name), rtol=1e-6)
+    assert grid.overall == exact.overall
 
 
 def test_p_values_of_right_windows_are_valid_though_drawing_stops_early(rng):
@@ -86,99 +245,46 @@ def test_p_values_of_right_windows_are_valid_though_drawing_stops_early(rng):
     assert min(p_values) < 0.01
 
 
-def test_each_row_is_the_windows_own_result(rng):
-    tallies = windows(rng, 3)
-    found = judge_windows(tallies, random_state=0, adjust=None, every="1d")
-    for i, tally in enumerate(tallies.values()):
-        result = truecal.evaluate(tally, ["tce"])
-        assert found.value[i] == found.lowest[i] == found.highest[i] == pytest.approx(result["tce"])
-        assert found.prevalence[i] == result.prevalence
-        exact = stats.binomtest(tally.positives, tally.n_rows).proportion_ci(0.95, "exact")
-        assert (found.prevalence_low[i], found.prevalence_high[i]) == pytest.approx((exact.low, exact.high))
-        mean = np.average(tally.score, weights=tally.n)
-        assert found.mean[i] == pytest.approx(mean)
-        assert found.ratio[i] == pytest.approx(result.prevalence / mean)
-        assert found.ratio_high[i] == pytest.approx(exact.high / mean)
-        chances, k = poisson_binomial(np.repeat(tally.score, tally.n)), tally.positives
-        tails = chances[:k].sum(), chances[k + 1 :].sum()
-        # the exact mid-p-value; the tails of windows are right to 6e-4
-        assert found.total_p[i] == pytest.approx(2 * min(tails) + chances[k], abs=2e-3)
-        assert found.low[i] <= found.value[i] <= found.high[i]
-        assert found.chance_low[i] <= found.by_chance[i] <= found.chance_high[i]
-        assert found.excess[i] == pytest.approx(found.value[i] - found.by_chance[i])
-        assert found.too_low[i] == result.bins.n_too_low.sum() / result.n
-    together = np.minimum(1, 2 * np.minimum(found.p_value, found.total_p))
-    np.testing.assert_array_equal(found.p_adjusted, together)
-    np.testing.assert_array_equal(found.seen_below, truecal.inference.detectable_rates(found.n, found.mean)[0])
-
-
-def test_neither_the_order_of_windows_nor_threads_change_anything(rng):
-    tallies = windows(rng, 4, wrong=(2,))
-    first = judge_windows(tallies, random_state=0)
-    other = judge_windows(dict(reversed(tallies.items())), random_state=0, threads=2)
-    assert first.window == other.window == tuple(sorted(tallies))
-    assert first.to_json() == other.to_json()
-
-
-def test_prevalence_is_compared_with_the_others_by_fishers_exact_test():
-    """Twice the smaller tail of the hypergeometric distribution, by SciPy."""
-    positives = np.array([3, 0, 6, 500, 60, 7])
-    n = np.array([30, 25, 40, 10_000, 1_000, 7])
-    mature = np.array([True, True, True, True, True, False])
-    found = _compare_prevalence(positives, n, mature, "holm")
-    total, marked = int(n[mature].sum()), int(positives[mature].sum())
-    for i in range(5):
-        law = stats.hypergeom(total, marked, n[i])
-        assert found[i] == pytest.approx(min(1, 2 * min(law.cdf(positives[i]), law.sf(positives[i] - 1))), rel=1e-9)
-    assert np.isnan(found[5])
-
-
-def test_a_window_that_moved_does_not_move_the_others():
-    """One of 30 windows at 2 %, the others at 1 % of a million: against all others together they would all differ."""
-    positives, n = np.full(30, 10_000), np.full(30, 1_000_000)
-    positives[7] = 20_000
-    found = _compare_prevalence(positives, n, np.ones(30, bool), "holm")
-    assert found[7] < 1e-100
-    assert np.delete(found, 7).tolist() == [1] * 29
-    assert stats.fisher_exact([[10_000, 990_000], [300_000, 28_700_000]]).pvalue < 0.05 / 30  # had it stayed
-    positives[8:20] = 20_000
-    found = _compare_prevalence(positives, n, np.ones(30, bool), "holm")
-    assert np.flatnonzero(found < 0.05).tolist() == list(range(7, 20))  # 13 of 30
-
-
 @pytest.mark.parametrize("scale", [1, 10_000])
 def test_the_exact_test_holds_for_a_billion_rows(scale):
-    positives, n = np.array([1_030, 990, 1_005]) * scale, np.array([100_000] * 3) * scale
-    found = _compare_prevalence(positives, n, np.ones(3, bool), significance=1e-300)
-    rate = positives.sum() / n.sum()
-    others, size = (positives.sum() - positives) / (n.sum() - n), n[0]
-    z = (positives / n - others) / np.sqrt(rate * (1 - rate) * (1 / size + 1 / (2 * size)))
-    np.testing.assert_allclose(found, 2 * stats.norm.sf(np.abs(z)), rtol=0.1, atol=1e-12)
+    """Against the normal approximation of two proportions."""
+    counts = [(1_030, 100_000), (990, 200_000)]
+    group, baseline = (
+        Odds(np.array([-4.6]), np.array([n * scale]), k * scale, (k * scale, n * scale)) for k, n in counts
+    )
+    rate = 2_020 / 300_000
+    z = (0.0103 - 0.00495) / np.sqrt(rate * (1 - rate) * (1 / 1e5 + 1 / 2e5) / scale)
+    if scale > 1:
+        assert compare_odds(group, baseline) == 1e-13  # the least that is told
+    else:
+        assert np.log(compare_rates(group, baseline)) == pytest.approx(stats.norm.logsf(z) + np.log(2), rel=0.1)
+    near = Odds(np.array([-4.6]), np.array([1e5 * scale]), 505 * scale, (505 * scale, 100_000 * scale))
+    rate = 1_495 / 300_000
+    z = (0.00505 - 0.00495) / np.sqrt(rate * (1 - rate) * (1 / 1e5 + 1 / 2e5) / scale)
+    wanted = 2 * stats.norm.sf(z)
+    assert compare_odds(near, baseline) == pytest.approx(wanted, rel=0.1)
+    assert compare_rates(near, baseline) == pytest.approx(wanted, rel=0.1)
 
 
-def test_nothing_to_compare_is_no_difference():
-    assert _compare_prevalence(np.array([0, 0]), np.array([9, 5]), np.ones(2, bool)).tolist() == [1, 1]
-    assert _compare_prevalence(np.array([9, 5]), np.array([9, 5]), np.ones(2, bool)).tolist() == [1, 1]
-    assert np.isnan(_compare_prevalence(np.array([3]), np.array([9]), np.ones(1, bool))).all()
-
-
-def test_labels_that_are_not_complete_raise_no_alarm_and_count_in_no_adjustment(rng):
+def test_labels_that_are_not_complete_are_not_judged_and_count_in_no_adjustment(rng):
     tallies = windows(rng, 6, wrong=(1, 5), rows=4000)
-    found = judge_windows(tallies, every="1d", mature_after="2d", random_state=0)
+    found = judge_windows(tallies, every="1d", mature_after="2d")
     assert found.mature.tolist() == [True] * 4 + [False] * 2  # the last window ends on the 7th
     assert found.now == datetime(2026, 1, 7)
     assert found.alarms == [day(1)]
-    assert np.isnan(found.p_adjusted[4:]).all()
-    assert np.isnan(found.prevalence_p_adjusted[4:]).all()
+    for column in (found.p_adjusted, found.moved_p, found.prevalence_p_adjusted):
+        assert np.isnan(column[4:]).all()
     assert found.verdict[4:] == ["labels not complete"] * 2
-    alone = judge_windows(dict(list(tallies.items())[:4]), every="1d", random_state=0)
-    np.testing.assert_array_equal(found.total_p[:4], alone.total_p)
-    np.testing.assert_array_equal(found.prevalence_p_adjusted[:4], alone.prevalence_p_adjusted)
-    later = judge_windows(tallies, every="1d", mature_after="2d", now="2026-02-01", random_state=0)
+    assert "2 windows have labels that are not complete." in found.sentences()
+    alone = judge_windows(dict(list(tallies.items())[:4]), every="1d")
+    np.testing.assert_array_equal(found.p_adjusted[:4], alone.p_adjusted)
+    assert (found.overall, found.together_p) == (alone.overall, alone.together_p)
+    later = judge_windows(tallies, every="1d", mature_after="2d", now="2026-02-01")
     assert later.mature.all()
     assert later.alarms == [day(1), day(5)]
-    none = judge_windows(tallies, every="1d", mature_after="900d", random_state=0)
-    assert (none.alarms, set(none.verdict)) == ([], {"labels not complete"})
+    none = judge_windows(tallies, every="1d", mature_after="900d")
+    assert (none.alarms, set(none.verdict), none.overall) == ([], {"labels not complete"}, "cannot tell")
+    assert none.sentences() == ("Cannot tell.", "No window has labels that are complete.")
 
 
 def test_windows_end_where_the_calendar_says():
@@ -212,58 +318,18 @@ def test_spans_and_moments_are_read():
     assert find_mature(zoned, timedelta(hours=1), datetime(2026, 1, 1, 13))[0] == [True, False]
 
 
-def test_replicates_suffice_for_an_alarm_after_the_adjustment(rng):
-    """One window off in every prediction, found by the reference alone: 1 / (R + 1) times 2 W is below the level."""
-    tallies = windows(rng, 20, rows=200)
-    p = np.linspace(0.1, 0.5, 2000)
-    tallies[day(20)] = Tally.from_arrays(rng.permutation(2000) < 2000 * (0.6 - p), p)  # the wrong way round
-    found = judge_windows(tallies, intervals=0, random_state=0)
-    assert found.replicates == 2 * 21 / 0.05
-    assert found.total_p[20] > 0.1
-    assert found.p_value[20] == 1 / 841
-    assert found.alarms == [day(20)]
-    few = judge_windows(tallies, intervals=0, reference=199, random_state=0)
-    assert few.alarms == []
-    assert "with 199 replicates the reference of one window alone reaches an adjusted p-value of 0.21" in few.notes[0]
-    assert judge_windows(tallies, intervals=0, adjust=None, random_state=0).replicates == 199
+def test_a_tolerance_lets_pass_what_is_within_it(rng):
+    tallies = windows(rng, 4, rows=20_000, wrong=(3,), factor=1.2)
+    assert judge_windows(tallies).alarms == [day(3)]
+    assert judge_windows(tallies, tolerance=Relative(0.5)).alarms == []
 
 
-def test_totals_find_what_the_reference_does_not_and_keep_out_where_there_is_a_tolerance(rng):
-    tallies = dict(enumerate(window_of(rng, 0.01, factor, rows=40_000) for factor in (1, 1, 1, 1.2)))
-    found = judge_windows(tallies, intervals=0, random_state=0)
-    assert found.alarms == [3]
-    assert found.p_value[3] > 0.05 / 4
-    assert judge_windows(tallies, intervals=0, totals=False, random_state=0).alarms == []
-    metric = Metric(loss=Rejection(tolerance=Relative(0.5)), binning=truecal.metrics.METRICS["tce"].binning)
-    tolerant = judge_windows(tallies, metric, intervals=0, random_state=0)
-    assert tolerant.alarms == []
-    np.testing.assert_array_equal(tolerant.p_adjusted, adjust_p_values(tolerant.p_value, "holm"))
-
-
-def table_of(**columns):
-    size = len(next(iter(columns.values())))
-    p = judge_windows({i: Tally.from_arrays([0, 1, 1, 0] * 500, [0.5] * 2000) for i in range(size)})
-    return replace(p, **{name: np.array(column) for name, column in columns.items()})
-
-
-def test_every_verdict_has_its_words():
-    found = table_of(
-        p_adjusted=[0.9, 0.04, 0.9, 0.01, 0.9, np.nan, 0.05],
-        prevalence_p_adjusted=[0.9, 0.9, 0.04, 0.01, 0.9, np.nan, 0.05],
-        mature=[True, True, True, True, True, False, True],
-        seen_below=[0.4, 0.4, 0.4, 0.4, np.nan, np.nan, 0.4],
-        seen_above=[0.6, 0.6, 0.6, 0.6, np.nan, np.nan, 0.6],
-    )
-    assert found.verdict == [
-        "steady",
-        "calibration moved",
-        "prevalence moved",
-        "both moved",
-        "too small to tell",
-        "labels not complete",
-        "both moved",  # the level itself is an alarm, as in every table
-    ]
-    assert found.alarms == [1, 3, 6]
+def test_a_reference_is_drawn_on_request(rng):
+    tallies = windows(rng, 3, rows=300)
+    assert np.isnan(judge_windows(tallies).by_chance).all()
+    found = judge_windows(tallies, reference=19, random_state=0)
+    assert np.isfinite(found.by_chance).all()
+    assert found.replicates == 19
 
 
 def test_windows_without_events_of_one_class_or_one_row_have_an_answer(rng):
@@ -274,20 +340,25 @@ def test_windows_without_events_of_one_class_or_one_row_have_an_answer(rng):
         "c": Tally.from_arrays([0], [0.3]),
         "d": Tally.from_arrays(np.zeros(3), np.zeros(3)),
     }
-    found = judge_windows(tallies, random_state=0)
-    assert found.verdict[1:] == ["both moved", "too small to tell", "too small to tell"]
-    assert (found.ratio[3], found.ratio_high[3]) == (1, np.inf)
-    for column in (found.value, found.by_chance, found.p_value, found.p_adjusted, found.prevalence_p, found.low):
-        assert np.isfinite(column).all()
-    single = judge_windows({"c": tallies["c"]}, random_state=0)
-    assert np.isnan(single.prevalence_p[0])
-    assert single.verdict == ["too small to tell"]
+    found = judge_windows(tallies)
+    assert found.verdict[1:] == ["off", "cannot tell", "cannot tell"]
+    assert found.compared == ["baseline", "both moved", "", ""]
+    assert found.direction[1] == "too low"
+    single = judge_windows({"c": tallies["c"]})
+    assert single.verdict == ["cannot tell"]
+    assert (single.before, single.since) == (None, None)
+    assert single.overall == "cannot tell"
+    large = judge_windows(windows(rng, 1, rows=20_000))
+    assert large.overall == "consistent"
+    assert "Whether it moved cannot be told: there is nothing to compare with." in large.sentences()
+    impossible = judge_windows({1: tallies["d"], 2: Tally.from_arrays([0, 1], [0.0, 0.0])})
+    assert impossible.overall in ("off", "went off")
 
 
 def test_cells_have_bounds(rng):
     tallies = windows(rng, 3, rows=5000)
-    exact = judge_windows(tallies, random_state=0, intervals=0)
-    cells = judge_windows({k: GridTally.of(t, 6) for k, t in tallies.items()}, random_state=0, intervals=0)
+    exact = judge_windows(tallies)
+    cells = judge_windows({k: GridTally.of(t, 6) for k, t in tallies.items()})
     assert (cells.lowest <= cells.value).all()
     assert (cells.value <= cells.highest).all()
     assert (cells.lowest < cells.highest).any()
@@ -308,8 +379,21 @@ def test_mistakes_are_explained(rng):
         judge_windows(tallies, above=0.5, top=10)
     with pytest.raises(TypeError, match="(?s)`drift` takes `Tallies`; this is dict.*truecal.read"):
         truecal.drift(tallies)
-    with pytest.raises(ValueError, match="`confidence` must lie between"):
-        judge_windows(tallies, confidence=95)
+    with pytest.raises(TypeError, match="`confidence` must be left out"):
+        judge_windows(tallies, confidence=0.9)
+    for baseline in (0, -1, 1.5, True, "first"):
+        with pytest.raises(ValueError, match="`baseline` must be a number of windows, a range such as"):
+            judge_windows(tallies, baseline=baseline)
+    for baseline in (2, "2025-01-01..2025-02-01"):
+        with pytest.raises(ValueError, match="`baseline` must leave windows to compare with it"):
+            judge_windows(tallies, baseline=baseline)
+    with pytest.raises(ValueError, match="`baseline` must be a date or a time"):
+        judge_windows(tallies, baseline="2026-01-01..soon")
+    with pytest.raises(ValueError, match="`baseline` must go from window to window; 'c' is none of them"):
+        judge_windows({"a": tallies[day(0)], "b": tallies[day(1)]}, baseline="a..c")
+    sampled = Tally([0.2], [9], [2], labelling=truecal.observations.Labelling(0.5))
+    with pytest.raises(ValueError, match="`baseline` must be read as the data are"):
+        judge_windows(tallies, baseline=Tallies("y", "p", {(): sampled}))
     with pytest.raises(ValueError, match="`adjust` must be"):
         judge_windows(tallies, adjust="bonferroni")
     with pytest.raises(TypeError, match="must begin at dates or times to be judged mature"):
@@ -341,7 +425,7 @@ def rows(rng, count=9000):
 def test_a_frame_is_cut_into_windows(rng, frame_of):
     columns = rows(rng)
     frame = frame_of(columns)
-    named, options = {"label": "y", "score": "p"}, {"intervals": 0, "random_state": 0}
+    named, options = {"label": "y", "score": "p"}, {}
     read = truecal.read(frame, time="time", **named)
     days = truecal.drift(read, **options)
     assert days.window == (date(2026, 3, 30), date(2026, 3, 31), date(2026, 4, 1))
@@ -352,7 +436,7 @@ def test_a_frame_is_cut_into_windows(rng, frame_of):
     assert months.mature.tolist() == [True, False]
     weeks = truecal.drift(truecal.read(frame, time="time", every="1w", **named), **options)
     assert weeks.names == ["2026-03-30"]
-    hours = truecal.drift(truecal.read(frame, time="hour", every=None, **named), reference=19, **options)
+    hours = truecal.drift(truecal.read(frame, time="hour", every=None, **named), **options)
     assert hours.window == tuple(range(72))
 
 
@@ -360,7 +444,7 @@ def test_text_makes_windows_as_it_is(rng, frame_of):
     columns = rows(rng, 900)
     columns["month"] = [f"2026-{i // 300 + 1:02}" for i in range(900)]
     read = truecal.read(frame_of(columns), label="y", score="p", time="month", every=None)
-    found = truecal.drift(read, intervals=0)
+    found = truecal.drift(read)
     assert found.names == ["2026-01", "2026-02", "2026-03"]
     with pytest.raises(TypeError, match="must hold dates or times"):
         truecal.read(frame_of(columns), label="y", score="p", time="month")
@@ -375,7 +459,7 @@ def test_rows_without_a_time_are_dropped_only_on_request(rng, frame_of):
     assert 'on_null="drop"' in str(caught.value)
     read = truecal.read(frame_of(columns), on_null="drop", **options)
     assert read.account.dropped == {"`time` is null": 7}
-    found = truecal.drift(read, intervals=0)
+    found = truecal.drift(read)
     assert found.n.sum() == 893
     assert found.notes == ("of 900 rows 7 were dropped: `time` is null in 7",)
 
@@ -383,7 +467,7 @@ def test_rows_without_a_time_are_dropped_only_on_request(rng, frame_of):
 def test_files_and_grids_serve_too(rng, need, tmp_path):
     need("narwhals")
     need("polars").DataFrame(rows(rng)).write_parquet(tmp_path / "rows.parquet")
-    columns, options = {"label": "y", "score": "p", "time": "time"}, {"intervals": 0, "random_state": 0}
+    columns, options = {"label": "y", "score": "p", "time": "time"}, {}
     found = truecal.drift(truecal.read(str(tmp_path / "rows.parquet"), **columns), **options)
     assert found.alarms == [date(2026, 4, 1)]
     gridded = truecal.read(tmp_path / "rows.parquet", limits=truecal.reading.Limits(grid=6), **columns)
@@ -393,20 +477,23 @@ def test_files_and_grids_serve_too(rng, need, tmp_path):
 
 
 def test_a_table_prints_and_survives_json_and_dataframes(need):
-    tallies = windows(np.random.default_rng(1), 5, wrong=(2,))
-    found = judge_windows(tallies, every="1d", mature_after="1d", random_state=0)
+    tallies = windows(np.random.default_rng(1), 5, wrong=(2,), factor=2)
+    found = judge_windows(tallies, every="1d", mature_after="1d")
     lines = repr(found).splitlines()
-    assert lines[0] == "5 windows of 1d, 10,000 predictions: 1 both moved; 1 labels not complete"
-    assert lines[1].split()[:5] == ["window", "n", "positive", "predicted", "tce"]
-    assert lines[2].startswith("  2026-01-01  2,000")
-    assert lines[4].endswith("both moved")
+    assert lines[0].startswith("Went off (p ")
+    at = lines.index("went off: 5 windows of 1d, 10,000 predictions; 1 off, 3 cannot tell, 1 labels not complete")
+    assert lines[at + 1].split()[:4] == ["window", "n", "observed", "expected"]
+    assert lines[at + 2].startswith("  2026-01-01  2,000")
+    assert lines[at + 4].split()[-3:] == ["off", "both", "moved"]
     assert found._repr_html_().count("<tr>") == 6
-    evil = judge_windows({"<b>": Tally.from_arrays([0, 1], [0.2, 0.4])}, random_state=0)
+    evil = judge_windows({"<b>": Tally.from_arrays([0, 1], [0.2, 0.4])})
     assert "<b>" not in evil._repr_html_()
     for table in (found, evil):
         again = DriftTable.from_json(table.to_json())
         assert again.to_json() == table.to_json()
         assert (again.window, again.verdict, again.metric) == (table.window, table.verdict, table.metric)
+        assert (again.overall, again.sentences()) == (table.overall, table.sentences())
+        assert f'"overall": "{table.overall}"' in table.to_json()
         assert again.n.dtype == np.int64
         assert again.mature.dtype == np.bool_
     with pytest.raises(ValueError, match="must be the JSON of a truecal DriftTable"):
@@ -416,14 +503,13 @@ def test_a_table_prints_and_survives_json_and_dataframes(need):
         frame = found.to_frame(library)
         for name, column in (("window", list(found.window)), ("verdict", found.verdict), ("n", found.n.tolist())):
             assert (frame[name].to_pylist() if library == "pyarrow" else list(frame[name])) == column
-    many = judge_windows(dict.fromkeys(range(50), Tally.from_arrays([0, 1], [0.2, 0.4])), reference=9)
-    assert len(repr(many).splitlines()) == 1 + 1 + 41 + 1
+    many = judge_windows(dict.fromkeys(range(50), Tally.from_arrays([0, 1], [0.2, 0.4])))
+    assert sum(line.startswith("  ") for line in repr(many).splitlines()) == 1 + 41
 
 
 def test_any_metric_can_be_watched(rng):
     tallies = windows(rng, 3)
     metric = Metric(Quantile(5), Gap())
-    found = judge_windows(tallies, metric, random_state=0, intervals=0)
+    found = judge_windows(tallies, metric)
     assert found.value[1] == pytest.approx(metric(tallies[day(1)]))
     assert found.metric.name == "value"
-    assert " 0.0" in repr(found)

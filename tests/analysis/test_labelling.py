@@ -244,10 +244,10 @@ def test_segments_and_windows_are_of_the_population(sampled, need):
     assert ours.overall_prevalence == pytest.approx(all_.overall_prevalence, rel=0.05)
     assert ((ours.ratio_low < all_.ratio) & (all_.ratio < ours.ratio_high)).all()
     assert any("kept 1 in 20" in note for note in ours.notes)
-    ours, all_ = (truecal.drift(each, intervals=0, random_state=0) for each in (data, full))
+    ours, all_ = (truecal.drift(each, random_state=0) for each in (data, full))
     np.testing.assert_allclose(ours.ratio, all_.ratio, rtol=0.15)
     assert ((ours.ratio_low < all_.ratio) & (all_.ratio < ours.ratio_high)).all()
-    assert ((ours.prevalence_low < all_.prevalence) & (all_.prevalence < ours.prevalence_high)).all()
+    assert ours.overall == all_.overall
 
 
 def test_options_about_rows_are_refused_where_they_mean_nothing(sampled):

@@ -138,7 +138,7 @@ def test_totals_of_unequal_predictions_have_their_level(rng):
     for i in range(300):
         p = rng.beta(0.2, 0.2, 400)
         windows[i] = Tally.from_arrays(rng.random(400) < p, p)
-    found = judge_windows(windows, LTCE, reference=1, intervals=0, random_state=0)
+    found = judge_windows(windows, LTCE)
     # 300 right windows: the standard error of a share of 5 % is 1.26 %
     assert np.mean(found.total_p <= 0.05) == pytest.approx(0.05, abs=4 * 0.0126)
     assert np.mean(found.total_p <= 0.05) > 0.01

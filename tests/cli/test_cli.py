@@ -123,7 +123,7 @@ def test_a_region_and_a_tolerance_reach_every_command_that_judges(data, folder):
     assert got["tce"] == truecal.compare(tallies, replicates=50, **options)["tce"]
     got = read(run("drift", data, "--time", "country", "--every", "none", *words, "--json").stdout)
     windows = truecal.read(data, label="y", score="p", time="country", every=None)
-    assert got == truecal.drift(windows, intervals=199, **options)
+    assert got == truecal.drift(windows, **options)
     got = truecal.Decision.from_json(run("check", data, *words, "--json").stdout)
     assert got == truecal.check(tallies, **options)
     assert got.findings[0].n == read(run("score", data, *words, "--json").stdout).n < 3000

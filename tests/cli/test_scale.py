@@ -178,17 +178,18 @@ def test_drift_prints_the_librarys_table(data, folder):
     lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.startswith("  2026-")}
     assert list(lines) == table.names
     for i, (name, word) in enumerate(zip(table.names, table.verdict, strict=True)):
-        for cell in (f"{table.n[i]:,}", f"{table.value[i]:.2f} %", f"{table.by_chance[i]:.2f} %", word):
+        for cell in (f"{table.n[i]:,}", f"{table.ratio[i]:.3g}", word):
             assert cell in lines[name]
         assert f"{table.p_adjusted[i]:.3g}" in lines[name]
     assert len(table.alarms) == 2
-    assert "In 2 of 6 windows the predictions are off beyond what chance explains." in done.stdout
+    assert f"\n  {table.sentences()[0]}\n" in done.stdout
+    assert "2 of 6 windows are off by themselves" in done.stdout
     assert "6 windows of 1d, 9,000 predictions" in done.stdout
 
 
 def test_drift_as_json_and_csv(data, days):
-    table = expected_drift(data, intervals=0)
-    words = ["drift", data, "--time", "at", "--intervals", "0"]
+    table = expected_drift(data)
+    words = ["drift", data, "--time", "at"]
     again = truecal.results.DriftTable.from_json(run(*words, "--json").stdout)
     assert again.verdict == table.verdict
     assert again.p_adjusted.tolist() == table.p_adjusted.tolist()
@@ -196,7 +197,7 @@ def test_drift_as_json_and_csv(data, days):
     assert [row["window"] for row in rows] == table.names
     assert [float(row["value"]) for row in rows] == table.value.tolist()
     assert [row["verdict"] for row in rows] == table.verdict
-    from_days = run("drift", days, "--intervals", "0", "--csv")
+    from_days = run("drift", days, "--csv")
     assert "guessed --time at" in from_days.stderr
     assert rows_of(from_days.stdout) == rows
     weeks = [rows_of(run("drift", name, *words[2:], "--every", "1w", "--csv").stdout) for name in (data, days)]
@@ -205,26 +206,30 @@ def test_drift_as_json_and_csv(data, days):
 
 
 def test_drift_options_reach_the_library(data, folder):
-    words = (
-        "--mature-after 2d --now 2026-01-08 --every 1d --reference 99 --intervals 0 --adjust bh --metrics ece --json"
-    )
+    words = "--mature-after 2d --now 2026-01-08 --every 1d --reference 99 --adjust bh --metrics ece --json"
     found = truecal.results.DriftTable.from_json(run("drift", data, "--time", "at", *words.split()).stdout)
     table = expected_drift(
-        data, metric=truecal.metrics.METRICS["ece"], mature_after="2d", now="2026-01-08", reference=99, intervals=0, adjust="bh"
+        data, metric=truecal.metrics.METRICS["ece"], mature_after="2d", now="2026-01-08", reference=99, adjust="bh"
     )  # fmt: skip
     assert found.to_json() == table.to_json()
     assert "labels not complete" in found.verdict
     level = truecal.results.DriftTable.from_json(
-        run("drift", data, "--time", "at", "--significance", "0.001", "--intervals", "0", "--json").stdout
+        run("drift", data, "--time", "at", "--significance", "0.001", "--json").stdout
     )
     assert level.significance == level.metric.loss.significance == 0.001
-    named = rows_of(run("drift", data, "--time", "country", "--every", "none", "--intervals", "0", "--csv").stdout)
+    for given, baseline in (("2", 2), ("2026-01-01..2026-01-05", "2026-01-01..2026-01-05"), (data, None)):
+        found = truecal.results.DriftTable.from_json(
+            run("drift", data, "--time", "at", "--baseline", given, "--json").stdout
+        )
+        expected = expected_drift(data, baseline=baseline or truecal.read(data, **COLUMNS))
+        assert found.to_json() == expected.to_json()
+    named = rows_of(run("drift", data, "--time", "country", "--every", "none", "--csv").stdout)
     assert [row["window"] for row in named] == ["de", "fr", "it"]
 
 
 def test_drift_is_drawn_and_reported(data, folder):
     picture = folder / "drift.png"
-    done = run("drift", data, "--intervals", "0", "--plot", picture)
+    done = run("drift", data, "--plot", picture)
     assert f"note: wrote {picture}" in done.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert run("plot", data, "--time", "at", "--intervals", "0", "-o", folder / "a.svg").returncode == 0
@@ -243,7 +248,8 @@ def test_mistakes_about_time_are_told(data, folder):
     assert "--mature-after must be" in refused("drift", data, "--mature-after", "soon")
     assert "--now must be a date" in refused("drift", data, "--mature-after", "1d", "--now", "soon")
     assert "did you mean '1d'?" in refused("drift", data, "--every", "1dd")
-    assert "--reference must be a whole number, 1 or more" in refused("drift", data, "--reference", "0")
+    assert "--baseline must be a number of windows" in refused("drift", data, "--baseline", "0")
+    assert "--baseline must leave windows to compare" in refused("drift", data, "--baseline", "6")
     assert "--plot must end in .png" in refused("drift", data, "--plot", "a.gif")
     assert "--score must name one column" in refused("drift", data, "-p", "p,y", "-y", "y")
     for command in ("report", "plot", "tally"):
@@ -272,7 +278,7 @@ def test_a_grid_comes_with_bounds(data):
     assert rows[2]["lowest"] == rows[2]["highest"] == rows[2]["value"]
     segments = run("segments", data, "--by", "country", "--grid", "5", "--metrics", "tce").stdout
     assert " on the grid " in segments
-    assert " on the grid " in run("drift", data, "--grid", "5", "--intervals", "0", "--metrics", "tce").stdout
+    assert " on the grid " in run("drift", data, "--grid", "5", "--metrics", "tce").stdout
     assert "on the grid" not in run("score", data, "--grid", "none").stdout
     told = run("check", data, "--max-value", f"tce={(low + high) / 2:.6f}", "--grid", "5")
     assert told.returncode == 3

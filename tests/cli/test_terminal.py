@@ -35,7 +35,7 @@ def test_60_columns_are_enough(data):
         ["score", data, "-p", "p,more", "--metrics", "all", "--intervals", "50"],
         ["segments", data, "--by", "country,kind"],
         ["compare", data, "-p", "p,more", "--replicates", "50"],
-        ["drift", data, "--time", "kind", "--every", "none", "--reference", "50", "--intervals", "0", "--grid", "6"],
+        ["drift", data, "--time", "kind", "--every", "none", "--reference", "50", "--grid", "6"],
         ["plan", "0.01", "--ratio", "1.2"],
         ["check", data, "--max-value", "3", "--max-excess", "3"],
         ["check", "--help"],

@@ -389,7 +389,7 @@ def test_windows_add_up_to_longer_ones(need, rng, tmp_path, own, every, grid):
     short.save(tmp_path / "short.parquet")
     assert alike(load_tallies(tmp_path / "short.parquet", windows={"at": every}), expected)
     assert alike(truecal.read(tmp_path / "short.parquet", time="at", every=every), expected)
-    table = truecal.drift(short, every=every, reference=9, intervals=0)
+    table = truecal.drift(short, every=every, reference=9)
     assert list(table.window) == [key for (key,) in expected.parts]
     assert table.n.sum() == 1500
 

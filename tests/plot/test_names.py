@@ -21,7 +21,7 @@ def tables():
     names = np.array(NAMES, dtype=object)[np.arange(3500) % len(NAMES)]
     frame = pl.DataFrame({"y": rng.random(3500) < p, "p": p, "name": names, "time": names})
     data = truecal.read(frame, label="y", score="p", by="name", time="time", every=None)
-    drift = truecal.drift(data, reference=9, intervals=0)
+    drift = truecal.drift(data, reference=9)
     return data, truecal.segments(data, by="name", reference=9), drift
 
 

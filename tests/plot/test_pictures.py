@@ -51,7 +51,6 @@ DAYS = judge_windows(
     every="1d",
     mature_after="2d",
     random_state=0,
-    intervals=19,
 )
 
 
@@ -109,10 +108,10 @@ def test_every_picture_is_tried():
 
 def test_counts_agree_with_their_nouns():
     one = judge_segments({("s",): tallies(1, 0)[0]}, random_state=0, reference=19)
-    window = judge_windows({date(2026, 1, 1): tallies(1, 0)[0]}, every="1d", random_state=0, intervals=0)
+    window = judge_windows({date(2026, 1, 1): tallies(1, 0)[0]}, every="1d", random_state=0)
     assert describe_segments(one) == f"1 segment, the smallest p-value first: {one.alarm.sum()} off"
     assert describe_segments(SEGMENTS, 2) == f"2 of 5 segments, the smallest p-value first: {SEGMENTS.alarm.sum()} off"
-    assert describe_drift(window).startswith("TCE in 1 window of 1d, 1,500 predictions")
+    assert describe_drift(window) == "1 window of 1d, 1,500 predictions; 1 off"
 
 
 def layers(panel, part):

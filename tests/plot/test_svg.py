@@ -94,7 +94,7 @@ def test_windows_of_time_have_dates(rng):
     from datetime import date, timedelta
 
     tallies = {date(2026, 1, 28) + timedelta(days=i): truecal.Tally.from_arrays(*data(300, i)) for i in range(40)}
-    table = judge_windows(tallies, every="1d", reference=9, intervals=0)
+    table = judge_windows(tallies, every="1d", reference=9)
     texts = [
         "".join(part.data for part in text.childNodes)
         for text in every(parse(make_svg("drift", table, label="")), "text")

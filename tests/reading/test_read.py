@@ -77,7 +77,7 @@ def test_a_report_by_segment_and_time_scans_once(frame, scans, tmp_path, name):
     models = truecal.read_models(path, label="y", score=["new", "newer"], by="country", time="day")
     results = {name: truecal.evaluate(tallies, ["tce"]) for name, tallies in models.items()}
     table = truecal.segments(models["new"], reference=9, random_state=0)
-    windows = truecal.drift(models["new"], reference=9, intervals=0, random_state=0)
+    windows = truecal.drift(models["new"], reference=9, random_state=0)
     assert (len(table), len(windows), results["newer"].n) == (3, 4, ROWS)
     assert [name for name, _ in scans] == ["collect_batches"]
 

@@ -244,8 +244,8 @@ def test_segments_and_windows_are_told_listed_and_files(tmp_path):
     assert "Over time of a & b" in text
     assert "Of a & b, 1 of 25 segments and 1 of 12 time windows are off." in text
     assert "1 of 25 segments is off, by p-values adjusted for their number." in text
-    assert "Of 10 windows with complete labels, in 1 the predictions are off" in text
-    assert "2 more have labels that are not complete" in text
+    assert "1 of 10 windows is off by itself: 2026-01-31." in text
+    assert "2 windows have labels that are not complete." in text
     rows = table(page, "segments-table")
     assert [row["segment"] for row in rows] == [found.names[i] for i in found.order()]
     assert [row["window"] for row in table(page, "drift-table")] == days.names

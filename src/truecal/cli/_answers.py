@@ -18,11 +18,7 @@ from truecal._text import Column, Terminal, escape_csv, plural, printable
 from truecal.inference import OUTCOMES, SIGNS, Plan, Verdict, Word, format_p_value
 from truecal.metrics import LTCE, Measure, find_metric
 from truecal.results import (
-    BOTH,
-    CALIBRATION,
     INCOMPLETE,
-    PREVALENCE,
-    TOO_SMALL,
     ClassResults,
     Comparison,
     DriftTable,
@@ -47,8 +43,7 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 WORDS = {"off": ("x", "red"), "consistent": ("+", "green"), "cannot tell": ("?", "yellow")}  # a sign in ASCII, a colour
 MARKS = {"pass": "green", "fail": "red", "cannot tell": "yellow"}
-WINDOW_STYLES = {BOTH: "red", CALIBRATION: "red", INCOMPLETE: "dim", TOO_SMALL: "dim"}
-WINDOW_STYLES |= dict.fromkeys(PREVALENCE.values(), "yellow")
+OVERALL = {"right": "green", "consistent": "green", "cannot": "yellow"}  # by the first word; else red
 ADJUSTED = {"holm": "; Holm's for all {}", "bh": "; Benjamini and Hochberg's for all {}", None: ""}
 CLASSES = 20  # that are shown
 NARROW, WIDE, ROOMY = 15, 25, 100  # the width of a bar of ratios, and of a terminal that has room for a wide one
@@ -57,7 +52,6 @@ ON_GRID = "the lowest and highest value on these bins of cells, wherever in its 
 P_VALUE = "how often a perfect model would look as bad; small means worse than chance"
 VERDICT_P_VALUE = "how often right predictions would look as wrong, by the tests of the verdict together"
 WOULD_FIND = "the factor on all odds that would have been found in four of five data sets"
-WINDOW_P_VALUE = "how often a perfect model would look as bad, by the metric or by the number of {}"
 
 
 # ---- results -------------------------------------------------------------------------------------------------------
@@ -415,63 +409,51 @@ def slice_records(table: SliceTable) -> list[Record]:
 
 
 def format_drift(table: DriftTable, source: str, terminal: Terminal) -> str:
-    """The windows in order of time, how many are wrong, and how many have another prevalence."""
+    """What is said of all windows together, then each in order of time."""
     length = "" if table.every is None else f" of {table.every}"
-    title = terminal.wrap(f"{printable(source)}: {plural(len(table), 'window')}{length}, {_format_size(table)}")
+    title = f"{printable(source)}: {plural(len(table), 'window')}{length}, {_format_size(table)}"
+    head, *lines = table.sentences()
+    style = OVERALL.get(table.overall.split()[0], "red")
+    said = [
+        terminal.paint(terminal.wrap(head, "  ", "  "), style),
+        *(terminal.wrap(line, "  ", "  ") for line in lines),
+    ]
     shown = terminal.table(_window_columns(table))
-    outcomes = OUTCOMES[table.outcome]
-    p_value = WINDOW_P_VALUE.format(outcomes) + ADJUSTED[table.adjust].format("windows")
+    together = " for all windows together" if table.adjust else ""
     terms = [
-        (table.outcome, f"share of {outcomes}"),
-        ("predicted", "mean prediction"),
+        ("obs / exp", f"{OUTCOMES[table.outcome]} over what was predicted, with an exact interval{together}"),
+        (_p_heading(table), f"{VERDICT_P_VALUE}{ADJUSTED[table.adjust].format('windows')}"),
+        ("would find", WOULD_FIND),
+        ("against the baseline", f"what moved: the error of predictions, or the share of {OUTCOMES[table.outcome]}"),
         (table.metric.name, table.metric.meaning),
         ("on the grid", ON_GRID),
         ("by chance", "the mean of perfect models with the window's scores"),
-        ("obs / exp", f"{outcomes} over what was predicted; 1 is best"),
-        (_p_heading(table), f"{p_value}; up to {table.significance:g} is an alarm"),
     ]
-    parts = [terminal.paint(title, "bold"), shown, _window_sentences(table, terminal)]
+    parts = [terminal.paint(terminal.wrap(title), "bold"), "\n".join(said), shown]
     return "\n\n".join([*parts, _explain(terms, shown, terminal)])
 
 
 def _window_columns(table: DriftTable) -> list[Column]:
-    cells = table.cells()
-    alarms = ["red" if alarm else "" for alarm in table.alarm]
+    cells, words = table.cells(), table.verdict
+    styles = ["dim" if word == INCOMPLETE else WORDS[word][1] for word in words]
     on_grid = _spans(cells["lowest"], cells["highest"], table.lowest < table.highest)
-    intervals = _spans(cells["low"], cells["high"], table.low <= table.high)
+    asked = table.metric.name != LTCE.name  # for a metric that is not the default
     return [
-        Column("window", cells["window"], left=True),
-        Column("n", cells["n"], 4),
-        Column(table.outcome, cells["prevalence"], 2),
-        Column("predicted", cells["mean"], 3),
-        Column(table.metric.name, cells["value"], styles=["bold"] * len(table)),
-        Column("on the grid", on_grid, 1),
-        Column(f"{100 * table.confidence:g} % interval", intervals, 5),
-        Column("by chance", cells["by_chance"], 1),
-        Column(_p_heading(table), cells["p_adjusted"], styles=alarms),
-        Column("obs / exp", cells["ratio"], 6),
-        Column("verdict", cells["verdict"], left=True, styles=[WINDOW_STYLES.get(w, "") for w in table.verdict]),
+        Column("window", cells["window"], left=True, styles=styles),
+        Column("n", cells["n"], 1),
+        Column("observed", cells["observed"], 2),
+        Column("expected", cells["expected"], 2),
+        Column("obs / exp", cells["ratio"], styles=["bold"] * len(table)),
+        Column("interval", _spans(cells["ratio_low"], cells["ratio_high"], [True] * len(table)), 5),
+        Column("predictions are", cells["direction"], 3, left=True),
+        Column(_p_heading(table), cells["p_adjusted"], styles=styles),
+        Column("verdict", words, left=True, styles=styles),
+        Column("against the baseline", cells["compared"], 4, left=True),
+        Column("would find", cells["detectable"], 6),
+        Column(table.metric.name, cells["value"], 0 if asked else 7),
+        Column("on the grid", on_grid, 1 if asked else 9),
+        *([Column("by chance", cells["by_chance"], 8)] if table.replicates else []),
     ]
-
-
-def _window_sentences(table: DriftTable, terminal: Terminal) -> str:
-    said, alarms = table.verdict, int(table.alarm.sum())
-    judged = int(table.mature.sum()) - said.count(TOO_SMALL)
-    words = f"{plural(judged, 'window')}{' that could be judged' * (judged < len(table))}"
-    count = f"{alarms:,}" if alarms else "none"
-    lines = [f"In {count} of {words} the predictions are off beyond what chance explains."]
-    if not judged:
-        lines = ["No window could be judged; longer ones may, such as --every 1w or 1mo."]
-    if moved := said.count(PREVALENCE[table.outcome]):
-        lines.append(
-            f"In {moved:,} the share of {OUTCOMES[table.outcome]} differs from that of the others, and nothing shows "
-            "that the predictions did not follow."
-        )
-    for word, what in ((INCOMPLETE, "labels that are not complete: no alarm"), (TOO_SMALL, "too few rows to tell")):
-        if word in said:
-            few = said.count(word)
-            lines.append(f"{plural(few, 'window')} {'has' if few == 1 else 'have'} {what}.")
-    return "\n".join(terminal.wrap(line, "  ", "  ") for line in lines)
 
 
 # ---- monitor -------------------------------------------------------------------------------------------------------

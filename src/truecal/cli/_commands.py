@@ -144,7 +144,7 @@ def drift(args: Namespace) -> int:
     metric = choose_metric(args)
     source = open_source(args, timed=True)
     _need_one_score(source, "drift")
-    table = judge_windows(args, source.read(args), metric)
+    table = judge_windows(args, source.read(args), metric, _open_baseline(args, source))
     tell_notes([table])
     if picture:
         from truecal.plot import save
@@ -630,12 +630,13 @@ def search_slices(args: Namespace, source: Source, **options: Any) -> SliceTable
     )
 
 
-def judge_windows(args: Namespace, models: Mapping[str, Any], metric: str) -> DriftTable:
+def judge_windows(args: Namespace, models: Mapping[str, Any], metric: str, baseline: Any = None) -> DriftTable:
     """The windows of the first model."""
     from truecal.analysis import drift
 
-    options = {name: getattr(args, name) for name in ("mature_after", "now", "significance", "reference")}
-    options |= {"intervals": DRAWN if args.intervals is None else args.intervals, **_region(args), **_draws(args)}
+    options = {name: getattr(args, name) for name in ("mature_after", "now", "significance")}
+    options |= {"baseline": baseline, **_region(args), **_draws(args)}
+    options["reference"] = 0 if args.reference is None or args.command != "drift" else args.reference
     options["adjust"] = None if args.adjust == "none" else args.adjust
     return drift(_find_top(next(iter(models.values()))), metric, **options)
 
@@ -674,6 +675,20 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _open_baseline(args: Namespace, source: Source) -> int | str | Tallies | None:
+    """What --baseline names: a number of windows, a range of them, or other rows, which are read."""
+    from truecal.reading import is_tallies
+
+    text = args.baseline
+    if text is None or (".." in text and not Path(text).exists()):
+        return str(text) if text else None
+    if text.isdigit():
+        return int(text)
+    columns = {} if is_tallies([text]) else {"label": source.label, "score": source.scores}
+    other = Namespace(**(vars(args) | {"files": [text], "time": None, "every": None} | columns))
+    return _find_top(next(iter(open_source(other).read(other).values())))
 
 
 def _find_labelling(args: Namespace, data: list[str] | Tallies) -> dict[str, Any]:

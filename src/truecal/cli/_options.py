@@ -401,6 +401,10 @@ OPTIONS = (
         "COLUMN|FILE",
     ),
     Option(
+        "--baseline", "what windows are compared with: so many of the first, those of 2026-01-01..2026-01-31, or a "
+        "file of other rows; default a third", TIME, "drift", "N|RANGE|FILE",
+    ),
+    Option(
         "--on", "columns that match the rows of the file", BASELINE, "check", "COLUMN", type=names, action=Many
     ),
     # ---- what is computed
@@ -409,7 +413,7 @@ OPTIONS = (
         "score compare segments drift report plot", "NAMES", type=names, action=Many, suggests=(*METRICS, "all"),
         says={
             "score": "ltce,tce,ece,log_loss,brier,slope,intercept", "compare": "ltce,log_loss,brier,slope,tce",
-            "segments": "ltce; the first is shown", "drift": "ltce; the first is judged",
+            "segments": "ltce; the first is shown", "drift": "ltce; the first is shown",
             "": "those with bins, log_loss, brier, slope and intercept",
         },
     ),
@@ -418,7 +422,7 @@ OPTIONS = (
         "LEVEL", type=number, default=0.05,
         says={
             "slices": "anything that is listed",
-            "": "each test and of the verdict", "compare": "each test", "drift": "each test and alarm",
+            "": "each test and of the verdict", "compare": "each test",
             "plan": "the verdict",
         },
     ),
@@ -440,15 +444,13 @@ OPTIONS = (
         "--reference", "perfect models drawn, to say what chance gives; {}", COMPUTED,
         "score segments drift report plot", "N", type=whole, spells={"replicates": "--reference"},
         says={
-            "score": "0 for none; default 199", "segments": "at most; default 0, none",
-            "drift": "default as many as alarms need",
-            "": "0 for none; default 199, for drift as many as alarms need",
+            **dict.fromkeys(("segments", "drift"), "at most; default 0, none"), "": "0 for none; default 199",
         },
     ),
     Option(
-        "--intervals", "replicates for intervals; 0 for none; default {}", COMPUTED, "score drift report plot", "N",
+        "--intervals", "replicates for intervals; 0 for none; default {}", COMPUTED, "score report plot", "N",
         type=whole, spells={"intervals=1000": "--intervals 1000"},
-        says={"score": "0", "plot": "0, for drift 199", "": "199"},
+        says={"report": "199", "": "0"},
     ),
     *(
         Option(f"--{name}", f"draws for {text}; default 1000", COMPUTED, commands, "N", type=positive, default=1000)
@@ -577,12 +579,13 @@ COMMANDS = {
         ("truecal slices preds.parquet", "truecal slices preds.csv --columns country,age --csv"),
     ),
     "drift": Command(
-        "which days are wrong, and whether prevalence moved",
-        "Every window of time judged alone, against chance, with its prevalence beside it, so that a change of "
-        "prevalence and a change of calibration can be told apart.",
+        "whether a model went off, or was off since always",
+        "The verdict on all windows of time together and on each, and what moved since a baseline: the error of the "
+        "predictions, or the prevalence, which the predictions may follow.",
         (
             "truecal drift preds.parquet --time day --every 1w",
             "truecal drift preds.csv --mature-after 30d --plot a.png",
+            "truecal drift preds.csv --time day --baseline 14",
             "truecal drift days/ --csv",
         ),
     ),

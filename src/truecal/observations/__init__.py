@@ -51,6 +51,7 @@ from truecal.observations._tallies import Tallies as Tallies
 from truecal.observations._tallies import as_grid as as_grid
 from truecal.observations._tallies import bits_of as bits_of
 from truecal.observations._tallies import coarsest as coarsest
+from truecal.observations._tallies import merge_parts as merge_parts
 from truecal.observations._tallies import with_labelling as with_labelling
 from truecal.observations._tally import Bools as Bools
 from truecal.observations._tally import Floats as Floats

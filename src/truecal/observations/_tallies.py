@@ -171,7 +171,7 @@ class Tallies:
         first, second = self.coarsen(bits), other.coarsen(bits)
         parts = dict(first.parts)
         for key, part in second.parts.items():
-            parts[key] = _merge_parts([parts[key], part]) if key in parts else part
+            parts[key] = merge_parts([parts[key], part]) if key in parts else part
         dropped = {key: dict(reasons) for key, reasons in self.dropped.items()}
         for key, reasons in other.dropped.items():
             dropped[key] = dict(Counter(dropped.get(key, {})) + Counter(reasons))
@@ -222,7 +222,7 @@ class Tallies:
         groups: dict[Segment, list[Part]] = {}
         for key, part in self.parts.items():
             groups.setdefault(regroup(key), []).append(part)
-        parts = {key: _merge_parts(found) for key, found in groups.items()}
+        parts = {key: merge_parts(found) for key, found in groups.items()}
         reasons: dict[Segment, Counter[str]] = {}
         for key, found in self.dropped.items():
             reasons.setdefault(regroup(key), Counter()).update(found)
@@ -446,7 +446,7 @@ def as_grid(part: Part, bits: int | None) -> Part:
     return part.coarsen(bits) if isinstance(part, GridTally) else GridTally.of(part, bits)
 
 
-def _merge_parts(parts: Sequence[Part]) -> Part:
+def merge_parts(parts: Sequence[Part]) -> Part:
     """Add parts of one type."""
     if len(parts) == 1:
         return parts[0]

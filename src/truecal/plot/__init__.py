@@ -3,6 +3,7 @@
 from truecal.plot._axis import Scale as Scale
 from truecal.plot._axis import choose_scale as choose_scale
 from truecal.plot._axis import get_table as get_table
+from truecal.plot._drift import describe_drift as describe_drift
 from truecal.plot._matplotlib import CalibrationAxes as CalibrationAxes
 from truecal.plot._matplotlib import DiagramAxes as DiagramAxes
 from truecal.plot._matplotlib import DriftAxes as DriftAxes
@@ -26,7 +27,6 @@ from truecal.plot._matplotlib import segments as segments
 from truecal.plot._matplotlib import slices as slices
 from truecal.plot._matplotlib import test_based as test_based
 from truecal.plot._pictures import check_models as check_models
-from truecal.plot._pictures import describe_drift as describe_drift
 from truecal.plot._pictures import group_metrics as group_metrics
 from truecal.plot._pictures import list_binnings as list_binnings
 from truecal.plot._plotly import interactive as interactive

@@ -7,11 +7,11 @@ from typing import Any
 
 from truecal._errors import did_you_mean, option
 from truecal.plot._course import picture_monitor
+from truecal.plot._drift import picture_drift
 from truecal.plot._pictures import (
     Picture,
     picture_binnings,
     picture_calibration,
-    picture_drift,
     picture_errors,
     picture_metrics,
     picture_models,

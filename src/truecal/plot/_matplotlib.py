@@ -72,7 +72,7 @@ class RecalibrationAxes(NamedTuple):
 class DriftAxes(NamedTuple):
     """The axes of a drift picture."""
 
-    value: Any
+    ratio: Any
     prevalence: Any
 
 
@@ -252,12 +252,11 @@ def binnings(
 
 
 def drift(table: DriftTable, *, title: str | None = None, ax: Any = None) -> DriftAxes:
-    """Draw the metric of each window with its interval and the values expected by chance; below, prevalence and mean
-    prediction.
+    """Draw observed over expected positives of each window with exact intervals that hold together; below, prevalence
+    and mean prediction.
 
-    Orange-red triangles are alarms: predictions further off than chance explains. Crosses are windows too small to
-    tell. Blue diamonds are windows whose prevalence differs from that of the others together. The labels of
-    hatched windows are not complete.
+    Windows are marked as segments are. The baseline is shaded. Diamonds below are windows whose prevalence differs from
+    the baseline's. The labels of hatched windows are not complete.
     """
     return DriftAxes(*draw(make_picture("drift", table, title=title), ax))
 

@@ -33,11 +33,7 @@ from truecal.plot._axis import (
     trace_violins,
 )
 from truecal.results import (
-    INCOMPLETE,
-    PREVALENCE,
-    TOO_SMALL,
     BinTable,
-    DriftTable,
     Recalibration,
     Result,
     count_verdicts,
@@ -705,67 +701,6 @@ def _describe_value(result: Result, name: str) -> list[str]:
     return lines
 
 
-def picture_drift(table: DriftTable, *, title: str | None = None) -> Picture:
-    """Show the metric of each window with its interval and values by chance; below, prevalence and mean prediction."""
-    x, half, _ = place_times(table.window, table.every)
-    texts, many = describe_each_window(table), len(table) > MANY_WINDOWS
-    size, thin, pale = (3, 0.7, 0.3) if many else (6, 1.2, 1.0)
-    runs = _find_runs(x, half)
-    edges = [_find_edges(x[begin:end], half) for begin, end in runs]
-
-    def spread(column: Floats) -> list[Floats]:
-        return [np.repeat(column[begin:end], 2) for begin, end in runs]
-
-    around = [np.concatenate([part, part[::-1]]) for part in edges]
-    low_high = zip(spread(table.chance_low), spread(table.chance_high), strict=True)
-    band = [np.concatenate([low, high[::-1]]) for low, high in low_high]
-    upper: list[Mark] = [
-        Areas(around, band, GREY, "by chance, 5 to 95 %", alpha=0.3),
-        Lines(edges, spread(table.by_chance), GREY, "mean by chance"),
-    ]
-    lower: list[Mark] = [Lines(edges, spread(100 * table.mean), DARK, "mean prediction")]
-    small, moved = table.too_small & ~table.alarm, PREVALENCE[table.outcome]
-    for marks, columns, label, marker, colour, chosen in (
-        (upper, (table.value, table.low, table.high), "no alarm", "o", DARK, ~table.alarm & ~small),
-        (upper, (table.value, table.low, table.high), TOO_SMALL, "x", DARK, small),
-        (upper, (table.value, table.low, table.high), "alarm: calibration", "^", VERMILION, table.alarm),
-        (lower, _percent(table), moved.removesuffix(" moved"), "o", SKY, ~table.moved),
-        (lower, _percent(table), moved, "D", BLUE, table.moved),
-    ):
-        value, low, high = columns
-        rows = np.flatnonzero(chosen)
-        if len(rows):
-            spans = np.flatnonzero(chosen & ~np.isnan(low))
-            alpha = 1.0 if colour == VERMILION else pale
-            ends = np.minimum(low, value)[spans], np.maximum(high, value)[spans]
-            marks.append(Lines(*_vertical_lines(x[spans], *ends), colour, "_interval", alpha, thin))
-            grown = size + 2 * (marker != "o")
-            marks.append(Points(x[rows], value[rows], colour, label, marker, grown, [texts[i] for i in rows]))
-    wide = np.flatnonzero(table.highest > table.lowest)
-    if len(wide):
-        ends = table.lowest[wide], table.highest[wide]
-        upper.append(Lines(*_vertical_lines(x[wide], *ends), BLUE, "bounds on the grid", 0.5, 4 * thin))
-    open_ended = _find_runs(x, half, ~table.mature)
-    if open_ended:
-        starts, stops = (np.array(part) for part in zip(*open_ended, strict=True))
-        for marks in (upper, lower):
-            label = INCOMPLETE if marks is upper else ""
-            marks.append(Spans(x[starts] - half, x[stops - 1] + half, GREY, label))
-    ruler = make_time_ruler(table.window, table.every, table.names)
-    values = fit_from_zero(table.chance_high, table.value, table.high, table.highest)
-    rates = fit_from_zero(100 * table.mean, *_percent(table))
-    above, below = Ruler(values, table.metric.axis, grid=True), Ruler(rates, f"% {table.outcome}", grid=True)
-    panels = (
-        Panel(replace(ruler, named=False), above, tuple(upper), (0, 0.46, 1, 0.54), legend="above"),
-        Panel(ruler, below, tuple(lower), (0, 0, 1, 0.36), legend="above"),
-    )
-    return Picture(panels, (9, 5.6), _join(title, describe_drift(table)))
-
-
-def _percent(table: DriftTable) -> tuple[Floats, Floats, Floats]:
-    return 100 * table.prevalence, 100 * table.prevalence_low, 100 * table.prevalence_high
-
-
 def place_times(windows: Sequence[Any], every: str | None) -> tuple[Floats, float, bool]:
     """Return the positions of windows, half of a window's width, and whether positions are days."""
     if not all(isinstance(window, date) for window in windows):
@@ -787,7 +722,7 @@ def make_time_ruler(windows: Sequence[Any], every: str | None, names: Sequence[s
     return Ruler(span, "", tuple(x.tolist()), names, "date" if dated else "linear", room=0.65)
 
 
-def _find_runs(x: Floats, half: float, chosen: Bools | None = None) -> list[tuple[int, int]]:
+def find_runs(x: Floats, half: float, chosen: Bools | None = None) -> list[tuple[int, int]]:
     """Return the runs of chosen windows without a gap, as start and exclusive end."""
     rows = np.arange(len(x)) if chosen is None else np.flatnonzero(chosen)
     if not len(rows):
@@ -797,7 +732,7 @@ def _find_runs(x: Floats, half: float, chosen: Bools | None = None) -> list[tupl
     return [(int(rows[a]), int(rows[b - 1]) + 1) for a, b in pairwise(ends)]
 
 
-def _find_edges(x: Floats, half: float) -> Floats:
+def find_edges(x: Floats, half: float) -> Floats:
     """Return both ends of each window; neighbours meet half way."""
     middle = (x[1:] + x[:-1]) / 2
     return np.stack([np.append(x[0] - half, middle), np.append(middle, x[-1] + half)], 1).ravel()
@@ -852,12 +787,6 @@ def describe(result: Result, metric: str | None = None) -> str:
     return f"{verdict}{value}   N = {result.n:,}   {100 * result.prevalence:.4g} % {result.outcome}"
 
 
-def describe_drift(table: DriftTable) -> str:
-    """Describe the metric and the number of windows; below, the verdicts."""
-    windows, _, found = table.summary().partition(": ")
-    return f"{format_name(table.metric.name)} in {windows}\n{found}"
-
-
 def describe_each_bin(table: BinTable) -> list[str]:
     """Describe each bin, for hovering."""
     texts = []
@@ -871,27 +800,6 @@ def describe_each_bin(table: BinTable) -> list[str]:
             if table.n_refuted[i]:
                 lines[-1] += f", refuted {100 * table.refuted[i]:.1f} %"
         texts.append("\n".join(lines))
-    return texts
-
-
-def describe_each_window(table: DriftTable) -> list[str]:
-    """Describe each window, for hovering."""
-    level = f"{100 * table.confidence:g} %"
-    texts = []
-    for i, (name, verdict) in enumerate(zip(table.names, table.verdict, strict=True)):
-        value, chance, low, high = (
-            table.metric.format(column[i]) for column in (table.value, table.by_chance, table.low, table.high)
-        )
-        span = "" if np.isnan(table.low[i]) else f" ({level}: {low} to {high})"
-        adjusted = "" if np.isnan(table.p_adjusted[i]) else f", adjusted {table.p_adjusted[i]:.3g}"
-        texts.append(
-            f"{name}: {verdict}\n{value}{span}, by chance {chance}"
-            f"\np {table.p_value[i]:.3g}, of the total {table.total_p[i]:.3g}{adjusted}"
-            f"\nn = {table.n[i]:,}, {OUTCOMES[table.outcome]} {table.positives[i]:,}"
-            f"\n{table.outcome} {100 * table.prevalence[i]:.4g} % ({level}: {100 * table.prevalence_low[i]:.4g} to "
-            f"{100 * table.prevalence_high[i]:.4g} %), predicted {100 * table.mean[i]:.4g} %"
-            f"\nobserved / expected {table.ratio[i]:.3g} ({table.ratio_low[i]:.3g} to {table.ratio_high[i]:.3g})"
-        )
     return texts
 
 

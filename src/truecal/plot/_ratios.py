@@ -40,7 +40,7 @@ def picture_segments(table: GroupTable, *, worst: int = 20) -> Picture:
     shown = table.order()[:worst]
     ratio, low, high = (column[shown] for column in (table.ratio, table.ratio_low, table.ratio_high))
     words, ways, names = table.word, table.direction, table.names
-    sides = [_name_side(words[i], ways[i]) for i in shown.tolist()]
+    sides = [name_side(words[i], ways[i]) for i in shown.tolist()]
     notes = [f"n = {n:,}" for n in table.n[shown].tolist()]
     texts = describe_each_segment(table, shown)
     panel = _make_panel([names[i] for i in shown.tolist()], sides, (ratio, low, high), notes, texts)
@@ -78,7 +78,7 @@ def picture_classes(table: ClassTable, *, worst: int = 20, title: str | None = N
     ways = [
         "too low" if a > 1 else "too high" if b < 1 else "" for a, b in zip(low.tolist(), high.tolist(), strict=True)
     ]
-    sides = [_name_side(word, way) for word, way in zip(words, ways, strict=True)]
+    sides = [name_side(word, way) for word, way in zip(words, ways, strict=True)]
     texts = [
         f"{table.label[i]}: {word}\n{table.observed[i]:,} came, {about(table.expected[i])} expected"
         f"\nobserved / expected {format_span(table.ratio[i], table.ratio_low[i], table.ratio_high[i])}"
@@ -111,7 +111,7 @@ def describe_each_segment(table: GroupTable, rows: Ints) -> list[str]:
     ]
 
 
-def _name_side(word: str, way: str) -> str:
+def name_side(word: str, way: str) -> str:
     """Which way a group is off, or why it is not: its total may be right where its parts are not."""
     return word if word != "off" else way if way in SIDES else "off in parts"
 
@@ -126,10 +126,7 @@ def _make_panel(
     """A row for each group: its ratio as a dot, its interval as a line, and a note at the right."""
     with np.errstate(divide="ignore"):
         value, low, high = (np.log(np.maximum(column, 0.0)) for column in columns)
-    known = np.isfinite(value)
-    nearer = np.minimum(np.abs(low), np.abs(high))
-    most = max(np.abs(value[known]).max(initial=0.0), nearer[np.isfinite(nearer)].max(initial=0.0))
-    reach = float(np.clip(1.3 * most, np.log(1.6), np.log(1000)))
+    known, reach = np.isfinite(value), find_reach(value, low, high)
     rows = np.arange(0.0, len(names))
     middle = np.array([[-0.6, max(len(names) - 0.4, 0.6)]])
     marks: list[Mark] = [Lines(np.zeros((1, 2)), middle, "#000000", "_as predicted", width=1.2)]
@@ -150,6 +147,14 @@ def _make_panel(
     y = Ruler((max(len(names) - 0.4, 0.6), -0.6), common, tuple(rows), tuple(short))
     x = Ruler((-reach, 1.5 * reach), "observed / expected", *make_factor_ticks(reach), grid=True)
     return Panel(x, y, tuple(marks), legend="above")
+
+
+def find_reach(value: Floats, low: Floats, high: Floats) -> float:
+    """How far an axis of factors reaches, as a logarithm: past all values, and past the nearer end of each interval."""
+    nearer = np.minimum(np.abs(low), np.abs(high))
+    known = np.abs(value)[np.isfinite(value)]
+    most = max(known.max(initial=0.0), nearer[np.isfinite(nearer)].max(initial=0.0))
+    return float(np.clip(1.3 * most, np.log(1.6), np.log(1000)))
 
 
 def drop_shared(names: Sequence[str]) -> tuple[str, list[str]]:

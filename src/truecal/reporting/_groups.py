@@ -10,12 +10,7 @@ from truecal.plot import describe_drift, describe_segments
 from truecal.reporting._figures import Figures
 from truecal.reporting._page import Column, write_badge, write_table
 from truecal.results import (
-    BOTH,
-    CALIBRATION,
-    INCOMPLETE,
     LEFT,
-    PREVALENCE,
-    TOO_SMALL,
     ClassTable,
     DriftTable,
     GroupTable,
@@ -28,7 +23,8 @@ SEGMENT_COLUMNS = (
     *("detectable", "value"),
 )
 DRIFT_COLUMNS = (
-    *("window", "verdict", "n", "positives", "prevalence", "mean", "value", "by_chance", "p_adjusted", "ratio"),
+    *("window", "n", "observed", "expected", "ratio", "ratio_low", "ratio_high", "direction", "p_adjusted", "verdict"),
+    *("compared", "value"),
 )
 SLICE_COLUMNS = (
     *("slice", "n", "share", "observed", "expected", "ratio", "ratio_low", "ratio_high", "p_adjusted", "direction"),
@@ -88,27 +84,18 @@ def write_slices(table: SliceTable, whose: str) -> str:
 
 
 def write_drift(table: DriftTable, figures: Figures, whose: str) -> str:
-    """What moved in windows of time, as a sentence, a picture and a table."""
-    said = table.verdict
-    alarms, moved = int(table.alarm.sum()), said.count(PREVALENCE[table.outcome])
-    rate, outcomes = PREVALENCE[table.outcome].removesuffix(" moved"), OUTCOMES[table.outcome]
-    text = f"Of {int(table.mature.sum()):,} windows with complete labels, in {alarms:,} the predictions are off"
-    text += f" ({said.count(CALIBRATION):,} with the {rate} of the others, {said.count(BOTH):,} with another)."
-    text += f" In {moved:,} the {rate} moved and nothing shows that the predictions did not follow it."
-    if TOO_SMALL in said:
-        text += f" {said.count(TOO_SMALL):,} of them have too few rows to tell."
-    if INCOMPLETE in said:
-        text += f" {said.count(INCOMPLETE):,} more have labels that are not complete, and raise no alarm."
+    """What is said of all windows of time together, a picture and a table."""
+    text = " ".join(table.sentences())
     caption = (
-        "Above: values with intervals, grey is chance, triangles are alarms, crosses are windows too small to tell. "
-        f"Below: the share of {outcomes} with its exact interval beside the mean prediction; diamonds differ from the "
-        "other windows."
+        f"Above: observed over expected {OUTCOMES[table.outcome]} with exact intervals that hold for all windows "
+        "together; triangles are off, of crosses the data cannot tell, the baseline is shaded. Below: the share of "
+        f"{OUTCOMES[table.outcome]} beside the mean prediction; diamonds differ from the baseline."
     )
     label = f"{describe_drift(table).replace(chr(10), ': ')}. {text}"
     figure = figures.draw("drift", "drift", table, label=label, caption=caption)
     inside = figure + _write_notes(table)
     inside += _list_rows("drift-table", f"{len(table):,} windows{whose}", table, DRIFT_COLUMNS)
-    return _write_section("by-window", f"Over time{whose}", text, alarms > 0, inside)
+    return _write_section("by-window", f"Over time{whose}", text, table.off, inside)
 
 
 def _write_section(number: str, title: str, text: str, off: bool, inside: str) -> str:

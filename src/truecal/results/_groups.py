@@ -1,11 +1,10 @@
-"""The tables of segments, of windows of time, and of the comparison of two models."""
+"""Tables that have a verdict on each row, that of segments, and that of the comparison of two models."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,105 +15,13 @@ from truecal.metrics import LTCE, Adjustment, Measure, adjust_p_values, format_n
 from truecal.observations import AS_THEY_ARE, Account, Bools, Floats, Ints, Labelling, Outcome
 from truecal.results._table import Column, Table, column, register_table
 
-STEADY, CALIBRATION, BOTH = "steady", "calibration moved", "both moved"
-PREVALENCE: dict[Outcome, str] = {"positive": "prevalence moved", "correct": "accuracy moved"}
-INCOMPLETE, TOO_SMALL = "labels not complete", "too small to tell"
-SMALL = Column(
-    "too_small",
-    "flag",
-    "too small",
-    "Whether there are too few rows to tell: neither half nor twice the odds of the mean prediction would be detected "
-    "in four of five data sets.",
-)
-
 
 def _format_factor(factor: float) -> str:
     return "nothing" if math.isinf(factor) else f"x {factor:.3g}"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class _Groups(Table):
-    """The columns and settings that segments and windows share."""
-
-    n: Ints = field(metadata=column("count", "n", "Rows."))
-    positives: Ints = field(metadata=column("count", "positives", "Positives."))
-    dropped: Ints = field(metadata=column("count", "dropped", "Rows that were dropped when the data were read."))
-    prevalence: Floats = field(metadata=column("share", "positive", "The share of positives."))
-    mean: Floats = field(metadata=column("share", "predicted", "Mean prediction."))
-    value: Floats = field(metadata=column("metric", "value", "The metric."))
-    lowest: Floats = field(
-        metadata=column(
-            "metric",
-            "lowest",
-            "The lowest value on bins of whole cells; the value itself, unless scores are grouped into cells.",
-        )
-    )
-    highest: Floats = field(metadata=column("metric", "highest", "The highest value on bins of whole cells."))
-    by_chance: Floats = field(metadata=column("metric", "by chance", "The mean of the metric's null reference."))
-    excess: Floats = field(metadata=column("metric", "excess", "Value minus by_chance."))
-    p_value: Floats = field(metadata=column("p-value", "p", "The p-value of the null reference."))
-    p_adjusted: Floats = field(
-        metadata=column(
-            "p-value",
-            "p adjusted",
-            "The p-value that decides about an alarm, adjusted for the number of rows of the table.",
-        )
-    )
-    too_low: Floats = field(
-        metadata=column("share", "too low", "The share of predictions that the test refutes as too low.")
-    )
-    too_high: Floats = field(metadata=column("share", "too high", "The share that it refutes as too high."))
-    seen_below: Floats = field(
-        metadata=column(
-            "share",
-            "seen below",
-            "The nearest true rate below the mean prediction that the exact binomial test of all rows together would "
-            "detect in four of five data sets; NaN if there is none.",
-        )
-    )
-    seen_above: Floats = field(metadata=column("share", "seen above", "The nearest such rate above it."))
-    metric: Measure = LTCE
-    replicates: int = 199
-    adjust: Adjustment = "holm"
-    significance: float = 0.05
-    notes: tuple[str, ...] = ()
-    labelling: Labelling = AS_THEY_ARE
-    outcome: Outcome = "positive"
-    accounts: tuple[Account, ...] = ()  # where the rows went, for each row of the table
-
-    @property
-    def overall_prevalence(self) -> float:
-        """The share of positives in all rows of the table, that of the population where rows were sampled."""
-        return float(self.labelling.predicted(int(self.positives.sum()) / int(self.n.sum())))
-
-    @property
-    def alarm(self) -> Bools:
-        """Whether predictions are further off than chance explains: p_adjusted is at most `significance`."""
-        return np.asarray(self.p_adjusted <= self.significance)
-
-    @property
-    def too_small(self) -> Bools:
-        """Whether too few rows could detect even half or twice the odds of the mean prediction."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            odds, below, above = (p / (1 - p) for p in (self.mean, self.seen_below, self.seen_above))
-        return np.asarray(~(below >= odds / 2) & ~(above <= 2 * odds))
-
-    def heading(self, name: str) -> str:
-        """Return the heading of a column; that of `value` is the name of the metric, and what is counted as positive
-        goes by its name."""
-        if name == "value":
-            return self.metric.name
-        found = Table.heading(self, name)
-        if self.outcome == "positive":
-            return found
-        return found.replace("positives", "correct").replace("positive", "correct").replace("prevalence", "accuracy")
-
-    def _format_metric(self, row: int, value: float) -> str:
-        return self.metric.format(value)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class _Judged(Table):
+class Judged(Table):
     """The columns and settings of tables that have a verdict on each row, and a metric behind it."""
 
     n: Ints = field(metadata=column("count", "n", "Rows."))
@@ -281,7 +188,7 @@ JUDGED = (
 )
 
 
-def _tell_unsure(detectable: Floats) -> Iterator[str]:
+def tell_unsure(detectable: Floats) -> Iterator[str]:
     """Of how many rows the data cannot tell, and what would have been found in them."""
     if not len(detectable):
         return
@@ -299,7 +206,7 @@ def _tell_unsure(detectable: Floats) -> Iterator[str]:
 
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class GroupTable(_Judged):
+class GroupTable(Judged):
     """A table with one row per segment, in the order given.
 
     `by` names the columns that make segments, `adjust` how p-values were adjusted for the number of segments,
@@ -375,107 +282,7 @@ class GroupTable(_Judged):
         for row in off[:3]:
             way = {"mixed": "wrong in parts"}.get(self.direction[row], self.direction[row])
             lines.append(f"{printable(names[row])}: predictions are {way}; {self.tell(row)}.")
-        return (*lines, *_tell_unsure(self.detectable[np.array(words) == "cannot tell"]))
-
-
-@register_table
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class DriftTable(_Groups):
-    """A table with one row per window, in order of time.
-
-    `every` is the length of windows, `confidence` that of all intervals, `mature_after` the time after its end until a
-    window's labels are complete, `now` the time at which that was judged. The prevalence of a window is compared with
-    that of the others together by Fisher's exact test (twice the smaller tail). Windows that differ are removed from
-    the others, the most different first: if the prevalence has two levels, the level of fewer windows has moved. For
-    other settings see `GroupTable`.
-    """
-
-    window: tuple[Any, ...] = field(metadata=column("key", "window", "The start of the window, or its name."))
-    prevalence_low: Floats = field(
-        metadata=column("share", "positive low", "Lower end of the exact (Clopper-Pearson) interval of the prevalence.")
-    )
-    prevalence_high: Floats = field(metadata=column("share", "positive high", "Upper end of it."))
-    low: Floats = field(
-        metadata=column("metric", "low", "Lower end of the interval of the metric's expectation, if computed.")
-    )
-    high: Floats = field(metadata=column("metric", "high", "Upper end of it."))
-    chance_low: Floats = field(metadata=column("metric", "chance low", "The 5 % quantile of the null reference."))
-    chance_high: Floats = field(metadata=column("metric", "chance high", "The 95 % quantile of it."))
-    total_p: Floats = field(
-        metadata=column(
-            "p-value",
-            "total p",
-            "The mid-p-value of the positives against the sum of the predictions, by the exact Poisson-binomial test. "
-            "p_adjusted is for this and p_value together, twice the smaller, or for p_value alone.",
-        )
-    )
-    ratio: Floats = field(metadata=column("ratio", "obs / exp", "Observed over expected positives."))
-    ratio_low: Floats = field(metadata=column("ratio", "ratio low", "Lower end of its exact interval."))
-    ratio_high: Floats = field(metadata=column("ratio", "ratio high", "Upper end of it."))
-    prevalence_p: Floats = field(
-        metadata=column(
-            "p-value",
-            "prevalence p",
-            "The p-value of the prevalence against that of the other mature windows that did not move, together.",
-        )
-    )
-    prevalence_p_adjusted: Floats = field(
-        metadata=column("p-value", "prevalence p adjusted", "The same, adjusted for the number of mature windows.")
-    )
-    mature: Bools = field(
-        metadata=column("flag", "mature", "Whether the labels are assumed to be complete; if not, there is no alarm.")
-    )
-    every: str | None = None
-    confidence: float = 0.95
-    mature_after: timedelta | None = None
-    now: datetime | None = None
-
-    _derived_columns: ClassVar[tuple[Column, ...]] = (
-        Column("alarm", "flag", "alarm", "Whether the window is mature and p_adjusted at most `significance`."),
-        Column("moved", "flag", "moved", "The same for prevalence_p_adjusted."),
-        SMALL,
-        Column("verdict", "text", "verdict", "What moved in the window, in words."),
-    )
-    _picture: ClassVar[str] = "drift"
-    _shown: ClassVar[tuple[str, ...]] = (
-        *("window", "n", "prevalence", "mean", "value", "by_chance", "p_adjusted", "ratio", "verdict"),
-    )
-    _most: ClassVar[int] = 40
-
-    @property
-    def names(self) -> list[str]:
-        """The windows as text: dates and times in ISO format."""
-        return [_name_window(window, self.every) for window in self.window]
-
-    @property
-    def alarm(self) -> Bools:
-        """Whether a mature window's predictions are further off than chance explains."""
-        return np.asarray(self.mature & (self.p_adjusted <= self.significance))
-
-    @property
-    def alarms(self) -> list[Any]:
-        """The windows with an alarm."""
-        return [self.window[i] for i in np.flatnonzero(self.alarm)]
-
-    @property
-    def moved(self) -> Bools:
-        """Whether a mature window's prevalence differs from that of the others together."""
-        return np.asarray(self.mature & (self.prevalence_p_adjusted <= self.significance))
-
-    @property
-    def verdict(self) -> list[str]:
-        """What moved in each window, in words."""
-        cases = [~self.mature, self.alarm & self.moved, self.alarm, self.moved, self.too_small]
-        words = [INCOMPLETE, BOTH, CALIBRATION, PREVALENCE[self.outcome], TOO_SMALL]
-        return [str(word) for word in np.select(cases, words, STEADY)]
-
-    def summary(self) -> str:
-        """Return the numbers of windows, predictions and verdicts."""
-        words = [CALIBRATION, BOTH, PREVALENCE[self.outcome], INCOMPLETE, TOO_SMALL]
-        verdicts = self.verdict
-        found = "; ".join(f"{verdicts.count(word):,} {word}" for word in words if word in verdicts) or "all steady"
-        length = "" if self.every is None else f" of {self.every}"
-        return f"{plural(len(self), 'window')}{length}, {plural(int(self.n.sum()), 'prediction')}: {found}"
+        return (*lines, *tell_unsure(self.detectable[np.array(words) == "cannot tell"]))
 
 
 @register_table
@@ -630,11 +437,3 @@ class Comparison(Table):
         """Return the names of the models and the confidence of the intervals."""
         levels = sorted({f"{100 * level:g}" for level in self.confidence})
         return f"{self.models[0]} minus {self.models[1]} on the same rows, {' and '.join(levels)} % intervals"
-
-
-def _name_window(window: Any, every: str | None) -> str:
-    """Return a window as text: a date if windows are days or longer."""
-    if isinstance(window, datetime):
-        midnight = (window.hour, window.minute, window.second, window.microsecond) == (0, 0, 0, 0)
-        return window.date().isoformat() if midnight and every != "1h" else window.isoformat(" ", "minutes")
-    return str(window)

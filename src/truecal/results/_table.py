@@ -209,7 +209,8 @@ class Table(Stored):
         written = encode_fields(self)
         columns = {name: written.pop(name) for name in _list_stored(type(self))}
         derived = {each.name: encode(getattr(self, each.name)) for each in _list_written(type(self))}
-        return {**written, "columns": columns | derived}
+        more = {name: encode(getattr(self, name)) for name in self._derived}
+        return {**written, **more, "columns": columns | derived}
 
     @classmethod
     def _read(cls, raw: dict[str, Any]) -> Self:

@@ -1,0 +1,282 @@
+"""The table of windows of time, and what it says of all of them together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from truecal._text import escape_html, plural, printable
+from truecal.inference import FACTOR, OUTCOMES, SIGNS, Verdict, format_factor, format_p_value
+from truecal.observations import Bools, Floats, Outcome
+from truecal.results._groups import JUDGED, Judged, tell_unsure
+from truecal.results._table import Column, Table, column, format_share, register_table
+
+Overall = Literal[
+    "right and still", "right and moved", "off since always", "went off", "was off", "off", "consistent", "cannot tell"
+]
+INCOMPLETE, BASELINE = "labels not complete", "baseline"
+PREVALENCE: dict[Outcome, str] = {"positive": "prevalence", "correct": "accuracy"}
+
+
+@register_table
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class DriftTable(Judged):
+    """A table with one row per window, in order of time.
+
+    `every` is the length of windows, `mature_after` the time after its end until a window's labels are complete, `now`
+    the time at which that was judged.
+
+    `together`, `before`, `after` and `recent` are the verdicts on all windows with complete labels, on the baseline,
+    on all others, and on those since the error changed most. `together_p` is the p-value of "all windows are right",
+    from all rows together and from each window; `moved_together_p` and `prevalence_together_p` are those of "nothing
+    moved since the baseline", for the error and for the share of positives. `detectable_move` is the factor between the
+    odds of the others and those of the baseline that would have been found. The error changed most at the window
+    `since`; `since_ratio` is observed over expected before and since. `prevalences` are the shares of positives in the
+    baseline and in the others. For other settings see `GroupTable`.
+    """
+
+    window: tuple[Any, ...] = field(metadata=column("key", "window", "The start of the window, or its name."))
+    baseline: Bools = field(metadata=column("flag", "baseline", "Whether it belongs to the baseline."))
+    mature: Bools = field(
+        metadata=column("flag", "mature", "Whether the labels are assumed to be complete; if not, it is not judged.")
+    )
+    moved_p: Floats = field(
+        metadata=column(
+            "p-value",
+            "moved p",
+            "The p-value of the window's positives, given those of the window and the baseline together, against what "
+            "one factor on all odds makes of them. NaN for the baseline itself.",
+        )
+    )
+    moved_p_adjusted: Floats = field(
+        metadata=column("p-value", "moved p adjusted", "The same, adjusted for the number of windows.")
+    )
+    prevalence_p: Floats = field(
+        metadata=column("p-value", "prevalence p", "That of Fisher's exact test of the share of positives.")
+    )
+    prevalence_p_adjusted: Floats = field(
+        metadata=column("p-value", "prevalence p adjusted", "The same, adjusted for the number of windows.")
+    )
+    together: Verdict | None = None
+    before: Verdict | None = None
+    after: Verdict | None = None
+    recent: Verdict | None = None
+    together_p: float = math.nan
+    moved_together_p: float = math.nan
+    prevalence_together_p: float = math.nan
+    detectable_move: float = math.inf
+    since: Any = None
+    since_ratio: tuple[float, float] | None = None
+    prevalences: tuple[float, float] | None = None
+    every: str | None = None
+    mature_after: timedelta | None = None
+    now: datetime | None = None
+
+    _derived: ClassVar[tuple[str, ...]] = ("overall",)
+    _derived_columns: ClassVar[tuple[Column, ...]] = (
+        *JUDGED,
+        Column("change", "ratio", "change", "Observed over expected, over that of the baseline."),
+        Column(
+            "verdict",
+            "text",
+            "verdict",
+            'By the adjusted p-value "off"; else "consistent" if a factor of 1.5 on all odds would have been found at '
+            '`level`; else "cannot tell"; "labels not complete" if the window is not mature.',
+        ),
+        Column("compared", "text", "against the baseline", "What moved: the error, the prevalence, both, or nothing."),
+    )
+    _shown: ClassVar[tuple[str, ...]] = (
+        *("window", "n", "observed", "expected", "ratio", "ratio_low", "ratio_high", "direction", "p_adjusted"),
+        *("verdict", "compared"),
+    )
+    _most: ClassVar[int] = 40
+    _picture: ClassVar[str] = "drift"
+
+    @property
+    def names(self) -> list[str]:
+        """The windows as text: dates and times in ISO format."""
+        return [_name_window(window, self.every) for window in self.window]
+
+    @property
+    def alarms(self) -> list[Any]:
+        """The windows that are off."""
+        return [self.window[i] for i in np.flatnonzero(self.alarm)]
+
+    @property
+    def verdict(self) -> list[str]:
+        """The verdict on each window among all."""
+        return [word if ready else INCOMPLETE for word, ready in zip(self.word, self.mature.tolist(), strict=True)]
+
+    @property
+    def change(self) -> Floats:
+        """Observed over expected, over that of the baseline."""
+        return self.ratio / (math.nan if self.before is None else self.before.ratio)
+
+    @property
+    def moved(self) -> Bools:
+        """Whether the error of a window is shown to differ from the baseline's; only where the model is off."""
+        return np.asarray((self.moved_p_adjusted <= self.significance) & self.off)
+
+    @property
+    def prevalence_moved(self) -> Bools:
+        """Whether the share of positives of a window is shown to differ from the baseline's."""
+        return np.asarray(self.prevalence_p_adjusted <= self.significance)
+
+    @property
+    def compared(self) -> list[str]:
+        """What moved in each window since the baseline, in words."""
+        rate = f"{PREVALENCE[self.outcome]} moved"
+        moved, share = self.moved, self.prevalence_moved
+        cases = [self.baseline, moved & share, moved, share]
+        return np.select(cases, [BASELINE, "both moved", "error moved", rate], "").tolist()  # type: ignore[no-any-return]
+
+    @property
+    def off(self) -> bool:
+        """Whether the model is shown to be off, in all windows together or in some."""
+        return bool(self.together_p <= self.significance)
+
+    @property
+    def overall(self) -> Overall:
+        """What is said of all windows: whether the model is off, and since when; else whether anything moved.
+
+        "off" and "consistent" where the time cannot be told.
+        """
+        if self.off:
+            return self._tell_when()
+        if self.together is None or not self.together.detectable <= FACTOR:
+            return "cannot tell"
+        if self.prevalence_together_p <= self.significance:
+            return "right and moved"
+        return "right and still" if self.detectable_move <= FACTOR else "consistent"
+
+    def _tell_when(self) -> Overall:
+        early = self.before is not None and self.before.p_value <= self.significance
+        if not self.moved_together_p <= self.significance:
+            return "off since always" if early else "off"
+        if not early:
+            return "went off"
+        late = self.recent is not None and self.recent.p_value <= self.significance
+        return "off since always" if late else "was off"
+
+    def summary(self) -> str:
+        """Return the word for all windows, and the numbers of windows, predictions and verdicts."""
+        words, length = self.verdict, "" if self.every is None else f" of {self.every}"
+        found = ", ".join(f"{words.count(word):,} {word}" for word in (*SIGNS, INCOMPLETE) if word in words)
+        rows = plural(int(self.n.sum()), "prediction")
+        return f"{self.overall}: {plural(len(self), 'window')}{length}, {rows}; {found}"
+
+    def sentences(self) -> tuple[str, ...]:
+        """What is said of all windows together and why, then how many are off by themselves."""
+        if self.together is None:
+            return ("Cannot tell.", "No window has labels that are complete.")
+        return (*self._tell_overall(self.together), *self._tell_windows())
+
+    def _tell_overall(self, together: Verdict) -> Iterator[str]:
+        word = self.overall
+        yield f"{word.capitalize()}{f' (p {format_p_value(self.together_p)})' * self.off}."
+        if word == "went off" and self.before is not None and self.after is not None:
+            early, late = _count(self.before), _count(self.after)
+            yield f"In the baseline {early}; in the other windows {late}: predictions are {_direct(self.after)}."
+        elif word == "was off" and self.before is not None and self.recent is not None:
+            yield f"In the baseline {_count(self.before)}: predictions were {_direct(self.before)}."
+            yield f"Since {self._name_since()} nothing shows it: {_count(self.recent)}."
+        else:
+            way = f"predictions are {_direct(together)}: " * self.off
+            yield f"In all windows together {way}{_count(together)}."
+        yield from self._tell_time(word)
+        if self.prevalence_together_p <= self.significance:
+            yield self._tell_prevalence(word)
+        if not self.off:
+            yield together.reach
+
+    def _tell_time(self, word: str) -> Iterator[str]:
+        """Since when the model is off, and whether its error moved."""
+        if word == "off since always" and self.before is not None:
+            moved = self.moved_together_p <= self.significance
+            since = "has moved since" if moved else "is not shown to have moved since"
+            yield f"The baseline was off already (x {self.before.ratio:.2f}), and the error {since}."
+        elif word == "off" and self.before is None:
+            yield "Since when cannot be told: there is nothing to compare with."
+        elif word == "off":
+            yield (
+                "Since when cannot be told: neither is the baseline shown to be off by itself, nor the error to have "
+                "moved since."
+            )
+        elif word == "consistent" and self.before is None:
+            yield "Whether it moved cannot be told: there is nothing to compare with."
+        elif word == "consistent":
+            far = self.detectable_move
+            found = "no factor" if math.isinf(far) else f"one of {format_factor(far)}"
+            yield (
+                f"Whether it moved cannot be told: a factor of {FACTOR:g} between the odds of the baseline and those "
+                f"of the other windows would have been missed too often; {found} would have been found."
+            )
+        elif word == "right and still":
+            yield (
+                "Nothing is shown to have moved since the baseline; a factor of "
+                f"{format_factor(self.detectable_move)} on the odds would have been found."
+            )
+        if self.off and self.moved_together_p <= self.significance and self.since_ratio is not None:
+            early, late = self.since_ratio
+            yield f"The error changed most at {self._name_since()}: x {early:.2f} before, x {late:.2f} since."
+
+    def _name_since(self) -> str:
+        return printable(_name_window(self.since, self.every))
+
+    def _tell_prevalence(self, word: str) -> str:
+        shares = ""
+        if self.prevalences is not None:
+            early, late = map(format_share, self.prevalences)
+            shares = f", from {early} in the baseline to {late} in the other windows"
+        followed = "; the predictions followed" if word == "right and moved" else ""
+        return f"The share of {OUTCOMES[self.outcome]} moved{shares}{followed}."
+
+    def _tell_windows(self) -> Iterator[str]:
+        words = np.array(self.verdict)
+        names, off = self.names, np.flatnonzero(words == "off").tolist()
+        judged = int(self.mature.sum())
+        if judged > 1:
+            ends = [printable(names[i]) for i in off[:1] + off[-1:]]
+            if len(off) > 1:
+                count = f"{len(off):,} of {judged:,} windows"
+                yield f"{count} are off by themselves, the first {ends[0]}, the last {ends[1]}."
+            elif off:
+                yield f"1 of {judged:,} windows is off by itself: {ends[0]}."
+            else:
+                yield f"None of {judged:,} windows is shown to be off by itself."
+            yield from tell_unsure(self.detectable[words == "cannot tell"])
+        if waiting := int(np.sum(~self.mature)):
+            yield f"{plural(waiting, 'window')} {'has' if waiting == 1 else 'have'} labels that are not complete."
+
+    def __repr__(self) -> str:
+        return "\n".join([*self.sentences(), "", Table.__repr__(self)])
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape_html(' '.join(self.sentences()))}</p>{Table._repr_html_(self)}"
+
+
+def _count(found: Verdict) -> str:
+    """What came against what was predicted, with the ratio and its interval."""
+    if not found.expected > 0:
+        return found.count(found)
+    low, high = found.interval
+    return f"{found.count(found)} (x {found.ratio:.2f}, {low:.2f} to {high:.2f})"
+
+
+def _direct(found: Verdict) -> str:
+    """Which way predictions are off, as far as all positives together show it."""
+    low, high = found.interval
+    return "too low" if low > 1 else "too high" if high < 1 else "wrong in parts"
+
+
+def _name_window(window: Any, every: str | None) -> str:
+    """Return a window as text: a date if windows are days or longer."""
+    if isinstance(window, datetime):
+        midnight = (window.hour, window.minute, window.second, window.microsecond) == (0, 0, 0, 0)
+        return window.date().isoformat() if midnight and every != "1h" else window.isoformat(" ", "minutes")
+    return str(window)
