@@ -134,11 +134,16 @@ def test_twins_are_listed_once():
 
 def test_columns_that_make_no_groups_are_named():
     rng = np.random.default_rng(5)
-    frame = simulate(rng, 3000).assign(customer=[f"c{i}" for i in range(3000)], one="x")
+    numbers = np.arange(3000)
+    frame = simulate(rng, 3000).assign(
+        customer=[f"c{i}" for i in numbers], one="x", orderId=numbers, amount=rng.permutation(numbers)
+    )
     found = truecal.slices(frame, label="y", score="p")
     assert any("`customer` has 3,000 values" in note for note in found.notes)
+    assert any("`orderId` has 3,000 values" in note for note in found.notes)
     assert any("`one` has one value" in note for note in found.notes)
-    assert "customer" not in found.columns_searched
+    assert not {"customer", "orderId"} & set(found.columns_searched)
+    assert "amount" in found.columns_searched
 
 
 def test_rare_values_are_others():

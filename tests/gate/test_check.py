@@ -282,6 +282,7 @@ def test_cannot_tell_passes_where_the_rule_says_so(pl):
     found = truecal.check(few, [Rule("verdict", allow_cannot_tell=True)])
     assert found.status == "pass"
     assert found.findings[0].reason.endswith("which the rule allows.")
+    assert found.summary() == "1 check: 1 allowed though the data cannot tell"
 
 
 def test_limits_fail_only_where_the_data_show_it(pl):

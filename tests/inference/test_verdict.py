@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.stats import chi2, norm
 
 from truecal import Tally, _kernel
-from truecal.inference import combine_parts, find_parts, judge, judge_all
+from truecal.inference import combine_parts, find_parts, format_p_value, judge, judge_all
 from truecal.inference._verdict import combine
 from truecal.metrics import METRICS, Relative
 from truecal.observations import CellSums
@@ -338,3 +338,14 @@ def test_a_total_that_is_off_alone_is_told():
         "A factor of 1.5 on all odds would have been missed too often; one of 1.52 would have been found. "
         f"The total alone speaks against the model (p = {found.parts['total']:.2g}), all tests together do not."
     )
+
+
+def test_words_and_numbers_agree_beside_the_borders():
+    """0.0504 is not written as 0.05, and an interval that ends below 1 does not end at 1.00."""
+    assert [format_p_value(p) for p in (0.05, 0.0504, 0.01004, 0.049, 0.06)] == [
+        *("= 0.05", "= 0.0504", "= 0.01004", "= 0.049", "= 0.06"),
+    ]
+    found = judge(CellSums.from_arrays(np.arange(40_000) < 3870, np.full(40_000, 0.1)))
+    assert 0.995 < found.interval[1] < 1
+    assert found.word == "off"
+    assert "(x 0.968, 0.939 to 0.997)" in str(found)

@@ -579,8 +579,8 @@ def format_comparison(table: Comparison, source: str, terminal: Terminal) -> str
         Column(a, cells["first"], 2),
         Column(b, cells["second"], 1),
         Column("difference", cells["difference"], styles=["bold"] * len(table)),
-        Column(f"{100 * table.confidence[0]:g} % interval", spans),
-        Column("", cells["verdict"], 3, left=True),
+        Column(f"{100 * table.confidence[0]:g} % interval", spans, 3),
+        Column("", cells["verdict"], left=True),
     ]
     lines = [terminal.wrap(printable(text), "  ", "  ") for text in table.sentences()]
     count = plural(int(table.replicates[0]), "replicate")

@@ -15,6 +15,7 @@ from truecal.results import Stored, Table, column, register, register_table
 
 Status = Literal["pass", "fail", "cannot tell"]
 WORST_FIRST: tuple[Status, ...] = ("fail", "cannot tell", "pass")
+ALLOWED = ", which the rule allows."  # how the reason of a pass ends that no evidence supports
 OUTCOMES = {"fail": "failed", "cannot tell": "could not be told", "pass": "passed"}
 EXIT_CODES = {"pass": 0, "fail": 1, "cannot tell": 3}
 SHOWN = ("status", "model", "segment", "n", "rule", "reason")
@@ -141,8 +142,11 @@ class Decision(Stored):
 
     def summary(self) -> str:
         """The counts in words."""
-        total = len(self.findings)
-        counts = [f"{self.count(status):,} {OUTCOMES[status]}" for status in WORST_FIRST if self.count(status)]
+        total, allowed = len(self.findings), sum(reason.endswith(ALLOWED) for reason in self.findings.reason)
+        numbers = {status: self.count(status) for status in WORST_FIRST} | {"pass": self.count("pass") - allowed}
+        counts = [f"{number:,} {OUTCOMES[status]}" for status, number in numbers.items() if number]
+        if allowed:
+            counts.append(f"{allowed:,} allowed though the data cannot tell")
         return f"{plural(total, 'check')}: {', '.join(counts)}"
 
     def to_markdown(self, most: int = 100) -> str:

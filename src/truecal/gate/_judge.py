@@ -18,7 +18,7 @@ import numpy as np
 
 from truecal._errors import option
 from truecal._text import plural
-from truecal.gate._decision import Decision, Finding, FindingTable, Status
+from truecal.gate._decision import ALLOWED, Decision, Finding, FindingTable, Status
 from truecal.gate._rules import Rule
 from truecal.inference import FACTOR, Difference, Interval, Verdict, format_factor
 from truecal.metrics import Measure, Unit, adjust_p_values, find_metric
@@ -97,7 +97,7 @@ class _Place:
         if status == "pass" and not told:
             reason = f"{reason[:-1]}, but the data are too few to tell: {self.describe_lack()}"
             status = "pass" if self.rule.allow_cannot_tell else "cannot tell"
-            reason += ", which the rule allows." if status == "pass" else "."
+            reason += ALLOWED if status == "pass" else "."
         elif status == "pass" and self.off:
             reason = f"{reason[:-1]}, though the verdict is off: {self.describe_p()}."
         return Finding(self.rule, self.model, self.segment, self.n, observed, status, reason)

@@ -237,8 +237,11 @@ class Verdict:
     def _ratio(self, found: Verdict | ScoreRange) -> str:
         if not found.expected > 0:
             return self.count(found)
-        span = f"{found.factor.ratio_low:.2f} to {found.factor.ratio_high:.2f}"
-        return f"{self.count(found)} (x {found.ratio:.2f}, {span})"
+        ends, digits = (found.factor.ratio_low, found.factor.ratio_high), 2
+        while digits < 6 and any(end != 1 and round(end, digits) == 1 for end in ends):  # an end beside 1 is not 1
+            digits += 1
+        low, high = (f"{end:.{digits}f}" for end in ends)
+        return f"{self.count(found)} (x {found.ratio:.{digits}f}, {low} to {high})"
 
     def reasons(self) -> tuple[str, ...]:
         """The sentences that stand beside the word without saying it again."""
@@ -519,8 +522,19 @@ def _add_windows(column: Floats, begin: Ints, end: Ints) -> Floats:
 
 
 def format_p_value(p: float) -> str:
-    """A p-value with its sign: "= 0.012", "< 0.0001"."""
-    return f"= {p:.2g}" if p >= 1e-4 else "< 0.0001"
+    """A p-value with its sign, with two digits, or as many as tell it from the usual levels.
+
+    Examples
+    --------
+    >>> format_p_value(0.0123), format_p_value(0.0504), format_p_value(2e-5)
+    ('= 0.012', '= 0.0504', '< 0.0001')
+    """
+    if p < 1e-4:
+        return "< 0.0001"
+    digits = 2
+    while digits < 6 and any(p > level >= float(f"{p:.{digits}g}") for level in (0.05, 0.01)):
+        digits += 1
+    return f"= {p:.{digits}g}"
 
 
 def _describe_error(verdict: Verdict) -> Iterator[str]:

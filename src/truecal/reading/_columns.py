@@ -368,7 +368,7 @@ def find_repeats(data: Any, used: Iterable[str], *, format: str | None = None) -
     head, own = _read_head(data, format), set(used)
     found: dict[str, int] = {}
     for name in head.columns:
-        words = set(_to_snake_case(name).split("_"))
+        words = split_name(name)
         if name in own or words.isdisjoint(OWNERS) or head[name].dtype.is_nested():
             continue
         values = int(head[name].drop_nulls().n_unique())
@@ -456,6 +456,11 @@ def _pick_named(role: Role, names: Iterable[str], kinds: dict[str, Kind], allowe
 
 def _sounds_like(role: Role, name: str) -> bool:
     return _to_snake_case(name) in NAMES[role] or not WORDS[role].isdisjoint(_to_snake_case(name).split("_"))
+
+
+def split_name(name: str) -> set[str]:
+    """The words of a column's name, in small letters."""
+    return set(_to_snake_case(name).split("_"))
 
 
 def _to_snake_case(name: str) -> str:

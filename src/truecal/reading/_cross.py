@@ -14,7 +14,7 @@ from truecal._fork import check_fork
 from truecal._progress import Progress
 from truecal._text import plural
 from truecal.observations import AS_THEY_ARE, Account, AnyArray, CodedRows, Crossed, Floats, Labelling, Pair, as_tuple
-from truecal.reading._columns import Columns, OnNull
+from truecal.reading._columns import Columns, OnNull, split_name
 from truecal.reading._engines import language
 from truecal.reading._query import KINDS, Query, column_names
 from truecal.reading._read import Batch, encode_values, is_missing, stream_batches
@@ -202,6 +202,9 @@ def _look(name: str, column: Any) -> _Ranges | _Values | str:
     distinct = int(column.n_unique())
     if distinct < 2:
         return f"`{name}` has one value and makes no groups"
+    numbered = kind.is_integer() and "id" in split_name(name)  # whose ranges mean nothing
+    if distinct > max(IDS, rows / 10) and (numbered or not ordered):
+        return f"`{name}` has {plural(distinct, 'value')} in {rows:,} rows, as names have, and makes no groups"
     if ordered and distinct > LEVELS + 1:
         if kind in (pl.Date, pl.Datetime):
             text: Any = lambda value: str(np.datetime64(int(value), "us"))[:10]  # noqa: E731
@@ -211,8 +214,6 @@ def _look(name: str, column: Any) -> _Ranges | _Values | str:
         else:
             ranges = _Ranges.of(name, _as_numbers(column))
         return ranges or f"`{name}` has one value and makes no groups"
-    if distinct > max(IDS, rows / 10):
-        return f"`{name}` has {plural(distinct, 'value')} in {rows:,} rows, as names have, and makes no groups"
     return _Values.of(name, *encode_values(column))
 
 
