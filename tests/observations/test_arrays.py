@@ -192,3 +192,32 @@ class TestLibraries:
         assert Tally.from_arrays(torch.tensor(self.y).bool(), p.half()) == expected
         with pytest.raises(TypeError, match="(?s)`y_prob` cannot be read.*Hint: move it to the CPU as float32"):
             Tally.from_arrays(torch.tensor(self.y), p.bfloat16())
+
+
+def test_rows_of_pandas_are_not_paired_by_position_against_their_index(need):
+    pd = need("pandas")
+    y, p = pd.Series([0, 1, 1], index=[4, 5, 6]), pd.Series([0.2, 0.7, 0.9], index=[4, 6, 5])
+    for options in ({}, {"on_null": "drop"}):
+        with pytest.raises(ValueError, match="(?s)same index.*at position 1 the indexes have 5 and 6.*y_true.index"):
+            truecal.evaluate(y, p, **options)
+    with pytest.raises(ValueError, match="must have the same index"):
+        truecal.ece(y, p)
+    right = truecal.ece(y, p.loc[y.index])
+    assert right == truecal.ece(y.to_numpy(), [0.2, 0.9, 0.7])
+    assert truecal.ece(y, [0.2, 0.9, 0.7]) == right  # a list has no index
+
+
+@pytest.mark.parametrize(
+    ("scores", "hint"),
+    [
+        (np.full(200, -3.0), "these look like logits, or logarithms of probabilities"),
+        (np.linspace(0, 100, 200), "these look like percentages"),
+        (np.append(np.linspace(0, 1, 199), 1.2), None),
+        (np.append(np.linspace(0, 1, 199), 40.0), None),
+    ],
+    ids=["negative", "percent", "just above", "one outlier"],
+)
+def test_hints_for_scores_that_are_no_probabilities(scores, hint):
+    with pytest.raises(ValueError, match=r"must lie in \[0, 1\]") as error:
+        truecal.ece(np.arange(200) % 2, scores)
+    assert (hint in str(error.value)) if hint else "Hint" not in str(error.value)

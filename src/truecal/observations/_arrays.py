@@ -86,6 +86,7 @@ def drop_missing(y_true: Any, y_prob: Any, cluster: Any, *others: Any) -> tuple[
     """
     label, score = _read_or_mask(y_true, "y_true"), _read_or_mask(y_prob, "y_prob")
     check_lengths(y_true=len(label[0]), y_prob=len(score[0]))
+    check_indexes(y_true, y_prob)
     reasons = {"`y_prob` is null": score[1], "`y_true` is null": label[1] & ~score[1]}
     kept = ~(label[1] | score[1])
     if cluster is not None:
@@ -126,6 +127,7 @@ def read_pair(y_true: Any, y_prob: Any, pos_label: Any = None) -> tuple[AnyArray
     """Read scores and labels of the same rows for the kernel, which checks their values."""
     score, label = read_scores(y_prob), read_labels(y_true, pos_label)
     check_lengths(y_true=len(label), y_prob=len(score))
+    check_indexes(y_true, y_prob)
     if not len(score):
         raise ValueError("`y_true` and `y_prob` must hold at least one row; they are empty.")
     return score, label
@@ -142,6 +144,22 @@ def check_values(score: AnyArray, label: AnyArray, scores_ok: bool, labels_ok: b
 def as_tuple(names: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return one name, several names or None as a tuple."""
     return () if names is None else (names,) if isinstance(names, str) else tuple(names)
+
+
+def check_indexes(y_true: Any, y_prob: Any) -> None:
+    """Raise an error if both are of pandas and their rows go by different names: pairs by position would be a guess."""
+    indexes: list[Any] = [getattr(values, "index", None) for values in (y_true, y_prob)]
+    if not all(hasattr(index, "equals") for index in indexes) or indexes[0].equals(indexes[1]):
+        return
+    differ = np.asarray(indexes[0] != indexes[1])
+    if differ.any():
+        place = int(np.argmax(differ))
+        names = " and ".join(repr(index[place : place + 1].tolist()[0]) for index in indexes)
+        raise ValueError(
+            f"`y_true` and `y_prob` must have the same index, since rows are paired; at position {place} the indexes "
+            f"have {names}.\n\nHint: if rows belong together by position, give `.to_numpy()` of both; if by index, "
+            "`y_prob.loc[y_true.index]`."
+        )
 
 
 def check_lengths(**lengths: int) -> None:
@@ -168,7 +186,9 @@ def raise_for_scores(score: AnyArray) -> NoReturn:
             hint = "these are off by rounding; clip them with `np.clip(y_prob, 0, 1)`"
         elif low < 0 and high > 1:
             hint = "these look like logits; apply a sigmoid first"
-        elif low >= 0 and 1.5 < high <= 100:
+        elif high < 0:
+            hint = "these look like logits, or logarithms of probabilities; apply a sigmoid, or `np.exp`, first"
+        elif low >= 0 and 1.5 < high <= 100 and np.mean(bad) > 0.01:
             hint = "these look like percentages; divide them by 100"
     raise ValueError(
         f"`y_prob` must lie in [0, 1]; {count(bad)} not, the first is {show(score, first)} at position {first}."
