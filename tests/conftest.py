@@ -44,6 +44,8 @@ SLOW_FILES = (
     *("observations/test_forged", "reading/test_fork", "test_interrupts", "test_public_arguments"),
 )
 SLOW_TESTS = (
+    "test_ten_models_are_all_printed_and_counted",
+    "test_terminal_notebook_and_picture_say_what_the_verdict_says",
     "test_the_gallery_is_what_its_script_writes",
     "test_a_notebook_shows_a_table_and_a_picture",
     "test_a_frame_gives_the_tally_of_its_columns",
