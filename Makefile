@@ -74,7 +74,7 @@ reproduce: .venv/.test
 
 # How far references, intervals and tests can be trusted; about half an hour on one core.
 study: .venv/.test
-	cd study && for part in sizes level coverage landscape alert differences verdict plan classes gate drift watch slices remedy labelling clusters document; do ../$(BIN)/python $$part.py || exit 1; done
+	cd study && for part in sizes level coverage landscape alert differences verdict plan classes gate segments drift watch slices remedy labelling clusters document; do ../$(BIN)/python $$part.py || exit 1; done
 
 clean:
 	rm -rf .venv build dist

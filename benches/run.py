@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve
 
 import truecal
-from truecal import BoundedIsotonic, Quantile, Tally, Uniform
+from truecal import BoundedIsotonic, Quantile, Tallies, Tally, Uniform
 from truecal.inference import judge, judge_all
 from truecal.observations import CellSums
 
@@ -109,6 +109,29 @@ def verdicts() -> Iterator[Line]:
         yield Line(f"verdicts on {count:,} groups of {rows:,} rows, CPU", ours, must, aim, unit="s")
 
 
+def groups() -> Iterator[Line]:
+    """All segments at once beside one by one, timed on a sample; and windows of time."""
+    count, rows, some = 5000, 400, 50
+    y, p = simulate(count * rows)
+    pairs = zip(np.split(y, count), np.split(p, count), strict=True)
+    parts = {(i,): Tally.from_arrays(*pair) for i, pair in enumerate(pairs)}
+    data = Tallies("y", "p", parts, by=("segment",))
+    found, first = truecal.segments(data), list(parts.values())[:some]
+    assert found.p_value[0] == truecal.evaluate(first[0], ["ltce"]).verdict.p_value, "a segment has another verdict"
+    ours, alone = seconds(
+        lambda: truecal.segments(data),
+        lambda: [truecal.evaluate(part, ["ltce"]) for part in first],
+        repeats=3,
+        clock=time.process_time,
+    )
+    yield Line("segments, 5,000 of 400 rows, CPU", ours, 5, 3, unit="s")
+    yield Line("one by one over segments", alone * count / some / ours, 2, 4, more_is_better=True)
+    windows = Tallies("y", "p", dict(list(parts.items())[:365]), by=("day",), windows={"day": None})
+    assert truecal.drift(windows).overall in ("right and still", "right and moved"), "right windows are called off"
+    (ours,) = seconds(lambda: truecal.drift(windows), repeats=3, clock=time.process_time)
+    yield Line("drift, 365 windows of 400 rows, CPU", ours, 5, 2, unit="s")
+
+
 def memory() -> Iterator[Line]:
     for metric, must, aim in (("tce", 2.0, 0.9), ("ltce", 0.1, 0.05)):
         code = EXTRA_MEMORY.format(rows=10**7, metric=metric)
@@ -130,6 +153,7 @@ def lines() -> Iterator[Line]:
     yield from local()
     yield from verdict()
     yield from verdicts()
+    yield from groups()
     yield from memory()
     yield from imports()
     yield from replicates.lines()

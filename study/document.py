@@ -11,17 +11,20 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from landscape import PREVALENCES, SETS, TESTS
-from results import read_rows
+from results import has_rows, read_rows
 from shapes import FRESH
 from text import (
     ALERT,
+    BAD_SEGMENT,
     BETWEEN,
     CONSISTENT,
     DELAY,
     DIFFERENCES,
+    DRIFT,
     END,
     FINDS,
     GATE,
+    GROUPS,
     GROWTH,
     HEAD,
     LEVEL,
@@ -41,6 +44,11 @@ from worlds import MODELS, PERFECT
 
 DOCS = Path(__file__).parents[1] / "docs"
 Row = dict[str, str]
+WORDS = (
+    *("right and still", "right and moved", "off since always", "went off", "was off", "off", "consistent"),
+    "cannot tell",
+)
+WRONG_WORDS = ("off since always", "went off", "was off", "off")
 FINDERS = ["TCE", "ECE", "ACE", *TESTS]
 
 
@@ -137,6 +145,40 @@ def gate_section() -> list[str]:
         WRONG,
         listed(read_rows("gate_wrong"), ["model", "rows"], answers),
     ]
+
+
+def segments_section() -> list[str]:
+    if not has_rows("segments") or not has_rows("segments_power"):
+        return []
+    rows, power = read_rows("segments"), read_rows("segments_power")
+    body = [
+        [
+            r["predictions"],
+            r["segments"],
+            f"{int(r['rows']):,}",
+            f"{100 * float(r['some segment off']):.1f}",
+            f"{100 * float(r['the gate fails']):.1f}" if r["the gate fails"] else "",
+        ]
+        for r in rows
+    ]
+    found = [row | {"expected": f"{float(row['expected']):.1f}"} for row in power]
+    return [
+        GROUPS.format(**span(rows, "some segment off")),
+        table(["predictions", "segments", "rows", "some segment off", "the gate fails"], body),
+        BAD_SEGMENT,
+        listed(found, ["predictions", "rows", "expected"], {name: name for name in ("verdict", "total", "cox")}),
+    ]
+
+
+def drift_section() -> list[str]:
+    if not has_rows("drift"):
+        return []
+    rows = read_rows("drift")
+    words = [word for word in WORDS if any(float(row[word]) > 0 for row in rows)]
+    right = [row for row in rows if row["error"] == "none"]
+    called = [row | {"off": str(sum(float(row[word]) for word in WRONG_WORDS))} for row in right]
+    heads = {word: word for word in (*words, "some window off")}
+    return [DRIFT.format(**span(called, "off")), listed(rows, ["predictions", "rows", "error"], heads)]
 
 
 def sizes_table() -> str:
@@ -367,6 +409,8 @@ def main() -> None:
             *local_section(),
             *verdict_section(),
             *gate_section(),
+            *segments_section(),
+            *drift_section(),
             *watch_section(),
             *slices_section(),
             *remedy_section(),

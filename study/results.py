@@ -24,3 +24,7 @@ def write_rows(name: str, rows: list[dict[str, object]]) -> None:
 def read_rows(name: str) -> list[dict[str, str]]:
     with (FOLDER / f"{name}.csv").open() as file:
         return list(csv.DictReader(file))
+
+
+def has_rows(name: str) -> bool:
+    return (FOLDER / f"{name}.csv").exists()

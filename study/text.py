@@ -56,6 +56,21 @@ whose p-values are adjusted by Holm's procedure:"""
 
 WRONG = """And models that are off, or of which the data say nothing:"""
 
+GROUPS = """## Segments
+
+Right segments, {sets} data sets a line: how often any of them is said to be off, in %, which should be at most 5, and
+how often a gate with the rule that every segment be consistent fails."""
+
+BAD_SEGMENT = """One of 20 segments sees 0.4 times the positives that its predictions say: how often it is found, in %,
+by the verdict and by two of its parts alone, each with Holm's adjustment for 20 segments. `expected` is what one
+segment predicts."""
+
+DRIFT = """## Drift's words
+
+One look at 30 windows, {sets} streams a line, the first 10 windows being the baseline: how often each word is said, in
+%. Right models are said to be off in {low} to {high} %. This holds for one look. A job that looks every day at the last
+30 windows looks 365 times a year: `watch` is made for that."""
+
 SIZES = """## The default sizes
 
 n_min = min(N/20, c N^(2/3)), n_max = 4 n_min. TCE is meant to say how wrong a model is, not how many rows it was
