@@ -45,7 +45,7 @@ FOUND = {
     "classes": classes,
     "table of classes": lambda: classes().table,
     "segments": lambda: truecal.segments(truecal.read(frame(), label="y", score="p", by="land")),
-    "drift": lambda: truecal.drift(truecal.read(frame(), label="y", score="p", time="day"), intervals=0),
+    "drift": lambda: truecal.drift(truecal.read(frame(), label="y", score="p", time="day")),
     "slices": lambda: truecal.slices(frame(), label="y", score="p"),
     "monitor": watched,
     "recalibration": lambda: truecal.recalibrate(Y, P),
