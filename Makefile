@@ -35,16 +35,18 @@ faults: .venv/.test
 fuzz: .venv/.test
 	TRUECAL_FUZZ=$(or $(CASES),100000) TRUECAL_FUZZ_SEED=$(or $(SEED),14) $(BIN)/python -m pytest -q -s tests/reading/test_csv_fuzz.py
 
-# The kernel under the address and undefined-behaviour sanitizers (GCC), built beside the usual one.
+# The kernel under the address and undefined-behaviour sanitizers (GCC), built beside the usual one. Java, and so Spark,
+# does not start under them.
 sanitize: .venv/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/sanitized \
 	  --config-settings=cmake.define.TRUECAL_SANITIZE=ON --config-settings=build-dir=build/sanitize .
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
-	  PYTHONPATH=build/sanitized $(BIN)/python -m pytest -q tests/metrics tests/observations tests/reading/test_spool.py
+	  PYTHONPATH=build/sanitized $(BIN)/python -m pytest -q -k "not spark" \
+	  tests/metrics tests/observations tests/reading/test_spool.py
 
-# Each test in eight threads at once, except those that draw from the shared generator.
+# Each test in eight threads at once, except those that draw from the shared generator, or ask the one connection of DuckDB.
 threads: .venv/.harden
-	$(BIN)/python -m pytest -q --parallel-threads=8 -o thread_unsafe_fixtures=rng \
+	$(BIN)/python -m pytest -q --parallel-threads=8 -o thread_unsafe_fixtures=rng -k "not duckdb" \
 	  tests/metrics tests/observations tests/inference tests/test_threads.py
 
 coverage: .venv/.harden
