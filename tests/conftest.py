@@ -84,6 +84,7 @@ SLOW_TESTS = (
     "test_p_values_of_right_windows_are_valid_though_drawing_stops_early",
     "test_prevalence_that_moves_with_the_model_right_raises_no_alarm_beyond_the_level",
     "test_processes_killed_at_any_moment_leave_a_whole_file",
+    "test_random_files_are_read_as_others_read_them_or_refused",
     "test_right_models_are_called_off_as_often_as_the_level_says",
     "test_right_models_are_seldom_off",
     "test_segments_and_windows_are_of_the_population",
