@@ -23,6 +23,7 @@ SECONDS = 30
 
 library = ctypes.CDLL(os.environ["LD_PRELOAD"])
 library.faults_calls.restype = library.faults_failed.restype = ctypes.c_long
+library.faults_crashed.restype = ctypes.c_char_p
 library.faults_arm.argtypes = [
     ctypes.c_char_p,
     ctypes.c_int,
@@ -76,4 +77,5 @@ gc.freeze()  # so that children do not copy what is imported
 for line in sys.stdin:
     code = wait(start(json.loads(line)))
     calls = {kind: library.faults_calls(i) for i, kind in enumerate(KINDS)}
-    print(json.dumps({"code": code, "calls": calls, "failed": library.faults_failed()}), flush=True)
+    crashed = os.fsdecode(library.faults_crashed())
+    print(json.dumps({"code": code, "calls": calls, "failed": library.faults_failed(), "crashed": crashed}), flush=True)

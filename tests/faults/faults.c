@@ -4,8 +4,10 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -19,6 +21,7 @@ enum kind { OPEN, READ, WRITE, RENAME, SYNC, CLOSE, MAP, STAT, ALLOCATE, RESERVE
 struct state {
   atomic_long calls[KINDS];
   atomic_long failed;
+  char crashed[PATH_MAX];
 };
 
 static struct state *shared;     /* with the process that forked this one */
@@ -32,21 +35,49 @@ static unsigned char watched[1 << 16];
 static void *find(void **known, const char *name) { return *known ? *known : (*known = dlsym(RTLD_NEXT, name)); }
 #define REAL(name) ((__typeof__(&name))find(&real_##name, #name))
 #define DECLARE(name) static void *real_##name
+DECLARE(read);
 
 /* Allocate what is shared; must be called before a fork. */
 void faults_share(void) {
   shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
+/* Note the library whose code crashed, or called the C library or Python to its harm, and crash. */
+static void note_crash(int number, siginfo_t *info, void *context) {
+  (void)info, (void)context;
+  armed = 0;
+  signal(number, SIG_DFL);
+  void *frames[64];
+  void *passed[] = {(void *)note_crash, (void *)REAL(read), dlsym(RTLD_DEFAULT, "PyErr_NoMemory")};
+  Dl_info other, found;
+  int count = backtrace(frames, 64), crashed = 0;
+  for (int i = 0; i < count && !crashed; i++) {
+    crashed = dladdr(frames[i], &found);
+    for (int k = 0; k < 3; k++) crashed &= !dladdr(passed[k], &other) || other.dli_fbase != found.dli_fbase;
+  }
+  if (crashed) strncpy(shared->crashed, found.dli_fname, sizeof shared->crashed - 1);
+  raise(number);
+}
+
+static void watch_crashes(void) {
+  void *frames[1];
+  backtrace(frames, 1); /* its first call loads a library */
+  struct sigaction action = {.sa_sigaction = note_crash, .sa_flags = SA_SIGINFO | SA_NODEFER};
+  sigaction(SIGSEGV, &action, NULL);
+  sigaction(SIGBUS, &action, NULL);
+}
+
 void faults_arm(const char *place, int kind, long n, int error, int lasts, size_t size) {
   strncpy(folder, place, sizeof folder - 1);
   chosen = kind, turn = n, code = error, lasting = lasts, least = size;
   memset(shared, 0, sizeof *shared);
+  watch_crashes();
   armed = 1;
 }
 
 long faults_calls(int kind) { return shared->calls[kind]; }
 long faults_failed(void) { return shared->failed; }
+const char *faults_crashed(void) { return shared->crashed; }
 
 /* Count a call; whether it shall fail. */
 static int strike(enum kind kind) {
