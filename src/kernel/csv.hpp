@@ -1,4 +1,5 @@
-// Whether text is plain CSV: every row has the same number of fields, and quotes only enclose whole fields.
+// Whether text is plain CSV: every row has the same number of fields, and quotes only enclose whole fields. And how many
+// lines a text has.
 #pragma once
 
 #include "keys.hpp"
@@ -150,5 +151,21 @@ struct CsvCheck {
         return {size, Odd::none};
     }
 };
+
+// The lines that are not blank, in a text that arrives in chunks; `open` says whether the last one is among them so far.
+inline std::tuple<Index, bool> count_lines(const unsigned char *text, Index size, bool open) {
+    const auto is_blank = [](unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+    const unsigned char *at = text, *end = text + size;
+    Index lines = 0;
+    while (at < end) {
+        for (; !open && at < end && is_blank(*at); ++at) {}
+        if (at == end) break;
+        if (!open) ++lines;
+        const auto *stop = static_cast<const unsigned char *>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+        open = stop == nullptr;
+        at = open ? end : stop + 1;
+    }
+    return {lines, open};
+}
 
 } // namespace truecal

@@ -513,6 +513,11 @@ NB_MODULE(_kernel, m) {
         return std::tuple(at, static_cast<int>(odd));
     });
 
+    m.def("count_lines", [](In<std::uint8_t> text, bool open) {
+        nb::gil_scoped_release release;
+        return count_lines(text.data(), length(text), open);
+    });
+
     m.def("cell_rows", &cell_rows<double>);
     m.def("cell_rows", &cell_rows<float>);
     m.def("window_starts", [](In<Index> cost, In<Index> starts, int grid) {
