@@ -575,15 +575,19 @@ NB_MODULE(_kernel, m) {
     m.def("cut_levels", &cut_groups);
     m.def("shift", &shift_groups);
     m.def("cross_sums", &cross_sums);
-    m.def("recalibration_gains", [](In<double> x, In<Index> n, In<Index> k, In<Index> starts, In<bool> slope) {
+    m.def("recalibrations", [](In<double> x, In<Index> n, In<Index> k, In<Index> starts, In<bool> slope) {
         demand_equal(length(x), {length(n), length(k)});
         demand_equal(demand_groups(starts, length(x)), {length(slope)});
-        auto found = empty<double>(slope.shape(0));
+        auto intercepts = empty<double>(slope.shape(0)), slopes = empty<double>(slope.shape(0));
+        auto gains = empty<double>(slope.shape(0));
         for_groups(starts, [&](Index group, Index first, Index last) {
             const Recalibration cells(x.data() + first, n.data() + first, k.data() + first, last - first);
-            found.data()[group] = cells.gain(slope.data()[group]);
+            const auto fit = cells.fit(slope.data()[group]);
+            intercepts.data()[group] = fit.intercept;
+            slopes.data()[group] = fit.slope;
+            gains.data()[group] = std::max(fit.gain, 0.0); // below 0 by rounding
         });
-        return found;
+        return std::tuple(intercepts, slopes, gains);
     });
     m.def("walk_ranges", [](In<double> step, In<Index> starts) {
         auto found = empty<double>(static_cast<std::size_t>(demand_groups(starts, length(step))));

@@ -1,4 +1,4 @@
-// How much likelihood a logistic recalibration gains: Cox's intercept and slope on the log-odds of cells.
+// Logistic recalibration: Cox's intercept and slope on the log-odds of cells, and how much likelihood they gain.
 #pragma once
 
 #include "keys.hpp"
@@ -16,28 +16,30 @@ class Recalibration {
         for (Index i = 0; i < size; ++i) base_.push_back(softplus(x[i]));
     }
 
-    // The largest log-likelihood less that of intercept 0 and slope 1, by Newton's method with steps that never lose. Where
-    // the labels are separable, coefficients grow without bound and the gain ends.
-    double gain(bool slope) const {
-        double a = 0, b = 1, gained = 0;
+    struct Fit {
+        double intercept = 0, slope = 1, gain = 0;
+    };
+
+    // The intercept and slope of the largest log-likelihood, and what it gains over 0 and 1, by Newton's method with steps
+    // that never lose, until they are too short for that to show. Where the labels are separable, coefficients grow without
+    // bound and the gain ends.
+    Fit fit(bool slope) const {
+        Fit best;
         for (int i = 0; i < 100; ++i) {
             double da, db, farthest = 0;
-            find_step(a, b, slope, da, db);
+            find_step(best.intercept, best.slope, slope, da, db);
             for (Index c = 0; c < size_; ++c) farthest = std::max(farthest, std::abs(da + db * x_[c]));
-            if (!(farthest > 1e-9)) break;
-            double size = std::min(1.0, 4 / farthest), next = gain_at(a + size * da, b + size * db);
-            while (next < gained && size > 1e-6) {
+            if (!(farthest > 1e-11)) break;
+            double size = std::min(1.0, 4 / farthest);
+            Fit next = move(best, size * da, size * db);
+            while (farthest > 1e-4 && next.gain < best.gain && size > 1e-6) {
                 size /= 2;
-                next = gain_at(a + size * da, b + size * db);
+                next = move(best, size * da, size * db);
             }
-            if (!(next > gained)) break;
-            const bool done = next - gained < 1e-10 * (1 + next);
-            a += size * da;
-            b += size * db;
-            gained = next;
-            if (done) break;
+            if (farthest > 1e-4 && !(next.gain > best.gain)) break;
+            best = next;
         }
-        return gained;
+        return best;
     }
 
   private:
@@ -47,6 +49,11 @@ class Recalibration {
     std::vector<double> base_;
 
     static double softplus(double t) { return std::max(t, 0.0) + std::log1p(std::exp(-std::abs(t))); }
+
+    Fit move(const Fit &from, double da, double db) const {
+        const double a = from.intercept + da, b = from.slope + db;
+        return {a, b, gain_at(a, b)};
+    }
 
     double gain_at(double a, double b) const {
         double sum = 0;

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
+from truecal import _kernel
 from truecal.metrics._decisions import is_number
 from truecal.metrics._roots import find_root
 from truecal.metrics._units import PLAIN, PROBABILITY, Unit
@@ -84,10 +85,11 @@ class Rows:
         """Intercept and slope of Cox's regression of labels on log-odds; the slope is 1 unless it is asked for."""
         x, n, pos = self.cells
         how = self.seen.labelling
+        if not how.flips:
+            found = _kernel.recalibrations(x, n, pos, np.array([0, len(x)]), np.array([slope]))
+            return np.concatenate(found[:2])
         columns = np.stack([np.ones_like(x), x], axis=1)
-        return fit_logistic(
-            columns, n, pos, np.array([0.0, 1.0]), free=(True, slope), labelling=how if how.flips else AS_THEY_ARE
-        )
+        return fit_logistic(columns, n, pos, np.array([0.0, 1.0]), free=(True, slope), labelling=how)
 
 
 @dataclass(frozen=True, slots=True)
