@@ -12,6 +12,7 @@ EXCEPTIONS: dict[str, tuple[int, int, str]] = {
     "reading/_read.py:read": (60, 21, "all that can be said of data, each by its name"),
     "analysis/_evaluate.py:evaluate": (60, 14, "as `read`, for arrays"),
     "analysis/_slices.py:slices": (60, 13, "as `read`, and what is searched"),
+    "analysis/_recalibrate.py:recalibrate": (60, 12, "as `evaluate`, and what is fitted"),
     "reading/_read.py:read_models": (60, 19, "as `read`"),
 }
 

@@ -233,10 +233,74 @@ def test_one_label_alone_speaks_for_no_map():
 def test_folds_hold_every_row_once():
     rng = np.random.default_rng(10)
     tally = Tally.from_arrays(*draw(rng, 1000))
-    folds = split(tally, 5, rng)
+    folds = [fold["all"] for fold in split({"all": tally}, 5, rng)]
     assert sum(folds) == tally
     assert all(150 < fold.n_rows < 250 for fold in folds)
     assert fit_map(tally, "none").apply(tally.score) is not None
+
+
+def test_rows_of_a_cluster_are_dealt_together():
+    rng = np.random.default_rng(11)
+    y, p = draw(rng, 2000)
+    ids = rng.integers(0, 150, 2000)
+    parts = {
+        name: Tally.from_arrays(y[own], p[own], cluster=ids[own]) for name, own in (("a", p < 0.1), ("b", p >= 0.1))
+    }
+    folds = split(parts, 5, rng)
+    found = [set(np.concatenate([part.clusters.cluster for part in fold.values()]).tolist()) for fold in folds]
+    assert [len(each) for each in found] == [30] * 5
+    assert len(set.union(*found)) == 150
+    for name, whole in parts.items():
+        assert sum(fold[name] for fold in folds) == whole
+
+
+def test_the_interval_of_rows_seen_ten_times_is_that_of_rows_seen_once():
+    # ten copies of a row in a cluster of their own say as much as the row: sums over clusters are ten times its loss
+    rng = np.random.default_rng(12)
+    y, p = draw(rng, 1500, lambda x: x + 0.5)
+    found = truecal.recalibrate(y, p, "offset", cluster=np.arange(1500)).proof.log_loss
+    many = truecal.recalibrate(
+        np.repeat(y, 10), np.repeat(p, 10), "offset", cluster=np.repeat(np.arange(1500), 10)
+    ).proof.log_loss
+    assert (many.low, many.difference, many.high) == pytest.approx((found.low, found.difference, found.high), rel=1e-9)
+    alone = truecal.recalibrate(y, p, "offset").proof.log_loss  # other folds, and no clusters
+    assert many.high - many.low == pytest.approx(alone.high - alone.low, rel=0.1)
+    plain = truecal.recalibrate(np.repeat(y, 10), np.repeat(p, 10), "offset").proof.log_loss
+    assert many.high - many.low == pytest.approx(math.sqrt(10) * (plain.high - plain.low), rel=0.1)
+
+
+def test_a_kind_must_be_worth_more_where_rows_go_together():
+    # eight copies of each row make chance look like evidence unless they are known to be copies
+    rng = np.random.default_rng(13)
+    kinds = {"known": [], "unknown": []}
+    for _ in range(20):
+        y, p = draw(rng, 400, shape=(2, 2))
+        ids = np.repeat(np.arange(400), 8)
+        y, p = np.repeat(y, 8), np.repeat(p, 8)
+        kinds["known"].append(truecal.recalibrate(y, p, cluster=ids, folds=0).kind)
+        kinds["unknown"].append(truecal.recalibrate(y, p, folds=0).kind)
+    assert kinds["known"].count("none") >= 18
+    assert kinds["unknown"].count("none") < 12
+
+
+def test_clusters_of_files_are_those_of_arrays():
+    pl = pytest.importorskip("polars")
+    rng = np.random.default_rng(14)
+    y, p = draw(rng, 3000, lambda x: x + 0.5)
+    ids = rng.integers(0, 300, 3000)
+    data = truecal.read(pl.DataFrame({"y": y, "p": p, "who": ids}), label="y", score="p", cluster="who")
+    found, arrays = truecal.recalibrate(data), truecal.recalibrate(y, p, cluster=ids)
+    assert found.proof.how == "5 folds by `who`"
+    assert found.proof.log_loss == arrays.proof.log_loss
+    assert found.proof.after.verdict.cluster == "who"
+    assert Recalibration.from_json(found.to_json()) == found
+
+
+def test_one_cluster_proves_nothing():
+    y, p = draw(np.random.default_rng(15), 300)
+    found = truecal.recalibrate(y, p, cluster=np.zeros(300))
+    assert found.proof is None
+    assert not found.helped
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,17 @@ def test_nothing_is_lost_or_overwritten(folder):
     assert now == before
 
 
+def test_clusters_are_heeded_in_both_files(folder):
+    for name in ("train", "apart"):
+        rows = pl.read_csv(folder / f"{name}.csv")
+        rows.with_columns((pl.int_range(pl.len()) // 8).alias("who")).write_csv(folder / f"{name}.csv")
+    words = ("recalibrate", "train.csv", "--cluster", "who", "--kind", "offset", "-o", "map.json")
+    assert "5 folds by `who`" in " ".join(run(*words, cwd=folder).stdout.split())
+    run(*words, "--check", "apart.csv", cwd=folder)
+    proof = Recalibration.from_json((folder / "map.json").read_text()).proof
+    assert (proof.before.verdict.clusters, proof.after.verdict.clusters) == (1000, 1000)
+
+
 def test_json_is_the_map(folder):
     done = run("recalibrate", "train.csv", "-o", "map.json", "--json", cwd=folder)
     assert json.loads(done.stdout) == json.loads((folder / "map.json").read_text())

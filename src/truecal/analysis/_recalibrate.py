@@ -5,28 +5,43 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from truecal import __version__
 from truecal._errors import did_you_mean, option
-from truecal.analysis._evaluate import evaluate, raise_for_data
+from truecal.analysis._evaluate import evaluate, name_labelling, raise_for_data, refuse_grouped
 from truecal.inference import (
     KINDS,
     Difference,
+    Draws,
     Kind,
     Map,
     RandomState,
+    add_tallies,
     choose_kind,
+    find_effects,
     fit_map,
     log_losses,
     mean_loss,
+    measure_gap,
     split,
 )
-from truecal.metrics import normal_quantile
-from truecal.observations import CellSums, Floats, Segment, Tallies, Tally, as_tuple, merge
-from truecal.results import Proof, Recalibration
+from truecal.observations import (
+    CellSums,
+    Clusters,
+    Floats,
+    Labelling,
+    Segment,
+    Tallies,
+    Tally,
+    as_tuple,
+    merge,
+    unchecked,
+)
+from truecal.results import Proof, Recalibration, Result
 
 AUTO: tuple[Kind, ...] = ("none", "offset", "logistic", "beta")
 METRICS = ("ltce", "log_loss", "brier", "slope", "intercept")
@@ -35,7 +50,7 @@ INNER = 5  # folds by which a kind is chosen
 CONFIDENCE = 0.95
 
 
-def recalibrate(
+def recalibrate(  # noqa: PLR0913 (tests/test_size.py says why)
     y_true: Any,
     y_prob: Any = None,
     kind: Kind | Literal["auto"] = "auto",
@@ -44,6 +59,10 @@ def recalibrate(
     folds: int = 5,
     sample_weight: Any = None,
     pos_label: Any = None,
+    kept_negatives: float = 1.0,
+    kept_positives: float = 1.0,
+    flip: tuple[float, float] = (0.0, 0.0),
+    cluster: Any = None,
     random_state: RandomState = 0,
 ) -> Recalibration:
     """Fit a map that mends predictions, with a proof on rows that it was not fitted to.
@@ -62,8 +81,11 @@ def recalibrate(
         Columns of the tallies: each segment gets an offset of its own, shrunk towards the common map.
     folds : int
         Into how many parts rows are dealt for the proof; 0 for none.
-    sample_weight, pos_label
-        As in `evaluate`.
+    sample_weight, pos_label, kept_negatives, kept_positives, flip
+        As in `evaluate`; the map is of the population's predictions.
+    cluster : column, optional
+        The customer, patient or document that each row belongs to. Rows of one are dealt to the same fold, and the
+        proof's intervals and verdicts account for what they have in common.
     random_state
         The seed by which rows are dealt.
 
@@ -85,8 +107,10 @@ def recalibrate(
         raise ValueError(f"{option('folds')} must be a whole number, 2 or more, or 0 for no proof; it is {folds!r}.")
     if folds > MOST_FOLDS:
         raise ValueError(f"{option('folds')} must be at most {MOST_FOLDS:,}; it is {folds:,}.")
-    rng = np.random.default_rng(random_state if not isinstance(random_state, np.random.RandomState) else None)
-    data = _read(y_true, y_prob, sample_weight, pos_label)
+    old = isinstance(random_state, np.random.RandomState)
+    rng = np.random.default_rng(Draws(1, random_state).seeds() if old else random_state)
+    labelling = Labelling(kept_negatives, kept_positives, flip)
+    data = _read(y_true, y_prob, sample_weight, pos_label, labelling, cluster)
     names, whole = as_tuple(by), data.whole().tally
     for name in names:
         if name not in data.by or name in data.windows:
@@ -113,16 +137,16 @@ def recalibrate(
     )
 
 
-def _read(y_true: Any, y_prob: Any, sample_weight: Any, pos_label: Any) -> Tallies:
+def _read(y_true: Any, y_prob: Any, sample_weight: Any, pos_label: Any, labelling: Labelling, cluster: Any) -> Tallies:
     """What is given as tallies; rows that were given have no names."""
     if isinstance(y_true, Tallies):
-        for name, value in (("y_prob", y_prob), ("sample_weight", sample_weight), ("pos_label", pos_label)):
-            if value is not None:
-                raise TypeError(f"{option(name)} must be left out where tallies are given.")
+        given = {"y_prob": y_prob, "sample_weight": sample_weight, "pos_label": pos_label, "cluster": cluster}
+        refuse_grouped(given | name_labelling(labelling))
         return y_true
     if y_prob is None or isinstance(y_prob, str):
         raise_for_data("recalibrate", y_true, y_prob)
-    return Tallies("", "", {(): Tally.from_arrays(y_true, y_prob, sample_weight, pos_label)})
+    tally = Tally.from_arrays(y_true, y_prob, sample_weight, pos_label, labelling, cluster)
+    return Tallies("", "", {(): tally}, cluster=None if cluster is None else "cluster")
 
 
 def _count_contrary(tally: Tally) -> int:
@@ -138,38 +162,46 @@ class _Fit:
 
     def fit(self, whole: Tally, parts: dict[Segment, Tally]) -> tuple[Map, dict[Segment, float]]:
         """The common map, and the offsets of segments beyond it."""
-        kind: Kind = choose_kind(split(as_cells(whole), INNER, self.rng), AUTO) if self.kind == "auto" else self.kind
-        found = fit_map(whole, kind)
+        if self.kind == "auto":
+            folds = split({(): as_cells(whole)}, INNER, self.rng)
+            found = fit_map(whole, choose_kind([fold[()] for fold in folds], AUTO))
+        else:
+            found = fit_map(whole, self.kind)
         return found, _fit_offsets(found, parts)
 
 
 def as_cells(tally: Tally) -> Tally:
     """The same rows with one score for each cell of 12 bits, its mean."""
     cells = CellSums.of(tally)
-    return merge(cells.p, cells.n, cells.pos, tally.labelling)
+    found = merge(cells.p, cells.n, cells.pos, tally.labelling)
+    if tally.clusters is None:
+        return found
+    clusters = tally.clusters.move(np.searchsorted(found.score, cells.p)[cells.places(tally)])
+    return unchecked(*found.entries, tally.labelling, clusters)
 
 
 def _fit_offsets(common: Map, parts: dict[Segment, Tally]) -> dict[Segment, float]:
     """Offsets of segments on the log-odds, shrunk by how much segments differ beyond chance.
 
-    With E and v the mean and variance of a segment's positives k under the common map, the offsets' variance is that
-    which makes sum of (k - E)^2 as large as it is: tau^2 = (sum of (k - E)^2 - sum of v) / sum of v^2, 0 at least. An
-    offset d then solves k - E(d) = d / tau^2.
+    With E and v the mean and variance of a segment's positives k under the common map, D its design effect, the
+    offsets' variance is that which makes sum of (k - E)^2 as large as it is: tau^2 = (sum of (k - E)^2 - sum of D v) /
+    sum of v^2, 0 at least. An offset d then solves k - E(d) = D d / tau^2.
     """
     if len(parts) < 2:
         return {}
     sums = [_expect(common, tally, 0.0) for tally in parts.values()]
     k = np.array([tally.positives for tally in parts.values()], dtype=np.float64)
     expected, v = np.array(sums).T
-    spread = float(np.sum((k - expected) ** 2) - v.sum()) / max(float(np.sum(v**2)), 1e-300)
+    effects = find_effects(list(parts.values()))
+    spread = float(np.sum((k - expected) ** 2) - v @ effects) / max(float(np.sum(v**2)), 1e-300)
     if spread <= 0:
         return {}
     offsets = {}
-    for key, tally in parts.items():
-        d = 0.0
+    for (key, tally), effect in zip(parts.items(), effects, strict=True):
+        d, hold = 0.0, effect / spread
         for _ in range(50):
             mean, information = _expect(common, tally, d)
-            step = (tally.positives - mean - d / spread) / (information + 1 / spread)
+            step = (tally.positives - mean - hold * d) / (information + hold)
             d += min(max(step, -2.0), 2.0)
             if abs(step) < 1e-10:
                 break
@@ -201,14 +233,16 @@ def _prove(
     before, after = _Losses(), _Losses()
     for i in range(first, len(dealt)):
         train = _add(dealt[j] for j in range(len(dealt)) if (j < i if forwards else j != i))
-        found, offsets = _Fit(kind, rng).fit(_whole(train), train if by else {})
+        found, offsets = _Fit(kind, rng).fit(add_tallies(list(train.values())), train if by else {})
         kinds[found.kind] += 1
         for segment, tally in dealt[i].items():
             p = tally.labelling.predicted(tally.score)
             before.add(tally, p)
             after.add(tally, found.apply(p, offsets.get(segment, 0.0)))
     how = f"{len(dealt) - 1} windows, each by those before it" if forwards else f"{len(dealt)} folds"
-    return _compare(before, after, dict(kinds), how)
+    if data.cluster is not None and not forwards:
+        how = f"{how} by `{data.cluster}`"
+    return _compare(before, after, dict(kinds), how, data.cluster)
 
 
 def prove_on(found: Recalibration, data: Tallies, how: str = "other rows") -> Proof:
@@ -220,25 +254,29 @@ def prove_on(found: Recalibration, data: Tallies, how: str = "other rows") -> Pr
         p = tally.labelling.predicted(tally.score)
         before.add(tally, p)
         after.add(tally, found.map.apply(p, known.get(segment, 0.0)))
-    return _compare(before, after, {found.kind: 1}, how)
+    return _compare(before, after, {found.kind: 1}, how, data.cluster)
 
 
-def _compare(before: _Losses, after: _Losses, kinds: dict[str, int], how: str) -> Proof:
+def _compare(before: _Losses, after: _Losses, kinds: dict[str, int], how: str, cluster: str | None) -> Proof:
     """The same rows before and after."""
-    results = [evaluate(each.tally(), metrics=METRICS) for each in (before, after)]
     rows = before.tally()
     rate = min(max(rows.positives / rows.n_rows, 1e-12), 1 - 1e-12)
     constant = mean_loss(rows, rows.labelling.predicted(np.full(len(rows), rate)))
     skill = [1 - each.mean("log") / constant if constant > 0 else math.nan for each in (before, after)]
     return Proof(
-        before=results[0],
-        after=results[1],
+        before=_evaluate(rows, cluster),
+        after=_evaluate(after.tally(), cluster),
         log_loss=before.compare(after, "log"),
         brier=before.compare(after, "square"),
         kinds=kinds,
         skill=(skill[0], skill[1]),
         how=how,
     )
+
+
+def _evaluate(tally: Tally, cluster: str | None) -> Result:
+    found = evaluate(tally, metrics=METRICS)
+    return replace(found, verdict=found.verdict and replace(found.verdict, cluster=cluster))
 
 
 def _deal(data: Tallies, by: tuple[str, ...], folds: int, rng: np.random.Generator) -> tuple[list[Fold], bool]:
@@ -249,24 +287,16 @@ def _deal(data: Tallies, by: tuple[str, ...], folds: int, rng: np.random.Generat
         for key, part in data.over((time, *by)).parts.items():
             dealt.setdefault(key[0], {})[key[1:]] = as_cells(part.tally)
         return list(dealt.values()), True
-    groups: list[Fold] = [{} for _ in range(folds)]
-    for segment, part in (data.over(by).parts if by else {(): data.whole()}).items():
-        for fold, tally in zip(groups, split(as_cells(part.tally), folds, rng), strict=False):
-            fold[segment] = tally
-    return [fold for fold in groups if fold], False
+    parts = data.over(by).parts if by else {(): data.whole()}
+    return split({segment: as_cells(part.tally) for segment, part in parts.items()}, folds, rng), False
 
 
 def _add(folds: Iterable[Fold]) -> Fold:
-    found: Fold = {}
+    found: dict[Segment, list[Tally]] = {}
     for fold in folds:
         for segment, tally in fold.items():
-            found[segment] = found[segment] + tally if segment in found else tally
-    return found
-
-
-def _whole(fold: Fold) -> Tally:
-    parts = list(fold.values())
-    return sum(parts[1:], start=parts[0])
+            found.setdefault(segment, []).append(tally)
+    return {segment: add_tallies(tallies) for segment, tallies in found.items()}
 
 
 class _Losses:
@@ -278,34 +308,40 @@ class _Losses:
     def add(self, tally: Tally, p: Floats) -> None:
         self.parts.append((tally, p))
 
+    @property
+    def tallies(self) -> list[Tally]:
+        """The rows at the predictions that they had."""
+        return [tally for tally, _ in self.parts]
+
     def tally(self) -> Tally:
         """The rows grouped by their predictions."""
-        first = self.parts[0][0].labelling
-        score = np.concatenate([first.seen(p) for _, p in self.parts])
-        n, pos = (np.concatenate([getattr(tally, name) for tally, _ in self.parts]) for name in ("n", "pos"))
-        return merge(score, n, pos, first)
+        labelling = self.parts[0][0].labelling
+        seen = [labelling.seen(p) for _, p in self.parts]
+        n, pos = (np.concatenate([getattr(tally, name) for tally in self.tallies]) for name in ("n", "pos"))
+        found = merge(np.concatenate(seen), n, pos, labelling)
+        own = [tally.clusters for tally in self.tallies if tally.clusters is not None]
+        if not own:
+            return found
+        cluster, rows, positives = (
+            np.concatenate([getattr(each, name) for each in own]) for name in ("cluster", "n", "pos")
+        )
+        place = np.concatenate([np.searchsorted(found.score, q)[each.place] for each, q in zip(own, seen, strict=True)])
+        return unchecked(*found.entries, labelling, Clusters.merge(cluster, place, rows, positives))
 
-    def losses(self, kind: str) -> tuple[Floats, Floats]:
-        """The loss of a positive and of a negative in each entry."""
-        q = np.concatenate([tally.labelling.seen(p) for tally, p in self.parts])
-        return log_losses(np.clip(q, 1e-15, 1 - 1e-15)) if kind == "log" else ((1 - q) ** 2, q**2)
-
-    def counts(self) -> tuple[Floats, Floats]:
-        """Positives and negatives of each entry."""
-        pos = np.concatenate([tally.pos for tally, _ in self.parts]).astype(np.float64)
-        return pos, np.concatenate([tally.n for tally, _ in self.parts]) - pos
+    def losses(self, kind: str) -> list[tuple[Floats, Floats]]:
+        """The loss of a positive and of a negative at each prediction."""
+        seen = [tally.labelling.seen(p) for tally, p in self.parts]
+        if kind == "log":
+            return [log_losses(np.clip(q, 1e-15, 1 - 1e-15)) for q in seen]
+        return [((1 - q) ** 2, q**2) for q in seen]
 
     def mean(self, kind: str) -> float:
         """The mean loss of a row."""
-        (pos, neg), (one, zero) = self.counts(), self.losses(kind)
-        return float((pos @ one + neg @ zero) / (pos.sum() + neg.sum()))
+        none = [(np.zeros(len(tally)),) * 2 for tally in self.tallies]
+        return measure_gap(self.tallies, self.losses(kind), none).mean
 
     def compare(self, other: _Losses, kind: str) -> Difference:
         """The mean difference of the rows' losses, these minus the other ones, with its interval."""
-        pos, neg = self.counts()
-        one, zero = (a - b for a, b in zip(self.losses(kind), other.losses(kind), strict=True))
-        rows = pos.sum() + neg.sum()
-        mean = float((pos @ one + neg @ zero) / rows)
-        spread = float((pos @ (one - mean) ** 2 + neg @ (zero - mean) ** 2) / max(rows - 1, 1))
-        reach = normal_quantile((1 - CONFIDENCE) / 2) * math.sqrt(spread / rows)
-        return Difference(self.mean(kind), other.mean(kind), mean, mean - reach, mean + reach, CONFIDENCE, 0)
+        gap = measure_gap(self.tallies, self.losses(kind), other.losses(kind))
+        ends = gap.mean - gap.reach(CONFIDENCE), gap.mean + gap.reach(CONFIDENCE)
+        return Difference(self.mean(kind), other.mean(kind), gap.mean, *ends, CONFIDENCE, 0)

@@ -172,7 +172,7 @@ MONITOR = "what is kept"
 RULES, BASELINE, OUTPUT, GENERAL = "rules, from a file or from options", "baseline", "output", "in general"
 NEEDS_ROWS = (COLUMNS, TIME, COMPUTED, LARGE)  # groups that ask something of rows, which a saved result does not have
 
-CLUSTERED = "score segments drift watch report plot check"
+CLUSTERED = "score segments drift watch recalibrate report plot check"
 READING = "score compare segments slices drift watch recalibrate report plot tally check"
 WEIGHED = "score compare segments drift watch recalibrate report plot tally check"
 SIZED = "score segments drift watch recalibrate report plot tally check"
@@ -602,8 +602,9 @@ COMMANDS = {
     ),
     "recalibrate": Command(
         "a map that mends predictions, proven on other rows",
-        "Fits a map to the predictions (one factor on all odds, or an intercept and a slope), says whether it helps on "
-        "rows that it was not fitted to, and writes it as JSON, for truecal apply.",
+        "Fits a map to the predictions, says whether it helps on rows that it was not fitted to, and writes it as "
+        "JSON, for truecal apply. Maps are one factor on all odds (offset), an intercept and a slope on the log-odds "
+        "(logistic), with slopes of their own for low and for high predictions (beta), or steps (isotonic).",
         (
             "truecal recalibrate train.csv -o map.json",
             "truecal recalibrate train.csv --check new.csv -o map.json",

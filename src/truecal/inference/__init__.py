@@ -8,10 +8,13 @@ from truecal.inference._eprocess import find_pivot as find_pivot
 from truecal.inference._maps import KINDS as KINDS
 from truecal.inference._maps import Kind as Kind
 from truecal.inference._maps import Map as Map
+from truecal.inference._maps import add_tallies as add_tallies
 from truecal.inference._maps import choose_kind as choose_kind
+from truecal.inference._maps import find_effects as find_effects
 from truecal.inference._maps import fit_map as fit_map
 from truecal.inference._maps import log_losses as log_losses
 from truecal.inference._maps import mean_loss as mean_loss
+from truecal.inference._maps import measure_gap as measure_gap
 from truecal.inference._maps import split as split
 from truecal.inference._moves import Odds as Odds
 from truecal.inference._moves import compare_odds as compare_odds

@@ -22,12 +22,13 @@ Predictions of 0 and 1 have no odds. They stay, and tell nothing about the rest.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
-from truecal.metrics import Isotonic, fit_logistic
+from truecal.metrics import Isotonic, Spread, fit_logistic, normal_quantile
 from truecal.observations import Floats, Ints, Labelling, Tally
 
 Kind = Literal["none", "offset", "logistic", "beta", "isotonic"]
@@ -36,6 +37,7 @@ ENOUGH = 5  # positives and negatives of a step
 NUMBERS: dict[Kind, int] = {"none": 0, "offset": 1, "logistic": 2, "beta": 3}  # that are fitted
 WORTH = 2.0  # of log-likelihood, for each number more to fit
 NO_STEPS: Floats = np.zeros(0)
+Name = TypeVar("Name")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,42 +146,112 @@ def mean_loss(tally: Tally, p: Floats) -> float:
     return float(total) / tally.n_rows
 
 
-def choose_kind(folds: list[Tally], kinds: tuple[Kind, ...]) -> Kind:
+def choose_kind(folds: Sequence[Tally], kinds: tuple[Kind, ...]) -> Kind:
     """The simplest kind that no less simple one beats on rows that it was not fitted to.
 
     A kind beats one before it if its log-likelihood is larger by `WORTH` for each number more that it fits, and by a
-    standard error: where the rows hardly speak for a number, fitting it costs more than it gives.
+    standard error: where the rows hardly speak for a number, fitting it costs more than it gives. Rows of one cluster
+    that go together are worth as much less as their design effect says.
     """
-    gaps = {(a, b): np.zeros(3) for i, a in enumerate(kinds) for b in kinds[i + 1 :]}
+    if len(folds) < 2:
+        return kinds[0]
+    losses: dict[Kind, list[tuple[Floats, Floats]]] = {kind: [] for kind in kinds}
     for i, held_out in enumerate(folds):
-        train = sum(fold for j, fold in enumerate(folds) if j != i)
-        assert isinstance(train, Tally)
+        train = add_tallies([fold for j, fold in enumerate(folds) if j != i])
         p = held_out.labelling.predicted(held_out.score)
-        seen = [held_out.labelling.seen(fit_map(train, kind).apply(p)) for kind in kinds]
-        losses = dict(zip(kinds, (log_losses(np.clip(q, 1e-15, 1 - 1e-15)) for q in seen), strict=True))
-        pos, neg = held_out.pos, held_out.n - held_out.pos
-        for a, b in gaps:
-            one, zero = (first - second for first, second in zip(losses[a], losses[b], strict=True))
-            sums = held_out.n_rows, pos @ one + neg @ zero, pos @ one**2 + neg @ zero**2
-            gaps[a, b] += np.array(sums, dtype=np.float64)
+        for kind in kinds:
+            seen = held_out.labelling.seen(fit_map(train, kind).apply(p))
+            losses[kind].append(log_losses(np.clip(seen, 1e-15, 1 - 1e-15)))
+    rows, worth = sum(fold.n_rows for fold in folds), WORTH * find_effects([add_tallies(folds)])[0]
     chosen = kinds[0]
     for kind in kinds[1:]:
-        rows, total, squares = gaps[chosen, kind]
-        error = math.sqrt(max(squares - total**2 / rows, 0.0))
-        if total > max(WORTH * (NUMBERS[kind] - NUMBERS[chosen]), error):
+        gap = measure_gap(folds, losses[chosen], losses[kind])
+        if rows * gap.mean > max(worth * (NUMBERS[kind] - NUMBERS[chosen]), rows * gap.error):
             chosen = kind
     return chosen
 
 
-def split(tally: Tally, count: int, rng: np.random.Generator) -> list[Tally]:
-    """Deal the rows of a tally to so many folds, at random; folds that get none are left out."""
-    folds = []
-    pos, neg = tally.pos.copy(), tally.n - tally.pos
-    for left in range(count, 0, -1):
-        part = [rng.binomial(side, 1 / left) if left > 1 else side.copy() for side in (pos, neg)]
-        pos, neg = pos - part[0], neg - part[1]
-        n = part[0] + part[1]
-        kept = n > 0
-        if kept.any():
-            folds.append(Tally(tally.score[kept], n[kept], part[0][kept], tally.labelling))
-    return folds
+def add_tallies(tallies: Sequence[Tally]) -> Tally:
+    """The sum of tallies."""
+    return sum(tallies[1:], start=tallies[0])
+
+
+def find_effects(tallies: Sequence[Tally]) -> list[float]:
+    """The design effect of each of some tallies; 1 where rows are independent."""
+    spread = None if tallies[0].clusters is None else Spread.of_wholes(tallies)
+    found: list[float] = [1.0] * len(tallies) if spread is None else spread.effect.tolist()
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A mean difference of the losses of rows, with its standard error and the degrees of freedom of that."""
+
+    mean: float
+    error: float
+    freedom: float
+
+    def reach(self, confidence: float) -> float:
+        """Half the width of the interval of the mean."""
+        tail = (1 - confidence) / 2
+        if not math.isfinite(self.freedom):
+            return normal_quantile(tail) * self.error
+        from scipy.special import stdtrit  # which takes as long to import as to judge a million independent rows
+
+        return float(stdtrit(self.freedom, 1 - tail)) * self.error if self.freedom > 0 else math.inf
+
+
+def measure_gap(
+    tallies: Sequence[Tally], first: Sequence[tuple[Floats, Floats]], second: Sequence[tuple[Floats, Floats]]
+) -> Gap:
+    """The mean of the first losses minus the second ones, each given for a positive and a negative of each score.
+
+    Rows in clusters are added up by cluster, whose sums are independent. The degrees of freedom are the clusters less
+    one, counted by their shares of the rows.
+    """
+    n, pos = (np.concatenate([getattr(tally, name) for tally in tallies]) for name in ("n", "pos"))
+    one, zero = (np.concatenate([a[label] - b[label] for a, b in zip(first, second, strict=True)]) for label in (0, 1))
+    rows = int(n.sum())
+    mean = float((pos @ one + (n - pos) @ zero) / rows)
+    one, zero = one - mean, zero - mean
+    if tallies[0].clusters is None:
+        spread = float(pos @ one**2 + (n - pos) @ zero**2) * rows / max(rows - 1, 1)
+        return Gap(mean, math.sqrt(spread) / rows, math.inf)
+    pairs = [tally.clusters for tally in tallies if tally.clusters is not None]
+    starts = np.cumsum([0, *(len(tally) for tally in tallies[:-1])]).tolist()
+    place = np.concatenate([each.place + start for each, start in zip(pairs, starts, strict=True)])
+    cluster, n, pos = (np.concatenate([getattr(each, name) for each in pairs]) for name in ("cluster", "n", "pos"))
+    code = np.unique(cluster, return_inverse=True)[1]
+    sums = np.bincount(code, pos * one[place] + (n - pos) * zero[place])
+    count = rows**2 / float(np.sum(np.bincount(code, n) ** 2))
+    spread = float(np.sum(sums**2)) * count / max(count - 1, 1e-9)
+    return Gap(mean, math.sqrt(spread) / rows, count - 1)
+
+
+def split(tallies: Mapping[Name, Tally], count: int, rng: np.random.Generator) -> list[dict[Name, Tally]]:
+    """Deal the rows of tallies to so many folds, at random; folds that get none are left out.
+
+    Rows in clusters are dealt by cluster: all rows of one are in the same fold, of whichever tally.
+    """
+    folds: list[dict[Name, Tally]] = [{} for _ in range(count)]
+    known = [tally.clusters.cluster for tally in tallies.values() if tally.clusters is not None]
+    distinct = np.unique(np.concatenate(known)) if known else np.zeros(0, np.int64)
+    dealt = rng.permutation(len(distinct)) % count
+    for name, tally in tallies.items():
+        pos, neg = tally.pos, tally.n - tally.pos
+        for i, fold in enumerate(folds):
+            if tally.clusters is not None:
+                part = tally.of_pairs(dealt[np.searchsorted(distinct, tally.clusters.cluster)] == i)
+            else:
+                left = count - i
+                own = [rng.binomial(side, 1 / left) if left > 1 else side for side in (pos, neg)]
+                pos, neg = pos - own[0], neg - own[1]
+                part = _keep_rows(tally, own[0] + own[1], own[0])
+            if part is not None:
+                fold[name] = part
+    return [fold for fold in folds if fold]
+
+
+def _keep_rows(tally: Tally, n: Ints, pos: Ints) -> Tally | None:
+    kept = n > 0
+    return Tally(tally.score[kept], n[kept], pos[kept], tally.labelling) if kept.any() else None

@@ -144,9 +144,12 @@ class CellSums:
         cells = unchecked_sums(_kernel.cell_sums(data.entries), data.labelling)
         if data.clusters is None:
             return cells
-        ends = np.searchsorted(np.cumsum(data.tally.n), np.cumsum(cells.n)) + 1
-        place = np.repeat(np.arange(len(cells)), np.diff(ends, prepend=0))
-        return unchecked_sums(cells.columns, data.labelling, CellClusters.of(data.clusters, place))
+        return unchecked_sums(cells.columns, data.labelling, CellClusters.of(data.clusters, cells.places(data.tally)))
+
+    def places(self, tally: Tally) -> Ints:
+        """The cell of each score of the tally that the cells are made of."""
+        ends = np.searchsorted(np.cumsum(tally.n), np.cumsum(self.n)) + 1
+        return np.repeat(np.arange(len(self)), np.diff(ends, prepend=0))
 
     @property
     def columns(self) -> SumColumns:

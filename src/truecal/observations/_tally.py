@@ -206,6 +206,18 @@ class Tally:
         weights = None if self.importance is None else self.importance.tail(start)
         return unchecked(self.score[start:], self.n[start:], self.pos[start:], self.labelling, clusters, weights)
 
+    def of_pairs(self, kept: Bools) -> Tally | None:
+        """Return the rows of some pairs of a cluster and a score; None where that leaves none."""
+        own = self.clusters
+        assert own is not None, "rows are in clusters"
+        place = own.place[kept]
+        n, pos = (np.bincount(place, column[kept], len(self)).astype(np.int64) for column in (own.n, own.pos))
+        there = n > 0
+        if not there.any():
+            return None
+        pairs = Clusters(own.cluster[kept], (np.cumsum(there) - 1)[place], own.n[kept], own.pos[kept])
+        return unchecked(self.score[there], n[there], pos[there], self.labelling, pairs)
+
     def relabel(self, pos: Ints) -> Tally:
         """Return the same rows with other labels: so many positives at each score. Clusters stay those of the labels
         that were read."""
