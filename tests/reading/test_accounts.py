@@ -1,12 +1,16 @@
 """Where rows went: of all, and of each file, segment, window, model and pair."""
 
 import gzip
+from dataclasses import replace
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
 
 import truecal
-from truecal.observations import Account
+from truecal.observations import Account, _tallies
+from truecal.reading import _cross, _query, _spool
+from truecal.reading._engines import language, native, open_frame
 
 ROWS = {"a": 40, "b": 30, "c": 50}  # of each file
 LOST = {"b": {"`p` is null": 6}, "c": {"`p` is null": 10, "`y` is null": 2}}
@@ -180,3 +184,147 @@ def test_rows_that_count_more_than_once_do_so_in_each_file(need, tmp_path):
     assert found.account == Account(15, 9, {"`n` is 0": 1, "`p` is null": 5})
     with pytest.raises(ValueError, match="`p` is null in 5"):
         truecal.read(tmp_path, label="y", score="p", weight="n")
+
+
+@pytest.fixture(params=["pandas", "polars", "lazy", "pyarrow", "duckdb"])
+def joined(need, request):
+    """Two frames of an engine with 30 and 40 rows: the ids of the second are those of the first, and ten more."""
+    pl = need("polars")
+    rng = np.random.default_rng(3)
+    first = pl.DataFrame({"id": np.arange(30), "y": rng.integers(0, 2, 30), "p": rng.random(30).round(1)})
+    second = pl.DataFrame({"id": rng.permutation(40), "p": rng.random(40).round(1)})
+    if request.param in ("polars", "lazy"):
+        return (first, second) if request.param == "polars" else (first.lazy(), second.lazy())
+    module = need(request.param)
+    if request.param == "pandas":
+        return first.to_pandas(), second.to_pandas()
+    frames = first.to_arrow(), second.to_arrow()
+    return frames if request.param == "pyarrow" else tuple(map(module.from_arrow, frames))
+
+
+def test_rows_of_a_joined_baseline_that_match_nothing_are_told(joined):
+    first, second = joined
+    with pytest.warns(UserWarning, match="Of 40 rows of the baseline 10 have no match among these rows"):
+        found = truecal.read(first, label="y", score="p", baseline=second, on="id")
+    assert found.pair_account == Account(30, 30)
+
+
+@pytest.mark.filterwarnings("ignore:Of 40 rows of the baseline")
+@pytest.mark.parametrize("forge", ["lose", "double"])
+def test_a_join_that_loses_or_doubles_rows_is_an_error(joined, monkeypatch, forge):
+    real = _query.join
+
+    def join(frame, other, on):
+        found = real(frame, other, on)
+        pl = language(found)
+        return found.filter(pl.col("id") != 3) if forge == "lose" else pl.concat([found, found])
+
+    monkeypatch.setattr(_query, "join", join)
+    with pytest.raises(RuntimeError, match="Rows must not get lost: 30 rows were read, but"):
+        truecal.read(joined[0], label="y", score="p", baseline=joined[1], on="id")
+
+
+def test_a_baseline_of_other_types_is_refused(joined):
+    first, second = joined
+    for name, words in (("id", "`id` must be of one type to match rows"), ("p", "`p` must hold numbers")):
+        frame = open_frame(second)
+        text = native(frame.with_columns(language(frame).col(name).cast(language(frame).String)))
+        with pytest.raises(TypeError, match=words):
+            truecal.read(first, label="y", score="p", baseline=text, on="id")
+
+
+def test_a_baseline_file_must_arrive_whole(need, tmp_path, monkeypatch):
+    pl = need("polars")
+    frame = pl.DataFrame({"id": range(9), "y": [0, 1, 1] * 3, "p": [0.25] * 9})
+    frame.write_parquet(tmp_path / "old.parquet")
+    real = _query.open_files
+
+    def open_files(source, **options):
+        found = real(source, **options)
+        return replace(found, frame=found.frame.head(8))
+
+    monkeypatch.setattr(_query, "open_files", open_files)
+    with pytest.raises(ValueError, match=r"of 9 rows of '.*old\.parquet' 8 arrived"):
+        truecal.read(frame, label="y", score="p", baseline=tmp_path / "old.parquet", on="id")
+
+
+def lose_first(function):
+    """The same function, whose first argument that is an array lacks its first row, in every array as long."""
+
+    def lossy(*args, **options):
+        size = next(len(each) for each in args if isinstance(each, np.ndarray))
+        return function(*(each[1:] if isinstance(each, np.ndarray) and len(each) == size else each for each in args))
+
+    return lossy
+
+
+FORGED = {  # what loses a row, and what is read
+    "rows in a spool": ("truecal.reading._spool.Spool.add_keys", {}),
+    "rows of segments": ("truecal.reading._spool.Spool.add_keys", {"by": "place"}),
+    "rows of windows": ("truecal.reading._spool.Spool.add_keys", {"time": "day"}),
+    "rows with weights": ("truecal.reading._read.group_keys", {"weight": "n"}),
+    "rows in clusters": ("truecal.reading._read.group_keys", {"cluster": "place"}),
+    "pairs": ("truecal.reading._spool.PairSpool.add", {"baseline": "q"}),
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_row_that_is_lost_on_its_way_is_an_error(need, monkeypatch, what, lazy):
+    pl = need("polars")
+    frame = make(pl, "a").with_columns(n=pl.Series([1, 1, 2, 2] * 10))
+    place, options = FORGED[what]
+    words = "Rows must not get lost: [46]0 rows were read|The rows of clusters must be those of the tally"
+    module, _, name = place.rpartition(".")
+    owner = resolve_name(module)
+    monkeypatch.setattr(owner, name, lose_first(getattr(owner, name)))
+    monkeypatch.setattr(_spool.TieCounter, "add", lambda *_: 0)  # so that all rows are kept as keys
+    with pytest.raises(RuntimeError, match=words):
+        truecal.read(frame.lazy() if lazy else frame, label="y", score="p", **options)
+
+
+def test_a_row_that_is_lost_while_tallies_are_added_or_regrouped_is_an_error(need, tmp_path, monkeypatch):
+    pl = need("polars")
+    options = {"label": "y", "score": "q"}
+    whole = truecal.read(make(pl, "a"), **options, by="place")
+    paired = truecal.read(make(pl, "a"), **options, baseline="p")
+    for i in range(2):
+        whole.save(tmp_path / f"{i}.parquet")
+    real = _tallies.merge_parts
+    monkeypatch.setattr(_tallies, "merge_parts", lambda parts: real(parts[1:]))
+    for work in (lambda: whole + whole, lambda: whole.over(()), lambda: truecal.read(tmp_path)):
+        with pytest.raises(RuntimeError, match="Rows must not get lost"):
+            work()
+    monkeypatch.setattr(_tallies, "merge_parts", real)
+    monkeypatch.setattr(truecal.observations.Pairs, "__add__", lambda first, _: first)
+    with pytest.raises(RuntimeError, match="Rows must not get lost: 80 rows were read, but 40"):
+        paired + paired
+
+
+def test_more_pairs_than_rows_are_an_error(need):
+    pl = need("polars")
+    found = truecal.read(make(pl, "a"), label="y", score="q", baseline="p")
+    with pytest.raises(RuntimeError, match="Rows must not get lost: 40 rows were read, but 80 judged, -40 dropped"):
+        replace(found, baseline=found.baseline + found.baseline)
+
+
+def test_a_row_that_is_lost_while_columns_are_crossed_is_an_error(need, monkeypatch):
+    pl = need("polars")
+    real = _cross.CodedRows
+    monkeypatch.setattr(_cross, "CodedRows", lambda codes, *rest: real(codes[:, 1:], *(each[1:] for each in rest)))
+    with pytest.raises(RuntimeError, match="Rows must not get lost: 40 rows were read, but 38"):
+        truecal.slices(make(pl, "a"), label="y", score="p")
+
+
+def test_a_row_that_an_engine_loses_is_an_error(need, monkeypatch):
+    duckdb, pl = need("duckdb"), need("polars")
+    frame = duckdb.from_arrow(make(pl, "a").to_arrow())
+    real = _query.count_distinct
+
+    def count_distinct(rows, sums=()):
+        found = real(rows, sums)
+        return found if "base0" not in found.columns else found.filter(language(found).col("score0") < 0.9)
+
+    monkeypatch.setattr(_query, "count_distinct", count_distinct)
+    with pytest.raises(RuntimeError, match="Rows must not get lost: 40 rows were read, but 36"):
+        truecal.read(frame, label="y", score="p", baseline="q")

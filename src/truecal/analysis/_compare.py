@@ -22,7 +22,6 @@ from truecal.observations import Account, CellSums, Labelling, Pairs, Tallies, T
 from truecal.results import Comparison
 
 Metrics = Iterable[str] | Mapping[str, Measure]
-UNPAIRED = "the baseline has no score"  # why a row is not compared
 COMPARED = ("ltce", "log_loss", "brier", "slope", "tce")
 
 
@@ -91,11 +90,8 @@ def compare(
 
 def _count_rows(data: Any, pairs: Pairs) -> Account:
     """Where the rows went: those with both scores are compared."""
-    if not isinstance(data, Tallies):
-        return Account(pairs.n_rows, pairs.n_rows)
-    alone = data.n_rows - pairs.n_rows
-    dropped = data.account.dropped | ({UNPAIRED: alone} if alone else {})
-    return Account(data.account.read, pairs.n_rows, dropped)
+    account = data.pair_account if isinstance(data, Tallies) else None
+    return Account(pairs.n_rows, pairs.n_rows) if account is None else account
 
 
 def _find_words(pairs: Pairs, region: Callable[[Tally], Tally] | None, options: Options) -> tuple[str, ...]:

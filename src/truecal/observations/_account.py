@@ -13,7 +13,7 @@ NAMED = 3  # files that a note names
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Rows from reading to the verdict. It always balances; one that does not is an error.
+    """Rows from reading to the verdict. It always balances, without a count below 0; one that does not is an error.
 
     Parameters
     ----------
@@ -42,7 +42,8 @@ class Account:
     files: dict[str, Account] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        if self.read != self.judged + self.n_dropped + self.outside:
+        below = min(self.read, self.judged, self.outside, *self.dropped.values()) < 0
+        if below or self.read != self.judged + self.n_dropped + self.outside:
             raise RuntimeError(
                 f"Rows must not get lost: {plural(self.read, 'row')} {'was' if self.read == 1 else 'were'} read, but "
                 f"{self.judged:,} judged, {self.n_dropped:,} dropped and {self.outside:,} outside of what is judged "

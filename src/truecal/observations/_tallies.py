@@ -28,6 +28,7 @@ Segment = tuple[Any, ...]
 Part = Tally | GridTally | SortedRows
 Outcome = Literal["positive", "correct"]
 T = TypeVar("T")
+UNPAIRED = "the baseline has no score"  # why a row is not compared
 # settings that tallies must share to add
 SHARED = ("label", "score", "outcome", "pos_label", "by", "windows", "labelling", "cluster")
 
@@ -123,8 +124,13 @@ class Tallies:
         keys = [*parts, *dropped]
         parts, dropped = _sort_keys(by, parts, keys), _sort_keys(by, dropped, keys)
         self._hold(by=by, windows=windows, dropped=dropped, parts=parts)
+        self._check_accounts()
+
+    def _check_accounts(self) -> None:
+        """Raise an error if the rows of files or of pairs do not balance with all."""
         if self.files:
-            _ = self.account  # which balances, or is an error
+            _ = self.account
+        _ = self.pair_account
 
     def _check_names(self, by: tuple[str, ...], windows: Mapping[str, str | None]) -> None:
         """Raise an error if a column's name is not text or is given twice, or if a window's length is unknown."""
@@ -184,6 +190,9 @@ class Tallies:
             files=_add_files(self.files, other.files),
         )
         Account(self.account.read + other.account.read, whole.n_rows, whole.account.dropped)  # nothing was lost
+        if whole.pair_account is not None:
+            paired = sum(each.n_rows for each in (self.baseline, other.baseline) if each is not None)
+            Account(paired, whole.pair_account.judged)
         return whole
 
     def __radd__(self, other: object) -> Tallies:
@@ -268,6 +277,15 @@ class Tallies:
         """Where the rows went, of all segments together."""
         dropped = dict(sum(map(Counter, self.dropped.values()), Counter()))
         return Account(self.n_rows + sum(dropped.values()), self.n_rows, dropped, files=dict(self.files))
+
+    @property
+    def pair_account(self) -> Account | None:
+        """Where the rows went that are compared with a baseline; None without one."""
+        if self.baseline is None:
+            return None
+        account = self.account
+        alone = self.n_rows - self.baseline.n_rows
+        return Account(account.read, self.baseline.n_rows, account.dropped | ({UNPAIRED: alone} if alone else {}))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -117,6 +117,7 @@ class _Crossing:
         codes = np.concatenate([part.codes for part in parts], axis=1)
         columns = ([getattr(part, name) for part in parts] for name in ("bin", "label", "q"))
         rows = CodedRows(codes, *map(np.concatenate, columns))
+        Account(account.judged, len(rows.q))  # no row was lost
         self.batches = []
         count, notes = len(self.coders), list(self.notes)
         if pairs and count > PAIRED:

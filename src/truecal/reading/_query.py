@@ -6,18 +6,19 @@ are read in batches. Other engines group rows by score and return one line for e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from truecal._errors import check_column, option
 from truecal._text import plural
 from truecal.metrics import choose_bits
-from truecal.observations import AnyArray, WeightSpan, advise_weights, cell, list_reasons
+from truecal.observations import Account, AnyArray, WeightSpan, advise_weights, cell, list_reasons
 from truecal.reading import _extras as extras
 from truecal.reading._classes import OFF
 from truecal.reading._columns import Columns, Kind, check_swapped, find_kinds
@@ -55,17 +56,24 @@ DATES = {  # how to convert text to dates, by engine
 }
 
 
+class Joined(NamedTuple):
+    """How many rows there were before a baseline was joined to them, and how many the baseline has."""
+
+    rows: int
+    others: int
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """A frame and the columns to read from it. `baselines` has the column of the baseline's scores for each model, or
-    nothing; `matched` says that they were joined, `marked` that rows have the name of their file. `origin` is the query
+    nothing; `joined` says that they were joined, `marked` that rows have the name of their file. `origin` is the query
     that labels and scores were computed from, if they were."""
 
     frame: Any
     columns: Columns
     source: Files | None
     baselines: tuple[str, ...] = ()
-    matched: bool = False
+    joined: Joined | None = None
     marked: bool = False
     origin: Query | None = None
 
@@ -133,7 +141,7 @@ class Query:
         for name in names:
             if not schema[name].is_numeric():
                 self._check_swapped()
-                raise TypeError(f"`{name}` must hold numbers in [0, 1]; it holds {schema[name]}.")
+                _refuse_scores(name, schema[name])
 
     def _with_baseline(self) -> Query:
         """Return the same query with the baseline's scores for each model: a column of the frame, or a joined one."""
@@ -153,8 +161,9 @@ class Query:
                 f"{option('on')} must name the columns that match the baseline's rows with these; it is missing."
             )
         added = {name: f"{BASELINE}{i}" for i, name in enumerate(columns.scores)}
-        joined = _join_scores(self.frame, other, columns, added)
-        return replace(self, frame=joined, baselines=tuple(added.values()), matched=True)
+        frame, others = _join_scores(self.frame, other, columns, added)
+        joined = Joined(_count_rows(self.frame) if self.rows is None else self.rows, others)
+        return replace(self, frame=frame, baselines=tuple(added.values()), joined=joined)
 
     @property
     def here(self) -> bool:
@@ -203,7 +212,7 @@ class Query:
     @property
     def _added(self) -> tuple[str, ...]:
         """The columns besides those of the data."""
-        return (*((MATCHED,) if self.matched else ()), *((FILE,) if self.marked else ()))
+        return (*((MATCHED,) if self.joined else ()), *((FILE,) if self.marked else ()))
 
     def rename(self, rows: Any) -> Any:
         """Rename the selected columns of some rows to `label`, `score0`, ..., `base0`, ..., `by0`, ..., `cluster`."""
@@ -224,7 +233,7 @@ class Query:
         """The renamed columns, besides scores, that must not be null: the label, times, the cluster, and the match in a
         join."""
         times = [f"by{i}" for i, name in enumerate(self.columns.by) if name in self.columns.windows]
-        return ["label", *times, *self._cluster_names, *([MATCHED] if self.matched else [])]
+        return ["label", *times, *self._cluster_names, *([MATCHED] if self.joined else [])]
 
     @property
     def _cluster_names(self) -> list[str]:
@@ -254,7 +263,7 @@ class Query:
         for code, condition in kinds:
             for x in p:
                 # a row without a match has no baseline score, and is reported as unmatched instead
-                wrong = condition(x) & ~pl.col(MATCHED).is_null() if self.matched else condition(x)
+                wrong = condition(x) & ~pl.col(MATCHED).is_null() if self.joined else condition(x)
                 status = pl.when(wrong).then(pl.lit(code)).otherwise(status)
         if self.columns.extras.names:
             status = pl.when(pl.col("extra") != 0).then(pl.col("extra")).otherwise(status)
@@ -293,8 +302,7 @@ class Query:
             return grid
         if self.here:
             return None
-        pl = language(self.frame)
-        total = int(collect(self.frame.select(pl.len().alias("rows")))["rows"][0])
+        total = _count_rows(self.frame)
         if total <= limit:
             return None
         return choose_bits(total)
@@ -307,9 +315,7 @@ class Query:
         """
         query, rows, scores = self, self.rename(self.frame), ["score0"]
         if pairs:
-            pl = language(rows)
-            for name in self.needed[1:]:
-                rows = rows.filter(~pl.col(name).is_null())
+            rows = self._clear_labels(rows)
             columns = replace(self.columns, by=(), windows={}, cluster=None)
             query, scores = replace(self, columns=columns), ["score0", "base0"]
         sums = self.columns.extras.sums
@@ -321,6 +327,14 @@ class Query:
         lines["n"] = lines.get("weight", lines["rows"])
         lines["pos"] = np.where(lines["one"] == 1, lines["n"], 0)
         return lines
+
+    def _clear_labels(self, rows: Any) -> Any:
+        """Take the labels from renamed rows that lack something else that is needed, so that they are counted, and not
+        compared."""
+        pl = language(rows)
+        for name in self.needed[1:]:
+            rows = rows.with_columns(pl.when(~pl.col(name).is_null()).then(pl.col("label")).alias("label"))
+        return rows
 
     def group_cells(self, bits: int) -> dict[str, Any]:
         """Group the rows of one model by segment, status and cell, with the sum, minimum and maximum of the scores."""
@@ -387,9 +401,27 @@ class Query:
         return dict(zip(map(str, self.source.places), self.source.counts, strict=True))
 
     def check_complete(self, arrived: int) -> None:
-        """Raise an error unless as many rows have arrived as the files have."""
+        """Raise an error unless as many rows have arrived as there are: in the files, in a frame of this process, or
+        before a baseline was joined."""
         if self.source is not None:
             self.source.check_complete(arrived)
+        elif self.joined is not None or not is_lazy(self.frame):
+            Account(len(self.frame) if self.joined is None else self.joined.rows, arrived)
+
+    def check_matches(self, matches: int) -> None:
+        """Warn if rows of a joined baseline, of which so many have a match, are not compared."""
+        if self.joined is not None and matches < self.joined.others:
+            alone = self.joined.others - matches
+            warnings.warn(
+                f"Of {plural(self.joined.others, 'row')} of the baseline {alone:,} {'has' if alone == 1 else 'have'} "
+                "no match among these rows, and cannot be compared.",
+                stacklevel=2,
+            )
+
+    def count_matches(self) -> int:
+        """Count the rows of a joined baseline that have a match, in the engine."""
+        pl, keys = language(self.frame), [f"{ON}{i}" for i in range(len(self.columns.on))]
+        return _count_rows(self.frame.filter(~pl.col(MATCHED).is_null()).select(*keys).unique())
 
     def check_counts(self, counts: AnyArray, scores: Sequence[str]) -> None:
         """Raise an error if there are invalid rows that may not be dropped, or no valid ones. `counts` has the number
@@ -486,12 +518,42 @@ def open_data(
     return open_frame(data if source is None else source.frame), source
 
 
-def _join_scores(frame: Any, other: Any, columns: Columns, added: Mapping[str, str]) -> Any:
-    """Join columns of another frame under new names, with a column that marks rows with a match.
+def _refuse_scores(name: str, kind: Any, where: str = "") -> NoReturn:
+    raise TypeError(f"`{name}` must hold numbers in [0, 1]; {where}it holds {kind}.")
+
+
+def _check_joined(own: Any, other: Any, on: Sequence[str], scores: Iterable[str]) -> None:
+    """Raise an error if columns that are matched differ in type, or scores of the baseline are no numbers."""
+    for name in on:
+        kinds = [schema[name] for schema in (own, other)]
+        if len(set(map(_describe_kind, kinds))) > 1:
+            raise TypeError(
+                f"`{name}` must be of one type to match rows; it holds {kinds[0]}, and in the baseline {kinds[1]}.\n\n"
+                "Hint: convert one of them."
+            )
+    for name in scores:
+        if not other[name].is_numeric():
+            _refuse_scores(name, other[name], "in the baseline ")
+
+
+def _describe_kind(kind: Any) -> str:
+    """What values of a type can be equal to."""
+    name = str(kind).partition("(")[0]
+    return "number" if kind.is_numeric() else {"Categorical": "String", "Enum": "String"}.get(name, name)
+
+
+def _count_rows(frame: Any) -> int:
+    """Count the rows of a frame in its engine."""
+    return int(collect(frame.select(language(frame).len().alias("rows")))["rows"][0])
+
+
+def _join_scores(frame: Any, other: Any, columns: Columns, added: Mapping[str, str]) -> tuple[Any, int]:
+    """Join columns of another frame under new names, with a column of what they match: the place of that row in this
+    process, else True. Also return how many rows the other frame has.
 
     A row may match at most one row of the other frame.
     """
-    right, source = open_data(other, columns.format if is_path(other) else None)
+    right, source = open_data(other, columns.format if is_path(other) else None, tuple(added))
     on = list(columns.on)
     if source is not None:
         source.check_once((*on, *added))
@@ -501,12 +563,19 @@ def _join_scores(frame: Any, other: Any, columns: Columns, added: Mapping[str, s
     for name in added:
         check_column("score", name, list(right.collect_schema()))
     right = decode_numbers(right, added)
+    _check_joined(frame.collect_schema(), right.collect_schema(), on, added)
     pl, keys = language(right), {f"{ON}{i}": name for i, name in enumerate(on)}
-    other_scores = pick(right, keys | {new: old for old, new in added.items()}).with_columns(
-        pl.lit(True).alias(MATCHED)
-    )
-    if engine_of(other_scores) == "polars" and is_lazy(other_scores):
-        other_scores = other_scores.collect()  # a join holds it in memory anyway; this way it is read once
+    other_scores = pick(right, keys | {new: old for old, new in added.items()})
+    with nullcontext() if source is None else source.explain_errors():
+        if engine_of(other_scores) == "polars" and is_lazy(other_scores):
+            other_scores = other_scores.collect()  # a join holds it in memory anyway; this way it is read once
+        others = _count_rows(other_scores) if is_lazy(other_scores) else len(other_scores)
+    if source is not None:
+        source.check_complete(others)
+    if is_lazy(other_scores):
+        other_scores = other_scores.with_columns(pl.lit(True).alias(MATCHED))
+    else:
+        other_scores = other_scores.with_row_index(MATCHED)
     again = other_scores.group_by(*keys).agg(pl.len().alias("rows")).filter(pl.col("rows") > 1).head(1)
     found = collect(again, (ON,))
     if len(found["rows"]):
@@ -521,7 +590,7 @@ def _join_scores(frame: Any, other: Any, columns: Columns, added: Mapping[str, s
         other_scores = open_frame(other_scores.to_polars() if engine_of(other_scores) != "polars" else other_scores)
     if is_lazy(frame) != is_lazy(other_scores):
         frame, other_scores = frame.lazy(), other_scores.lazy()
-    return join(frame, other_scores, list(keys))
+    return join(frame, other_scores, list(keys)), others
 
 
 def _collect_counts(frame: Any, counts: tuple[str, ...]) -> dict[str, Any]:

@@ -70,7 +70,7 @@ from truecal.reading._engines import collect, engine_of, is_lazy, language, nati
 from truecal.reading._extras import FRACTION, Extras
 from truecal.reading._paths import is_path
 from truecal.reading._places import PathLike, expand, expand_all
-from truecal.reading._query import CLUSTER, FILE, KINDS, Query, column_names, span_lines, status_of
+from truecal.reading._query import CLUSTER, FILE, KINDS, MATCHED, Query, column_names, span_lines, status_of
 from truecal.reading._spool import PairSpool, Spool, pack_rows
 
 IN_MEMORY = 1 << 62
@@ -420,18 +420,23 @@ def _read_query(query: Query) -> dict[str, Tallies]:
         )
     parts = _open_batches(query, TIED if bits is None else VERY_TIED)
     if parts is None:
+        if query.joined is not None:
+            query.check_matches(query.count_matches())
         return {name: _group(query.of_model(i), bits) for i, name in enumerate(columns.scores)}
     make = _CountedModel if columns.extras.counted or columns.clusters else _Model
     models = [make(query, i, bits) for i in range(len(columns.scores))]
-    seen = 0
+    seen, matches = 0, np.zeros(0 if query.joined is None else query.joined.others, np.bool_)
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
         for part in filter(len, parts):
             batch = Batch(query, part)
             for model in models:
                 model.add(batch)
+            if query.joined is not None:
+                matches[part[MATCHED].drop_nulls().to_numpy().astype(np.int64)] = True
             seen += len(part)
             progress.step(len(part))
     query.check_complete(seen)
+    query.check_matches(int(np.count_nonzero(matches)))
     models.reverse()  # each is freed as soon as it is finished
     return {name: models.pop().finish(seen) for name in columns.scores}
 
@@ -943,7 +948,7 @@ def _count_places(
 def _name_pair(query: Query) -> tuple[str, str]:
     """Return the names of a model and of its baseline; a joined one is called "baseline"."""
     (name,), (other,) = query.columns.scores, query.baselines
-    return name, "baseline" if query.matched else other
+    return name, "baseline" if query.joined else other
 
 
 def _make_tallies(
@@ -1003,7 +1008,7 @@ def _group(query: Query, bits: int | None) -> Tallies:
             found = tally if bits is None else GridTally.of(tally, bits)
         parts[segment] = found.simplify()
     _ask_about_counts(span, rows, parts)
-    pairs = _group_pairs(query) if query.baselines else None
+    pairs = _group_pairs(query, int(lines["n"].sum())) if query.baselines else None
     files = {file: Account(count, count) for file, count in query.count_files().items()}
     return _make_tallies(query, parts, int(lines["n"].sum()), dropped, pairs, files)
 
@@ -1049,8 +1054,8 @@ def _merge_lines(lines: Mapping[str, Any], rows: Ints, columns: Columns, hashes:
     return tally.with_importance(score, one, lines["importance"][rows].astype(np.float64))
 
 
-def _group_pairs(query: Query) -> Pairs:
-    """Group rows in the engine by the scores of a model and of its baseline."""
+def _group_pairs(query: Query, read: int) -> Pairs:
+    """Group so many rows in the engine by the scores of a model and of its baseline."""
     with query.explain_errors(), Clock("grouping"):
         lines = query.group(pairs=True)
     counts = _count_lines(lines, slice(None))
@@ -1059,7 +1064,7 @@ def _group_pairs(query: Query) -> Pairs:
     how = query.columns.labelling
     first, second = (np.asarray(how.seen(lines[name][kept].astype(np.float64))) for name in ("score0", "base0"))
     pairs = Pairs.merge(first, second, lines["n"][kept], lines["pos"][kept])
-    Account(int(lines["n"].sum()), pairs.n_rows, query.name_reasons(counts, _name_pair(query)))  # no row was lost
+    Account(read, pairs.n_rows, query.name_reasons(counts, _name_pair(query)))  # no row was lost
     return replace(pairs, names=_name_pair(query), labelling=how)
 
 
