@@ -34,7 +34,7 @@ def distinct(rows: int) -> Tally:
 
 
 def draw(result: Result) -> None:
-    for function in (truecal.plot.test_based, truecal.plot.errors):
+    for function in (truecal.plot.test_based, truecal.plot.calibration):
         figure = Figure(figsize=(8, 6), layout="constrained")
         function(result, scale="logit", ax=figure.subplots())
         figure.canvas.draw()

@@ -1,7 +1,12 @@
-"""Write the gallery: `python docs/gallery.py` draws every picture and writes docs/gallery.md; a test runs it."""
+"""Write the gallery: `python docs/gallery.py` draws every picture and writes docs/gallery.md; a test runs it.
+
+It also draws the pictures of other pages, from the demo's models and from the example of docs/drift.md.
+"""
 
 from __future__ import annotations
 
+import doctest
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +18,7 @@ import numpy as np
 import polars as pl
 
 import truecal
+from truecal import demo
 
 HERE = Path(__file__).parent
 ROWS = 20_000
@@ -176,5 +182,41 @@ def write(folder: Path) -> str:
     return "\n".join([head, *(make(entry, folder / f"{entry.name}.png") for entry in ENTRIES)])
 
 
+def draw_pages(folder: Path) -> dict[str, str]:
+    """Draw the pictures of other pages into a folder, and return what each says; the files hold it, too."""
+    import matplotlib.pyplot as plt
+
+    label, models = demo.simulate()
+    results = {
+        name: truecal.evaluate(label, models[name], reference=200, random_state=0)
+        for name in ("calibrated", "prior-shifted")
+    }
+    said = {}
+    for name, function in (("calibration", truecal.plot.calibration), ("diagram", truecal.plot.test_based)):
+        figure, axes = plt.subplots(1, 2, figsize=(14, 6), layout="constrained")
+        for (model, result), ax in zip(results.items(), axes, strict=True):
+            function(result, title=model, ax=ax)
+        said[name] = "; ".join(f"{model}: {result.finding}" for model, result in results.items())
+        _keep(figure, folder / f"{name}.png", said[name])
+    page = "".join(re.findall(r"```pycon\n(.*?)```", (HERE / "drift.md").read_text(encoding="utf-8"), flags=re.DOTALL))
+    names: Data = {}
+    for example in doctest.DocTestParser().get_examples(page):
+        exec(example.source, names)
+        if "found" in names:
+            break
+    truecal.plot.drift(names["found"])
+    said["drift"] = names["found"].summary()
+    _keep(plt.gcf(), folder / "drift.png", said["drift"])
+    return said
+
+
+def _keep(figure: Any, place: Path, said: str) -> None:
+    import matplotlib.pyplot as plt
+
+    figure.savefig(place, dpi=84, metadata={"Software": None, "Description": said})
+    plt.close(figure)
+
+
 if __name__ == "__main__":
+    draw_pages(HERE / "pictures")
     sys.exit((HERE / "gallery.md").write_text(write(HERE / "pictures" / "gallery"), encoding="utf-8") == 0)

@@ -47,7 +47,7 @@ computations that its text does not have) are tried singly and together; the few
 PICTURES = """Drawn by the library's own functions; [pictures.md](pictures.md) says how to read them. The test-based
 diagrams have the paper's bin sizes; those of ImageNet, most of whose predictions are near 0, a logit axis. Beside them
 are the standard diagrams on linear axes. Where the paper gives the sizes and the rates of bins a panel each, here one
-panel has both.
+has what came in each bin against what was predicted, and its heading their sizes.
 """
 
 

@@ -1,7 +1,8 @@
 """The paper's figures, for the data at hand and by the library's pictures: reliability diagrams and binnings compared.
 
 LR and GB on abalone, coil_2000, isolet and webpage and the ImageNet networks: the test-based diagram beside the
-standard ones on equal widths and on quantiles. Random forests of satimage and coil_2000: sizes and rates of the bins.
+standard ones on equal widths and on quantiles. Random forests of satimage and coil_2000: observed against predicted in
+the bins.
 """
 
 from __future__ import annotations
@@ -69,14 +70,14 @@ def draw_diagrams(label: str, y: Array, score: Array) -> Figure:
     result = evaluate(y, score, ["tce", "ece", "ace"], binning=BoundedIsotonic(sizes="paper"))
     figure = Figure(figsize=(15, 5), layout="constrained")
     axes = figure.subplots(1, 3)
-    plot.test_based(result, "tce", title=label, ax=axes[0])
+    plot.test_based(result, "tce", style="paper", title=label, ax=axes[0])
     plot.reliability(result, "ece", scale="linear", title="standard, 10 equal widths", ax=axes[1])
     plot.reliability(result, "ace", scale="linear", title="standard, 10 quantiles", ax=axes[2])
     return figure
 
 
 def draw_comparison(name: str, y: Array, score: Array) -> Figure:
-    """PAVA, PAVA-BC and quantiles under each other: sizes and rates of their bins."""
+    """PAVA, PAVA-BC and quantiles under each other: observed against predicted in their bins."""
     result = evaluate(y, score, {scheme: Metric(binning, Rejection()) for scheme, binning in SCHEMES.items()})
     figure = Figure(figsize=(9, 6.5), layout="constrained")
     plot.binnings(result, title=f"{name}, random forest", ax=figure.subplots())

@@ -70,7 +70,7 @@ def test_it_prints_the_models_side_by_side(demonstrated):
         assert result.format("tce") in out
     assert max(len(line) for line in out.splitlines()) <= 110
     assert out.count(results["prior-shifted"].format("ece")) == 1  # no metric but TCE is said twice
-    assert out.splitlines()[-1] == "Wrote demo/report.html, and 15 pictures beside it."
+    assert out.splitlines()[-1] == "Wrote demo/report.html, and 12 pictures beside it."
     written = list((folder / "demo").iterdir())
-    assert sorted(path.suffix for path in written) == [".html", *[".png"] * 15]
+    assert sorted(path.suffix for path in written) == [".html", *[".png"] * 12]
     assert all(path.stat().st_size > 10_000 for path in written)

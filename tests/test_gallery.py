@@ -10,13 +10,18 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-def test_the_gallery_is_what_its_script_writes(tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
-    pytest.importorskip("polars")
+@pytest.fixture
+def gallery(monkeypatch):
+    for library in ("matplotlib", "polars", "pandas"):
+        pytest.importorskip(library)
     spec = importlib.util.spec_from_file_location("gallery", ROOT / "docs" / "gallery.py")
-    gallery = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "gallery", gallery)
-    spec.loader.exec_module(gallery)
+    found = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "gallery", found)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_the_gallery_is_what_its_script_writes(gallery, tmp_path):
     page = (ROOT / "docs" / "gallery.md").read_text()
     assert gallery.write(tmp_path) == page
     names = re.findall(r"!\[[^]]+\]\(pictures/gallery/([\w-]+\.png)\)", page)
@@ -27,6 +32,14 @@ def test_the_gallery_is_what_its_script_writes(tmp_path, monkeypatch):
         assert kept[16:24] == drawn[16:24]  # width and height
     for code in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
         assert len(code.splitlines()) == 2
+
+
+def test_the_pictures_of_other_pages_say_what_is_found_today(gallery, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    for name, said in gallery.draw_pages(tmp_path).items():
+        kept, drawn = (image.open(folder / f"{name}.png") for folder in (ROOT / "docs" / "pictures", tmp_path))
+        assert kept.text["Description"] == drawn.text["Description"] == said
+        assert kept.size == drawn.size
 
 
 def test_the_readme_fits_on_three_screens():

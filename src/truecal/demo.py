@@ -55,7 +55,6 @@ def write_pictures(results: dict[str, Result], folder: Path) -> list[Path]:
         save(f"{name}-calibration", "calibration", result, title=name)
         save(f"{name}-test-based", "test_based", result, title=name)
         save(f"{name}-reliability", "reliability", result, "ace", title=name)
-        save(f"{name}-errors", "errors", result, title=name)
     save("models", "models", results)
     save("binnings", "binnings", results["prior-shifted"], title="prior-shifted")
     save("metrics", "metrics", results)

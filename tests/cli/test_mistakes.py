@@ -120,7 +120,7 @@ def test_wrong_values_are_told_by_the_option(data):
     assert "--score must name two columns" in refused("compare", data, "-p", "p")
     assert "--by must name the columns" in refused("segments", data)
     assert "--output must end in .png, .svg, .pdf" in refused("plot", data, "-o", "a.gif")
-    assert "--kind errors draws one model; 2 are given" in refused("plot", data, "-p", "p,more", "--kind", "errors")
+    assert "--kind binnings draws one model; 2 are given" in refused("plot", data, "-p", "p,more", "--kind", "binnings")
     assert "RATE must lie between 0 and 1" in refused("plan", "2", "--ratio", "1")
     assert "--by must name" in refused("check", data, "--max-value", "9", "--segment", "*")
     assert "must lie in [0, 100]" in refused("check", data, "--max-value", "-3")

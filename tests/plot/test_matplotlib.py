@@ -11,6 +11,7 @@ from observed import judge_segments
 
 import truecal
 from truecal import BoundedIsotonic, Metric, Quantile, Result, Tally, Uniform
+from truecal._text import shorten
 from truecal.metrics import Rejection
 from truecal.plot._axis import find_margins, fit_axis
 from truecal.results import Ranked, Scores, Shape, log_odds
@@ -98,7 +99,7 @@ def test_the_diagram_draws_the_table(result, scale):
     table = result.tables["tce"]
     held = np.flatnonzero(table.n > 0)
     axis = fit_axis([result], None, scale)
-    axes = truecal.plot.test_based(result, scale=scale)
+    axes = truecal.plot.test_based(result, scale=scale, style="paper")
     rates = labelled(axes.main, "observed rate").get_segments()
     np.testing.assert_allclose([line[0, 1] for line in rates], axis.place(table.rate[held]))
     np.testing.assert_allclose([line[:, 0].mean() for line in rates], held + 1)
@@ -263,22 +264,6 @@ def test_rare_events_have_a_logit_axis_and_bins_of_equal_size():
     assert len(labelled(axes.main, "ace bins, 95 %").get_xdata()) > 5
 
 
-@pytest.mark.parametrize("scale", ["linear", "logit"])
-@pytest.mark.parametrize("name", ["tce", "ltce"])
-def test_errors_are_where_the_rejected_are(scale, name):
-    """By default those of the first metric, Local TCE."""
-    result = truecal.evaluate(*data())
-    ax = truecal.plot.errors(result, None if name == "ltce" else name, scale=scale)
-    outline, histogram = getattr(result.shapes[name], scale), getattr(result.scores, scale)
-    n, margins = np.maximum(histogram.n, 1), len(find_margins(result, name, fit_axis([result], name, scale)))
-    too_high, too_low = (heights(ax, f"refuted: prediction too {side}") for side in ("high", "low"))
-    np.testing.assert_allclose(too_high[: len(n)], 100 * outline.n_too_high / n)
-    np.testing.assert_allclose(too_low[: len(n)], -100 * outline.n_too_low / n)
-    assert len(too_high) == len(too_low) == len(n) + margins
-    assert outline.n_too_high.sum() == result.tables[name].n_too_high.sum() > 0
-    assert outline.n_too_low.sum() == result.tables[name].n_too_low.sum()
-
-
 def test_refuted_zeros_and_ones_are_where_they_are():
     """Windows are refuted as a whole: zeros beside scores that are too high are refuted with them."""
     p = np.repeat([0.0, 0.004, 0.5, 1.0], [50, 3000, 200, 50])
@@ -295,23 +280,22 @@ def test_refuted_zeros_and_ones_are_where_they_are():
     assert (high.n_too_low, high.n_too_high) == tuple(outline.ones)
 
 
-def test_errors_at_the_margins_are_drawn_and_counted():
-    """Scores of 0 among positives are too low, scores of 1 among negatives too high: all of them are rejected."""
+def test_refuted_predictions_at_the_margins_are_drawn_and_counted():
+    """Scores of 0 among positives are too low, scores of 1 among negatives too high: all of them are refuted."""
     y, p = tails()
     p[:300], p[300:340] = 0, 1
     result = truecal.evaluate(y, p, binning=BoundedIsotonic(sizes="paper"))  # few bins, and so a tail beyond the axis
-    axis = fit_axis([result], None, "logit")
+    axis = fit_axis([result], "tce", "logit", wide=False)
     beyond = int(((p > 0) & (p < axis.first)).sum())
     assert beyond > 0
-    low, high = find_margins(result, None, axis)
+    low, high = find_margins(result, "tce", axis)
     assert (low.n, low.n_too_low, low.n_too_high) == (300 + beyond, 300 + beyond, 0)
     assert (high.n, high.n_too_low, high.n_too_high) == (40, 0, 40)
-    ax = truecal.plot.errors(result, "tce", scale="logit")
-    bars = [outlines(labelled(ax, f"refuted: prediction too {side}"))[-2:] for side in ("high", "low")]
-    shares = [(path[:, 0].min(), max(path[:, 1], key=abs)) for paths in zip(*bars, strict=True) for path in paths]
-    assert shares == [(axis.low, 0), (axis.low, -100), (high.left, 100), (high.left, 0)]
-    assert [text.get_text() for text in ax.texts] == [f"300 at 0, {beyond} <1e-6", "40 at 1"]
-    assert truecal.plot.errors(result, scale="linear").texts[:] == []
+    axes = truecal.plot.calibration(result, "tce", scale="logit")
+    too_low, both = (heights(axes.rows, label)[-2:] for label in ("refuted: too low", "refuted: too high"))
+    assert (too_low, both) == ([300 + beyond, 0], [0, 40])
+    assert [text.get_text() for text in axes.rows.texts] == [f"300 at 0\n{beyond} <1e-6", "40 at 1"]
+    assert truecal.plot.calibration(result, "tce", scale="linear").rows.texts[:] == []
 
 
 def test_segments_with_the_smallest_p_values_come_first():
@@ -347,16 +331,59 @@ def test_segments_with_the_smallest_p_values_come_first():
 
 
 def test_binnings_in_rows():
+    """The model is off: a bin has a colour if the interval of its rate does not hold its mean prediction."""
     result = truecal.evaluate(*data())
-    rows = truecal.plot.binnings(result, ["tce", "ece", "ace"], scale="linear")
-    axis = fit_axis([result], None, "linear")
-    for ax, name in zip(rows, ("tce", "ece", "ace"), strict=True):
+    names = ["ltce", "tce", "ece", "ace"]
+    *rows, counts = truecal.plot.binnings(result, names, scale="linear")
+    axis, reach = fit_axis([result], "ltce", "linear", wide=False), rows[0].get_ylim()[1]
+    assert sum(heights(counts, "_predictions")) == result.n
+    for ax, name in zip(rows, names, strict=True):
         table = result.tables[name]
-        edges, rates = (labelled(ax, label).get_segments() for label in ("edges", "observed rate"))
-        np.testing.assert_allclose([line[0, 0] for line in edges], axis.place([*table.left, table.right[-1]]))
-        np.testing.assert_allclose([line[0, 1] for line in rates], axis.place(table.rate[table.n > 0]))
-        (behind,) = ax.child_axes
-        assert heights(behind, "size") == table.n.tolist()
+        held = (table.n > 0) & (table.mean > 0)
+        assert ax.get_title(loc="left").endswith(f"({np.sum(table.n > 0)} with rows, {span(table.n)} in each)")
+        factor = log_odds(table.rate[held]) - log_odds(table.mean[held])
+        drawn = [line for label in ("allowed by the data", "too low", "too high") for line in segments(ax, label)]
+        want = np.stack([axis.place(table.left[held]), factor], 1)[np.abs(factor) <= reach]
+        np.testing.assert_allclose(sorted(line[0].tolist() for line in drawn), want, atol=1e-9)
+        if name != "ltce":
+            high = held & (table.rate_high < table.mean)
+            assert len(boxes(ax, "_too high: interval")) == np.sum(high)
+            assert boxes(ax, "_too low: interval") == []
+    assert rows[0].get_ylim() == rows[-1].get_ylim()
+
+
+def span(n):
+    low, high = n[n > 0].min(), n.max()
+    return f"{low:,} to {high:,}" if low < high else f"{high:,}"
+
+
+def segments(ax, label):
+    return [line for part in ax.collections if part.get_label() == label for line in part.get_segments()]
+
+
+def boxes(ax, label):
+    return [path for part in ax.collections if part.get_label() == label for path in part.get_paths()]
+
+
+@pytest.mark.parametrize("style", ["verdict", "paper"])
+def test_the_paper_has_its_own_style(style):
+    """Orange-red is the observed rate in the paper's style, and too high in ours; a right model has no colour there."""
+    vermilion = matplotlib.colors.to_rgba("#d55e00")
+    off, right = truecal.evaluate(*data()), truecal.evaluate(*tails())
+    axes = truecal.plot.test_based(off, style=style)
+    rate = labelled(axes.main, "observed rate").get_edgecolor()[0]
+    assert tuple(rate) == (vermilion if style == "paper" else (0, 0, 0, 1))
+    refuted = heights(axes.sizes, "refuted" if style == "paper" else "refuted: too high")
+    assert refuted == off.tables["tce"].n_refuted.tolist()
+    assert ("too high" in [part.get_label() for part in axes.main.collections]) == (style == "verdict")
+    calm = truecal.plot.test_based(right, style=style)
+    colours = {
+        tuple(c) for ax in calm for part in ax.collections for c in (*part.get_facecolor(), *part.get_edgecolor())
+    }
+    assert any(c[:3] == vermilion[:3] for c in colours) == (style == "paper")
+    assert truecal.plot.test_based(off).main.texts[0].get_text() == off.short_finding
+    with pytest.raises(ValueError, match='`style` must be "verdict" or "paper"; it is \'plain\''):
+        truecal.plot.test_based(off, style="plain")
 
 
 def test_models_share_an_axis():
@@ -376,6 +403,7 @@ def test_metrics_with_intervals_and_chance():
     result = truecal.evaluate(*data(), metrics=names, reference=20, intervals=20, random_state=0)
     panels = truecal.plot.metrics({"m": result})
     assert [ax.get_yticklabels()[0].get_text() for ax in panels] == ["TCE", "ECE", "MCE"]
+    assert [line.get_label() for line in panels[0].lines] == ["too high"]  # 0.6 times as many came as predicted
     for ax, name in zip(panels, names, strict=True):
         assert ax.lines[0].get_xdata()[0] == result[name]
         assert widths(ax, "by chance") == [result.references[name].mean]
@@ -383,6 +411,17 @@ def test_metrics_with_intervals_and_chance():
         assert (span[0, 0], span[1, 0]) == (result.intervals[name].low, result.intervals[name].high)
     with pytest.raises(ValueError, match="'ace' is not in that of 'm'"):
         truecal.plot.metrics({"m": result}, ["ace"])
+
+
+def test_metrics_of_ten_models_are_named_and_ranked():
+    """Each model has a row with its name, and a sign for its verdict: no colour is used for two models."""
+    right = truecal.evaluate(*tails(), ["ltce", "ece"])
+    named = {f"m{i}": right for i in range(9)} | {"long " * 9: truecal.evaluate(*data(), ["ltce", "ece"])}
+    for ax, name in zip(truecal.plot.metrics(named), ("Local TCE:", "ECE:"), strict=True):
+        labels = [label.get_text() for label in ax.get_yticklabels()]
+        assert labels == [name, shorten("long " * 9, 40), *(f"m{i}" for i in range(9))]
+        signs = {line.get_label(): (line.get_marker(), line.get_ydata().tolist()) for line in ax.lines}
+        assert signs == {"too high": ("v", [1]), "consistent": ("o", [*range(2, 11)])}
 
 
 def test_a_hundred_million_rows_draw_like_ten_thousand():
@@ -462,10 +501,12 @@ def test_a_missing_extra_names_the_command(monkeypatch):
 def test_the_comparison_of_binnings_counts_what_is_at_the_margins():
     y, p = data()
     p[:300], p[300:340] = 0, 1
-    rows = truecal.plot.binnings(truecal.evaluate(y, p, metrics=["tce", "ece"]), scale="logit")
-    assert "300 at 0" in rows[-1].get_xlabel()
-    assert "40 at 1" in rows[-1].get_xlabel()
-    rows = truecal.plot.binnings(truecal.evaluate(y, p, metrics=["tce", "ece"]), scale="linear")
+    result = truecal.evaluate(y, p, metrics=["tce", "ece"])
+    words = [text.get_text() for text in truecal.plot.binnings(result, scale="logit")[-1].texts]
+    assert any("300 at 0" in text for text in words)
+    assert "40 at 1" in words
+    rows = truecal.plot.binnings(result, scale="linear")
+    assert rows[-1].texts[:] == []
     assert rows[-1].get_xlabel() == "prediction"
 
 
@@ -496,11 +537,11 @@ def test_what_cannot_be_saved_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"`path` must end in .*\.png.*; it is 'a\.docx'"):
         truecal.plot.save("a.docx", "test_based", with_bins(3))
     with pytest.raises(
-        ValueError, match="`kind` must be one of calibration, .*; it is 'eror'.\n\nHint: did you mean 'errors'?"
+        ValueError, match="`kind` must be one of calibration, .*; it is 'metric'.\n\nHint: did you mean 'metrics'?"
     ):
-        truecal.plot.save(tmp_path / "a.png", "eror", with_bins(3))
+        truecal.plot.save(tmp_path / "a.png", "metric", with_bins(3))
     with pytest.raises(TypeError, match="sclae"):
-        truecal.plot.save(tmp_path / "a.png", "errors", with_bins(3), sclae="logit")
+        truecal.plot.save(tmp_path / "a.png", "power", with_bins(3), sclae="logit")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -86,8 +86,9 @@ def mended():
 
 
 CASES = {
-    **{f"{kind}, {scale}": (kind, ONE, {"scale": scale}) for kind in ("calibration", "test_based", "reliability", "errors", "binnings")
+    **{f"{kind}, {scale}": (kind, ONE, {"scale": scale}) for kind in ("calibration", "test_based", "reliability", "binnings")
        for scale in ("linear", "logit")},
+    "test_based, paper": ("test_based", ONE, {"style": "paper"}),
     "models": ("models", RESULTS, {"scale": "logit"}),
     "metrics": ("metrics", RESULTS, {}),
     "segments": ("segments", SEGMENTS, {}),

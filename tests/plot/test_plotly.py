@@ -48,7 +48,7 @@ def rows(trace, name, points):
 def test_the_traces_hold_the_table(name, scale):
     result = RESULTS[name]
     table, axis = result.tables["tce"], fit_axis([result], None, scale)
-    traces = by_name(make_figure("test_based", result, scale=scale))
+    traces = by_name(make_figure("test_based", result, scale=scale, style="paper"))
     held = np.flatnonzero(table.n > 0)
     assert traces["size"]["y"] == table.n.tolist()
     assert traces["refuted"]["y"] == table.n_refuted.tolist()
@@ -83,17 +83,14 @@ def test_the_other_figures_hold_the_result():
     dots = by_name(make_figure("reliability", result, "ace", scale="linear"))["ace bins, 95 %"]
     np.testing.assert_allclose(dots["x"], axis.place(table.mean), rtol=1e-5)
     np.testing.assert_allclose(dots["y"], axis.place(table.rate), rtol=1e-5)
-    traces = by_name(make_figure("errors", result, scale="linear"))
-    n, outline = np.maximum(result.scores.linear.n, 1), result.shapes["ltce"].linear
-    np.testing.assert_allclose(traces["refuted: prediction too high"]["y"], 100 * outline.n_too_high / n, rtol=1e-5)
-    np.testing.assert_allclose(traces["refuted: prediction too low"]["y"], -100 * outline.n_too_low / n, rtol=1e-5)
     names = ["tce", "tce_q", "tce_v"]
     chance, spans, values = make_figure("metrics", {EVIL: result}, names)["data"]
     np.testing.assert_allclose(values["x"], [result[name] for name in names], rtol=1e-5)
     np.testing.assert_allclose(chance["x"], [result.references[name].mean for name in names], rtol=1e-5)
     ends = [[result.intervals[name].low, result.intervals[name].high] for name in names]
     np.testing.assert_allclose(rows(spans, "x", 3)[:, :2], ends, rtol=1e-5)
-    assert values["name"] == "&lt;script&gt;alert(1)&lt;/script&gt;"
+    assert values["hovertext"][0].startswith("&lt;script&gt;alert(1)&lt;/script&gt;<br>TCE")
+    assert values["name"] == "too high"  # 0.6 times as many positives came as predicted
 
 
 def test_bins_are_labelled_with_their_edges_while_that_is_readable():
@@ -118,39 +115,15 @@ def test_margins_are_counted_in_every_figure():
         assert [note["text"] for note in figure["layout"]["annotations"]] == words
         ends = [trace["x"][:3] for trace in figure["data"] if trace["name"] == "beyond" and "line" in trace]
         assert ends == [[0, low.n / 2, low.n], [0, 20, 40]]
-    figure = make_figure("errors", result, "tce", scale="logit")
-    assert [note["text"] for note in figure["layout"]["annotations"]] == [word.replace("<br>", ", ") for word in words]
-    traces = by_name(figure)
-    crowd, too_high, too_low = (
-        traces[name]
-        for name in ("all predictions (number)", "refuted: prediction too high", "refuted: prediction too low")
-    )
+    figure = make_figure("calibration", result, "tce", scale="logit")
+    assert [note["text"] for note in figure["layout"]["annotations"]][-2:] == words
+    bars = {trace["name"]: trace for trace in figure["data"] if trace["type"] == "bar"}
+    crowd, too_low, both = (bars[name] for name in ("predictions", "refuted: too low", "refuted: too high"))
     assert crowd["y"][-2:] == [low.n, 40]
-    assert too_high["y"][-1] == 100
-    assert too_high["hovertext"][-1].endswith("40 at 1<br>40 of 40 refuted as too high")
-    assert too_low["y"][-2] == pytest.approx(-100 * low.n_too_low / low.n, rel=1e-5)
-    for kind in ("test_based", "errors"):
-        assert make_figure(kind, result, scale="linear")["layout"]["annotations"] == []
-
-
-@pytest.mark.parametrize("scale", ["linear", "logit"])
-def test_the_binnings_are_compared(scale):
-    result = RESULTS["zeros and ones"]
-    figure = make_figure("binnings", result, scale=scale)
-    axis = fit_axis([result], None, scale)
-    names = ["ltce", "tce", "tce_q", "tce_v", "ece"]
-    assert len(figure["data"]) == 3 * len(names)
-    for i, name in enumerate(names):
-        table = result.tables[name]
-        sizes, edges, rates = figure["data"][3 * i : 3 * i + 3]
-        held = table.n > 0
-        assert sizes["y"] == table.n.tolist()
-        assert sizes["yaxis"] != edges["yaxis"] == rates["yaxis"]
-        np.testing.assert_allclose(rows(rates, "y", 3)[:, 0], place(axis, table.rate[held]), rtol=1e-5, atol=1e-9)
-        np.testing.assert_allclose(
-            rows(edges, "x", 3)[:, 0], place(axis, np.append(table.left, 1)), rtol=1e-5, atol=1e-9
-        )
-        assert figure["layout"]["annotations"][i]["text"].endswith(f"({held.sum()} not empty)")
+    assert crowd["hovertext"][-1].endswith("40 at 1: 40, refuted as too high 40")
+    assert both["y"][-1] == 40
+    assert too_low["y"][-2] == low.n_too_low
+    assert make_figure("test_based", result, scale="linear")["layout"]["annotations"] == []
 
 
 def test_the_worst_segments_are_drawn():
@@ -171,7 +144,7 @@ def test_the_worst_segments_are_drawn():
 
 
 def test_the_interactive_diagram_is_a_plotly_figure():
-    figure = truecal.plot.interactive("test_based", RESULTS["5 bins"], scale="linear", title=EVIL)
+    figure = truecal.plot.interactive("test_based", RESULTS["5 bins"], style="paper", scale="linear", title=EVIL)
     assert isinstance(figure, objects.Figure)
     assert [trace.name for trace in figure.data][:3] == ["accepted by the test", "predictions", "observed rate"]
     assert figure.layout.title.text.startswith("&lt;script&gt;alert(1)&lt;/script&gt;<br>off (p &lt; 0.0001)   TCE")

@@ -27,7 +27,7 @@ def every(node, name, kind=""):
 
 
 @pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.parametrize("kind", ["calibration", "test_based", "reliability", "binnings", "errors"])
+@pytest.mark.parametrize("kind", ["calibration", "test_based", "reliability", "binnings"])
 def test_every_picture_is_well_formed(name, kind):
     for scale in ("linear", "logit"):
         page = parse(make_svg(kind, RESULTS[name], label="what it shows", scale=scale))
@@ -80,7 +80,7 @@ def test_names_are_text():
     table = judge_segments(tallies, random_state=0, reference=9)
     for html in (
         make_svg("segments", table, label=EVIL),
-        make_svg("metrics", {EVIL: RESULTS["5 bins"]}, label=EVIL),
+        make_svg("metrics", {EVIL: RESULTS["5 bins"], "b": RESULTS["5 bins"]}, label=EVIL),
     ):
         assert "<script" not in html
         page = parse(html)

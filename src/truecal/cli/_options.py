@@ -162,7 +162,7 @@ LIMITS = {
     "non_inferior": "shown to be at most this above the baseline",
     "max_dropped": "share of rows that were dropped at most this",
 }
-PICTURES = ("calibration", "test-based", "reliability", "errors", "models", "metrics", "binnings", "segments", "drift")
+PICTURES = ("calibration", "test-based", "reliability", "models", "metrics", "binnings", "segments", "drift")
 KINDS = ("auto", "none", "offset", "logistic", "beta", "isotonic")
 MULTICLASS = ("top-label", "classwise")
 SHELLS = ("bash", "zsh", "tcsh", "fish")
@@ -631,7 +631,7 @@ COMMANDS = {
         "A diagram of the predictions, as a picture file.",
         (
             "truecal plot preds.csv -o diagram.png",
-            "truecal plot preds.csv --kind errors -o errors.svg",
+            "truecal plot preds.csv --kind reliability -o rel.svg",
             "truecal plot preds.csv --by country -o country.png",
             "truecal plot preds.csv --time day -o drift.png",
         ),

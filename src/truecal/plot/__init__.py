@@ -15,7 +15,6 @@ from truecal.plot._matplotlib import calibration as calibration
 from truecal.plot._matplotlib import classes as classes
 from truecal.plot._matplotlib import draw_inline as draw_inline
 from truecal.plot._matplotlib import drift as drift
-from truecal.plot._matplotlib import errors as errors
 from truecal.plot._matplotlib import metrics as metrics
 from truecal.plot._matplotlib import models as models
 from truecal.plot._matplotlib import monitor as monitor
@@ -26,8 +25,8 @@ from truecal.plot._matplotlib import save as save
 from truecal.plot._matplotlib import segments as segments
 from truecal.plot._matplotlib import slices as slices
 from truecal.plot._matplotlib import test_based as test_based
+from truecal.plot._metrics import group_metrics as group_metrics
 from truecal.plot._pictures import check_models as check_models
-from truecal.plot._pictures import group_metrics as group_metrics
 from truecal.plot._pictures import list_binnings as list_binnings
 from truecal.plot._plotly import interactive as interactive
 from truecal.plot._plotly import load_bundle as load_bundle

@@ -152,12 +152,6 @@ def find_margins(result: Result, metric: str | None, axis: Axis) -> list[Margin]
     return margins
 
 
-def describe_margins(result: Result, name: str, axis: Axis) -> str:
-    """Describe the predictions at the margins of an axis, for its title."""
-    words = [word for margin in find_margins(result, name, axis) for word in margin.words]
-    return f" (at the margins: {', '.join(words)})" if words else ""
-
-
 def fit_axis(results: Iterable[Result], metric: str | None, scale: Scale | None, wide: bool = True) -> Axis:
     """Return the axis that holds all predictions and rates; with `wide` also what the tests accept."""
     results = list(results)

@@ -11,6 +11,7 @@ from truecal.plot._pictures import (
     BLUE,
     DARK,
     GREY,
+    INK,
     VERMILION,
     Lines,
     Mark,
@@ -54,8 +55,8 @@ def picture_monitor(monitor: Monitor, *, title: str | None = None) -> Picture:
             upper.append(Points(*spot, colour, f"alarm: {stream.turn}", marker, 10, [said]))
     ruler = make_time_ruler(windows, monitor.state.every) if windows else Ruler((0, 1), ticks=())
     ends = np.array([ruler.limits])
-    upper.append(Lines(ends, np.full((1, 2), level), "#000000", "_alarm", dash="--"))
-    upper.append(Note(f"alarm at {monitor.threshold:g}", ruler.limits[0], level, ("left", "bottom"), "#000000"))
+    upper.append(Lines(ends, np.full((1, 2), level), INK, "_alarm", dash="--"))
+    upper.append(Note(f"alarm at {monitor.threshold:g}", ruler.limits[0], level, ("left", "bottom"), INK))
     lowest = int(np.log10(FLOOR))
     ticks = tuple(float(tick) for tick in range(lowest, int(np.ceil(top)) + 1, max(1, -(-int(top - lowest) // 6))))
     y = Ruler((ticks[0], max(top, level) + 0.4), "e-value", ticks, tuple(f"{10**tick:g}" for tick in ticks), grid=True)

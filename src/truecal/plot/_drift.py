@@ -9,10 +9,9 @@ import numpy as np
 from truecal.metrics import format_name
 from truecal.observations import Floats
 from truecal.plot._pictures import (
-    BLUE,
-    COLOURS,
     DARK,
     GREY,
+    INK,
     MANY_WINDOWS,
     SKY,
     Areas,
@@ -33,6 +32,7 @@ from truecal.plot._pictures import (
 from truecal.plot._ratios import SIDES, find_reach, name_side
 from truecal.results import INCOMPLETE, PREVALENCE, DriftTable
 
+PARTIAL = "few rows: may not be whole"
 MARKS = SIDES | {INCOMPLETE: (GREY, "o")}
 
 
@@ -72,12 +72,15 @@ def _draw_ratios(table: DriftTable, x: Floats, half: float) -> tuple[list[Mark],
         around = [np.array([left, right, right, left]) for left, right in ends]
         marks.append(Areas(around, [np.array([-1, -1, 1, 1]) * reach] * len(around), SKY, "baseline", alpha=0.15))
     line = np.array([[x[0] - 1.5 * half, x[-1] + 1.5 * half]])
-    marks.append(Lines(line, np.zeros((1, 2)), "#000000", "_as predicted", width=1.2))
+    marks.append(Lines(line, np.zeros((1, 2)), INK, "_as predicted", width=1.2))
     for side, (colour, marker) in MARKS.items():
         at = np.flatnonzero((sides == side) & ~np.isnan(value))
         if len(at):
             ends = np.clip(np.stack([low[at], high[at]], 1), -reach, reach)
-            marks.append(Lines(np.stack([x[at]] * 2, 1), ends, colour, "_interval", width=thin))
+            upright, partial = np.stack([x[at]] * 2, 1), table.partial[at]
+            marks.append(Lines(upright[~partial], ends[~partial], colour, "_interval", width=thin))
+            if partial.any():
+                marks.append(Lines(upright[partial], ends[partial], colour, PARTIAL, width=thin, dash=":"))
             at = at[np.abs(value[at]) <= reach]
             size = 3 if len(table) > MANY_WINDOWS else 7
             marks.append(Points(x[at], value[at], colour, side, marker, size, [texts[i] for i in at]))
@@ -89,9 +92,9 @@ def _draw_rates(table: DriftTable, x: Floats, half: float) -> list[Mark]:
     runs = find_runs(x, half)
     edges = [find_edges(x[begin:end], half) for begin, end in runs]
     means = [np.repeat(100 * table.mean[begin:end], 2) for begin, end in runs]
-    marks: list[Mark] = [Lines(edges, means, DARK, "mean prediction")]
+    marks: list[Mark] = [Lines(edges, means, GREY, "mean prediction", width=2)]
     texts, rate, moved = describe_each_window(table), PREVALENCE[table.outcome], table.prevalence_moved
-    for label, marker, colour, chosen in ((rate, "o", BLUE, ~moved), (f"{rate} moved", "D", COLOURS[3], moved)):
+    for label, marker, colour, chosen in ((rate, "o", DARK, ~moved), (f"{rate} moved", "D", INK, moved)):
         at = np.flatnonzero(chosen)
         if len(at):
             size = 3 if len(table) > MANY_WINDOWS else 6

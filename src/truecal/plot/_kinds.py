@@ -8,12 +8,11 @@ from typing import Any
 from truecal._errors import did_you_mean, option
 from truecal.plot._course import picture_monitor
 from truecal.plot._drift import picture_drift
+from truecal.plot._metrics import picture_metrics
 from truecal.plot._pictures import (
     Picture,
     picture_binnings,
     picture_calibration,
-    picture_errors,
-    picture_metrics,
     picture_models,
     picture_power,
     picture_recalibration,
@@ -26,7 +25,6 @@ PICTURES: dict[str, Callable[..., Picture]] = {
     "calibration": picture_calibration,
     "test_based": picture_test_based,
     "reliability": picture_reliability,
-    "errors": picture_errors,
     "models": picture_models,
     "metrics": picture_metrics,
     "segments": picture_segments,

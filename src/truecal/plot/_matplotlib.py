@@ -35,6 +35,7 @@ from truecal.plot._pictures import (
     Points,
     Ruler,
     Spans,
+    Style,
 )
 from truecal.plot._style import apply_style, find_fonts
 from truecal.results import ClassTable, DriftTable, GroupTable, Recalibration, Result, SliceTable
@@ -113,6 +114,7 @@ def test_based(
     result: Result,
     metric: str | None = None,
     *,
+    style: Style = "verdict",
     scale: Scale | None = None,
     title: str | None = None,
     ax: Any = None,
@@ -120,12 +122,15 @@ def test_based(
     """Draw the test-based reliability diagram of a metric's bins: by default TCE's, or those of the first metric that
     judges each prediction in its bin.
 
-    Each bin has a violin of its predictions, its observed rate as an orange-red line, and a band of the predictions
-    that the test accepts: predictions outside the band are refuted. Below are the sizes of bins in grey, with the
-    refuted predictions in orange-red; to the right all predictions.
+    Each bin has a violin of its predictions, its observed rate as a line, and a band of the predictions that the test
+    accepts: predictions outside the band are refuted. Below are the sizes of bins, with the refuted predictions in
+    front; to the right all predictions.
 
     Parameters
     ----------
+    style : "verdict" or "paper"
+        With "verdict" the rate is black, blue is too low and orange-red too high, and only a model that the verdict
+        calls off has colours. "paper" is for papers: the rate and what is refuted are orange-red, the band is blue.
     scale : "linear" or "logit", optional
         The scale of probabilities; by default logit if half of the bins lie below 0.05 or above 0.95. Exact zeros and
         ones are counted at the margins of a logit axis.
@@ -138,9 +143,10 @@ def test_based(
     --------
     >>> import truecal
     >>> result = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
-    >>> axes = truecal.plot.test_based(result)  # doctest: +SKIP
+    >>> axes = truecal.plot.test_based(result, style="paper")  # doctest: +SKIP
     """
-    return DiagramAxes(*draw(make_picture("test_based", result, metric, scale=scale, title=title), ax))
+    picture = make_picture("test_based", result, metric, style=style, scale=scale, title=title)
+    return DiagramAxes(*draw(picture, ax))
 
 
 def reliability(
@@ -161,20 +167,6 @@ def reliability(
     return ReliabilityAxes(*draw(make_picture("reliability", result, metric, scale=scale, title=title), ax))
 
 
-def errors(
-    result: Result,
-    metric: str | None = None,
-    *,
-    scale: Scale | None = None,
-    title: str | None = None,
-    ax: Any = None,
-) -> Any:
-    """Draw where the predictions are wrong: along the score axis, the share refuted as too high (orange-red, upwards)
-    and as too low (blue, downwards), over all predictions in grey, by the windows or bins of a metric, the first by
-    default. What lies beyond a logit axis has bars of its own at the margins, with its count."""
-    return draw(make_picture("errors", result, metric, scale=scale, title=title), ax)[0]
-
-
 def models(
     results: Mapping[str, Result], metric: str | None = None, *, scale: Scale | None = None, ax: Any = None
 ) -> list[Any]:
@@ -184,8 +176,9 @@ def models(
 
 
 def metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None, *, ax: Any = None) -> list[Any]:
-    """Draw the metrics of several models: values as dots, intervals as lines, and the value expected by chance as grey
-    bars. Refuted shares, gaps and largest gaps have a panel each."""
+    """Draw the metrics of models: values marked by the model's verdict, intervals as lines, and the value expected by
+    chance as grey bars. Refuted shares, gaps and largest gaps have a panel each; of several models the worst is the
+    first row of each metric."""
     return draw(make_picture("metrics", results, metrics), ax)
 
 
@@ -244,7 +237,9 @@ def binnings(
     title: str | None = None,
     ax: Any = None,
 ) -> list[Any]:
-    """Draw the binnings of a result one below the other: edges dotted, sizes grey, rates orange-red.
+    """Draw the binnings of a result one below the other: what came against what was predicted in each bin, as
+    `calibration` shows it, on the same axes; below, all predictions. A bin is coloured if the model is off and the
+    interval of its rate does not hold its mean prediction.
 
     `metrics` names the metrics whose bins are drawn; by default each binning of the result once.
     """

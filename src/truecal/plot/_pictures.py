@@ -18,13 +18,12 @@ import numpy as np
 from truecal._errors import option
 from truecal._text import plural, shorten
 from truecal.inference import OUTCOMES
-from truecal.metrics import Mean, Metric, PNorm, format_name
+from truecal.metrics import Metric, format_name
 from truecal.observations import Bools, Floats, Ints
 from truecal.plot._axis import (
     Axis,
     Margin,
     Scale,
-    describe_margins,
     find_margins,
     fit_axis,
     format_probability,
@@ -47,11 +46,10 @@ from truecal.results import (
 VERMILION = "#d55e00"
 BLUE = "#0072b2"
 SKY = "#56b4e9"
-COLOURS = [BLUE, VERMILION, "#009e73", "#cc79a7", "#e69f00", SKY, "#000000"]
+INK = "#000000"
 GREY = "#9aa0a6"
 DARK = "#4a5058"
 PALE = "#d4d8dc"
-MARKERS = "osD^vP"
 MAIN = (0.0, 0.36, 0.82, 0.64)  # the place of the main panel of a diagram
 MANY = 60  # bins above which they have no gaps and edges
 MANY_WINDOWS = 80  # windows above which dots are small
@@ -59,6 +57,7 @@ FACTORS = (  # ticks of an axis of factors on the odds, the widest first
     *((10, 100), (3, 10, 30), (2, 4, 8), (1.5, 2, 3, 4), (1.5, 2, 3), (1.25, 1.5, 2), (1.25, 1.5)),
 )
 FEW_WINDOWS = 8  # windows up to which each is labelled
+Style = Literal["verdict", "paper"]
 Rows: TypeAlias = Sequence[Floats] | Floats  # the positions of several shapes, one per row
 
 
@@ -255,7 +254,7 @@ def _make_factor_panel(result: Result, metric: str, axis: Axis, reach: float | N
     value = np.where(np.abs(value) <= reach, value, np.nan)  # beyond, the box alone says where
     low, high = np.clip(low, -reach, reach), np.clip(high, -reach, reach)
     texts = [text for text, n, m in zip(describe_each_bin(table), table.n, table.mean, strict=True) if n and 0 < m < 1]
-    side = _find_sides(table)[rows]
+    side = _find_sides(result, metric)[rows]
     marks: list[Mark] = []
     for way, colour, word in ((0, GREY, "allowed by the data"), (1, BLUE, "too low"), (-1, VERMILION, "too high")):
         chosen = np.flatnonzero(side == way if off else np.full(len(side), way == 0))
@@ -267,7 +266,7 @@ def _make_factor_panel(result: Result, metric: str, axis: Axis, reach: float | N
             lines = _level_lines(left[shown], right[shown], value[shown])
             ink = DARK if way == 0 else colour
             marks.append(Lines(*lines, ink, label, width=2.5, texts=[texts[i] for i in shown]))
-    marks.append(Lines([np.array(axis.limits)], [np.zeros(2)], "#000000", "_as predicted", width=1.2))
+    marks.append(Lines([np.array(axis.limits)], [np.zeros(2)], INK, "_as predicted", width=1.2))
     noun = OUTCOMES[result.outcome]
     more, fewer = (BLUE, VERMILION) if off else (DARK, DARK)
     last = axis.limits[1]
@@ -294,9 +293,21 @@ def _find_reach(table: BinTable) -> float:
     return float(np.clip(1.5 * most, np.log(1.6), np.log(100)))
 
 
-def _find_sides(table: BinTable) -> Ints:
-    """1 for windows that are refuted as too low, -1 as too high, 0 for others; by half of their predictions."""
+def _find_refuted(table: BinTable) -> Ints:
+    """1 for bins that are refuted as too low, -1 as too high, 0 for others; by half of their predictions."""
     return np.where(table.too_low >= 0.5, 1, np.where(table.too_high >= 0.5, -1, 0))
+
+
+def _find_sides(result: Result, metric: str) -> Ints:
+    """1 for bins that are too low, -1 for those that are too high, 0 for others.
+
+    Windows are refuted as a whole. Where a metric judges each prediction, a bin is too low if its mean prediction lies
+    below the interval of its rate: predictions of a wide bin differ from its rate even if they are right.
+    """
+    table, own = get_table(result, metric), result.metrics[metric]
+    if isinstance(own, Metric) and not own.test_of_bins(result.rejection).per_prediction:
+        return _find_refuted(table)
+    return np.where(table.rate_low > table.mean, 1, np.where(table.rate_high < table.mean, -1, 0))
 
 
 def make_factor_ticks(reach: float) -> tuple[tuple[float, ...], tuple[str, ...]]:
@@ -310,7 +321,6 @@ def make_factor_ticks(reach: float) -> tuple[tuple[float, ...], tuple[str, ...]]
 
 def _make_rows_panel(result: Result, metric: str, axis: Axis) -> Panel:
     """Show all predictions, those that are refuted, and how many chance would refute of a right model."""
-    off = _is_off(result)
     _, histogram, outline = get_shapes(result, metric, axis.logit)
     margins = find_margins(result, metric, axis)
     edges = np.clip(histogram.edges, axis.first, axis.last)
@@ -331,16 +341,11 @@ def _make_rows_panel(result: Result, metric: str, axis: Axis) -> Panel:
         for place, whole, a, b in zip(where, n.tolist(), low.tolist(), high.tolist(), strict=True)
     ]
     marks: list[Mark] = [Bars(left, right, n, PALE, "predictions", texts=texts)]
-    if off:
-        marks.append(Bars(left, right, low, BLUE, "refuted: too low"))
-        marks.append(Bars(left, right, np.where(high > 0, low + high, 0), VERMILION, "too high"))
-        marks.append(Bars(left, right, low, BLUE, "_too low"))
-    else:
-        marks.append(Bars(left, right, low + high, DARK, "refuted"))
+    marks += _stack_refuted((left, right), low, high, off=_is_off(result))
     chance = result.significance * n
     order = np.argsort(left, kind="stable")
     x, y = (np.stack(pair, 1).ravel() for pair in ((left[order], right[order]), (chance[order], chance[order])))
-    marks.append(Lines([x], [y], "#000000", "by chance", width=1.5))
+    marks.append(Lines([x], [y], INK, "by chance", width=1.5))
     marks += _note_margins(margins, axis, 1.05 * float(n.max()))
     ruler = Ruler((0, 1.08 * max(1, int(n.max()))), "predictions", kind="count", most=3)
     return Panel(_make_percent_ruler(axis), ruler, tuple(marks), (0, 0, 1, 0.27), legend="above")
@@ -362,26 +367,29 @@ def picture_test_based(
     result: Result,
     metric: str | None = None,
     *,
+    style: Style = "verdict",
     scale: Scale | None = None,
     title: str | None = None,
-    axis: Axis | None = None,
 ) -> Picture:
-    """Show bands, violins and rates of bins; below, their sizes; to the right, all predictions."""
-    table = get_table(result, metric)
-    axis = fit_axis([result], metric, scale) if axis is None else axis
-    heading = _join(title, describe(result, metric))
+    """Show bands, violins and rates of bins; below, their sizes; to the right, all predictions.
+
+    In the style "paper" the rate is orange-red, and so is what is refuted. In the style "verdict" the rate is ink, and
+    only a model that the verdict calls off has colours, which tell the direction.
+    """
+    if style not in ("verdict", "paper"):
+        raise ValueError(f'{option("style")} must be "verdict" or "paper"; it is {style!r}.')
+    table, paper = get_table(result, metric), style == "paper"
+    axis = fit_axis([result], metric, scale)
     many, nonempty = len(table) > MANY, np.flatnonzero(table.n > 0)
     half = np.float64(0.5 if many else 0.45)
     left, right = nonempty + (1 - half), nonempty + (1 + half)
     low, high, rate = (axis.place(c[nonempty]) for c in (table.accepted_low, table.accepted_high, table.rate))
-    inner, heights, width = trace_violins(get_shapes(result, metric, axis.logit)[2], axis)
-    middle, reach = inner[:, None] + 1, (0.5 if many else 0.36) * width
-    x = np.concatenate([middle - reach, (middle + reach)[:, ::-1]], 1)
     texts = [text for text, n in zip(describe_each_bin(table), table.n, strict=True) if n]
+    band, ink = (BLUE, VERMILION) if paper else (GREY, INK)
     marks: list[Mark] = [
-        Areas(_stack(left, right, right, left), _stack(low, low, high, high), BLUE, "accepted by the test", 0.25),
-        Areas(x, np.concatenate([heights, heights[:, ::-1]], 1), DARK, "predictions", 0.75, 0.3 if many else 1.2),
-        Lines(*_level_lines(left, right, rate), VERMILION, "observed rate", 1, 1.5 if many else 2.5, texts=texts),
+        Areas(_stack(left, right, right, left), _stack(low, low, high, high), band, "accepted by the test", 0.25),
+        *_make_violins(result, metric, axis, coloured=not paper and _is_off(result)),
+        Lines(*_level_lines(left, right, rate), ink, "observed rate", 1, 1.5 if many else 2.5, texts=texts),
     ]
     for margin in find_margins(result, metric, axis):
         place = np.full(len(margin.bins), margin.place)
@@ -392,8 +400,27 @@ def picture_test_based(
     names = tuple(format_probability(p) for p in edges)
     below = Ruler(span, "bins, by their edges", tuple(columns + 0.5), names, room=0.2)
     main = Panel(numbers, Ruler.of(axis, "probability"), tuple(marks), MAIN, legend="above")
-    sizes = _make_sizes_panel(table, (columns[1:] - half, columns[1:] + half), below, refuted=True)
-    return Picture((main, sizes, _make_histogram_panel(result, metric, axis, main.y)), (8, 6), heading, "x")
+    sizes = _make_sizes_panel(result, table, (columns[1:] - half, columns[1:] + half), below, paper=paper)
+    panels = main, sizes, _make_histogram_panel(result, metric, axis, main.y)
+    heading = _join(title, describe(result, metric))
+    return Picture(panels, (8, 6), heading, "x", "" if paper else result.short_finding)
+
+
+def _make_violins(result: Result, metric: str | None, axis: Axis, *, coloured: bool) -> list[Mark]:
+    """The predictions of each bin as a shape; if `coloured`, those that are mostly refuted by their direction."""
+    table = get_table(result, metric)
+    many = len(table) > MANY
+    inner, heights, width = trace_violins(get_shapes(result, metric, axis.logit)[2], axis)
+    middle, reach = inner[:, None] + 1, (0.5 if many else 0.36) * width
+    x = np.concatenate([middle - reach, (middle + reach)[:, ::-1]], 1)
+    y = np.concatenate([heights, heights[:, ::-1]], 1)
+    side = _find_refuted(table)[inner] if coloured else np.zeros(len(inner), dtype=np.int64)
+    found: list[Mark] = []
+    for way, colour, word in ((0, DARK, "predictions"), (1, BLUE, "too low"), (-1, VERMILION, "too high")):
+        rows = np.flatnonzero(side == way)
+        if len(rows) or not (coloured or way):
+            found.append(Areas(x[rows], y[rows], colour, word, 0.75, 0.3 if many else 1.2))
+    return found
 
 
 def picture_reliability(
@@ -423,7 +450,7 @@ def picture_reliability(
         if not np.isnan(below).any():
             band = [np.concatenate([at, at[::-1]])], [np.concatenate([below, above[::-1]])]
             marks.append(Areas(*band, GREY, "95 of 100 right models", 0.4))
-    marks.append(Lines(ends, ends, "#000000", "as predicted", 1, 1.2))
+    marks.append(Lines(ends, ends, INK, "as predicted", 1, 1.2))
     if curve is not None:
         marks.append(Lines([at], [fit], BLUE, "isotonic (CORP)", width=2.5))
     marks += [
@@ -470,14 +497,30 @@ def _note_margins(margins: Sequence[Margin], axis: Axis, height: float) -> list[
     return found
 
 
-def _make_sizes_panel(table: BinTable, ends: tuple[Floats, Floats], x: Ruler, *, refuted: bool) -> Panel:
-    """Show the sizes of bins, with the refuted predictions in front if wanted."""
+def _make_sizes_panel(result: Result, table: BinTable, ends: tuple[Floats, Floats], x: Ruler, *, paper: bool) -> Panel:
+    """Show the sizes of bins, with the refuted predictions in front."""
     edge = len(table) <= MANY
-    marks = [Bars(*ends, table.n, GREY, "size", edge=edge, texts=describe_each_bin(table))]
-    if refuted:
+    marks: list[Mark] = [
+        Bars(*ends, table.n, GREY if paper else PALE, "size", edge=edge, texts=describe_each_bin(table))
+    ]
+    if paper:
         marks.append(Bars(*ends, table.n_refuted, VERMILION, "refuted", edge=edge))
+    else:
+        marks += _stack_refuted(ends, table.n_too_low, table.n_too_high, off=_is_off(result))
     y = Ruler((0, 1.08 * table.n.max()), "predictions", kind="count", most=3)
     return Panel(x, y, tuple(marks), (0, 0, 0.82, 0.27), legend="beside")
+
+
+def _stack_refuted(ends: tuple[Floats, Floats], low: Ints, high: Ints, *, off: bool) -> list[Mark]:
+    """Bars of what is refuted: by its direction where the model is off, else in ink."""
+    if not off or not (low.any() or high.any()):
+        return [Bars(*ends, low + high, DARK, "refuted")]
+    found: list[Mark] = []
+    if high.any():
+        found.append(Bars(*ends, np.where(high > 0, low + high, 0), VERMILION, "refuted: too high"))
+    if low.any():
+        found.append(Bars(*ends, low, BLUE, "refuted: too low"))
+    return found
 
 
 def _make_histogram_panel(result: Result, metric: str | None, axis: Axis, y: Ruler) -> Panel:
@@ -531,7 +574,7 @@ def picture_power(
     boxes = _stack(left, right, right, left), _stack(low, low, high, high)
     marks: list[Mark] = [
         Areas(*boxes, GREY, "not seen in the window alone", 0.4),
-        Lines([np.array(axis.limits)], [np.zeros(2)], "#000000", "_as predicted", width=1.2),
+        Lines([np.array(axis.limits)], [np.zeros(2)], INK, "_as predicted", width=1.2),
     ]
     verdict = result.verdict
     if verdict is not None:
@@ -576,44 +619,6 @@ def picture_models(results: Mapping[str, Result], metric: str | None = None, *, 
     return Picture(tuple(panels), size, finding=count_verdicts(named))
 
 
-def picture_errors(
-    result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
-) -> Picture:
-    """Along the score axis, the shares refuted as too high and as too low, over all predictions."""
-    metric = next(iter(result.tables), None) if metric is None else metric
-    axis = fit_axis([result], metric, scale)
-    _, histogram, outline = get_shapes(result, metric, axis.logit)
-    margins = find_margins(result, metric, axis)
-    edges = np.clip(histogram.edges, axis.first, axis.last)
-    left = np.append(edges[:-1], [margin.left for margin in margins])
-    right = np.append(edges[1:], [margin.right for margin in margins])
-    n = np.append(histogram.n, [margin.n for margin in margins]).astype(np.int64)
-    where = _describe_cells(histogram.edges)
-    where += ["predictions beyond the axis: " + ", ".join(margin.words) for margin in margins]
-    marks: list[Mark] = []
-    for name, colour, sign, cells, ends in (
-        ("too high", VERMILION, 100, outline.n_too_high, [margin.n_too_high for margin in margins]),
-        ("too low", BLUE, -100, outline.n_too_low, [margin.n_too_low for margin in margins]),
-    ):
-        count = np.append(cells, ends).astype(np.int64)
-        texts = [
-            f"{place}\n{part:,} of {whole:,} refuted as {name}"
-            for place, part, whole in zip(where, count.tolist(), n.tolist(), strict=True)
-        ]
-        shares = sign * count / np.maximum(n, 1)
-        marks.append(Bars(left, right, shares, colour, f"refuted: prediction {name}", texts=texts))
-    span = axis.limits
-    marks.append(Lines([np.array(span)], [np.zeros(2)], DARK, "_zero", width=0.8))
-    for margin in margins:
-        last = margin.place == axis.high
-        marks.append(Note(", ".join(margin.words), span[last], 110, ("right" if last else "left", "center")))
-    top = 1.2 * max(1, int(n.max()))
-    behind = Ruler((-top, top), ticks=()), (Bars(left, right, n, GREY, "all predictions (number)", alpha=0.35),)
-    y = Ruler((-120, 120), "share refuted", (-100, -50, 0, 50, 100), ("100 %", "50 %", "0", "50 %", "100 %"))
-    panel = Panel(Ruler.of(axis, "prediction"), y, tuple(marks), legend="above", behind=behind)
-    return Picture((panel,), (8, 3.6), _join(title, describe(result, metric)))
-
-
 def picture_binnings(
     result: Result,
     metrics: Iterable[str] | None = None,
@@ -621,84 +626,27 @@ def picture_binnings(
     scale: Scale | None = None,
     title: str | None = None,
 ) -> Picture:
-    """Show the binnings of a result one below the other: edges, sizes and rates along the score axis."""
+    """Show the binnings of a result one below the other: how far each bin is from what is predicted, on the same
+    axes; below, all predictions."""
     names = list_binnings(result) if metrics is None else list(metrics)
-    axis = fit_axis([result], None, scale)
-    panels = []
-    for i, name in enumerate(names):
-        table, last = get_table(result, name), i == len(names) - 1
-        left, right, rate = axis.place(table.left), axis.place(table.right), axis.place(table.rate)
-        nonempty = np.flatnonzero(table.n > 0)
-        edges = np.append(left, right[-1])
-        marks: tuple[Mark, ...] = (
-            Lines(*_vertical_lines(edges, *np.tile(axis.limits, (len(edges), 1)).T), DARK, "edges", 1, 0.8, ":"),
-            Lines(*_level_lines(left[nonempty], right[nonempty], rate[nonempty]), VERMILION, "observed rate", width=2),
-        )
-        sizes = Bars(left, right, table.n, GREY, "size", alpha=0.5, texts=describe_each_bin(table))
-        behind = Ruler((0, 1.1 * table.n.max()), "predictions", kind="count", most=2, colour=DARK), (sizes,)
-        label = Ruler.of(axis, "prediction").title + describe_margins(result, name, axis) if last else ""
-        x, y = replace(Ruler.of(axis), title=label, named=last), Ruler.of(axis)
-        y = replace(y, title="rate", ticks=axis.ticks[::2], labels=axis.labels[::2], colour=VERMILION)
-        heading = f"{result.metrics[name].bins} ({len(nonempty):,} not empty)"
-        place = 0.0, 1 - (i + 0.95) / len(names), 1.0, 0.73 / len(names)
-        panels.append(Panel(x, y, marks, place, heading, "above" if i == 0 else "", behind))
-    return Picture(tuple(panels), (8, 0.8 + 1.65 * len(names)), title or "")
-
-
-def picture_metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None) -> Picture:
-    """Show the metrics of several models, with a panel for each unit: values, intervals, and values by chance."""
-    named = check_models(results)
-    first = next(iter(named.values()))
-    names = list(first.tables) if metrics is None else list(metrics)
-    for model, result in named.items():
-        unknown = [name for name in names if name not in result.values]
-        if unknown:
-            raise ValueError(
-                f"{option('metrics')} must be in every result; {unknown[0]!r} is not in that of {model!r}."
-            )
-    groups = group_metrics(first, names)
-    rows = 0.22 * (len(named) + 1)  # inches per metric
-    inches = [rows * len(group) + 0.6 for group in groups.values()]
+    tables = {name: get_table(result, name) for name in names}
+    first = names[0]
+    axis = fit_axis([result], first, scale, wide=False)
+    reach = _find_common_reach(tables.values())
+    inches = [*([1.5] * len(names)), 1.0]
     panels: list[Panel] = []
     top = 1.0
-    for (kind, group), high in zip(groups.items(), inches, strict=True):
-        place = (0.0, top - (high - 0.6) / sum(inches), 1.0, (high - 0.6) / sum(inches))
+    for name, high in zip(names, inches, strict=False):
+        panel, n = _make_factor_panel(result, name, axis, reach), tables[name].n[tables[name].n > 0]
+        sizes = f"{n.min():,} to {n.max():,}" if n.min() < n.max() else f"{n.max():,}"
+        heading = f"{result.metrics[name].bins} ({len(n):,} with rows, {sizes} in each)"
+        notes = tuple(mark for mark in panel.marks if not panels or not isinstance(mark, Note))
+        place = 0.0, top - (high - 0.05) / sum(inches), 1.0, (high - 0.45) / sum(inches)
+        panels.append(replace(panel, place=place, title=heading, legend="" if panels else "above", marks=notes))
         top -= high / sum(inches)
-        panels.append(replace(_make_metrics_panel(named, group, kind), place=place, legend="" if panels else "above"))
-    return Picture(tuple(panels), (8, 0.6 + sum(inches)))
-
-
-def _make_metrics_panel(named: Mapping[str, Result], names: list[str], kind: str) -> Panel:
-    step = 1 / (len(named) + 1)
-    marks: list[Mark] = []
-    reach: list[Floats] = []
-    for j, (model, result) in enumerate(named.items()):
-        colour, marker = COLOURS[j % len(COLOURS)], MARKERS[j // len(COLOURS) % len(MARKERS)]
-        y = np.arange(0.0, len(names)) + (step * (j + 1) - 0.5)
-        drawn = np.array([name in result.references for name in names])
-        means = np.array([result.references[name].mean for name in names if name in result.references])
-        low, high = y[drawn] - 0.4 * step, y[drawn] + 0.4 * step
-        marks.append(Bars(low, high, means, GREY, "by chance" if drawn.any() else "", 0.5, flat=True))
-        spans = [result.intervals[name] for name in names if name in result.intervals]
-        ends = np.array([[span.low, span.high] for span in spans]).reshape(-1, 2)
-        at = y[[name in result.intervals for name in names]]
-        marks.append(Lines(*_level_lines(ends[:, 0], ends[:, 1], at), colour, "_interval"))
-        texts = [f"{model}\n" + "\n".join(_describe_value(result, name)) for name in names]
-        values = np.array([result.values[name] for name in names])
-        marks.append(Points(values, y, colour, model, marker, texts=texts))
-        reach += [means, ends, values]
-    x = Ruler(fit_from_zero(*reach), kind, grid=True)
-    ticks = tuple(map(float, range(len(names))))
-    return Panel(x, Ruler((len(names) - 0.5, -0.5), "", ticks, tuple(map(format_name, names))), tuple(marks))
-
-
-def _describe_value(result: Result, name: str) -> list[str]:
-    metric, lines = result.metrics[name], [f"{format_name(name)} {result.format(name)}"]
-    if name in result.references:
-        lines.append(f"by chance {metric.format(result.references[name].mean)}")
-    if name in result.intervals:
-        lines.append(result.format_interval(name))
-    return lines
+    rows = _make_predictions_panel(result, first, axis, _make_percent_ruler(axis))
+    panels.append(replace(rows, place=(0.0, 0.0, 1.0, top - 0.35 / sum(inches))))
+    return Picture(tuple(panels), (8, 1.4 + sum(inches)), _join(title, describe(result)), finding=result.short_finding)
 
 
 def place_times(windows: Sequence[Any], every: str | None) -> tuple[Floats, float, bool]:
@@ -763,18 +711,6 @@ def list_binnings(result: Result) -> list[str]:
     for name in result.tables:
         first.setdefault(result.metrics[name].bins, name)
     return list(first.values())
-
-
-def group_metrics(result: Result, names: Iterable[str]) -> dict[str, list[str]]:
-    """Group metrics by the unit of their values; each unit needs its own axis."""
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        metric = result.metrics[name]
-        # a root mean square is an average too
-        if isinstance(metric, Metric) and isinstance(metric.norm, PNorm):
-            metric = replace(metric, norm=Mean())
-        groups.setdefault(metric.axis, []).append(name)
-    return groups
 
 
 def describe(result: Result, metric: str | None = None) -> str:

@@ -34,7 +34,6 @@ SYMBOLS = {
     "x": "x",
     "s": "square",
     "v": "triangle-down",
-    "P": "cross",
 }
 DASHES = {"-": "solid", "--": "dash", ":": "dot"}
 INCHES = 7.5  # assumed width of a picture

@@ -12,6 +12,7 @@ from truecal.plot._pictures import (
     BLUE,
     DARK,
     GREY,
+    INK,
     VERMILION,
     Lines,
     Mark,
@@ -129,7 +130,7 @@ def _make_panel(
     known, reach = np.isfinite(value), find_reach(value, low, high)
     rows = np.arange(0.0, len(names))
     middle = np.array([[-0.6, max(len(names) - 0.4, 0.6)]])
-    marks: list[Mark] = [Lines(np.zeros((1, 2)), middle, "#000000", "_as predicted", width=1.2)]
+    marks: list[Mark] = [Lines(np.zeros((1, 2)), middle, INK, "_as predicted", width=1.2)]
     for side, (colour, marker) in SIDES.items():
         at = np.array([i for i, own in enumerate(sides) if own == side], dtype=np.int64)
         if not len(at):
@@ -150,11 +151,13 @@ def _make_panel(
 
 
 def find_reach(value: Floats, low: Floats, high: Floats) -> float:
-    """How far an axis of factors reaches, as a logarithm: past all values, and past the nearer end of each interval."""
-    nearer = np.minimum(np.abs(low), np.abs(high))
+    """How far an axis of factors reaches, as a logarithm: past all values and the nearer end of each interval; to the
+    farther end, too, where that takes no more than half of the axis."""
+    nearer, farther = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
     known = np.abs(value)[np.isfinite(value)]
     most = max(known.max(initial=0.0), nearer[np.isfinite(nearer)].max(initial=0.0))
-    return float(np.clip(1.3 * most, np.log(1.6), np.log(1000)))
+    least = max(1.3 * most, min(2 * most, 1.05 * float(farther.max(initial=0.0))))
+    return float(np.clip(least, np.log(1.6), np.log(1000)))
 
 
 def drop_shared(names: Sequence[str]) -> tuple[str, list[str]]:

@@ -18,9 +18,12 @@ from truecal.observations import Floats, Ints
 from truecal.plot._axis import Scale, round_up
 from truecal.plot._kinds import make_picture
 from truecal.plot._pictures import (
-    COLOURS,
+    BLUE,
     GREY,
+    INK,
     PALE,
+    SKY,
+    VERMILION,
     Areas,
     Bars,
     Lines,
@@ -34,7 +37,7 @@ from truecal.plot._pictures import (
 )
 from truecal.results import Result
 
-NAMES = ("blue", "red", "green", "pink", "gold", "sky", "ink")  # classes of `COLOURS`
+CLASSES = {BLUE: "blue", VERMILION: "red", SKY: "sky", INK: "ink", GREY: "grey", PALE: "pale"}  # of colours; else dark
 PIXELS = 80  # of a panel's height, per inch
 LETTER = 6.7  # pixels of a letter of a tick's label, on average
 WIDE, FINE = 3000, 4  # the width of a panel in its own units, and units per pixel of its height
@@ -46,7 +49,6 @@ SHAPES = {  # markers, as paths of the size 1
     "D": "M0-.65L.65 0L0 .65L-.65 0z",
     "^": "M0-.6L.6 .5h-1.2z",
     "v": "M0 .6L.6-.5h-1.2z",
-    "P": "M-.2-.6h.4v.4h.4v.4h-.4v.4h-.4v-.4h-.4v-.4h.4z",
     "x": "M-.5-.5L.5 .5M-.5 .5L.5-.5",
 }
 
@@ -172,9 +174,7 @@ def _style(mark: Areas | Bars | Lines) -> str:
 
 def _name(colour: str) -> str:
     """The class of a colour."""
-    if colour in COLOURS:
-        return NAMES[COLOURS.index(colour)]
-    return {GREY: "grey", PALE: "pale"}.get(colour, "dark")
+    return CLASSES.get(colour, "dark")
 
 
 def _write_path(path: str, look: str, text: str = "") -> str:

@@ -182,7 +182,7 @@ def _draw_metrics(named: Mapping[str, Result], figures: Figures) -> str:
         values = "; ".join(
             f"{format_name(name)} of {model} {result.format(name)}" for name in names for model, result in named.items()
         )
-        caption = f"{kind[0].upper()}{kind[1:]}: dots are values, lines their intervals, grey is chance."
+        caption = f"{kind[0].upper()}{kind[1:]}: signs are values, lines their intervals, grey is chance."
         drawn.append(figures.draw(f"metrics-{i}", "metrics", named, names, label=f"{values}.", caption=caption))
     return "".join(drawn)
 
@@ -195,9 +195,9 @@ def write_diagrams(number: int, name: str, result: Result, metric: str | None, f
         f"{format_name(shown)} of {name}: {result.format(shown)} of predictions refuted in {plural(len(table), 'bin')}."
     )
     caption = (
-        "Test-based reliability diagram. For each bin: its predictions (the shape), the observed rate (orange-red "
-        "line) and the predictions that the test accepts (blue band). Below: bin sizes in grey, refuted predictions in "
-        "orange-red. Right: all predictions."
+        "Test-based reliability diagram. For each bin: its predictions (the shape), the observed rate (line) and the "
+        "predictions that the test accepts (grey band). Below: bin sizes, and the predictions that are refuted. Right: "
+        "all predictions."
     )
     drawn = figures.draw(f"paper-{number}", "test_based", result, metric, label=words, caption=caption)
     for kind in (Uniform, Quantile):
@@ -213,7 +213,10 @@ def write_diagrams(number: int, name: str, result: Result, metric: str | None, f
             )
     if len(list_binnings(result)) > 1:
         label = "; ".join(f"{result.metrics[key].bins}: {len(result.tables[key]):,}" for key in list_binnings(result))
-        caption = "Each way of binning the same predictions: edges dotted, sizes grey, observed rates orange-red."
+        caption = (
+            "Each way of binning the same predictions: observed against predicted in each bin, as a factor on the "
+            "odds, with its exact interval as a box. Below: all predictions."
+        )
         drawn += figures.draw(f"binnings-{number}", "binnings", result, label=f"{label}.", caption=caption, texts=False)
     return drawn
 

@@ -19,6 +19,7 @@ from truecal.results._table import Column, Table, column, format_share, register
 Overall = Literal[
     "right and still", "right and moved", "off since always", "went off", "was off", "off", "consistent", "cannot tell"
 ]
+WHOLE = 0.8  # of the median number of rows, below which a window at an end may not be whole
 INCOMPLETE, BASELINE = "labels not complete", "baseline"
 PREVALENCE: dict[Outcome, str] = {"positive": "prevalence", "correct": "accuracy"}
 
@@ -126,6 +127,16 @@ class DriftTable(Judged):
     def prevalence_moved(self) -> Bools:
         """Whether the share of positives of a window is shown to differ from the baseline's."""
         return np.asarray(self.prevalence_p_adjusted <= self.significance)
+
+    @property
+    def partial(self) -> Bools:
+        """Whether the data may begin or end within a window: it is the first or the last, and has fewer rows than every
+        other and than 0.8 of their median."""
+        found = np.zeros(len(self), dtype=np.bool_)
+        inner = self.n[1:-1]
+        if self.every is not None and len(inner) > 1:
+            found[[0, -1]] = self.n[[0, -1]] < min(float(inner.min()), WHOLE * float(np.median(inner)))
+        return found
 
     @property
     def compared(self) -> list[str]:
@@ -250,6 +261,14 @@ class DriftTable(Judged):
             else:
                 yield f"None of {judged:,} windows is shown to be off by itself."
             yield from tell_unsure(self.detectable[words == "cannot tell"])
+        if partial := np.flatnonzero(self.partial).tolist():
+            which = " and ".join("the first" if i == 0 else "the last" for i in partial)
+            rows, usual = " and ".join(f"{self.n[i]:,}" for i in partial), float(np.median(self.n[1:-1]))
+            one = len(partial) == 1
+            yield (
+                f"{which.capitalize()} window {'has' if one else 'have'} {rows} rows, where {usual:,.0f} are usual: "
+                f"{'it' if one else 'they'} may not be whole."
+            )
         if waiting := int(np.sum(~self.mature)):
             yield f"{plural(waiting, 'window')} {'has' if waiting == 1 else 'have'} labels that are not complete."
 

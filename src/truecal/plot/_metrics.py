@@ -1,0 +1,112 @@
+"""The picture of metrics: the value of each model beside what chance alone gives, marked by the model's verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from truecal._errors import option
+from truecal._text import shorten
+from truecal.metrics import Mean, Metric, PNorm, format_name
+from truecal.observations import Floats
+from truecal.plot._pictures import (
+    DARK,
+    GREY,
+    Bars,
+    Lines,
+    Mark,
+    Panel,
+    Picture,
+    Points,
+    Ruler,
+    check_models,
+    fit_from_zero,
+)
+from truecal.plot._ratios import NAME, SIDES, name_side
+from truecal.results import Result, count_verdicts, rank_models
+
+ROW = 0.24  # inches
+
+
+def picture_metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None) -> Picture:
+    """Show the metrics of models, with a panel for each unit: values, intervals, and values by chance. Of several
+    models each metric has a row for each, the worst first."""
+    named = check_models(results)
+    first = next(iter(named.values()))
+    names = list(first.tables) if metrics is None else list(metrics)
+    for model, result in named.items():
+        unknown = [name for name in names if name not in result.values]
+        if unknown:
+            raise ValueError(
+                f"{option('metrics')} must be in every result; {unknown[0]!r} is not in that of {model!r}."
+            )
+    groups = group_metrics(first, names)
+    rows = ROW * (len(named) + (len(named) > 1))  # inches per metric
+    inches = [rows * len(group) + 0.6 for group in groups.values()]
+    panels: list[Panel] = []
+    top = 1.0
+    for (kind, group), high in zip(groups.items(), inches, strict=True):
+        place = (0.0, top - (high - 0.6) / sum(inches), 1.0, (high - 0.6) / sum(inches))
+        top -= high / sum(inches)
+        panels.append(replace(_make_panel(named, group, kind), place=place, legend="" if panels else "above"))
+    finding = first.short_finding if len(named) == 1 else count_verdicts(named)
+    return Picture(tuple(panels), (8, 1.0 + sum(inches)), finding=finding)
+
+
+def _make_panel(named: Mapping[str, Result], names: list[str], kind: str) -> Panel:
+    order, several = rank_models(named), len(named) > 1
+    rows: list[tuple[str, str, str]] = []  # the label of each row, its metric and its model; a heading has none
+    for name in names:
+        rows += [(f"{format_name(name)}:", name, "")] if several else []
+        rows += [(shorten(model, NAME) if several else format_name(name), name, model) for model in order]
+    filled = [(float(i), name, model, named[model]) for i, (_, name, model) in enumerate(rows) if model]
+    drawn = [(y, result.references[name].mean) for y, name, _, result in filled if name in result.references]
+    spans = [(y, result.intervals[name]) for y, name, _, result in filled if name in result.intervals]
+    at, means = np.array(drawn).reshape(-1, 2).T
+    ends = np.array([[span.low, span.high] for _, span in spans]).reshape(-1, 2)
+    level = np.array([[y, y] for y, _ in spans]).reshape(-1, 2)
+    marks: list[Mark] = [Bars(at - 0.36, at + 0.36, means, GREY, "by chance" if drawn else "", 0.5, flat=True)]
+    marks.append(Lines(ends, level, DARK, "_interval"))
+    reach: list[Floats] = [means, ends]
+    for side, (colour, marker) in {**SIDES, "no verdict": (DARK, "s")}.items():
+        own = [(y, name, model, result) for y, name, model, result in filled if _name_side(result) == side]
+        if own:
+            values = np.array([result.values[name] for _, name, _, result in own])
+            texts = [f"{model}\n" + "\n".join(_describe_value(result, name)) for _, name, model, result in own]
+            marks.append(Points(values, np.array([y for y, _, _, _ in own]), colour, side, marker, 7, texts))
+            reach.append(values)
+    ticks = tuple(map(float, range(len(rows))))
+    y = Ruler((len(rows) - 0.4, -0.6), "", ticks, tuple(label for label, _, _ in rows))
+    return Panel(Ruler(fit_from_zero(*reach), kind, grid=True), y, tuple(marks))
+
+
+def _name_side(result: Result) -> str:
+    """Which way a model is off as a whole, or its verdict."""
+    found = result.verdict
+    if found is None:
+        return "no verdict"
+    low, high = found.interval
+    return name_side(found.word, "too low" if low > 1 else "too high" if high < 1 else "")
+
+
+def _describe_value(result: Result, name: str) -> list[str]:
+    metric, lines = result.metrics[name], [f"{format_name(name)} {result.format(name)}"]
+    if name in result.references:
+        lines.append(f"by chance {metric.format(result.references[name].mean)}")
+    if name in result.intervals:
+        lines.append(result.format_interval(name))
+    return lines
+
+
+def group_metrics(result: Result, names: Iterable[str]) -> dict[str, list[str]]:
+    """Group metrics by the unit of their values; each unit needs its own axis."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        metric = result.metrics[name]
+        # a root mean square is an average too
+        if isinstance(metric, Metric) and isinstance(metric.norm, PNorm):
+            metric = replace(metric, norm=Mean())
+        groups.setdefault(metric.axis, []).append(name)
+    return groups
