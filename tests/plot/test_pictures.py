@@ -115,13 +115,6 @@ def test_counts_agree_with_their_nouns():
     assert describe_drift(window) == "1 window of 1d, 1,500 predictions; 1 off"
 
 
-def layers(panel, part):
-    """The axes and marks of a panel, and those behind it."""
-    if panel.behind:
-        yield panel.behind[0], panel.behind[1], part.child_axes[0]
-    yield panel.y, panel.marks, part
-
-
 def corners(mark):
     """The corners of bars."""
     for left, right, height in zip(mark.left, mark.right, mark.height, strict=True):
@@ -149,41 +142,38 @@ def test_matplotlib_draws_every_mark(case):
         shift = EPOCH if panel.x.kind == "date" else 0
         assert part.get_xlim() == pytest.approx(np.add(panel.x.limits, shift))
         assert part.get_ylim() == pytest.approx(panel.y.limits)
-        for _, marks, ax in layers(panel, part):
-            found = {type(artist): [] for artist in ax.get_children()} | {LineCollection: [], PolyCollection: []}
-            for artist in ax.get_children():
-                found[type(artist)].append(artist)
-            lines, areas = iter(found[LineCollection]), iter(found[PolyCollection])
-            texts = [
-                text
-                for text in ax.texts
-                if text.get_text().replace("\n", " ") != picture.finding or not text.get_text()
-            ]
-            assert len(ax.texts) - len(texts) == (bool(picture.finding) and part is axes[0])
-            points, notes, spans = iter(ax.lines), iter(texts), iter(ax.patches)
-            for mark in marks:
-                if isinstance(mark, Note):
-                    assert next(notes).get_text() == mark.text
-                    continue
-                if isinstance(mark, Spans):
-                    for left, right in zip(mark.left, mark.right, strict=True):
-                        box = next(spans).get_extents().transformed(ax.transData.inverted())
-                        assert (box.x0, box.x1) == pytest.approx((left + shift, right + shift))
-                    continue
-                artist = next(points if isinstance(mark, Points) else lines if isinstance(mark, Lines) else areas)
-                assert artist.get_label() == mark.label.replace("$", r"\$")
-                if isinstance(mark, Points):
-                    drawn = [np.stack(artist.get_data())]
-                elif isinstance(mark, Lines):
-                    drawn = [line.T for line in artist.get_segments()]
-                else:
-                    drawn = [path.vertices[:-1].T for path in artist.get_paths()]  # the last closes the path
-                expected = [shape + np.array([[shift], [0]]) for shape in shapes(mark)]
-                assert len(drawn) == len(expected)
-                for one, other in zip(drawn, expected, strict=True):
-                    np.testing.assert_allclose(one, other)
-            for rest in (lines, areas, points, notes, spans):
-                assert next(rest, None) is None  # nothing else is drawn
+        found = {type(artist): [] for artist in part.get_children()} | {LineCollection: [], PolyCollection: []}
+        for artist in part.get_children():
+            found[type(artist)].append(artist)
+        lines, areas = iter(found[LineCollection]), iter(found[PolyCollection])
+        texts = [
+            text for text in part.texts if text.get_text().replace("\n", " ") != picture.finding or not text.get_text()
+        ]
+        assert len(part.texts) - len(texts) == (bool(picture.finding) and part is axes[0])
+        points, notes, spans = iter(part.lines), iter(texts), iter(part.patches)
+        for mark in panel.marks:
+            if isinstance(mark, Note):
+                assert next(notes).get_text() == mark.text
+                continue
+            if isinstance(mark, Spans):
+                for left, right in zip(mark.left, mark.right, strict=True):
+                    box = next(spans).get_extents().transformed(part.transData.inverted())
+                    assert (box.x0, box.x1) == pytest.approx((left + shift, right + shift))
+                continue
+            artist = next(points if isinstance(mark, Points) else lines if isinstance(mark, Lines) else areas)
+            assert artist.get_label() == mark.label.replace("$", r"\$")
+            if isinstance(mark, Points):
+                drawn = [np.stack(artist.get_data())]
+            elif isinstance(mark, Lines):
+                drawn = [line.T for line in artist.get_segments()]
+            else:
+                drawn = [path.vertices[:-1].T for path in artist.get_paths()]  # the last closes the path
+            expected = [shape + np.array([[shift], [0]]) for shape in shapes(mark)]
+            assert len(drawn) == len(expected)
+            for one, other in zip(drawn, expected, strict=True):
+                np.testing.assert_allclose(one, other)
+        for rest in (lines, areas, points, notes, spans):
+            assert next(rest, None) is None  # nothing else is drawn
     figure.canvas.draw()
 
 
@@ -228,28 +218,27 @@ def test_plotly_draws_every_mark(case):
     objects.Figure(figure)  # refuses what plotly does not know
     traces, notes, boxes = iter(figure["data"]), [], []
     for panel in picture.panels:
-        for ruler, marks in [*([panel.behind] if panel.behind else []), (panel.y, panel.marks)]:
-            for mark in marks:
-                if isinstance(mark, Note):
-                    notes.append(mark.text.replace("<", "&lt;").replace("\n", "<br>"))
-                    continue
-                if isinstance(mark, Spans):
-                    boxes += list(zip(mark.left, mark.right, strict=True))
-                    notes += [mark.label] * len(mark.left) if mark.label else []
-                    continue
-                trace = next(traces)
-                assert trace["name"] == mark.label.lstrip("_").replace("<", "&lt;").replace(">", "&gt;")
-                rulers = panel.x, ruler
-                expected = [
-                    np.stack([placed(r, row) for r, row in zip(rulers, shape, strict=True)]) for shape in shapes(mark)
-                ]
-                drawn = outlined(trace, rulers)
-                assert len(drawn) == len(expected)
-                for one, other in zip(drawn, expected, strict=True):
-                    np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)  # of six digits of ends and of widths
-                axis = figure["layout"][trace["yaxis"].replace("y", "yaxis")]
-                low, high = (placed(ruler, limit) for limit in ruler.limits)
-                assert axis["range"] == pytest.approx([low, high], rel=1e-5)
+        for mark in panel.marks:
+            if isinstance(mark, Note):
+                notes.append(mark.text.replace("<", "&lt;").replace("\n", "<br>"))
+                continue
+            if isinstance(mark, Spans):
+                boxes += list(zip(mark.left, mark.right, strict=True))
+                notes += [mark.label] * len(mark.left) if mark.label else []
+                continue
+            trace = next(traces)
+            assert trace["name"] == mark.label.lstrip("_").replace("<", "&lt;").replace(">", "&gt;")
+            rulers = panel.x, panel.y
+            expected = [
+                np.stack([placed(r, row) for r, row in zip(rulers, shape, strict=True)]) for shape in shapes(mark)
+            ]
+            drawn = outlined(trace, rulers)
+            assert len(drawn) == len(expected)
+            for one, other in zip(drawn, expected, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)  # of six digits of ends and of widths
+            axis = figure["layout"][trace["yaxis"].replace("y", "yaxis")]
+            low, high = (placed(panel.y, limit) for limit in panel.y.limits)
+            assert axis["range"] == pytest.approx([low, high], rel=1e-5)
         if panel.title:
             notes.append(
                 panel.title.replace("<", "&lt;")
@@ -270,7 +259,6 @@ def test_the_legend_names_each_thing_once(case):
     assert len(set(named)) == len(named) > (kind not in ("slices", "models", "recalibration"))
     picture = make_picture(kind, data, **options)
     labels = [mark.label for panel in picture.panels for mark in panel.marks if not isinstance(mark, (Note, Spans))]
-    labels += [mark.label for panel in picture.panels if panel.behind for mark in panel.behind[1]]
     shown = {label.replace("<", "&lt;").replace(">", "&gt;") for label in labels if label and label[0] != "_"}
     assert set(named) == shown
 

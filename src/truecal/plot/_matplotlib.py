@@ -358,17 +358,7 @@ def _draw_panel(part: Any, panel: Panel, inches: float, picture: Picture | None)
     _set_axis(part, "x", panel.x, inches)
     _set_axis(part, "y", panel.y, inches)
     shown = [_draw_mark(part, mark, panel.x, i) for i, mark in enumerate(panel.marks)]
-    if panel.behind:
-        ruler, marks = panel.behind
-        back = part.inset_axes((0, 0, 1, 1), zorder=0, sharex=part)
-        back.xaxis.set_visible(False)
-        back.patch.set_visible(False)
-        back.yaxis.tick_right()
-        back.yaxis.set_label_position("right")
-        _set_axis(back, "y", ruler, inches)
-        shown += [_draw_mark(back, mark, panel.x, i) for i, mark in enumerate(marks)]
-    else:
-        part.spines[["top", "right"]].set_visible(False)
+    part.spines[["top", "right"]].set_visible(False)
     labels = {artist.get_label(): artist for artist in shown if artist and artist.get_label()[:1] not in ("", "_")}
     lines = 0
     if panel.legend and labels:
@@ -427,8 +417,7 @@ def _set_axis(part: Any, name: str, ruler: Ruler, inches: float) -> None:
         line.set_major_formatter(ticker.FuncFormatter(_format_count))
     if ruler.grid:
         part.grid(axis=name, alpha=0.3)
-    look = {"color": ruler.colour} if ruler.colour else {}
-    line.set_label_text(ruler.title, fontsize="small" if ruler.most == 1 else None, **look)
+    line.set_label_text(ruler.title, fontsize="small" if ruler.most == 1 else None)
 
 
 def _draw_mark(part: Any, mark: Mark, x: Ruler, order: int) -> Any:

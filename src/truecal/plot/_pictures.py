@@ -156,7 +156,6 @@ class Ruler:
     most: int = 5
     named: bool = True
     grid: bool = False
-    colour: str | None = None
 
     @classmethod
     def of(cls, axis: Axis, title: str = "", **options: Any) -> Ruler:
@@ -181,8 +180,7 @@ class Ruler:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Marks on two axes. `place` is left, bottom, width and height as shares of the picture. `behind` has marks on a
-    second vertical axis, which is shown at the right if it has a title."""
+    """Marks on two axes. `place` is left, bottom, width and height as shares of the picture."""
 
     x: Ruler
     y: Ruler
@@ -190,7 +188,6 @@ class Panel:
     place: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
     title: str = ""
     legend: Literal["above", "beside", ""] = ""
-    behind: tuple[Ruler, tuple[Mark, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,20 +84,13 @@ def render(picture: Picture) -> Figure:
         "annotations": [],
     }
     traces: list[Figure] = []
-    number = 0
-    for panel in picture.panels:
-        base = f"{number + 1}" if number else ""
-        x = f"x{base}"
-        layers = [*([panel.behind] if panel.behind else []), (panel.y, panel.marks)]
-        for j, (ruler, marks) in enumerate(layers):
-            number += 1
-            y = f"y{number}" if number > 1 else "y"
-            front = {"overlaying": f"y{base}"} if j else {}
-            away = {"side": "right"} if panel.behind and j == 0 else {}
-            layout[f"yaxis{y[1:]}"] = {**_make_axis(ruler, panel.place[1::2]), "anchor": x, **front, **away}
-            for mark in marks:
-                _add_mark(traces, layout, mark, (panel.x, ruler), (x, y))
-        layout[f"xaxis{base}"] = {**_make_axis(panel.x, panel.place[::2]), "anchor": f"y{base}"}
+    for number, panel in enumerate(picture.panels, 1):
+        base = f"{number}" if number > 1 else ""
+        x, y = f"x{base}", f"y{base}"
+        layout[f"yaxis{base}"] = {**_make_axis(panel.y, panel.place[1::2]), "anchor": x}
+        for mark in panel.marks:
+            _add_mark(traces, layout, mark, (panel.x, panel.y), (x, y))
+        layout[f"xaxis{base}"] = {**_make_axis(panel.x, panel.place[::2]), "anchor": y}
         _link_axes(layout, base)
         if panel.title:
             left, bottom, width, height = panel.place

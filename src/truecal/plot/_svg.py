@@ -7,13 +7,14 @@ What hovering shows is in `<title>` elements.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from truecal._text import escape_html, measure
+from truecal._text import escape_html, measure, shorten
 from truecal.observations import Floats, Ints
 from truecal.plot._axis import Scale, round_up
 from truecal.plot._kinds import make_picture
@@ -40,6 +41,7 @@ from truecal.results import Result
 CLASSES = {BLUE: "blue", VERMILION: "red", SKY: "sky", INK: "ink", GREY: "grey", PALE: "pale"}  # of colours; else dark
 PIXELS = 80  # of a panel's height, per inch
 LETTER = 6.7  # pixels of a letter of a tick's label, on average
+BRIEF = 18  # signs of a label where a picture is narrow
 WIDE, FINE = 3000, 4  # the width of a panel in its own units, and units per pixel of its height
 STEPS = (1, 2, 7, 14)  # days between ticks; longer ones are months
 MONTHS = (1, 2, 3, 6, 12, 24, 60, 120)
@@ -66,13 +68,7 @@ def _without_texts(picture: Picture) -> Picture:
     def drop(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
         return tuple(replace(mark, texts=()) if isinstance(mark, Bars | Lines | Points) else mark for mark in marks)
 
-    return replace(
-        picture,
-        panels=tuple(
-            replace(panel, marks=drop(panel.marks), behind=panel.behind and (panel.behind[0], drop(panel.behind[1])))
-            for panel in picture.panels
-        ),
-    )
+    return replace(picture, panels=tuple(replace(panel, marks=drop(panel.marks)) for panel in picture.panels))
 
 
 def make_thumbnail(result: Result, label: str, scale: Scale | None = None) -> str:
@@ -87,22 +83,22 @@ def make_thumbnail(result: Result, label: str, scale: Scale | None = None) -> st
 
 def render(picture: Picture, label: str) -> str:
     """Return the HTML of a picture, without its title."""
-    left = max(_measure_margin(panel.y) for panel in picture.panels if panel.place[0] == 0)
-    right = max((_measure_margin(panel.behind[0]) for panel in picture.panels if panel.behind), default=0)
+    rulers = [panel.y for panel in picture.panels if panel.place[0] == 0]
+    wide, small = (max(_measure_margin(ruler, most) for ruler in rulers) for most in (math.inf, BRIEF))
     rows: dict[float, list[Panel]] = {}
     for panel in sorted(picture.panels, key=lambda panel: (-panel.place[1], panel.place[0])):
         rows.setdefault(panel.place[1], []).append(panel)
     parts = "".join(_draw_row(row, picture.size[1]) for row in rows.values())
     return (
         f'<div class="picture" role="img" aria-label="{escape_html(label)}" data-hover="{picture.hover}" '
-        f'style="--left:{left:.0f}px;--right:{max(right, 8):.0f}px">{parts}</div>'
+        f'style="--left:{wide:.0f}px;--small:{small:.0f}px;--right:8px">{parts}</div>'
     )
 
 
-def _measure_margin(ruler: Ruler) -> float:
-    """The room that an axis' labels and its title take beside a panel, in pixels."""
+def _measure_margin(ruler: Ruler, most: float = math.inf) -> float:
+    """The room that an axis' labels, of at most so many signs, and its title take beside a panel, in pixels."""
     labels = find_ticks(ruler)[1] if ruler.named else ()
-    return 8 + LETTER * max(map(measure, labels), default=0) + 18 * bool(ruler.title)
+    return 8 + LETTER * min(max(map(measure, labels), default=0), most) + 18 * bool(ruler.title)
 
 
 def _draw_row(panels: Sequence[Panel], inches: float) -> str:
@@ -124,18 +120,14 @@ def _measure_below(ruler: Ruler) -> int:
 def _draw_panel(panel: Panel, height: int) -> str:
     left, _, width, _ = panel.place
     ends = 100 * left, 100 * width
-    layers = [*([panel.behind] if panel.behind else []), (panel.y, panel.marks)]
     grids = "".join(_draw_grid(ruler, height, name) for ruler, name in ((panel.x, "x"), (panel.y, "y")) if ruler.grid)
-    shapes = "".join(_draw_shape(mark, panel.x, ruler, height) for ruler, marks in layers for mark in marks)
+    shapes = "".join(_draw_shape(mark, panel.x, panel.y, height) for mark in panel.marks)
     parts = [
         f'<svg x="{ends[0]:g}%" width="{ends[1]:g}%" height="{height}" viewBox="0 0 {WIDE} {FINE * height}" '
         f'preserveAspectRatio="none">{grids}{shapes}</svg>'
     ]
-    parts += [_draw_sign(mark, panel.x, ruler, height, ends) for ruler, marks in layers for mark in marks]
-    parts += [_label_below(panel.x, height, ends), _label_side(panel.y, height, ends, away=False)]
-    if panel.behind:
-        parts.append(_label_side(panel.behind[0], height, ends, away=True))
-    return "".join(parts)
+    parts += [_draw_sign(mark, panel.x, panel.y, height, ends) for mark in panel.marks]
+    return "".join([*parts, _label_below(panel.x, height, ends), _label_side(panel.y, height, ends)])
 
 
 # ---- marks ---------------------------------------------------------------------------------------------------------
@@ -242,9 +234,8 @@ def _draw_sign(mark: Mark, x: Ruler, y: Ruler, height: int, ends: tuple[float, f
 
 def _write_legend(panel: Panel) -> str:
     """The labels of a panel's marks, each with a sample."""
-    marks = [*panel.marks, *(panel.behind[1] if panel.behind else ())]
     shown: dict[str, str] = {}
-    for mark in marks if panel.legend else ():
+    for mark in panel.marks if panel.legend else ():
         if not isinstance(mark, Note) and mark.label[:1] not in ("", "_"):
             shown.setdefault(mark.label, _draw_sample(mark))
     keys = "".join(f"<li>{sample}{escape_html(label)}</li>" for label, sample in shown.items())
@@ -305,21 +296,28 @@ def _label_below(ruler: Ruler, height: int, ends: tuple[float, float]) -> str:
     return "".join(parts)
 
 
-def _label_side(ruler: Ruler, height: int, ends: tuple[float, float], *, away: bool) -> str:
-    """The line, the labels and the title of a vertical axis, at the left or `away` at the right."""
-    at, out = (f"{ends[0] + ends[1]:g}%", 1) if away else (f"{ends[0]:g}%", -1)
+def _label_side(ruler: Ruler, height: int, ends: tuple[float, float]) -> str:
+    """The line, the labels and the title of a vertical axis; where the picture is narrow, long labels are brief."""
+    at = f"{ends[0]:g}%"
     parts = [f'<line class="axis" x1="{at}" x2="{at}" y1="0" y2="{height}"/>']
     ticks, labels, _ = find_ticks(ruler)
-    anchor = f'x="{at}" dx="{6 * out}" text-anchor="{"start" if away else "end"}"'
     for share, label in zip(_share(ruler, np.array(ticks)), labels if ruler.named else (), strict=False):
-        parts.append(f'<text {anchor} y="{height * (1 - share) + 4:.0f}">{escape_html(label)}</text>')
+        where = f'x="{at}" dx="-6" text-anchor="end" y="{height * (1 - share) + 4:.0f}"'
+        parts += [f"<text{kind} {where}>{escape_html(text)}</text>" for kind, text in _list_widths(label)]
     if ruler.title:
-        side = out * (_measure_margin(ruler) - 6)
-        turned = (
-            f'<text class="title" transform="translate({side:.0f} {height / 2:.0f})rotate(-90)" text-anchor="middle">'
-        )
-        parts.append(f'<svg class="at" x="{at}">{turned}{escape_html(ruler.title)}</text></svg>')
+        sides = _measure_margin(ruler), _measure_margin(ruler, BRIEF)
+        kinds = ("",) if sides[0] == sides[1] else (' class="full"', ' class="brief"')
+        for kind, side in zip(kinds, sides, strict=False):
+            turned = f"translate({6 - side:.0f} {height / 2:.0f})rotate(-90)"
+            text = f'<text class="title" transform="{turned}" text-anchor="middle">{escape_html(ruler.title)}</text>'
+            parts.append(f'<svg class="at" x="{at}"><g{kind}>{text}</g></svg>')
     return "".join(parts)
+
+
+def _list_widths(label: str) -> list[tuple[str, str]]:
+    """A label for wide pictures and one for narrow ones, each with its class; one for both if it is short."""
+    brief = shorten(label, BRIEF)
+    return [("", label)] if brief == label else [(' class="full"', label), (' class="brief"', brief)]
 
 
 def find_ticks(ruler: Ruler) -> tuple[list[float], list[str], bool]:
