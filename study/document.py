@@ -330,18 +330,13 @@ def coverage_numbers() -> dict[str, object]:
 
 
 def differences_table() -> str:
-    body = [
-        [
-            r["world"],
-            f"{int(r['rows']):,}",
-            f"`{r['metric']}`",
-            r["over"],
-            r["sets"],
-            f"{100 * float(r['coverage']):.1f} %",
-        ]
-        for r in read_rows("differences")
-    ]
-    return table(["world", "N", "metric", "over fresh", "data sets", "coverage"], body)
+    found: dict[tuple[str, str, str], dict[str, str]] = {}
+    for r in read_rows("differences"):
+        line = found.setdefault((r["world"], f"{int(r['rows']):,}", r["over"]), {})
+        line[r["metric"]] = f"{100 * float(r['coverage']):.1f} %"
+    names = ("ltce", "tce", "log_loss", "brier", "slope", "ece")
+    body = [[*key, *(line.get(name, "") for name in names)] for key, line in found.items()]
+    return table(["world", "N", "over fresh", *(f"`{name}`" for name in names)], body)
 
 
 def watch_section() -> list[str]:

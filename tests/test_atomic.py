@@ -1,6 +1,7 @@
 """Files that appear whole or not at all."""
 
 import errno
+import gzip
 import multiprocessing
 import os
 import stat
@@ -126,3 +127,31 @@ def test_a_line_is_appended_whole_or_not_at_all(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="full"):
         append_line(place, "three")
     assert place.read_text() == "one\nhal\né\n"
+
+
+def test_nothing_that_only_unix_has_is_needed(tmp_path):
+    """A process in which it is missing, as on Windows, scores, watches, copies a packed file and writes a report."""
+    rows = "".join(f"{i % 3 == 0:d},{0.2 + i % 7 / 20:.2f},2026-01-{1 + i % 9:02d}\n" for i in range(400))
+    with gzip.open(tmp_path / "data.csv.gz", "wt") as file:
+        file.write("y,p,day\n" + rows)
+    code = """
+import os, signal, sys
+import numpy, polars, shutil, subprocess, tempfile
+for module, names in {
+    os: "fork register_at_fork getuid geteuid sched_getaffinity O_NOFOLLOW O_NONBLOCK O_DIRECTORY fchmod mkfifo uname",
+    signal: "siginterrupt SIGKILL SIGHUP SIGPIPE SIGALRM alarm setitimer pthread_sigmask",
+}.items():
+    for name in names.split():
+        delattr(module, name)
+for name in ("fcntl", "resource", "pwd", "grp", "termios"):
+    sys.modules[name] = None
+from truecal.cli import main
+for words in ("score", "report -o page.html", "watch --time day --state state.json", "tally -o sums.parquet"):
+    command, *options = words.split()
+    assert main([command, "data.csv.gz", "-y", "y", "-p", "p", *options]) in (0, 1), words
+assert sys.modules["fcntl"] is None
+"""
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    outputs = {"page.html", "state.json", "state.jsonl", "sums.parquet"}
+    assert {place.name for place in tmp_path.iterdir()} == {"data.csv.gz", *outputs}

@@ -6,6 +6,8 @@
 // A bin never starts inside a run of equal scores, so both give the same bins.
 #pragma once
 
+#include "wide.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -15,7 +17,6 @@
 namespace truecal {
 
 using Index = std::int64_t;
-using Wide = __int128;
 
 template <class To, class From> inline To bit_cast(From from) {
     static_assert(sizeof(To) == sizeof(From));

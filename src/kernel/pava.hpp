@@ -188,7 +188,7 @@ template <class Entries> std::vector<Index> quantile_starts(const Entries &e, In
     std::vector<Index> starts{0};
     Index seen = 0, i = 0;
     for (Index b = 1; b < n_bins; ++b) {
-        const Index target = static_cast<Index>(Wide(b) * total / n_bins);
+        const Index target = static_cast<Index>(Wide(b) * Wide(total) / n_bins);
         if constexpr (Entries::single_rows) {
             if (target > i) seen = i = target; // single rows: jump there
         }

@@ -6,11 +6,17 @@ process ends, so what can be locked belongs to nobody.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows: nothing is locked, so nothing is taken for left behind, and open files are not replaced
+    LOCKS = False
+else:
+    LOCKS = True
 
 DRAFT = ".truecal"
 
@@ -29,18 +35,35 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     draft, handle = _open_draft(place.parent, prefix)
     try:
         yield draft
-        os.chmod(draft, place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask())
-        with open(draft, "rb") as file:
+        with open(draft, "rb+") as file:
             os.fsync(file.fileno())
+        os.chmod(draft, place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask())
         os.replace(draft, place)
     finally:
         draft.unlink(missing_ok=True)
         with suppress(OSError):  # all is written
-            os.close(handle)
+            if LOCKS:
+                os.close(handle)
+
+
+@contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Wait until no other process holds a folder, where the system knows locks."""
+    if not LOCKS:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def lock(handle: int, *, wait: bool) -> bool:
-    """Lock a file or folder until it is closed; return whether it was. Some file systems have no locks."""
+    """Lock a file or folder until it is closed; return whether it was. Some systems have no locks."""
+    if not LOCKS:
+        return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError:
@@ -51,7 +74,7 @@ def lock(handle: int, *, wait: bool) -> bool:
 def find_left(folder: Path, prefix: str, suffix: str = "") -> Iterator[Path]:
     """Yield the user's own files or folders of such names that no process has locked; each is locked until the next."""
     with suppress(OSError):
-        for name in os.listdir(folder):
+        for name in os.listdir(folder) if LOCKS else ():
             if not (name.startswith(prefix) and name.endswith(suffix)):
                 continue
             with suppress(OSError):  # it is gone, or it is not ours
@@ -70,6 +93,9 @@ def _open_draft(folder: Path, prefix: str) -> tuple[Path, int]:
     while True:
         handle, name = tempfile.mkstemp(prefix=prefix, suffix=DRAFT, dir=folder)
         try:
+            if not LOCKS:
+                os.close(handle)
+                return Path(name), -1
             lock(handle, wait=True)
             if os.fstat(handle).st_nlink:  # else another process took it for one left behind, before it was locked
                 return Path(name), handle

@@ -39,4 +39,5 @@ def _note_loss() -> None:
     _STATE["lost"] |= _STATE["running"]
 
 
-os.register_at_fork(before=_look_for_threads, after_in_child=_note_loss)
+if hasattr(os, "register_at_fork"):  # else nothing forks
+    os.register_at_fork(before=_look_for_threads, after_in_child=_note_loss)

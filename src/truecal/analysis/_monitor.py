@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from truecal import _draw_inline
-from truecal._atomic import write_text
+from truecal._atomic import hold, write_text
 from truecal._errors import name_place, option
 from truecal._text import about, escape_html, plural
 from truecal.analysis._evaluate import raise_for_data
@@ -300,7 +300,7 @@ def keep_monitor(path: str | os.PathLike[str], *, reset: bool = False, **setting
     processes take turns where the system knows locks; otherwise the later one is refused.
     """
     place = Path(path)
-    with _lock(place.parent):
+    with hold(place.parent):
         before = place.read_bytes() if place.exists() else None
         given = {name: value for name, value in settings.items() if value is not None}
         monitor = Monitor(**given) if before is None else Monitor.load(place)
@@ -317,22 +317,6 @@ def keep_monitor(path: str | os.PathLike[str], *, reset: bool = False, **setting
         if (place.read_bytes() if place.exists() else None) != before:
             raise ValueError(f"The file {os.fspath(path)!r} was changed by another run meanwhile; run this one again.")
         monitor.save(place)
-
-
-@contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    """Wait until no other process holds a folder, where the system knows locks."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _describe(stream: Stream) -> str:

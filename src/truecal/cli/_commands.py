@@ -893,7 +893,8 @@ def _heed_interrupts() -> None:
     """Let Ctrl-C end waiting and reading at once: polars asks the system to go on with them after a signal."""
     with suppress(ImportError):
         import_module("polars")
-    signal.siginterrupt(signal.SIGINT, True)
+    if hasattr(signal, "siginterrupt"):
+        signal.siginterrupt(signal.SIGINT, True)
 
 
 def choose_metrics(args: Namespace, default: T) -> list[str] | T:

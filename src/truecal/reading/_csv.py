@@ -28,7 +28,7 @@ from typing import IO, Any, ClassVar, NoReturn
 import numpy as np
 
 from truecal import _kernel
-from truecal._atomic import find_left, lock
+from truecal._atomic import LOCKS, find_left, lock
 from truecal._errors import name_place
 
 CHUNK = 1 << 20
@@ -68,9 +68,10 @@ class _Folder:
             shutil.rmtree(left, ignore_errors=True)
         self.place = Path(tempfile.mkdtemp(prefix=PREFIX))
         weakref.finalize(self, _delete, os.getpid(), self.place)
-        handle = os.open(self.place, os.O_RDONLY)
-        weakref.finalize(self, os.close, handle)
-        lock(handle, wait=True)
+        if LOCKS:
+            handle = os.open(self.place, os.O_RDONLY)
+            weakref.finalize(self, os.close, handle)
+            lock(handle, wait=True)
 
     @classmethod
     def find(cls) -> _Folder:
