@@ -104,3 +104,40 @@ def test_the_worse_model_must_be_off(rng):
     assert found.words == ("consistent", "off")
     assert found.find_better("ltce") == "first"
     assert replace(found, words=("consistent", "consistent")).find_better("ltce") is None
+
+
+def test_copies_of_rows_in_clusters_say_as_much_as_the_rows(rng):
+    # ten copies of a row in a cluster of their own: sums over clusters are ten times the row's difference, and labels
+    # that are redrawn together are nearly those of one row
+    p = rng.beta(1, 4, 800)
+    y = rng.random(800) < p
+    columns, ids = (y, p, np.clip(1.1 * p, 0, 1)), np.repeat(np.arange(800), 10)
+    many = [np.repeat(column, 10) for column in columns]
+    options = {"metrics": ["log_loss", "slope"], "replicates": 200, "random_state": 0}
+    once, known = truecal.compare(*columns, **options), truecal.compare(*many, cluster=ids, **options)
+    unknown = truecal.compare(*many, **options)
+    widths = [
+        [found[name].high - found[name].low for name in ("log_loss", "slope")] for found in (once, known, unknown)
+    ]
+    assert widths[1] == pytest.approx(widths[0], rel=0.15)
+    assert widths[2][0] == pytest.approx(widths[0][0] / np.sqrt(10), rel=0.01)
+    assert widths[2][1] < widths[0][1] / 2
+    assert known["log_loss"].high - known["log_loss"].low == pytest.approx(widths[0][0], rel=0.003)
+    assert "800 clusters" in known.notes[-1]
+
+
+def test_pairs_in_clusters_are_the_same_from_everywhere(rng, need, tmp_path):
+    pl, duckdb = need("polars"), need("duckdb")
+    p, ids = np.round(rng.beta(1, 4, 1000), 2), rng.integers(0, 90, 1000)
+    y, q = (rng.random(1000) < p).astype(int), np.round(np.sqrt(p), 2)
+    frame = pl.DataFrame({"y": y, "p": p, "q": q, "who": ids})
+    frame.write_parquet(tmp_path / "a.parquet")
+    expected = Pairs.from_arrays(y, p, q, cluster=ids)
+    own = duckdb.sql(f"SELECT * FROM '{tmp_path}/a.parquet'")
+    for data in (frame, frame.to_pandas(), tmp_path / "a.parquet", own):
+        assert truecal.read(data, label="y", score="p", baseline="q", cluster="who").baseline == expected
+    halves = [Pairs.from_arrays(y[own], p[own], q[own], cluster=ids[own]) for own in (slice(500), slice(500, None))]
+    assert sum(halves[1:], start=halves[0]) == expected
+    assert repr(expected).count("90 clusters") == 1
+    with pytest.raises(ValueError, match="must both have been read with `cluster`"):
+        _ = expected + Pairs.from_arrays(y, p, q)

@@ -87,6 +87,15 @@ def test_the_file_of_a_gate_may_say_it(data, folder):
         truecal.gate.read_cluster(rules)
 
 
-def test_two_models_are_compared_on_independent_rows(data):
-    with pytest.raises(ValueError, match="`cluster` must be left out where `baseline` is given"):
-        truecal.read(data, label="y", score="p", baseline="g", cluster="customer_id")
+def test_two_models_are_compared_by_clusters(data, tmp_path):
+    pl = pytest.importorskip("polars")
+    rows = pl.read_csv(data).with_columns((pl.col("p") * 0.8).alias("other"))
+    rows.write_csv(tmp_path / "two.csv")
+    words = ("-y", "y", "-p", "p,other", "--metrics", "brier")
+    own = ("compare", tmp_path / "two.csv", *words)
+    found = json.loads(run(*own, "--cluster", "customer_id", "--json").stdout)
+    columns = [rows[name].to_numpy() for name in ("y", "p", "other")]
+    expected = truecal.compare(*columns, ["brier"], cluster=rows["customer_id"].to_numpy())
+    assert found["columns"]["low"] == pytest.approx([expected["brier"].low])
+    tallies = truecal.read(tmp_path / "two.csv", label="y", score="p", baseline="other", cluster="customer_id")
+    assert tallies.baseline.clusters.count == rows["customer_id"].n_unique()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Unpack
 
 from truecal._errors import option
+from truecal._text import plural
 from truecal.analysis._evaluate import (
     Options,
     check_options,
@@ -18,7 +19,7 @@ from truecal.analysis._evaluate import (
 )
 from truecal.inference import Draws, differences, judge
 from truecal.metrics import Measure, Metric, choose
-from truecal.observations import Account, CellSums, Labelling, Pairs, Tallies, Tally, merge
+from truecal.observations import Account, CellSums, Labelling, Pairs, Tallies, Tally
 from truecal.results import Comparison
 
 Metrics = Iterable[str] | Mapping[str, Measure]
@@ -36,6 +37,7 @@ def compare(
     kept_negatives: float = 1.0,
     kept_positives: float = 1.0,
     flip: tuple[float, float] = (0.0, 0.0),
+    cluster: Any = None,
     **options: Unpack[Options],
 ) -> Comparison:
     """Two models on the same rows: each metric of both, their difference, and an interval for it.
@@ -51,7 +53,8 @@ def compare(
     loss and net benefit are those of a mean of differences between rows; for the others labels are redrawn `replicates`
     times.
 
-    `kept_negatives`, `kept_positives` and `flip` are as in `evaluate`.
+    `kept_negatives`, `kept_positives`, `flip` and `cluster` are as in `evaluate`: with clusters the differences of rows
+    are added up by cluster, and labels of one are redrawn together.
 
     Options are `binning`, `test`, `significance`, `tolerance`, `above`, `top`, `confidence`, `random_state` and
     `threads`, as in `evaluate`. With `above` or `top` each model is judged on the predictions that it would act on:
@@ -71,7 +74,7 @@ def compare(
     refuse_options(options, ("adjust", "reference", "intervals"), "two models are compared")
     check_region(options.get("above"), options.get("top"))
     labelling = Labelling(kept_negatives, kept_positives, flip)
-    pairs = _find_pairs(y_true, y_prob, y_prob_other, pos_label, labelling)
+    pairs = _find_pairs(y_true, y_prob, y_prob_other, pos_label, labelling, cluster)
     if isinstance(y_true, (Pairs, Tallies)) and y_prob is not None:
         metrics = y_prob
     chosen = choose(metrics, options.get("binning"), choose_test(options))
@@ -85,7 +88,9 @@ def compare(
     region = _choose_region(options.get("above"), options.get("top"))
     found = differences(pairs, chosen, draws, confidence=options.get("confidence", 0.95), region=region)
     words, account = _find_words(pairs, region, options), _count_rows(y_true, pairs)
-    return Comparison.of(found, chosen, models=pairs.names, words=words, account=account, notes=account.notes)
+    together = f"rows of one of {plural(pairs.clusters.count, 'cluster')} go together" if pairs.clusters else ""
+    notes = (*account.notes, *([f"intervals and verdicts allow for it that {together}"] if together else []))
+    return Comparison.of(found, chosen, models=pairs.names, words=words, account=account, notes=notes)
 
 
 def _count_rows(data: Any, pairs: Pairs) -> Account:
@@ -97,7 +102,7 @@ def _count_rows(data: Any, pairs: Pairs) -> Account:
 def _find_words(pairs: Pairs, region: Callable[[Tally], Tally] | None, options: Options) -> tuple[str, ...]:
     """The verdicts on both models."""
     test = choose_test(options)
-    tallies = (merge(score, pairs.n, pairs.pos, pairs.labelling) for score in pairs.scores)
+    tallies = (tally for tally, _ in pairs.models())
     judged = tallies if region is None else map(region, tallies)
     return tuple(judge(CellSums.of(tally), test.significance, test.tolerance).word for tally in judged)
 
@@ -109,15 +114,13 @@ def _choose_region(above: float | None, top: int | float | None) -> Callable[[Ta
     return None if top is None else lambda tally: tally.top(top)
 
 
-def _find_pairs(y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any, labelling: Labelling) -> Pairs:
+def _find_pairs(
+    y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any, labelling: Labelling, cluster: Any
+) -> Pairs:
     """The rows with both scores, of whatever was given."""
     if isinstance(y_true, (Pairs, Tallies)):
-        refuse_grouped({"y_prob_other": y_prob_other, "pos_label": pos_label, **name_labelling(labelling)})
-        if isinstance(y_true, Tallies) and y_true.cluster is not None:
-            raise ValueError(
-                f"{option('cluster')} must be left out where two models are compared: differences are measured on "
-                f"independent rows; it is {y_true.cluster!r}."
-            )
+        given = {"y_prob_other": y_prob_other, "pos_label": pos_label, "cluster": cluster}
+        refuse_grouped(given | name_labelling(labelling))
         pairs = y_true.baseline if isinstance(y_true, Tallies) else y_true
         if pairs is None:
             raise ValueError(
@@ -127,4 +130,4 @@ def _find_pairs(y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any, lab
         return pairs
     if y_prob is None or y_prob_other is None or isinstance(y_prob, str):
         raise_for_data("compare", y_true, y_prob)
-    return Pairs.from_arrays(y_true, y_prob, y_prob_other, pos_label, labelling)
+    return Pairs.from_arrays(y_true, y_prob, y_prob_other, pos_label, labelling, cluster)

@@ -172,7 +172,7 @@ MONITOR = "what is kept"
 RULES, BASELINE, OUTPUT, GENERAL = "rules, from a file or from options", "baseline", "output", "in general"
 NEEDS_ROWS = (COLUMNS, TIME, COMPUTED, LARGE)  # groups that ask something of rows, which a saved result does not have
 
-CLUSTERED = "score segments drift watch recalibrate report plot check"
+CLUSTERED = "score compare segments drift watch recalibrate report plot check"
 READING = "score compare segments slices drift watch recalibrate report plot tally check"
 WEIGHED = "score compare segments drift watch recalibrate report plot tally check"
 SIZED = "score segments drift watch recalibrate report plot tally check"

@@ -14,13 +14,13 @@ from truecal.inference._maps import find_effects as find_effects
 from truecal.inference._maps import fit_map as fit_map
 from truecal.inference._maps import log_losses as log_losses
 from truecal.inference._maps import mean_loss as mean_loss
-from truecal.inference._maps import measure_gap as measure_gap
 from truecal.inference._maps import split as split
 from truecal.inference._moves import Odds as Odds
 from truecal.inference._moves import compare_odds as compare_odds
 from truecal.inference._moves import compare_rates as compare_rates
 from truecal.inference._moves import detectable_move as detectable_move
 from truecal.inference._moves import find_split as find_split
+from truecal.inference._paired import measure_gap as measure_gap
 from truecal.inference._power import Plan as Plan
 from truecal.inference._power import critical_counts as critical_counts
 from truecal.inference._power import detectable_rates as detectable_rates

@@ -21,14 +21,14 @@ Predictions of 0 and 1 have no odds. They stay, and tell nothing about the rest.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 import numpy as np
 
-from truecal.metrics import Isotonic, Spread, fit_logistic, normal_quantile
+from truecal.inference._paired import measure_gap
+from truecal.metrics import Isotonic, Spread, fit_logistic
 from truecal.observations import Floats, Ints, Labelling, Tally
 
 Kind = Literal["none", "offset", "logistic", "beta", "isotonic"]
@@ -181,51 +181,6 @@ def find_effects(tallies: Sequence[Tally]) -> list[float]:
     spread = None if tallies[0].clusters is None else Spread.of_wholes(tallies)
     found: list[float] = [1.0] * len(tallies) if spread is None else spread.effect.tolist()
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """A mean difference of the losses of rows, with its standard error and the degrees of freedom of that."""
-
-    mean: float
-    error: float
-    freedom: float
-
-    def reach(self, confidence: float) -> float:
-        """Half the width of the interval of the mean."""
-        tail = (1 - confidence) / 2
-        if not math.isfinite(self.freedom):
-            return normal_quantile(tail) * self.error
-        from scipy.special import stdtrit  # which takes as long to import as to judge a million independent rows
-
-        return float(stdtrit(self.freedom, 1 - tail)) * self.error if self.freedom > 0 else math.inf
-
-
-def measure_gap(
-    tallies: Sequence[Tally], first: Sequence[tuple[Floats, Floats]], second: Sequence[tuple[Floats, Floats]]
-) -> Gap:
-    """The mean of the first losses minus the second ones, each given for a positive and a negative of each score.
-
-    Rows in clusters are added up by cluster, whose sums are independent. The degrees of freedom are the clusters less
-    one, counted by their shares of the rows.
-    """
-    n, pos = (np.concatenate([getattr(tally, name) for tally in tallies]) for name in ("n", "pos"))
-    one, zero = (np.concatenate([a[label] - b[label] for a, b in zip(first, second, strict=True)]) for label in (0, 1))
-    rows = int(n.sum())
-    mean = float((pos @ one + (n - pos) @ zero) / rows)
-    one, zero = one - mean, zero - mean
-    if tallies[0].clusters is None:
-        spread = float(pos @ one**2 + (n - pos) @ zero**2) * rows / max(rows - 1, 1)
-        return Gap(mean, math.sqrt(spread) / rows, math.inf)
-    pairs = [tally.clusters for tally in tallies if tally.clusters is not None]
-    starts = np.cumsum([0, *(len(tally) for tally in tallies[:-1])]).tolist()
-    place = np.concatenate([each.place + start for each, start in zip(pairs, starts, strict=True)])
-    cluster, n, pos = (np.concatenate([getattr(each, name) for each in pairs]) for name in ("cluster", "n", "pos"))
-    code = np.unique(cluster, return_inverse=True)[1]
-    sums = np.bincount(code, pos * one[place] + (n - pos) * zero[place])
-    count = rows**2 / float(np.sum(np.bincount(code, n) ** 2))
-    spread = float(np.sum(sums**2)) * count / max(count - 1, 1e-9)
-    return Gap(mean, math.sqrt(spread) / rows, count - 1)
 
 
 def split(tallies: Mapping[Name, Tally], count: int, rng: np.random.Generator) -> list[dict[Name, Tally]]:

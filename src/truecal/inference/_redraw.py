@@ -15,7 +15,7 @@ from truecal import _kernel
 from truecal._errors import option
 from truecal._progress import Progress
 from truecal.metrics import Binned, Bins, Design, Measure, bin_once
-from truecal.observations import CellGroups, CellSums, Floats, Ints, Tally
+from truecal.observations import CellGroups, CellSums, Clusters, Floats, Ints, Pairs, Tally, merge, unchecked
 
 MOST_TOGETHER = 64
 MOST = {"replicates": 10_000_000, "threads": 1024}
@@ -78,34 +78,47 @@ def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Measure], dr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """Labels to be drawn for the scores of a tally, with the probability of each; those of one cluster together.
+    """Labels to be drawn for n rows of each score, or pair of scores, with its probability; those of one cluster
+    together.
 
     `shared` is the root of the correlation of the normal variables that make them, 0 where rows are independent: a row
     is positive where its variable lies below the quantile of its probability. So each row is positive with its
     probability, and labels of a cluster are as alike as the design says.
     """
 
-    tally: Tally
+    n: Ints
     probability: Floats
+    clusters: Clusters | None = None
     shared: float = 0.0
     quantile: Floats | None = None
 
     @classmethod
     def of(cls, tally: Tally, probability: Floats) -> Labels:
         """The labels of a tally, as alike within clusters as those that were read."""
-        shared = find_shared(tally)
+        return cls._of(tally.n, probability, tally.clusters, find_shared(tally))
+
+    @classmethod
+    def of_pairs(cls, pairs: Pairs, probability: Floats) -> Labels:
+        """The labels of pairs of scores, as alike within clusters as those that were read."""
+        if pairs.clusters is None:
+            return cls(pairs.n, probability)
+        tally = merge(probability, pairs.n, pairs.pos)
+        clusters = pairs.clusters.move(np.searchsorted(tally.score, probability))
+        return cls._of(pairs.n, probability, pairs.clusters, find_shared(unchecked(*tally.entries, clusters=clusters)))
+
+    @classmethod
+    def _of(cls, n: Ints, probability: Floats, clusters: Clusters | None, shared: float) -> Labels:
         if shared == 0:
-            return cls(tally, probability)
-        return cls(tally, probability, shared, _kernel.normal_quantiles(probability))
+            return cls(n, probability)
+        return cls(n, probability, clusters, shared, _kernel.normal_quantiles(probability))
 
     def draw(self, seed: int) -> Ints:
         """Draw the positives at each score."""
-        tally, pos = self.tally, np.empty_like(self.tally.n)
-        if self.quantile is None or tally.clusters is None:
-            _kernel.draw_positives(self.probability, tally.n, seed, pos)
+        pos, own = np.empty_like(self.n), self.clusters
+        if self.quantile is None or own is None:
+            _kernel.draw_positives(self.probability, self.n, seed, pos)
         else:
-            pairs = tally.clusters
-            _kernel.draw_together(self.quantile, pairs.starts, pairs.place, pairs.n, self.shared, seed, pos)
+            _kernel.draw_together(self.quantile, own.starts, own.place, own.n, self.shared, seed, pos)
         return pos
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truecal import _kernel
 from truecal._errors import option
 from truecal.inference._logistic import recalibrate, recalibrate_pairs
-from truecal.inference._redraw import Draws, map_seeds, redraw
+from truecal.inference._paired import measure_error
+from truecal.inference._redraw import Draws, Labels, map_seeds, redraw
 from truecal.metrics import Bins, MeanScore, Measure, as_error, bin_once, normal_quantile
-from truecal.observations import AnyArray, Bools, Floats, Ints, Pairs, Tally, unchecked
+from truecal.observations import Bools, Floats, Pairs, Tally
 
 FIRST = 199  # replicates of the first batch of a sequential reference
 ENOUGH = 10  # redrawn values as large as the observed one, at which it stops
@@ -194,25 +194,16 @@ def differences(
     slope, is compared by the distance from it. Means over rows have the plain interval of a paired mean.
     """
     check_confidence(confidence)
-    n, pos, probability = pairs.n, pairs.pos, recalibrate_pairs(pairs)
-    groups = [np.unique(score, return_inverse=True) for score in pairs.scores]
-    sizes = [_sum_counts(group, n, len(distinct)) for distinct, group in groups]
-
-    tallies = [
-        unchecked(distinct, size, _sum_counts(group, pos, len(distinct)), pairs.labelling)
-        for (distinct, group), size in zip(groups, sizes, strict=True)
-    ]
+    labels, models = Labels.of_pairs(pairs, recalibrate_pairs(pairs)), pairs.models()
     choose = region or (lambda tally: tally)
-    bins = [bin_once(choose(tally), metrics) for tally in tallies]
+    bins = [bin_once(choose(tally), metrics) for tally, _ in models]
     means = {name: metric for name, metric in metrics.items() if isinstance(metric, MeanScore) and region is None}
     others = {name: metric for name, metric in metrics.items() if name not in means}
 
     def redraw_difference(seed: int) -> list[float]:
-        drawn = np.empty_like(n)
-        _kernel.draw_positives(probability, n, seed, drawn)
-        found = []
-        for (_, group), tally, like in zip(groups, tallies, bins, strict=True):
-            again = choose(tally.relabel(_sum_counts(group, drawn, len(tally))))
+        drawn, found = labels.draw(seed), []
+        for (tally, place), like in zip(models, bins, strict=True):
+            again = choose(tally.relabel(np.bincount(place, drawn, len(tally)).astype(np.int64)))
             found.append(_compute_values(again, others, like))
         return [_subtract(metric, found[0][name], found[1][name]) for name, metric in others.items()]
 
@@ -242,30 +233,23 @@ def _measure_error(pairs: Pairs, metric: MeanScore, gap: float, confidence: floa
     negatives, which then say nothing of what they would have changed."""
     if min(int(pairs.pos.sum()), int((pairs.n - pairs.pos).sum())) < FEW:
         return math.nan
-    how, rows = pairs.labelling, pairs.n_rows
+    how = pairs.labelling
     (first, first_not), (second, second_not) = (metric.losses(how.predicted(score)) for score in pairs.scores)
     with np.errstate(invalid="ignore"):
         positive, negative = first - second - gap, first_not - second_not - gap
         if not how.plain:  # what a row labelled so stands for, as a share of what a row stands for on average
-            mean = how.rows(rows, pairs.positives) / rows
+            mean = how.rows(pairs.n_rows, pairs.positives) / pairs.n_rows
             positive, negative = (
                 (how.positives(1, pos) * positive + (how.rows(1, pos) - how.positives(1, pos)) * negative) / mean
                 for pos in (1, 0)
             )
-        squares = np.where(pairs.pos > 0, pairs.pos * positive**2, 0.0)
-        squares += np.where(pairs.pos < pairs.n, (pairs.n - pairs.pos) * negative**2, 0.0)
-    return normal_quantile((1 - confidence) / 2) * float(np.sqrt(squares.sum() / max(rows - 1, 1) / rows))
+        return measure_error(gap, pairs.n, pairs.pos, (positive, negative), pairs.clusters).reach(confidence)
 
 
 def check_confidence(confidence: float) -> None:
     """Raise an error unless a confidence lies between 0 and 1."""
     if not 0 < confidence < 1:
         raise ValueError(f"{option('confidence')} must lie between 0 and 1; it is {confidence!r}.")
-
-
-def _sum_counts(group: AnyArray, counts: Ints, size: int) -> Ints:
-    """Sum the counts of pairs for each score of one model."""
-    return np.bincount(group, weights=counts, minlength=size).astype(np.int64)
 
 
 def _compute_values(tally: Tally, metrics: Mapping[str, Measure], like: Bins | None = None) -> dict[str, float]:

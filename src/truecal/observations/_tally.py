@@ -385,7 +385,7 @@ class Pairs:
     """Distinct pairs of scores in increasing order, with the rows and the positives at each.
 
     Like a `Tally` they have no row order, so labels redrawn with a seed depend on the data alone. `names` are the names
-    of the two models.
+    of the two models. `clusters` has the place of a pair of scores in the place of that of a score.
     """
 
     scores: tuple[Floats, Floats]
@@ -393,21 +393,31 @@ class Pairs:
     pos: Ints
     names: tuple[str, str] = ("first", "second")
     labelling: Labelling = AS_THEY_ARE
+    clusters: Clusters | None = None
 
     @classmethod
-    def merge(cls, first: Floats, second: Floats, n: Ints, pos: Ints) -> Pairs:
-        """Merge pairs in any order. The same pair may occur more than once."""
+    def merge(cls, first: Floats, second: Floats, n: Ints, pos: Ints, cluster: Ints | None = None) -> Pairs:
+        """Merge pairs in any order, with the hashes of their clusters. The same pair may occur more than once."""
         order = np.lexsort((second, first))
         first, second, n, pos = first[order] + 0.0, second[order] + 0.0, n[order], pos[order]
         new = (np.diff(first, prepend=-1.0) != 0) | (np.diff(second, prepend=-1.0) != 0)
         starts = np.flatnonzero(new)
         if not len(starts):
             return cls((first, second), n, pos)
-        return cls((first[starts], second[starts]), np.add.reduceat(n, starts), np.add.reduceat(pos, starts))
+        found = cls((first[starts], second[starts]), np.add.reduceat(n, starts), np.add.reduceat(pos, starts))
+        if cluster is None:
+            return found
+        return replace(found, clusters=Clusters.merge(cluster[order], np.cumsum(new) - 1, n, pos))
 
     @classmethod
     def from_arrays(
-        cls, y_true: Any, y_prob: Any, y_prob_other: Any, pos_label: Any = None, labelling: Labelling = AS_THEY_ARE
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        y_prob_other: Any,
+        pos_label: Any = None,
+        labelling: Labelling = AS_THEY_ARE,
+        cluster: Any = None,
     ) -> Pairs:
         """Group rows by the scores of both models; labels and scores as in `Tally.from_arrays`."""
         scores = []
@@ -416,22 +426,44 @@ class Pairs:
             _pack(score, label)  # checks the values
             scores.append(score.astype(np.float64))
         first, second = scores
-        pairs = cls.merge(first, second, np.ones(len(label), np.int64), label.astype(np.int64))
+        hashes = None if cluster is None else read_clusters(cluster, len(label))
+        pairs = cls.merge(first, second, np.ones(len(label), np.int64), label.astype(np.int64), hashes)
         return replace(pairs, labelling=labelling)
+
+    @property
+    def lines(self) -> tuple[Floats, Floats, Ints, Ints] | tuple[Floats, Floats, Ints, Ints, Ints]:
+        """Both scores, rows and positives of each pair; and where rows are in clusters, of each of a pair's clusters,
+        whose hash is the last column."""
+        own = self.clusters
+        if own is None:
+            return *self.scores, self.n, self.pos
+        return self.scores[0][own.place], self.scores[1][own.place], own.n, own.pos, own.cluster
+
+    def models(self) -> list[tuple[Tally, Ints]]:
+        """The tally of each model, and where its score of each pair is in it."""
+        found = []
+        for score in self.scores:
+            distinct, place = np.unique(score, return_inverse=True)
+            n, pos = (np.bincount(place, column, len(distinct)).astype(np.int64) for column in (self.n, self.pos))
+            clusters = None if self.clusters is None else self.clusters.move(place)
+            found.append((unchecked(distinct, n, pos, self.labelling, clusters), place))
+        return found
 
     def __add__(self, other: object) -> Pairs:
         if not isinstance(other, Pairs):
             return NotImplemented
         labelling = check_same(self.labelling, other.labelling)
-        columns = zip((*self.scores, self.n, self.pos), (*other.scores, other.n, other.pos), strict=True)
-        merged = Pairs.merge(*(np.concatenate(pair) for pair in columns))
+        if (self.clusters is None) != (other.clusters is None):
+            raise ValueError(f"Pairs must both have been read with {option('cluster')} to add, or neither; one was.")
+        merged = Pairs.merge(*(np.concatenate(pair) for pair in zip(self.lines, other.lines, strict=True)))
         return replace(merged, names=self.names, labelling=labelling)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pairs):
             return NotImplemented
         columns = zip((*self.scores, self.n, self.pos), (*other.scores, other.n, other.pos), strict=True)
-        return self.labelling == other.labelling and all(np.array_equal(a, b) for a, b in columns)
+        same = self.labelling == other.labelling and self.clusters == other.clusters
+        return same and all(np.array_equal(a, b) for a, b in columns)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -440,7 +472,8 @@ class Pairs:
 
     def __repr__(self) -> str:
         return (
-            f"Pairs({plural(len(self), 'pair')} of scores, {plural(self.n_rows, 'row')}, {self.positives:,} positive)"
+            f"Pairs({plural(len(self), 'pair')} of scores, {plural(self.n_rows, 'row')}{name_clusters(self.clusters)}, "
+            f"{self.positives:,} positive)"
         )
 
     @property

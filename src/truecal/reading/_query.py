@@ -316,7 +316,7 @@ class Query:
         query, rows, scores = self, self.rename(self.frame), ["score0"]
         if pairs:
             rows = self._clear_labels(rows)
-            columns = replace(self.columns, by=(), windows={}, cluster=None)
+            columns = replace(self.columns, by=(), windows={})
             query, scores = replace(self, columns=columns), ["score0", "base0"]
         sums = self.columns.extras.sums
         more = [*(["extra"] if self.columns.extras.names else []), *sums, *(["raw"] if "weight" in sums else [])]

@@ -267,12 +267,11 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
     labelling = Labelling(kept_negatives, kept_positives, flip, late=mature is not None)
     settings = (label or "", models, names or (), windows, pos_label, on_null, format, limits, baseline, as_tuple(on))
     columns = Columns(*settings, labelling, cluster=cluster, extras=Extras(mature, weight, importance))
-    for name, given in (("importance", importance), ("cluster", cluster)):
-        if given is not None and baseline is not None:
-            raise ValueError(
-                f"{option(name)} must be left out where {option('baseline')} is given: two models are compared on "
-                f"independent rows; it is {given!r}."
-            )
+    if importance is not None and baseline is not None:
+        raise ValueError(
+            f"{option('importance')} must be left out where {option('baseline')} is given: two models are compared on "
+            f"rows as they are; it is {importance!r}."
+        )
     if tallies is not None:
         return {tallies.score: _check_settings(tallies, columns)}
     return _read_query(Query.of(data, columns))
@@ -766,17 +765,19 @@ class _Model:
 
     def _add_pairs(self, batch: Batch, pairs: PairSpool) -> None:
         names = self.score, self.base
+        cluster = batch.cluster if self.query.columns.clusters else None
         if batch.is_plain(*names) and self.query.columns.extras.weight is None:
             scores = [batch.score(name) for name in names]
             if all(all(pack_keys(score, batch.label)[1:]) for score in scores):
                 self.pair_counts[0] += len(batch.part)
-                pairs.add(scores[0], scores[1], batch.label)
+                pairs.add(scores[0], scores[1], batch.label, cluster=cluster)
                 return
         scores, one, status = batch.judge(*names)
         weight = batch.extra("weight").astype(np.int64)
         self.pair_counts += _add_up(weight)(status, slice(None), KINDS)
         usable = status == 0
-        pairs.add(scores[0][usable], scores[1][usable], one[usable], weight[usable])
+        own = None if cluster is None else cluster[usable]
+        pairs.add(scores[0][usable], scores[1][usable], one[usable], weight[usable], own)
 
     def finish(self, read: int) -> Tallies:
         """Return the tallies of so many rows. The model cannot be used afterwards."""
@@ -1063,7 +1064,8 @@ def _group_pairs(query: Query, read: int) -> Pairs:
     kept = lines["status"] == 0
     how = query.columns.labelling
     first, second = (np.asarray(how.seen(lines[name][kept].astype(np.float64))) for name in ("score0", "base0"))
-    pairs = Pairs.merge(first, second, lines["n"][kept], lines["pos"][kept])
+    hashes = _hash_lines(lines)[kept] if query.columns.clusters else None
+    pairs = Pairs.merge(first, second, lines["n"][kept], lines["pos"][kept], hashes)
     Account(read, pairs.n_rows, query.name_reasons(counts, _name_pair(query)))  # no row was lost
     return replace(pairs, names=_name_pair(query), labelling=how)
 

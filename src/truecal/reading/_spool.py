@@ -21,7 +21,6 @@ from truecal._errors import name_place
 from truecal.observations import (
     TIED,
     AnyArray,
-    Floats,
     GridTally,
     Ints,
     Pairs,
@@ -168,20 +167,28 @@ class PairSpool:
     """Collect rows with the scores of two models in batches; equal rows are merged on the way if there are many."""
 
     def __init__(self) -> None:
-        self._pieces: list[tuple[Floats, Floats, Ints, Ints]] = []
-        self._pending: list[tuple[AnyArray, AnyArray, AnyArray, Ints | None]] = []
+        self._pieces: list[tuple[AnyArray, ...]] = []
+        self._pending: list[tuple[AnyArray, AnyArray, AnyArray, Ints | None, Ints | None]] = []
         self._used = 0
         self._folding = True
 
-    def add(self, first: AnyArray, second: AnyArray, label: AnyArray, weight: Ints | None = None) -> None:
-        """Add a batch of rows, each with two scores in [0, 1] and a label of 0 or 1, seen once or `weight` times."""
-        self._pending.append((first.copy(), second.copy(), label.astype(np.uint8), weight))
+    def add(
+        self,
+        first: AnyArray,
+        second: AnyArray,
+        label: AnyArray,
+        weight: Ints | None = None,
+        cluster: Ints | None = None,
+    ) -> None:
+        """Add a batch of rows, each with two scores in [0, 1] and a label of 0 or 1, seen once or `weight` times; all
+        batches with the hashes of their clusters, or none."""
+        self._pending.append((first.copy(), second.copy(), label.astype(np.uint8), weight, cluster))
         self._used += len(first)
         if self._folding and self._used >= FOLD:
             rows, self._used = self._used, 0
             pairs = self._merge()
             self._folding = len(pairs) * TIED <= rows
-            self._pieces = [(*pairs.scores, pairs.n, pairs.pos)]
+            self._pieces = [pairs.lines]
 
     def finish(self) -> Pairs:
         """Return all pairs. The spool cannot be used afterwards."""
@@ -190,9 +197,10 @@ class PairSpool:
     def _merge(self) -> Pairs:
         pieces, self._pieces = self._pieces, []
         while self._pending:
-            first, second, label, weight = self._pending.pop()
+            first, second, label, weight, cluster = self._pending.pop()
             n = np.ones(len(label), np.int64) if weight is None else weight
-            pieces.append((first.astype(np.float64), second.astype(np.float64), n, n * label.astype(np.int64)))
+            more = () if cluster is None else (cluster,)
+            pieces.append((first.astype(np.float64), second.astype(np.float64), n, n * label.astype(np.int64), *more))
         return Pairs.merge(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
 
 

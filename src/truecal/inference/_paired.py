@@ -1,0 +1,75 @@
+"""Mean differences between losses of the same rows, with intervals; rows of one cluster are added up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from truecal.metrics import normal_quantile
+from truecal.observations import Clusters, Floats, Ints, Tally
+
+Losses = tuple[Floats, Floats]  # of a positive and of a negative at each score
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A mean difference of the losses of rows, with its standard error and the degrees of freedom of that."""
+
+    mean: float
+    error: float
+    freedom: float = math.inf
+
+    def reach(self, confidence: float) -> float:
+        """Half the width of the interval of the mean."""
+        tail = (1 - confidence) / 2
+        if not math.isfinite(self.freedom):
+            return normal_quantile(tail) * self.error
+        from scipy.special import stdtrit  # which takes longer to import than to compare a million rows
+
+        return float(stdtrit(self.freedom, 1 - tail)) * self.error if self.freedom > 0 else math.inf
+
+
+def measure_gap(tallies: Sequence[Tally], first: Sequence[Losses], second: Sequence[Losses]) -> Gap:
+    """The mean of the first losses of rows in some tallies minus the second ones."""
+    n, pos = (np.concatenate([getattr(tally, name) for tally in tallies]) for name in ("n", "pos"))
+    one, zero = (np.concatenate([a[label] - b[label] for a, b in zip(first, second, strict=True)]) for label in (0, 1))
+    mean = float((pos @ one + (n - pos) @ zero) / n.sum())
+    return measure_error(mean, n, pos, (one - mean, zero - mean), _lay(tallies))
+
+
+def measure_error(mean: float, n: Ints, pos: Ints, residuals: Losses, clusters: Clusters | None) -> Gap:
+    """The gap of a mean, given by how much a positive and a negative of each entry is beside it.
+
+    Sums over clusters are independent. The degrees of freedom are the clusters less one, counted by their shares of
+    the rows.
+    """
+    rows = int(n.sum())
+    if clusters is None:
+        squares = _add(pos, residuals[0] ** 2) + _add(n - pos, residuals[1] ** 2)
+        return Gap(mean, math.sqrt(squares.sum() / max(rows - 1, 1) / rows))
+    one, zero = (column[clusters.place] for column in residuals)
+    starts = clusters.starts[:-1]
+    sums = np.add.reduceat(_add(clusters.pos, one) + _add(clusters.n - clusters.pos, zero), starts)
+    count = rows**2 / float(np.sum(np.add.reduceat(clusters.n, starts).astype(np.float64) ** 2))
+    if count - 1 < 1e-9:
+        return Gap(mean, math.inf, 0.0)
+    return Gap(mean, math.sqrt(float(np.sum(sums**2)) * count / (count - 1)) / rows, count - 1)
+
+
+def _add(count: Ints, value: Floats) -> Floats:
+    """Values as often as they count; 0 for those that do not, infinite ones too."""
+    return np.where(count > 0, count * value, 0.0)
+
+
+def _lay(tallies: Sequence[Tally]) -> Clusters | None:
+    """The clusters of some tallies, laid end to end."""
+    known = [tally.clusters for tally in tallies if tally.clusters is not None]
+    if not known:
+        return None
+    starts = np.cumsum([0, *(len(tally) for tally in tallies[:-1])]).tolist()
+    place = np.concatenate([each.place + start for each, start in zip(known, starts, strict=True)])
+    cluster, n, pos = (np.concatenate([getattr(each, name) for each in known]) for name in ("cluster", "n", "pos"))
+    return Clusters.merge(cluster, place, n, pos)
