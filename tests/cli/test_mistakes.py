@@ -101,6 +101,11 @@ def test_slips_in_the_command_line_bring_the_right_word_to_mind(data):
     assert "truecal score --help" in refused("score")
     assert run().returncode == 2
     assert "usage: truecal" in run().stderr
+    told = refused("drift", data, "--time", "day", "--by", "country")
+    assert (
+        told
+        == "error: There is no option --by.\nHint: it is an option of score, segments, watch, recalibrate, report, plot, check, tally, merge."
+    )
 
 
 def test_wrong_values_are_told_by_the_option(data):

@@ -776,8 +776,14 @@ class Parser(argparse.ArgumentParser):
             unknown = next((word for word in rest if word.startswith("-")), rest[0]).partition("=")[0]
             known = [word for action in self._actions for word in action.option_strings]
             what = "option" if unknown.startswith("-") else "place for"
-            self.error(f"there is no {what} {unknown}{did_you_mean(unknown, known)}")
+            self.error(f"there is no {what} {unknown}{_find_elsewhere(unknown) or did_you_mean(unknown, known)}")
         return found
+
+
+def _find_elsewhere(word: str) -> str:
+    """A hint at the commands that have an option, or ""."""
+    commands = [name for name in COMMANDS if any(word in option.words.split() for option in options_of(name))]
+    return f"\n\nHint: it is an option of {', '.join(commands)}." if commands else ""
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
