@@ -16,7 +16,7 @@ import numpy as np
 from truecal import _draw_inline
 from truecal._atomic import hold, write_text
 from truecal._errors import name_place, option
-from truecal._text import about, escape_html, plural
+from truecal._text import about, escape_html, plural, printable
 from truecal.analysis._evaluate import raise_for_data
 from truecal.analysis._parts import choose_parts
 from truecal.inference import Process, WindowSums, find_pivot
@@ -251,7 +251,7 @@ class Monitor:
         found = []
         for each in self.streams:
             if each.alarm:
-                where = "" if each.segment is None else f" for {self.name(each)}"
+                where = "" if each.segment is None else f" for {printable(self.name(each))}"
                 found.append(f"Alarm{where}: {_describe(each)}.")
         return (*found, evidence)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truecal._errors import name_place
-from truecal._text import Column, Terminal, escape_csv, plural, printable
+from truecal._text import Column, Terminal, escape_csv, plural, printable, printable_lines
 from truecal.inference import OUTCOMES, SIGNS, Plan, Verdict, Word, format_p_value
 from truecal.metrics import LTCE, Measure, find_metric
 from truecal.results import (
@@ -531,7 +531,7 @@ def prometheus(monitor: Monitor) -> str:
     for name, (text, values) in gauges.items():
         lines += [f"# HELP truecal_{name} {text}", f"# TYPE truecal_{name} gauge"]
         for stream, value in zip(table.stream, values.tolist(), strict=True):
-            label = stream.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+            label = printable_lines(stream).replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
             lines.append(f'truecal_{name}{{stream="{label}"}} {_prometheus_number(float(value))}')
     lines += ["# HELP truecal_threshold the e-value that raises an alarm", "# TYPE truecal_threshold gauge"]
     return "\n".join([*lines, f"truecal_threshold {monitor.threshold:g}", ""])

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from truecal._errors import check_column
-from truecal._text import Terminal, plural, printable_lines
+from truecal._text import Terminal, plural, printable, printable_lines
 from truecal.cli._options import LIMITS, NEEDS_ROWS, UsageError, make_full_parser, options_of
 
 if TYPE_CHECKING:
@@ -212,20 +212,22 @@ def recalibrate(args: Namespace) -> int:
         (apart,) = replace(source, data=[args.check], time=None, every=None).read(args).values()  # as the others were
         found = replace(found, proof=analysis.prove_on(found, apart, Path(args.check).name))
     tell_notes([found])
+    sql = f"{found.to_sql(_write_sql(source.scores[0]))}\n\n" if args.sql else ""
     with naming(args.output):
         write_text(args.output, found.to_json() + "\n")
     if args.json:
-        print(found.to_json(), flush=True)
+        show_data(found.to_json())
         return 0
     print("\n".join(Terminal.of(sys.stdout).wrap(text) for text in found.sentences()))
-    if args.sql:
-        print(f"\n{found.to_sql(_quote_name(source.scores[0]))}")
-    print(f"\nWrote {args.output}", flush=True)
+    print(f"\n{sql}Wrote {printable(args.output)}", flush=True)
     return 0
 
 
-def _quote_name(name: str) -> str:
-    return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
+def _write_sql(name: str) -> str:
+    """The name of a column in SQL, in quotes where they are needed."""
+    from truecal.results import quote_name
+
+    return name if name.isidentifier() else quote_name(name)
 
 
 def apply(args: Namespace) -> int:
@@ -1041,24 +1043,36 @@ def answer(
 
     place = args.output if args.output != "-" else None
     suffix = "" if place is None or args.json or args.csv else Path(place).suffix.lower()
+    written = True
     if args.json or suffix == ".json":
         found = json()
     elif args.csv or suffix == ".csv":
         found = answers.write_csv(csv())
     else:
+        written = False
         found = text(Terminal.of(sys.stdout) if place is None else Terminal())
     with naming(place or "standard output"):
-        if place is None:
-            print(found, flush=True)
-        else:
+        if place is not None:
             write_text(place, found + "\n")
+        elif written:
+            show_data(found)
+        else:
+            print(found, flush=True)
+
+
+def show_data(text: str) -> None:
+    """Print data as they are; on a terminal without what is not printable."""
+    print(printable_lines(text) if sys.stdout.isatty() else text, flush=True)
 
 
 def tell_files(args: Namespace, places: list[Path]) -> int:
     """Say what was written."""
     from truecal.cli import _answers as answers
 
-    print(answers.files_json(places) if args.json else "\n".join(f"Wrote {place}" for place in places), flush=True)
+    print(
+        answers.files_json(places) if args.json else "\n".join(f"Wrote {printable(str(place))}" for place in places),
+        flush=True,
+    )
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, get_args
@@ -216,12 +217,10 @@ def _clip(text: str, most: int = 40) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    """Text that means itself inside a cell of a table: every sign that Markdown or HTML could read as a character
-    reference."""
-    return "".join(
-        f"&#{ord(sign)};" if sign.isascii() and not (sign.isalnum() or sign in " .,;%()=+-/'") else sign
-        for sign in text
-    )
+    """Text that means itself inside a cell of a table: signs that Markdown or HTML could read become character
+    references. An underscore inside a word and a colon after one mean themselves."""
+    plain = re.compile(r"""[^\W_]|[^\x00-\x7f]|[ ,;%()=+/'"!?{}-]|(?<=[^\W_])_(?=[^\W_])|:(?= |$)|(?<!www)\.""", re.I)
+    return "".join(sign if plain.match(text, at) else f"&#{ord(sign)};" for at, sign in enumerate(text))
 
 
 def _counts(findings: Iterable[Finding]) -> dict[str, str]:

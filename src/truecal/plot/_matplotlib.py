@@ -417,7 +417,7 @@ def _set_axis(part: Any, name: str, ruler: Ruler, inches: float) -> None:
         line.set_major_formatter(ticker.FuncFormatter(_format_count))
     if ruler.grid:
         part.grid(axis=name, alpha=0.3)
-    line.set_label_text(ruler.title, fontsize="small" if ruler.most == 1 else None)
+    line.set_label_text(_escape(ruler.title), fontsize="small" if ruler.most == 1 else None)
 
 
 def _draw_mark(part: Any, mark: Mark, x: Ruler, order: int) -> Any:

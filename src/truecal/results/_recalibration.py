@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from textwrap import wrap
 from typing import Any, ClassVar, Literal
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from truecal import _draw_inline
 from truecal._errors import option
-from truecal._text import escape_html, plural
+from truecal._text import escape_html, plural, printable
 from truecal.inference import Difference, Map
 from truecal.observations import Floats, Segment
 from truecal.results._json import Stored, register
@@ -130,7 +131,8 @@ class Recalibration(Stored):
     def to_sql(self, score: str = "p", quotes: Quotes = "ansi") -> str:
         """Return the map as an expression of SQL on a column or expression `score`.
 
-        It runs in DuckDB, Postgres and, with `quotes="backtick"`, in Spark and BigQuery.
+        It runs in DuckDB, Postgres and, with `quotes="backtick"`, in Spark and BigQuery. Signs of segments that are not
+        printable are written by their numbers.
         """
         one = self.map
         offset = self._offset_sql(quotes)
@@ -152,11 +154,11 @@ class Recalibration(Stored):
         if not self.by:
             return ""
         mark = {"ansi": '"', "backtick": "`"}[quotes]
-        names = [mark + name.replace(mark, mark * 2) + mark for name in self.by]
+        names = [quote_name(name, mark) for name in self.by]
         cases = []
         for segment, shift in zip(self.segments, self.offsets.tolist(), strict=True):
             tests = (
-                f"{name} IS NULL" if value is None else f"{name} = {_literal(value)}"
+                f"{name} IS NULL" if value is None else f"{name} = {_literal(value, quotes)}"
                 for name, value in zip(names, segment, strict=True)
             )
             cases.append(f"WHEN {' AND '.join(tests)} THEN {shift!r}")
@@ -214,11 +216,12 @@ class Recalibration(Stored):
             for name, found in (("before", proof.before), ("after", proof.after))
             if found.verdict is not None
         ]
+        where = f"on rows that it was not fitted to ({printable(proof.how)})"
         way = "falls" if proof.helped else "grows," if proof.harmed else "does not fall beyond chance,"
         said = "It helps" if proof.helped else "Leave it alone"
         left = f"{100 * (1 - proof.skill[0]):.3g} % and after {100 * (1 - proof.skill[1]):.3g} %"
         return (
-            f"{said}: on rows that it was not fitted to ({proof.how}) the log loss {way} {span}; {', '.join(words)}.",
+            f"{said}: {where} the log loss {way} {span}; {', '.join(words)}.",
             f"The log loss is before {left} of that of a constant prediction, which is calibrated and useless.",
         )
 
@@ -242,9 +245,25 @@ def _odds_sql(score: str, factor: str) -> str:
     return f"{score} / ({score} + (1 - {score}) * {factor})"
 
 
-def _literal(value: Any) -> str:
+def quote_name(name: str, mark: str = '"') -> str:
+    """The name of a column in SQL. Signs that are not printable cannot be written there."""
+    if not name.isprintable():
+        raise ValueError(f"Names of columns must be printable to be written as SQL; {name!r} is not.")
+    return mark + name.replace(mark, mark * 2) + mark
+
+
+def _literal(value: Any, quotes: Quotes) -> str:
+    """A segment's value in SQL."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, (int, float)):
         return repr(value)
-    return "'" + str(value).replace("'", "''") + "'"
+    text = str(value)
+    if quotes == "backtick":  # Spark and BigQuery read backslashes in text
+        codes = {ord(sign): rf"\U{ord(sign):08x}" for sign in text if not sign.isprintable()}
+        return "'" + text.translate(codes | {ord(sign): f"\\{sign}" for sign in "\\'"}) + "'"
+    parts = list[str]()
+    for shown, run in groupby(text, str.isprintable):
+        signs = list(run)
+        parts += ["'" + "".join(signs).replace("'", "''") + "'"] if shown else [f"CHR({ord(sign)})" for sign in signs]
+    return " || ".join(parts) or "''"
