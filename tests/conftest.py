@@ -44,6 +44,7 @@ SLOW_FILES = (
     *("observations/test_forged", "reading/test_fork", "test_interrupts", "test_public_arguments"),
 )
 SLOW_TESTS = (
+    "test_it_keeps_the_rules_of_scikit_learn",
     "test_ten_models_are_all_printed_and_counted",
     "test_terminal_notebook_and_picture_say_what_the_verdict_says",
     "test_the_gallery_is_what_its_script_writes",

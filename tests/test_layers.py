@@ -29,6 +29,7 @@ HOMES = {
     "sklearn": {"sklearn"},
     "shtab": {"cli"},
 }
+LATE = {"sklearn/_recalibrated.py"}  # whose classes derive from such a library's; imported inside a function
 LOADERS = ("import_module", "_load")
 # the package itself: its version, and the pictures of a notebook, which results hand on without knowing them
 FACE = {"__version__", "_draw_inline"}
@@ -73,7 +74,7 @@ def test_imports_point_left(path):
             assert rest[0] == own or len(rest) == 1, f"{path.name} imports {name}: go through truecal.{rest[0]}"
         elif top in HOMES:
             assert own in HOMES[top], f"{path.name} imports {name}"
-            assert nested, f"{path.name} imports {name} at its top"
+            assert nested or str(path.relative_to(ROOT)) in LATE, f"{path.name} imports {name} at its top"
         elif top not in ("numpy", "truecal"):
             assert top in sys.stdlib_module_names, f"{path.name} imports {name}"
 

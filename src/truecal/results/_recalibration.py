@@ -184,7 +184,10 @@ class Recalibration(Stored):
 
     @property
     def temperature(self) -> float:
-        """For logits: `logit / temperature + bias` are the recalibrated ones; of offset and logistic maps."""
+        """For logits, of offset and logistic maps: `logit / temperature + bias` are the recalibrated ones.
+
+        Plain numbers, for torch as for anything else: `probabilities = torch.sigmoid(logits / temperature + bias)`.
+        """
         if self.by or self.map.low != self.map.high or self.kind == "isotonic":
             raise ValueError(f'A temperature belongs to maps of kind "offset" or "logistic"; this is {self.kind!r}.')
         return 1 / self.map.low if self.map.low else math.inf

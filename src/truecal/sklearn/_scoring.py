@@ -1,4 +1,4 @@
-"""Scorers and a display for scikit-learn, which is imported only for its metadata routing.
+"""Scorers and a display for scikit-learn, which is imported only for their metadata routing.
 
 A scorer returns what is better when larger, since scikit-learn maximises: the negated value of an error.
 """
