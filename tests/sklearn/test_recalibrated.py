@@ -25,6 +25,8 @@ def rows(rng):
     return x, np.where(rng.random(3000) < 1 / (1 + np.exp(-x[:, 0])), "yes", "no")
 
 
+# which scikit-learn itself warns of before it refuses infinite labels
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 def test_it_keeps_the_rules_of_scikit_learn():
     check_estimator(RecalibratedClassifier(LogisticRegression(), kind="logistic", folds=0, cv=2), on_skip=None)
 

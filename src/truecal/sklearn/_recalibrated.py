@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from truecal.analysis import recalibrate
 from truecal.inference import Kind
@@ -75,6 +75,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def fit(self, X: Any, y: Any) -> RecalibratedClassifier:
         """Fit the map, and the classifier unless it is frozen."""
+        y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         kind = type_of_target(y)
         if kind != "binary":
@@ -85,7 +86,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             self.classes_ = np.asarray(self.estimator.classes_)
             p = self.estimator.predict_proba(X)
         else:
-            self.classes_, counts = np.unique(np.asarray(y), return_counts=True)
+            self.classes_, counts = np.unique(y, return_counts=True)
             if len(counts) < 2 or counts.min() < 2:
                 raise ValueError(f"Each class must have two rows or more; one class has {counts.min()} of {len(y):,}.")
             deal = StratifiedKFold(min(self.cv, int(counts.min())), shuffle=True, random_state=self.random_state)
@@ -94,7 +95,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         if len(self.classes_) != 2:
             raise ValueError(f"The classifier must know two classes; it knows {len(self.classes_)}.")
         self.recalibration_ = recalibrate(
-            np.asarray(y) == self.classes_[1], p[:, 1], self.kind, folds=self.folds, random_state=self.random_state
+            y == self.classes_[1], p[:, 1], self.kind, folds=self.folds, random_state=self.random_state
         )
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
