@@ -48,6 +48,8 @@ SLOW_TESTS = (
     "test_ten_models_are_all_printed_and_counted",
     "test_terminal_notebook_and_picture_say_what_the_verdict_says",
     "test_the_gallery_is_what_its_script_writes",
+    "test_the_pictures_of_other_pages_say_what_is_found_today",
+    "test_commands_of_the_readme_print_what_it_says",
     "test_a_notebook_shows_a_table_and_a_picture",
     "test_a_frame_gives_the_tally_of_its_columns",
     "test_a_hundred_million_rows_draw_like_ten_thousand",

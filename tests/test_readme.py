@@ -4,10 +4,12 @@ import doctest
 import importlib
 import pkgutil
 import re
+import shlex
 import tempfile
 from pathlib import Path
 
 import pytest
+from command import run as command
 
 import truecal
 
@@ -40,6 +42,32 @@ def test_examples_of_a_page_run(page, need, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     blocks = re.findall(r"```pycon\n(.*?)```", text, flags=re.DOTALL)
     assert run(doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)) >= len(blocks)
+
+
+def test_commands_of_the_readme_print_what_it_says(need, tmp_path):
+    """On the example's model that says half of the truth; "..." stands for any lines."""
+    need("polars")
+    text = (ROOT / "README.md").read_text()
+    names = {}
+    for example in doctest.DocTestParser().get_examples("\n".join(re.findall(r"```pycon\n(.*?)```", text, re.DOTALL))):
+        exec(example.source, names)
+    rows = [f"{int(y)},{p!r}" for y, p in zip(names["y"], (names["p"] / 2).tolist(), strict=True)]
+    (tmp_path / "predictions.csv").write_text("\n".join(["y,p", *rows]))
+    examples = [
+        example
+        for block in re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL)
+        for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
+    ]
+    ran = []
+    for example in examples:
+        line, _, expected = example.partition("\n")
+        program, *words = shlex.split(line, comments=True)
+        if program == "truecal":
+            printed = command(*words, cwd=tmp_path).stdout
+            assert not expected or doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS), printed
+            ran += words[:1]
+    assert ran == ["score", "score", "report", "check"]
+    assert (tmp_path / "report.html").exists()
 
 
 def test_pages_with_examples_are_found():

@@ -3,7 +3,7 @@
 import pytest
 
 from truecal import Tally
-from truecal._text import Column, Terminal, measure, plural, printable
+from truecal._text import Column, Terminal, measure, plural, printable, shorten_all
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,21 @@ def test_columns_that_do_not_fit_are_named():
 
 def test_names_shrink_before_a_column_is_left_out():
     names = ["country=Germany, product=card", "country=Germany, product=cash"]
-    columns = [Column("segment", names, left=True, shrinks=True), Column("n", ["1,000", "12"], 1)]
+    columns = [Column("segment", names, left=True, shrinks=0.6), Column("n", ["1,000", "12"], 1)]
     assert Terminal(width=26).table(columns).splitlines() == [
         *("  segment               n", "  country=\N{HORIZONTAL ELLIPSIS}ct=card  1,000"),
         "  country=\N{HORIZONTAL ELLIPSIS}ct=cash     12",
     ]
+
+
+def test_names_that_would_look_alike_lose_what_they_share():
+    names = ["Germany, retail customers", "Germany, business customers", "Italy"]
+    columns = [Column("segment", names, left=True, shrinks=0.5), Column("n", ["1", "2", "3"])]
+    shown = [line[2:19].rstrip() for line in Terminal(width=23).table(columns).splitlines()[1:]]
+    assert len(set(shown)) == 3
+    assert shown[0] == "\N{HORIZONTAL ELLIPSIS}retail customers"
+    assert shown[1] == "\N{HORIZONTAL ELLIPSIS}business\N{HORIZONTAL ELLIPSIS}stomers"
+    assert shorten_all(["abc", "abc"], 2) == ["a\N{HORIZONTAL ELLIPSIS}"] * 2  # the same name twice stays the same
 
 
 def test_long_cells_are_cut_in_signs_of_the_encoding():

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TextIO
 
 PIPED = 100  # columns without a terminal
 READABLE = 100  # columns of running text, however wide the terminal
-NAME = 16  # columns to which the names of a table's rows shrink before another column is left out
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 HARD_SPACE = "\N{NO-BREAK SPACE}"
 
@@ -17,15 +16,15 @@ HARD_SPACE = "\N{NO-BREAK SPACE}"
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a table. Columns of rank 0 are always shown, others in order of rank while they fit. A first
-    column that `shrinks` holds names, which are shortened before others are left out. `name` is what a column that does
-    not fit is called, where that is not its head."""
+    column that `shrinks` holds names, which are shortened to that share of the width before others are left out. `name`
+    is what a column that does not fit is called, where that is not its head."""
 
     head: str
     cells: Sequence[str]
     rank: int = 0
     left: bool = False
     styles: Sequence[str] = ()
-    shrinks: bool = False
+    shrinks: float = 0.0
     name: str = ""
 
     @property
@@ -100,6 +99,8 @@ class Terminal:
         widths = [column.width for column in shown]
         room = self.width - 1 - len(indent) - sum(width + 2 for width in widths[1:])
         widths[0] = max(min(widths[0], room), min(8, widths[0]))
+        if shown[0].shrinks:
+            shown[0] = replace(shown[0], cells=shorten_all(shown[0].cells, widths[0], self.ellipsis))
         heads = [self._cell(column, column.head, width, "dim") for column, width in zip(shown, widths, strict=True)]
         lines = [indent + "  ".join(heads).rstrip()]
         for i in range(len(shown[0].cells)):
@@ -113,12 +114,20 @@ class Terminal:
             lines += [self.paint(line, "dim") for line in text.splitlines()]
         return "\n".join(lines)
 
+    @property
+    def ellipsis(self) -> str:
+        """The sign for what is left out."""
+        return "\N{HORIZONTAL ELLIPSIS}" if self.unicode else "..."
+
     def clip(self, text: str, width: int) -> str:
         """Shorten text that is too long in its middle."""
-        return shorten(text, width, "\N{HORIZONTAL ELLIPSIS}" if self.unicode else "...")
+        return shorten(text, width, self.ellipsis)
 
     def _excess(self, columns: Sequence[Column], indent: str) -> int:
-        widths = [min(column.width, NAME) if column.shrinks else column.width for column in columns]
+        widths = [
+            min(column.width, int(column.shrinks * self.width)) if column.shrinks else column.width
+            for column in columns
+        ]
         return len(indent) + sum(width + 2 for width in widths) - 2 - (self.width - 1)
 
     def _cell(self, column: Column, text: str, width: int, style: str) -> str:
@@ -143,6 +152,26 @@ def shorten(text: str, width: int, mark: str = "\N{HORIZONTAL ELLIPSIS}") -> str
     while measure(first) + measure(last) > room:
         first, last = (first, last[1:]) if measure(last) >= measure(first) else (first[:-1], last)
     return first + mark + last
+
+
+def shorten_all(texts: Sequence[str], width: int, mark: str = "\N{HORIZONTAL ELLIPSIS}") -> list[str]:
+    """Shorten texts so that they still differ: those that would look alike lose the beginning that they share.
+
+    Examples
+    --------
+    >>> shorten_all(["Germany, retail customers", "Germany, business customers"], 17)
+    ['…retail customers', '…business…stomers']
+    """
+    found = [shorten(text, width, mark) for text in texts]
+    alike: dict[str, set[str]] = {}
+    for short, text in zip(found, texts, strict=True):
+        alike.setdefault(short, set()).add(text)
+    for i, text in enumerate(texts):
+        own = alike[found[i]]
+        if len(own) > 1:
+            start = next((i for i, signs in enumerate(zip(*own, strict=False)) if len(set(signs)) > 1), 0)
+            found[i] = mark + shorten(text[start:], width - len(mark), mark)
+    return found
 
 
 def about(count: float) -> str:

@@ -62,7 +62,8 @@ def test_each_class_is_judged_where_it_is_asked_for(pets):
     assert list(lines) == [NAMES[row] for row in table.order()]
     for row, name in enumerate(NAMES):
         assert lines[name][1:3] == [f"{table.predicted[row]:,}", f"{table.observed[row]:,}"]
-        assert lines[name][-1] == table.verdict[row]
+        way = table.direction[row]
+        assert " ".join(lines[name]).endswith(f" {table.verdict[row]}{f': {way}' if way else ''}")
     assert f"{table.summary()}.\n  All together: off (p < 0.0001).\n" in text
     rows = list(csv.DictReader(io.StringIO(run(*words, "--csv").stdout)))
     assert [row["label"] for row in rows] == list(NAMES)

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -231,10 +232,46 @@ def test_segments_are_the_librarys_worst_first(data):
     rows = rows_of(run(*words, "--csv").stdout)
     assert [(row["country"], row["kind"]) for row in rows] == list(table.segment)
     text = run(*words, "--worst", "2").stdout
-    shown = [line.strip() for line in text.splitlines() if line.startswith("  country=")]
-    assert [line.startswith(table.names[i]) for line, i in zip(shown, table.order()[:2], strict=True)] == [True, True]
+    head, *shown = [line.strip() for line in text.split("\n\n")[1].splitlines()[:3]]
+    assert re.split("  +", head) == [
+        *(
+            "country, kind",
+            "n",
+            "came / expected",
+            "obs / exp (interval)",
+            "p adjusted",
+            "verdict",
+            "would find",
+        )
+    ]
+    for line, i in zip(shown, table.order()[:2], strict=True):
+        assert line.startswith(", ".join(table.segment[i]))
+        assert f"{table.ratio[i]:.2f} ({table.ratio_low[i]:.2f} to {table.ratio_high[i]:.2f})" in line
     assert "The 2 worst are shown; --worst 0 shows all." in text
-    assert run("score", data, "--by", "country,kind").stdout == run(*words).stdout
+    again = run("score", data, "--by", "country,kind")
+    assert again.stdout == run(*words).stdout
+    assert "note: --by judges each segment by itself, as `truecal segments` does" in again.stderr
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_interval_and_the_direction_fit_in_80_columns(folder, width):
+    """Names shrink first, to different texts; then what is less needed is left out."""
+    columns = predictions(6000)
+    names = [f"Federal Republic of Germany, {kind} customers of long standing" for kind in ("retail", "business")]
+    columns["country"] = [names[i % 2] for i in range(6000)]
+    columns["p"] = [p / 2 if i % 2 else p for i, p in enumerate(columns["p"])]
+    data = write_csv(folder / f"long{width}.csv", columns | {"country": [f'"{name}"' for name in columns["country"]]})
+    table = truecal.segments(truecal.read(data, **COLUMNS, by="country"))
+    text = run("segments", data, "--by", "country", "-y", "y", "-p", "p", COLUMNS=str(width)).stdout
+    _, *lines = text.split("\n\n")[1].splitlines()[:3]
+    assert max(map(len, lines)) < width
+    shown = [re.split("  +", line.strip()) for line in lines]
+    assert len({row[0] for row in shown}) == 2
+    for row, i in zip(shown, table.order(), strict=True):
+        assert row[1] == f"{table.n[i]:,}"
+        assert f"{table.ratio[i]:.2f} ({table.ratio_low[i]:.2f} to {table.ratio_high[i]:.2f})" in row
+        way = table.direction[i]
+        assert f"{table.verdict[i]}{f': {way}' if way else ''}" in row
 
 
 def test_what_a_segment_would_have_shown_is_said(folder):
@@ -300,6 +337,9 @@ def test_check_exits_with_the_verdict(data, folder, expected):
     assert list(json.loads(failed.stdout))[:3] == ["truecal", "status", "exit_code"]
     few = run("check", data, "--max-value", 100, "--min-rows", 10_000, "--csv")
     assert (few.returncode, rows_of(few.stdout)[0]["status"]) == (3, "cannot tell")
+    told = " ".join(run("check", data, "--min-rows", 10_000).stdout.split())
+    assert "`truecal plan RATE --factor 1.5` tells how many rows it takes" in told
+    assert "--allow-cannot-tell lets what cannot be told pass." in told
 
 
 def test_check_without_rules_judges_by_the_verdict(data, folder):

@@ -178,7 +178,11 @@ def test_drift_prints_the_librarys_table(data, folder):
     lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.startswith("  2026-")}
     assert list(lines) == table.names
     for i, (name, word) in enumerate(zip(table.names, table.verdict, strict=True)):
-        for cell in (f"{table.n[i]:,}", f"{table.ratio[i]:.3g}", word):
+        for cell in (
+            f"{table.n[i]:,}",
+            f"{table.ratio[i]:.2f} ({table.ratio_low[i]:.2f} to {table.ratio_high[i]:.2f})",
+            word,
+        ):
             assert cell in lines[name]
         assert f"{table.p_adjusted[i]:.3g}" in lines[name]
     assert len(table.alarms) == 2

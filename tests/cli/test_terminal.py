@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -65,7 +66,7 @@ def test_more_room_shows_more(data):
 def test_20_columns_break_nothing(data):
     code, text = show("segments", data, "--by", "country", width=20)
     assert code == 0
-    assert "coun\N{HORIZONTAL ELLIPSIS}=de" in text
+    assert re.search(r"^\s*(\x1b\S*m)?de\b", text, flags=re.MULTILINE)
 
 
 def test_colour_is_for_terminals_that_want_it(data):

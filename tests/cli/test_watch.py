@@ -53,10 +53,15 @@ def test_a_run_a_day_raises_the_alarm_and_keeps_it(tmp_path, rows):
     assert "country=de" not in [line.split(":")[0] for line in done.stdout.splitlines() if "Alarm" in line]
     looks = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text().splitlines()]
     assert [look["alarm"] for look in looks] == [code == 1 for code in codes]
-    assert sum(len(look["counted"]) for look in looks) == DAYS - 1
-    assert looks[-1]["waiting"] == ["2026-03-30"]
+    assert sum(look["counted"] for look in looks) == DAYS - 1
+    assert (looks[-1]["last"], looks[-1]["waiting"]) == ("2026-03-29", 1)  # the last day of 30 waits
+    assert all(len(line) < 400 for line in (tmp_path / "m.jsonl").read_text().splitlines())
     monitor = Monitor.load(tmp_path / "m.json")
-    assert looks[-1]["e_value"] == monitor.e_value
+    assert looks[-1]["e_value"] == pytest.approx(monitor.e_value, rel=1e-3)
+    assert looks[-1]["stream"] == "country=at"
+    told = " ".join(done.stdout.split())
+    assert f"The evidence (e-value) of country=at is {monitor.e_value:.3g}; 20 raises an alarm" in told
+    assert "right predictions ever do with a probability of at most 5 %" in told
     assert set(looks[-1]["alarms"]) == set(monitor.alarms)
     lines = (tmp_path / "truecal.prom").read_text().splitlines()
     values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))

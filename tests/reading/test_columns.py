@@ -57,6 +57,13 @@ def test_other_candidates_are_told():
     assert (found.scores, found.guessed, found.others) == (("p",), ("label", "score"), ("q",))
 
 
+def test_predictions_that_were_mended_come_before_those_they_mend():
+    frame = polars.DataFrame({"y": LABEL, "p": SCORE, "p_recalibrated": SCORE})
+    found = truecal.reading.guess_columns(frame)
+    assert (found.scores, found.others) == (("p_recalibrated",), ("p",))
+    assert truecal.reading.guess_columns(frame, models=2).scores == ("p", "p_recalibrated")
+
+
 def test_two_models_are_found_where_there_are_two():
     assert guess({"y": LABEL, "p": SCORE, "q": SCORE}, models=2) == ("y", "p", "q")
     with pytest.raises(

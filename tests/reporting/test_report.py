@@ -114,13 +114,15 @@ def test_one_word_for_one_thing(tmp_path):
 
 
 def test_green_needs_that_nothing_is_off(tmp_path):
-    page = write(tmp_path, {"m": RIGHT}, segments=segments())
+    found = segments()
+    page = write(tmp_path, {"m": RIGHT}, segments=found)
     top = page[: page.index("</dl>")]
     assert 'class="verdict unsure"' in top
     assert "consistent overall" in shown(top)
-    assert "off 1 of 25 segments." in shown(top)
+    worst = f"(name={EVIL}, kind==1, too low: \N{MULTIPLICATION SIGN} {found.ratio[found.order()[0]]:.2f})"
+    assert f"off 1 of 25 segments {worst}." in shown(top)
     off = write(tmp_path, {"m": WRONG}, segments=segments())
-    assert "off 1 of 25 segments." in shown(off[: off.index("</dl>")])
+    assert f"off 1 of 25 segments {worst}." in shown(off[: off.index("</dl>")])
     unknown = write(tmp_path, replace(RIGHT, verdict=None))
     assert "<h1>No verdict was made</h1>" in unknown
     assert "badge" not in unknown.partition("</style>")[2]
@@ -242,7 +244,9 @@ def test_segments_and_windows_are_told_listed_and_files(tmp_path):
     text = shown(page)
     assert "Segments of a & b" in text
     assert "Over time of a & b" in text
-    assert "Of a & b, 1 of 25 segments and 1 of 12 time windows are off." in text
+    assert re.search(
+        r"Of a & b, 1 of 25 segments \(name=.*?\) and 1 of 12 time windows, the last 2026-01-31 are off.", text
+    )
     assert "1 of 25 segments is off, by p-values adjusted for their number." in text
     assert "1 of 10 windows is off by itself: 2026-01-31." in text
     assert "2 windows have labels that are not complete." in text

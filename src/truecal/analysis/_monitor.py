@@ -245,7 +245,12 @@ class Monitor:
         leading = self.leading
         if leading is None:
             return ("Nothing was watched yet: no window was counted.",)
-        evidence = f"The e-value is {self.e_value:.3g}; {self.threshold:g} raises an alarm."
+        whose = f" of {self.name(leading)}" if len(self.streams) > 1 else ""
+        evidence = (
+            f"The evidence (e-value){whose} is {self.e_value:.3g}; {self.threshold:g} raises "
+            "an alarm, which right predictions ever do with a probability of at most "
+            f"{100 * self.state.significance:g} %."
+        )
         if not self.alarm:
             return (f"No alarm after {plural(leading.process.count, 'window')}.", evidence)
         found = []

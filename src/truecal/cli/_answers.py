@@ -20,6 +20,7 @@ from truecal.metrics import LTCE, Measure, find_metric
 from truecal.results import (
     INCOMPLETE,
     ClassResults,
+    ClassTable,
     Comparison,
     DriftTable,
     GroupTable,
@@ -46,11 +47,16 @@ MARKS = {"pass": "green", "fail": "red", "cannot tell": "yellow"}
 OVERALL = {"right": "green", "consistent": "green", "cannot": "yellow"}  # by the first word; else red
 ADJUSTED = {"holm": "; Holm's for all {}", "bh": "; Benjamini and Hochberg's for all {}", None: ""}
 CLASSES = 20  # that are shown
-NARROW, WIDE, ROOMY = 15, 25, 100  # the width of a bar of ratios, and of a terminal that has room for a wide one
+NAME = 0.25  # the share of the width to which names shrink before columns are left out
+NARROW, WIDE, ROOMY = 15, 25, 110  # the width of a bar of ratios, and of a terminal that has room for a wide one
 RATIO_STEPS = (1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 30, 100)
 ON_GRID = "the lowest and highest value on these bins of cells, wherever in its cell a score lies; exact bins differ"
 P_VALUE = "how often a perfect model would look as bad; small means worse than chance"
 VERDICT_P_VALUE = "how often right predictions would look as wrong, by the tests of the verdict together"
+UNTOLD = (
+    "`truecal plan RATE --factor 1.5` tells how many rows it takes at a rate of positives; --allow-cannot-tell lets "
+    "what cannot be told pass."
+)
 WOULD_FIND = "the factor on all odds that would have been found in four of five data sets"
 
 
@@ -191,7 +197,7 @@ def _model_columns(results: Mapping[str, Result]) -> list[Column]:
     found = [result.verdict for result in ranked]
     refuted = [_refuted(result) for result in ranked]
     return [
-        Column("model", [printable(name) for name in names], left=True, shrinks=True),
+        Column("model", [printable(name) for name in names], left=True, shrinks=NAME),
         Column(
             "verdict",
             ["" if each is None else each.word for each in found],
@@ -272,17 +278,15 @@ def _classes(found: ClassResults, terminal: Terminal) -> list[str]:
     table = found.table
     rows = table.order()[:CLASSES].tolist()
     cells, verdicts = table.cells(rows=rows), [table.verdict[row] for row in rows]
-    spans = _spans(cells["ratio_low"], cells["ratio_high"], [True] * len(rows))
+    said = _words(table.verdict, [table.direction[row] for row in rows], rows)
     columns = [
-        Column("class", cells["label"], left=True, shrinks=True),
+        Column("class", cells["label"], left=True, shrinks=NAME),
         Column("predicted", cells["predicted"], 4),
-        Column("observed", cells["observed"], 1),
-        Column("expected", cells["expected"], 1),
-        Column("obs / exp", cells["ratio"], 2),
-        Column(f"{100 * (1 - table.significance):g} % interval", spans, 3),
+        Column("came / expected", _counts(cells), 1),
+        Column("obs / exp (interval)", _ratios(table, rows), 2, left=True),
         Column("ltce", cells["value"], 5),
         Column("p adjusted", cells["p_adjusted"]),
-        Column("verdict", verdicts, left=True, styles=[WORDS[word][1] for word in verdicts]),
+        Column("verdict", said, left=True, styles=[WORDS[word][1] for word in verdicts]),
     ]
     lines = [f"{table.summary()}."]
     if len(rows) < len(table):
@@ -366,20 +370,44 @@ def _segment_columns(table: GroupTable, rows: Sequence[int]) -> list[Column]:
     on_grid = _spans(cells["lowest"], cells["highest"], (table.lowest < table.highest)[rows])
     asked = table.metric.name != LTCE.name  # for a metric that is not the default
     return [
-        Column("segment", cells["segment"], left=True, shrinks=True, styles=styles),
+        Column(
+            printable(", ".join(table.by)) or "segment",
+            _name_segments(table, rows),
+            left=True,
+            shrinks=NAME,
+            styles=styles,
+        ),
         Column("n", cells["n"], 1),
-        Column("observed", cells["observed"], 4),
-        Column("expected", cells["expected"], 4),
-        Column("obs / exp", cells["ratio"], styles=["bold"] * len(rows)),
-        Column("interval", _spans(cells["ratio_low"], cells["ratio_high"], [True] * len(rows)), 3),
-        Column("predictions are", cells["direction"], 2, left=True),
-        Column(_p_heading(table), cells["p_adjusted"], styles=styles),
-        Column("verdict", cells["verdict"], left=True, styles=styles),
+        Column("came / expected", _counts(cells), 4),
+        Column("obs / exp (interval)", _ratios(table, rows), left=True, styles=["bold"] * len(rows)),
+        Column(_p_heading(table), cells["p_adjusted"], 2, styles=styles),
+        Column("verdict", _words(words, cells["direction"], rows), left=True, styles=styles),
         Column("would find", cells["detectable"], 5),
         Column(table.metric.name, cells["value"], 0 if asked else 6),
         Column("on the grid", on_grid, 1 if asked else 8),
         *([Column("by chance", cells["by_chance"], 7)] if table.replicates else []),
     ]
+
+
+def _name_segments(table: GroupTable, rows: Sequence[int]) -> list[str]:
+    """Segments by their values alone; the heading has the columns."""
+    return [printable(", ".join(map(str, table.segment[row]))) for row in rows]
+
+
+def _counts(cells: Mapping[str, Sequence[str]]) -> list[str]:
+    """What came, and what was predicted."""
+    return [f"{came} / {said}" for came, said in zip(cells["observed"], cells["expected"], strict=True)]
+
+
+def _ratios(table: GroupTable | DriftTable | SliceTable | ClassTable, rows: Iterable[int]) -> list[str]:
+    """Observed over expected, with its interval."""
+    spans = [[float(column[row]) for column in (table.ratio, table.ratio_low, table.ratio_high)] for row in rows]
+    return ["" if math.isnan(span[0]) else format_ratio_span(*span) for span in spans]
+
+
+def _words(words: Sequence[str], ways: Sequence[str], rows: Iterable[int]) -> list[str]:
+    """The verdict on each row, and which way it is off."""
+    return [f"{words[row]}: {way}" if way else words[row] for row, way in zip(rows, ways, strict=True)]
 
 
 def format_slices(table: SliceTable, source: str, terminal: Terminal) -> str:
@@ -390,13 +418,11 @@ def format_slices(table: SliceTable, source: str, terminal: Terminal) -> str:
         cells = table.cells()
         style = ["red"] * len(table)
         columns = [
-            Column("slice", cells["slice"], left=True, shrinks=True),
-            Column("n", cells["n"], 3),
-            Column("observed", cells["observed"], 1),
-            Column("expected", cells["expected"], 1),
-            Column("obs / exp", cells["ratio"], styles=style),
-            Column("interval", _spans(cells["ratio_low"], cells["ratio_high"], table.ratio_low < table.ratio_high), 2),
-            Column("p adjusted", cells["p_adjusted"], 4),
+            Column("slice", cells["slice"], left=True, shrinks=0.4),
+            Column("n", cells["n"], 1),
+            Column("came / expected", _counts(cells), 3),
+            Column("obs / exp (interval)", _ratios(table, range(len(table))), left=True, styles=style),
+            Column("p adjusted", cells["p_adjusted"], 2),
             Column("predictions are", cells["direction"], left=True, styles=style),
         ]
         parts.append(terminal.table(columns))
@@ -441,14 +467,11 @@ def _window_columns(table: DriftTable) -> list[Column]:
     return [
         Column("window", cells["window"], left=True, styles=styles),
         Column("n", cells["n"], 1),
-        Column("observed", cells["observed"], 2),
-        Column("expected", cells["expected"], 2),
-        Column("obs / exp", cells["ratio"], styles=["bold"] * len(table)),
-        Column("interval", _spans(cells["ratio_low"], cells["ratio_high"], [True] * len(table)), 5),
-        Column("predictions are", cells["direction"], 3, left=True),
-        Column(_p_heading(table), cells["p_adjusted"], styles=styles),
-        Column("verdict", words, left=True, styles=styles),
-        Column("against the baseline", cells["compared"], 4, left=True),
+        Column("came / expected", _counts(cells), 4),
+        Column("obs / exp (interval)", _ratios(table, range(len(table))), left=True, styles=["bold"] * len(table)),
+        Column(_p_heading(table), cells["p_adjusted"], 2, styles=styles),
+        Column("verdict", _words(words, cells["direction"], range(len(table))), left=True, styles=styles),
+        Column("against the baseline", cells["compared"], 3, left=True),
         Column("would find", cells["detectable"], 6),
         Column(table.metric.name, cells["value"], 0 if asked else 7),
         Column("on the grid", on_grid, 1 if asked else 9),
@@ -465,10 +488,9 @@ def format_monitor(monitor: Monitor, look: Look, source: str, terminal: Terminal
     cells = table.cells()
     alarms = ["red" if alarm else "" for alarm in table.alarm]
     columns = [
-        Column("stream", cells["stream"], left=True, shrinks=True),
+        Column("stream", cells["stream"], left=True, shrinks=NAME),
         Column("windows", cells["windows"], 4),
-        Column("observed", cells["observed"], 1),
-        Column("expected", cells["expected"], 1),
+        Column("came / expected", _counts(cells), 1),
         Column("e-value", cells["e_value"], styles=alarms),
         Column("predictions are", cells["direction"], left=True, styles=alarms),
         Column("since", cells["since"], 2, left=True),
@@ -495,18 +517,20 @@ def look_json(monitor: Monitor, look: Look) -> str:
     """A look as one line of JSON."""
     from datetime import UTC, datetime
 
+    leading, e_value = monitor.leading, monitor.e_value
     found = {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "alarm": monitor.alarm,
         "alarms": monitor.alarms,
-        "e_value": monitor.e_value if math.isfinite(monitor.e_value) else "inf",
+        "stream": None if leading is None else monitor.name(leading),
+        "e_value": float(f"{e_value:.4g}") if math.isfinite(e_value) else "inf",
         "threshold": monitor.threshold,
         "direction": monitor.direction,
         "since": None if monitor.since is None else str(monitor.since),
-        "ratio": monitor.ratio if math.isfinite(monitor.ratio) else None,
-        "counted": [str(window) for window in look.counted],
-        "waiting": [str(window) for window in look.waiting],
-        "sentence": " ".join(monitor.sentences()),
+        "ratio": float(f"{monitor.ratio:.4g}") if math.isfinite(monitor.ratio) else None,
+        "counted": len(look.counted),
+        "last": str(look.counted[-1]) if look.counted else None,
+        "waiting": len(look.waiting),
     }
     return json.dumps(found, ensure_ascii=False)
 
@@ -631,7 +655,10 @@ def format_decision(decision: Decision, terminal: Terminal, most: int = 50) -> s
         lines.append(f"  ... and {len(decision.findings) - most:,} more; --csv and --json have all")
     names = dict.fromkeys(rule.metric for rule in decision.findings.rule if rule.limit is not None)
     terms = _meanings({name: metric for name in names if (metric := find_metric(name)) is not None})
-    return "\n".join([title, "", *lines, *(["", terminal.terms(terms)] if terms else [])])
+    parts = [title, "", *lines, *(["", terminal.terms(terms)] if terms else [])]
+    if decision.status == "cannot tell":
+        parts += ["", terminal.wrap(UNTOLD, "  ", "  ")]
+    return "\n".join(parts)
 
 
 # ---- JSON and CSV --------------------------------------------------------------------------------------------------

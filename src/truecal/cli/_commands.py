@@ -45,6 +45,7 @@ def score(args: Namespace) -> int:
         if args.multiclass == "classwise":
             raise UsageError("--multiclass must be top-label where --by makes segments", "segments")
         args.adjust, args.worst = "holm", 20
+        note("--by judges each segment by itself, as `truecal segments` does; without it all rows are judged together")
         return segments(args)
     check_places(args, args.output)
     found, source = evaluate_models(args, METRICS)
@@ -233,7 +234,7 @@ def _write_sql(name: str) -> str:
 def apply(args: Namespace) -> int:
     """Predictions mended by a map."""
     from truecal._errors import name_place
-    from truecal.reading import add_column
+    from truecal.reading import RECALIBRATED, add_column
     from truecal.results import Recalibration, read_stored
 
     if len(args.files) < 2:
@@ -245,7 +246,7 @@ def apply(args: Namespace) -> int:
     score = args.score or found.score
     if score is None:
         raise UsageError("--score must name the column of predictions; the map knows none", "apply")
-    into = args.into or f"{score}_recalibrated"
+    into = args.into or f"{score}{RECALIBRATED}"
     with naming(args.output):
         rows = add_column(
             paths,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from truecal._errors import option
-from truecal._text import shorten
+from truecal._text import shorten_all
 from truecal.metrics import Mean, Metric, PNorm, format_name
 from truecal.observations import Floats
 from truecal.plot._pictures import (
@@ -60,7 +60,8 @@ def _make_panel(named: Mapping[str, Result], names: list[str], kind: str) -> Pan
     rows: list[tuple[str, str, str]] = []  # the label of each row, its metric and its model; a heading has none
     for name in names:
         rows += [(f"{format_name(name)}:", name, "")] if several else []
-        rows += [(shorten(model, NAME) if several else format_name(name), name, model) for model in order]
+        labels = shorten_all(order, NAME) if several else [format_name(name)]
+        rows += [(label, name, model) for label, model in zip(labels, order, strict=True)]
     filled = [(float(i), name, model, named[model]) for i, (_, name, model) in enumerate(rows) if model]
     drawn = [(y, result.references[name].mean) for y, name, _, result in filled if name in result.references]
     spans = [(y, result.intervals[name]) for y, name, _, result in filled if name in result.intervals]

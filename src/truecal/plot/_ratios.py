@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from truecal._text import about, plural, shorten
+from truecal._text import about, plural, shorten, shorten_all
 from truecal.observations import Floats, Ints
 from truecal.plot._pictures import (
     BLUE,
@@ -76,10 +76,8 @@ def picture_classes(table: ClassTable, *, worst: int = 20, title: str | None = N
     shown, verdicts = table.order()[:worst], table.verdict
     ratio, low, high = (column[shown] for column in (table.ratio, table.ratio_low, table.ratio_high))
     words = [verdicts[i] for i in shown]
-    ways = [
-        "too low" if a > 1 else "too high" if b < 1 else "" for a, b in zip(low.tolist(), high.tolist(), strict=True)
-    ]
-    sides = [name_side(word, way) for word, way in zip(words, ways, strict=True)]
+    ways = table.direction
+    sides = [name_side(word, ways[i]) for i, word in zip(shown, words, strict=True)]
     texts = [
         f"{table.label[i]}: {word}\n{table.observed[i]:,} came, {about(table.expected[i])} expected"
         f"\nobserved / expected {format_span(table.ratio[i], table.ratio_low[i], table.ratio_high[i])}"
@@ -171,7 +169,7 @@ def drop_shared(names: Sequence[str]) -> tuple[str, list[str]]:
     same = [len(set(signs)) == 1 for signs in zip(*names, strict=False)] if len(names) > 1 else []
     shared = names[0][: [*same, False].index(False)] if same else ""
     shared = shared[: max(shared.rfind(sign) + 1 for sign in "=/, ")]
-    short = [shorten(name[len(shared) :], NAME) for name in names]
+    short = shorten_all([name[len(shared) :] for name in names], NAME)
     return shorten(shared.rstrip("=/, "), NAME), short
 
 

@@ -1,6 +1,7 @@
 """Dataframes and files to tallies, in one pass."""
 
 from truecal.reading._classes import describe_columns as describe_columns
+from truecal.reading._columns import RECALIBRATED as RECALIBRATED
 from truecal.reading._columns import Columns as Columns
 from truecal.reading._columns import Guess as Guess
 from truecal.reading._columns import Limits as Limits

@@ -28,6 +28,7 @@ OWNERS = {
     *("device", "session", "visitor", "employee", "student", "merchant", "card", "driver", "borrower", "applicant"),
 }
 MANY, REPEATED = 20, 1.2
+RECALIBRATED = "_recalibrated"  # ends the name of a column of mended predictions
 ROWS = 10_000  # the first rows, by which columns are guessed
 LEAST_MEMORY = 100_000  # bytes; with less, rows go to disk in too many pieces
 # Names that columns usually have.
@@ -290,6 +291,7 @@ def guess_columns(
         free = [name for name in free if name != label]
         fractions = [name for name in free if kinds[name] == "fraction"]
         tiers = [
+            [name for name in fractions if models == 1 and _is_mended(name, fractions)],
             _pick_named("score", free, kinds, ("fraction",)),
             [name for name in fractions if _sounds_like("score", name)],
             fractions,
@@ -448,6 +450,11 @@ def _choose(
         if len(found) > wanted:
             break
     raise UnclearColumns(role, found, list(kinds), wanted, near)
+
+
+def _is_mended(name: str, names: Sequence[str]) -> bool:
+    """Whether a column holds the mended predictions of another."""
+    return name.endswith(RECALIBRATED) and name.removesuffix(RECALIBRATED) in names
 
 
 def _pick_named(role: Role, names: Iterable[str], kinds: dict[str, Kind], allowed: tuple[Kind, ...]) -> list[str]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from truecal._text import escape_html as escape
+from truecal._text import plural, shorten
 from truecal.inference import OUTCOMES
 from truecal.plot import describe_drift, describe_segments
 from truecal.reporting._figures import Figures
@@ -16,7 +19,10 @@ from truecal.results import (
     GroupTable,
     SliceTable,
     Table,
+    format_ratio,
 )
+
+NAME = 60  # signs of a group's name at the top of the page
 
 SEGMENT_COLUMNS = (
     *("segment", "n", "observed", "expected", "ratio", "ratio_low", "ratio_high", "direction", "p_adjusted", "verdict"),
@@ -43,12 +49,28 @@ def describe_alarms(
     if classes is not None and (wrong := classes.verdict.count("off")):
         parts.append(f"{wrong:,} of {len(classes):,} classes")
     if segments is not None and (wrong := int(segments.alarm.sum())):
-        parts.append(f"{wrong:,} of {len(segments):,} segments")
+        row = segments.order()[0]
+        worst = _tell_worst(segments.names[row], segments.ratio[row], segments.direction[row], alone=wrong == 1)
+        parts.append(f"{wrong:,} of {plural(len(segments), 'segment')}{worst}")
     if slices is not None and len(slices):
-        parts.append(f"{len(slices):,} of {slices.searched:,} groups that were searched")
+        worst = _tell_worst(slices.slice[0], slices.ratio[0], slices.direction[0], alone=len(slices) == 1)
+        parts.append(f"{len(slices):,} of {plural(slices.searched, 'group')} that were searched{worst}")
     if drift is not None and (wrong := len(drift.alarms)):
-        parts.append(f"{wrong:,} of {len(drift):,} time windows")
+        parts.append(f"{wrong:,} of {plural(len(drift), 'time window')}, the last {drift.names[_find_last(drift)]}")
+    elif drift is not None and drift.off:
+        parts.append("all time windows together, though none by itself")
     return parts
+
+
+def _tell_worst(name: str, ratio: float, way: str, *, alone: bool) -> str:
+    """The name of the worst group, and how far it is off."""
+    far = "" if way not in ("too low", "too high") else f", {way}: \N{MULTIPLICATION SIGN} {format_ratio(float(ratio))}"
+    return f" ({'' if alone else 'worst: '}{shorten(name, NAME)}{far})"
+
+
+def _find_last(drift: DriftTable) -> int:
+    """The last window that is off."""
+    return int(np.flatnonzero(drift.alarm)[-1])
 
 
 def write_classes(table: ClassTable) -> str:
@@ -69,7 +91,7 @@ def write_segments(table: GroupTable, figures: Figures, whose: str) -> str:
         "together. Triangles are segments that are off; of crosses the data cannot tell."
     )
     figure = figures.draw("segments", "segments", table, label=f"{text} {describe_segments(table)}.", caption=caption)
-    what = f"{len(table):,} segments{whose}, worst first: the smallest p-value"
+    what = f"{plural(len(table), 'segment')}{whose}, worst first: the smallest p-value"
     inside = figure + _write_notes(table) + _list_rows(
         "segments-table", what, table, SEGMENT_COLUMNS, table.order().tolist()
     )  # fmt: skip
@@ -78,7 +100,7 @@ def write_segments(table: GroupTable, figures: Figures, whose: str) -> str:
 
 def write_slices(table: SliceTable, whose: str) -> str:
     """Groups of rows that a search found to be off, the largest loss first."""
-    what = f"{len(table):,} groups of rows whose predictions are off, the largest loss first"
+    what = f"{plural(len(table), 'group')} of rows whose predictions are off, the largest loss first"
     inside = _write_notes(table) + (_list_rows("slices-table", what, table, SLICE_COLUMNS) if len(table) else "")
     return _write_section("by-slice", f"Slices{whose}", f"{table.summary()}.", len(table) > 0, inside)
 
@@ -94,7 +116,7 @@ def write_drift(table: DriftTable, figures: Figures, whose: str) -> str:
     label = f"{describe_drift(table).replace(chr(10), ': ')}. {text}"
     figure = figures.draw("drift", "drift", table, label=label, caption=caption)
     inside = figure + _write_notes(table)
-    inside += _list_rows("drift-table", f"{len(table):,} windows{whose}", table, DRIFT_COLUMNS)
+    inside += _list_rows("drift-table", f"{plural(len(table), 'window')}{whose}", table, DRIFT_COLUMNS)
     return _write_section("by-window", f"Over time{whose}", text, table.off, inside)
 
 

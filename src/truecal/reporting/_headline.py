@@ -32,7 +32,7 @@ def _write_alarms(alarms: Sequence[str]) -> str:
     """What the sections below found to be off, for someone who reads the top alone."""
     if not alarms:
         return ""
-    return f'<p class="alarms">{write_badge("off")} {escape(" and ".join(alarms))}.</p>'
+    return f'<p class="alarms">{write_badge("off")} {escape("; ".join(alarms))}.</p>'
 
 
 def _write_tiles(result: Result) -> str:

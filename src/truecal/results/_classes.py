@@ -91,6 +91,12 @@ class ClassTable(Table):
             for word, p in zip(self.word, self.p_adjusted, strict=True)
         ]
 
+    @property
+    def direction(self) -> list[str]:
+        """Of classes that are off, which way their probabilities are: "too low", "too high" or "mixed"."""
+        ways = np.select([self.ratio_low > 1, self.ratio_high < 1], ["too low", "too high"], "mixed")
+        return [way if word == "off" else "" for way, word in zip(ways.tolist(), self.verdict, strict=True)]
+
     def order(self) -> Ints:
         """Return the positions of the rows, smallest p-value first."""
         return np.argsort(self.p_value, kind="stable")
