@@ -46,7 +46,9 @@ def test_a_narwhals_frame_is_what_it_wraps(need, kind):
 @pytest.mark.parametrize("library", ["polars", "pandas"])
 def test_a_column_is_no_frame(need, library):
     series = need(library).Series(COLUMNS["p"])
-    with pytest.raises(TypeError, match="Data must be a dataframe of pandas, polars, .*, or a path; they are Series"):
+    with pytest.raises(
+        TypeError, match="Data must be a dataframe of pandas, polars, .*, a path, or columns by name; they are Series"
+    ):
         truecal.read(series, label="y", score="p")
 
 
@@ -151,3 +153,27 @@ def test_every_engine_tells_weights_by_label(make):
         truecal.read(frame, label="y", score="p", weight="w")
     with pytest.warns(UserWarning, match="Every row counts as 10"):
         truecal.read(make(y=y, p=p, w=[10] * 12), label="y", score="p", weight="w")
+
+
+def test_columns_by_name_are_read_as_a_frame_of_them(need):
+    pl = need("polars")
+    rng = np.random.default_rng(3)
+    p = rng.random(900)
+    columns = {"y": rng.random(900) < p, "p": p, "group": rng.choice(["a", "b"], 900)}
+    wanted = truecal.read(pl.DataFrame(columns), label="y", score="p", by="group")
+    assert truecal.read(columns, label="y", score="p", by="group") == wanted
+    lists = {name: values.tolist() for name, values in columns.items()}
+    assert truecal.read(lists, label="y", score="p", by="group") == wanted
+    lists["p"][4] = None
+    assert truecal.read(lists, label="y", score="p", on_null="drop").n_rows == 899
+
+
+def test_columns_by_name_that_do_not_fit_are_told(need):
+    pd = need("pandas")
+    with pytest.raises(ValueError, match=r"same shape; that of 'y' is \(2,\), that of 'p' is \(3,\)"):
+        truecal.read({"y": [0, 1], "p": [0.1, 0.2, 0.3]}, label="y", score="p")
+    with pytest.raises(ValueError, match=r"that of 'y' is \(\)"):
+        truecal.read({"y": 1, "p": 0.5}, label="y", score="p")
+    labels = pd.Series([0, 1], index=[5, 6])
+    with pytest.raises(ValueError, match="`y` and `p` must have the same index"):
+        truecal.read({"y": labels, "p": labels[::-1] / 2}, label="y", score="p")

@@ -228,7 +228,7 @@ def test_other_things_are_refused(need):
     need("narwhals")
     with pytest.raises(
         TypeError,
-        match="Data must be a dataframe of pandas, polars, pyarrow, DuckDB, PySpark, Dask or Ibis, or a path; they are list",
+        match="Data must be a dataframe of pandas, polars, pyarrow, DuckDB, PySpark, Dask or Ibis, a path, or columns by name; they are list",
     ):
         read_tally([1, 2], label="y", score="p")
     with pytest.raises(ValueError, match='`on_null` must be "raise" or "drop"'):

@@ -10,6 +10,7 @@ from truecal.observations._arrays import Multiclass as Multiclass
 from truecal.observations._arrays import as_matrix as as_matrix
 from truecal.observations._arrays import as_tuple as as_tuple
 from truecal.observations._arrays import check_class_options as check_class_options
+from truecal.observations._arrays import check_indexes as check_indexes
 from truecal.observations._arrays import check_values as check_values
 from truecal.observations._arrays import choose_multiclass as choose_multiclass
 from truecal.observations._arrays import drop_missing as drop_missing

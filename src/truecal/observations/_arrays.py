@@ -6,7 +6,7 @@ Values are read through NumPy's array protocol; no dataframe or tensor library i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
@@ -86,7 +86,7 @@ def drop_missing(y_true: Any, y_prob: Any, cluster: Any, *others: Any) -> tuple[
     """
     label, score = _read_or_mask(y_true, "y_true"), _read_or_mask(y_prob, "y_prob")
     check_lengths(y_true=len(label[0]), y_prob=len(score[0]))
-    check_indexes(y_true, y_prob)
+    check_indexes({"y_true": y_true, "y_prob": y_prob})
     reasons = {"`y_prob` is null": score[1], "`y_true` is null": label[1] & ~score[1]}
     kept = ~(label[1] | score[1])
     if cluster is not None:
@@ -127,7 +127,7 @@ def read_pair(y_true: Any, y_prob: Any, pos_label: Any = None) -> tuple[AnyArray
     """Read scores and labels of the same rows for the kernel, which checks their values."""
     score, label = read_scores(y_prob), read_labels(y_true, pos_label)
     check_lengths(y_true=len(label), y_prob=len(score))
-    check_indexes(y_true, y_prob)
+    check_indexes({"y_true": y_true, "y_prob": y_prob})
     if not len(score):
         raise ValueError("`y_true` and `y_prob` must hold at least one row; they are empty.")
     return score, label
@@ -146,20 +146,24 @@ def as_tuple(names: str | Iterable[str] | None) -> tuple[str, ...]:
     return () if names is None else (names,) if isinstance(names, str) else tuple(names)
 
 
-def check_indexes(y_true: Any, y_prob: Any) -> None:
-    """Raise an error if both are of pandas and their rows go by different names: pairs by position would be a guess."""
-    indexes: list[Any] = [getattr(values, "index", None) for values in (y_true, y_prob)]
-    if not all(hasattr(index, "equals") for index in indexes) or indexes[0].equals(indexes[1]):
-        return
-    differ = np.asarray(indexes[0] != indexes[1])
-    if differ.any():
+def check_indexes(columns: Mapping[str, Any]) -> None:
+    """Raise an error if columns of pandas name their rows differently: pairs by position would be a guess."""
+    indexed = [(name, values.index) for name, values in columns.items() if hasattr(_index(values), "equals")]
+    for name, index in indexed[1:]:
+        first, other = indexed[0]
+        if other.equals(index) or len(other) != len(index) or not (differ := np.asarray(other != index)).any():
+            continue
         place = int(np.argmax(differ))
-        names = " and ".join(repr(index[place : place + 1].tolist()[0]) for index in indexes)
+        names = " and ".join(repr(each[place : place + 1].tolist()[0]) for each in (other, index))
         raise ValueError(
-            f"`y_true` and `y_prob` must have the same index, since rows are paired; at position {place} the indexes "
+            f"`{first}` and `{name}` must have the same index, since rows are paired; at position {place} the indexes "
             f"have {names}.\n\nHint: if rows belong together by position, give `.to_numpy()` of both; if by index, "
-            "`y_prob.loc[y_true.index]`."
+            f"`{name}.loc[{first}.index]`."
         )
+
+
+def _index(values: Any) -> Any:
+    return getattr(values, "index", None)
 
 
 def check_lengths(**lengths: int) -> None:

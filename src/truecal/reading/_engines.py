@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from truecal._fork import check_fork
+from truecal.observations import check_indexes
 
 
 def open_frame(frame: Any) -> Any:
-    """Return a polars frame unchanged, and the frame of any other engine wrapped by narwhals."""
+    """Return a polars frame unchanged, columns by name as one, and a frame of any other engine wrapped by narwhals."""
+    if isinstance(frame, Mapping):
+        frame = _join_columns(frame)
     if type(frame).__module__.partition(".")[0] == "narwhals":
         frame = frame.to_native()
     if _is_polars(frame):
@@ -26,9 +31,25 @@ def open_frame(frame: Any) -> Any:
         except TypeError:
             pass
     raise TypeError(
-        "Data must be a dataframe of pandas, polars, pyarrow, DuckDB, PySpark, Dask or Ibis, or a path; "
-        f"they are {type(frame).__name__}."
+        "Data must be a dataframe of pandas, polars, pyarrow, DuckDB, PySpark, Dask or Ibis, a path, or columns by "
+        f"name; they are {type(frame).__name__}."
     )
+
+
+def _join_columns(columns: Mapping[Any, Any]) -> Any:
+    """Columns of values by name as a polars frame."""
+    try:
+        import polars as pl
+    except ImportError as error:
+        raise ImportError("Columns by name need polars: pip install 'truecal[files]'") from error
+    check_fork()
+    check_indexes(columns)
+    arrays = {str(name): np.asarray(values) for name, values in columns.items()}
+    shapes = {array.shape for array in arrays.values()}
+    if any(len(shape) != 1 for shape in shapes) or len(shapes) > 1:
+        told = ", ".join(f"that of {name!r} is {array.shape}" for name, array in arrays.items())
+        raise ValueError(f"Columns must be one-dimensional and of the same shape; {told}.")
+    return pl.DataFrame({name: array.tolist() if array.dtype == object else array for name, array in arrays.items()})
 
 
 def language(frame: Any) -> Any:

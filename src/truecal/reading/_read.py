@@ -141,10 +141,10 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
 
     Parameters
     ----------
-    data : dataframe, path or paths, Tallies
+    data : dataframe, path or paths, mapping, Tallies
         A frame of pandas, polars (eager or lazy), pyarrow, DuckDB, PySpark, Dask or Ibis; paths, as `scan` takes them;
-        or `Tallies`, or paths of files that `Tallies.save` wrote. Tallies are added, and their columns need not be
-        named.
+        arrays by name, `{"y": y, "p": p, "country": country}`; or `Tallies`, or paths of files that `Tallies.save`
+        wrote. Tallies are added, and their columns need not be named.
     label, score : str
         The columns of labels (0 and 1, or truth values) and of predicted probabilities. With `multiclass`, the class of
         each row, and a column of probabilities for each class: names, or patterns such as "p_*".
