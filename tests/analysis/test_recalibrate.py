@@ -199,6 +199,30 @@ def test_segments_have_offsets_that_are_shrunk():
     assert found.apply([0.1], {"name": ["new"]})[0] == pytest.approx(found.map.apply(np.array([0.1]))[0])
 
 
+def test_a_segment_that_a_map_harms_is_told():
+    # b and c are off by 2.2, a is right: one factor for all helps overall and harms a
+    rng = np.random.default_rng(16)
+    p, name = rng.beta(1, 9, 9000), rng.choice(list("abc"), 9000)
+    y = rng.random(9000) < sigmoid(logit(p) + np.where(name == "a", 0, np.log(2.2)))
+    data = truecal.read(pd.DataFrame({"y": y, "p": p, "name": name}), label="y", score="p", by="name")
+    found = truecal.recalibrate(data, kind="offset")
+    table = found.proof.segments
+    assert found.helped
+    assert (table.change, table.names) == (("worse", "better", "better"), ["name=a", "name=b", "name=c"])
+    assert (table.before[0], table.after[0]) == ("consistent", "off")
+    assert "grows in 1 (name=a)" in " ".join(str(found).split())
+    for segment, fall, n in zip("abc", table.fall, table.n, strict=True):
+        own = name == segment
+        losses = [-np.mean(np.where(y[own], np.log(q), np.log1p(-q))) for q in (p[own], found.apply(p[own]))]
+        assert fall == pytest.approx(losses[0] - losses[1], abs=0.002)  # the map of all rows is nearly that of a fold
+        assert n == own.sum()
+    assert "worse" not in truecal.recalibrate(data, by="name").proof.segments.change
+    alone = truecal.recalibrate(data.over(()), kind="offset")
+    assert alone.proof.segments is None
+    assert "Segments were not looked at" in str(alone)
+    assert Recalibration.from_json(found.to_json()) == found
+
+
 def test_segments_that_differ_by_chance_alone_get_no_offsets():
     rng = np.random.default_rng(8)
     parts = {}

@@ -100,6 +100,15 @@ def test_clusters_are_heeded_in_both_files(folder):
     assert (proof.before.verdict.clusters, proof.after.verdict.clusters) == (1000, 1000)
 
 
+def test_segments_are_shown_before_and_after(folder):
+    done = run("recalibrate", "train.csv", "--by", "country", "-o", "map.json", cwd=folder)
+    assert "Of 3 segments the log loss falls beyond chance in" in " ".join(done.stdout.split())
+    assert "country=at" in done.stdout
+    plain = run("recalibrate", "train.csv", "-o", "map.json", cwd=folder)
+    assert "Segments were not looked at" in " ".join(plain.stdout.split())
+    assert "note: `truecal slices` looks for groups" in run("score", "train.csv", cwd=folder).stderr
+
+
 def test_json_is_the_map(folder):
     done = run("recalibrate", "train.csv", "-o", "map.json", "--json", cwd=folder)
     assert json.loads(done.stdout) == json.loads((folder / "map.json").read_text())

@@ -48,6 +48,7 @@ from truecal.results import (
     DriftTable,
     GroupTable,
     MonitorTable,
+    ProofTable,
     SliceTable,
     Stored,
     Table,
@@ -272,6 +273,14 @@ slice_tables = tables(
     account=setting(st.none() | accounts),
     notes=setting(notes),
 )
+proof_tables = tables(
+    ProofTable,
+    segment=tuples(st.tuples(names)),
+    before=tuples(st.sampled_from(["off", "consistent"])),
+    after=tuples(st.sampled_from(["off", "cannot tell"])),
+    by=setting(st.just(("country",))),
+    confidence=setting(levels),
+)
 class_results = st.builds(ClassResults, results(), class_tables)
 EVERYTHING = {
     Result: results(),
@@ -282,6 +291,7 @@ EVERYTHING = {
     DriftTable: drift_tables,
     MonitorTable: monitor_tables,
     SliceTable: slice_tables,
+    ProofTable: proof_tables,
     Comparison: comparisons,
     FindingTable: st.lists(findings, max_size=4).map(FindingTable.of),
     Decision: decisions,

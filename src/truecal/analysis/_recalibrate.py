@@ -20,15 +20,18 @@ from truecal.inference import (
     Kind,
     Map,
     RandomState,
+    Verdict,
     add_tallies,
     choose_kind,
     find_effects,
     fit_map,
+    judge_all,
     log_losses,
     mean_loss,
     measure_gap,
     split,
 )
+from truecal.metrics import adjust_p_values
 from truecal.observations import (
     CellSums,
     Clusters,
@@ -41,13 +44,14 @@ from truecal.observations import (
     merge,
     unchecked,
 )
-from truecal.results import Proof, Recalibration, Result
+from truecal.results import Proof, ProofTable, Recalibration, Result
 
 AUTO: tuple[Kind, ...] = ("none", "offset", "logistic", "beta")
 METRICS = ("ltce", "log_loss", "brier", "slope", "intercept")
 MOST_FOLDS = 1000
 INNER = 5  # folds by which a kind is chosen
 CONFIDENCE = 0.95
+SIGNIFICANCE = 0.05
 
 
 def recalibrate(  # noqa: PLR0913 (tests/test_size.py says why)
@@ -78,7 +82,8 @@ def recalibrate(  # noqa: PLR0913 (tests/test_size.py says why)
         chooses among these three and none at all, by the log loss of rows that were held out: one more number must be
         worth it. "isotonic" is by name: it takes more rows than rare events leave.
     by : name or names, optional
-        Columns of the tallies: each segment gets an offset of its own, shrunk towards the common map.
+        Columns of the tallies: each segment gets an offset of its own, shrunk towards the common map. Without it, the
+        proof still looks at each segment that the tallies were read by: a map that helps overall may harm some.
     folds : int
         Into how many parts rows are dealt for the proof; 0 for none.
     sample_weight, pos_label, kept_negatives, kept_positives, flip
@@ -225,53 +230,102 @@ def _prove(
     data: Tallies, by: tuple[str, ...], kind: Kind | Literal["auto"], folds: int, rng: np.random.Generator
 ) -> Proof | None:
     """Fit to some rows, apply to others, and compare; None where too few rows are there to hold any out."""
-    dealt, forwards = _deal(data, by, folds, rng)
+    seen = _choose_columns(data, by)
+    dealt, forwards = _deal(data, seen, folds, rng)
     first = 1 if forwards else 0
     if len(dealt) < 2:
         return None
     kinds: Counter[str] = Counter()
-    before, after = _Losses(), _Losses()
+    rows = _HeldOut(seen, data.cluster)
     for i in range(first, len(dealt)):
         train = _add(dealt[j] for j in range(len(dealt)) if (j < i if forwards else j != i))
         found, offsets = _Fit(kind, rng).fit(add_tallies(list(train.values())), train if by else {})
         kinds[found.kind] += 1
         for segment, tally in dealt[i].items():
-            p = tally.labelling.predicted(tally.score)
-            before.add(tally, p)
-            after.add(tally, found.apply(p, offsets.get(segment, 0.0)))
+            rows.add(segment, tally, found, offsets.get(segment, 0.0))
     how = f"{len(dealt) - 1} windows, each by those before it" if forwards else f"{len(dealt)} folds"
     if data.cluster is not None and not forwards:
         how = f"{how} by `{data.cluster}`"
-    return _compare(before, after, dict(kinds), how, data.cluster)
+    return rows.compare(dict(kinds), how)
 
 
-def prove_on(found: Recalibration, data: Tallies, how: str = "other rows") -> Proof:
+def prove_on(found: Recalibration, data: Tallies, how: str = "other rows", confidence: float = CONFIDENCE) -> Proof:
     """What a recalibration does on rows that were kept apart."""
     known = dict(zip(found.segments, found.offsets.tolist(), strict=True))
-    before, after = _Losses(), _Losses()
-    for segment, part in (data.over(found.by).parts if found.by else {(): data.whole()}).items():
-        tally = as_cells(part.tally)
+    seen = _choose_columns(data, found.by)
+    rows = _HeldOut(seen, data.cluster, confidence)
+    for segment, part in (data.over(seen).parts if seen else {(): data.whole()}).items():
+        rows.add(segment, as_cells(part.tally), found.map, known.get(segment, 0.0) if found.by else 0.0)
+    return rows.compare({found.kind: 1}, how)
+
+
+def _choose_columns(data: Tallies, by: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns whose segments are looked at: those of the map, or all that the rows were read by."""
+    return by or tuple(name for name in data.by if name not in data.windows)
+
+
+class _HeldOut:
+    """Rows that a map was not fitted to, before and after it, by the segments of some columns."""
+
+    def __init__(self, by: tuple[str, ...], cluster: str | None, confidence: float = CONFIDENCE) -> None:
+        self.by, self.cluster, self.confidence = by, cluster, confidence
+        self.parts: dict[Segment, tuple[_Losses, _Losses]] = {}
+
+    def add(self, segment: Segment, tally: Tally, found: Map, offset: float) -> None:
+        """Add rows of a segment, which a map with an offset is applied to."""
         p = tally.labelling.predicted(tally.score)
-        before.add(tally, p)
-        after.add(tally, found.map.apply(p, known.get(segment, 0.0)))
-    return _compare(before, after, {found.kind: 1}, how, data.cluster)
+        own = self.parts.setdefault(segment, (_Losses(), _Losses()))
+        own[0].add(tally, p)
+        own[1].add(tally, found.apply(p, offset))
+
+    def compare(self, kinds: dict[str, int], how: str) -> Proof:
+        """All rows before and after, and each segment."""
+        before, after = (_Losses.sum(own[i] for own in self.parts.values()) for i in (0, 1))
+        rows = before.tally()
+        rate = min(max(rows.positives / rows.n_rows, 1e-12), 1 - 1e-12)
+        constant = mean_loss(rows, rows.labelling.predicted(np.full(len(rows), rate)))
+        skill = [1 - each.mean("log") / constant if constant > 0 else math.nan for each in (before, after)]
+        return Proof(
+            before=_evaluate(rows, self.cluster),
+            after=_evaluate(after.tally(), self.cluster),
+            log_loss=before.compare(after, "log", self.confidence),
+            brier=before.compare(after, "square", self.confidence),
+            kinds=kinds,
+            skill=(skill[0], skill[1]),
+            how=how,
+            segments=self._list_segments() if self.by else None,
+        )
+
+    def _list_segments(self) -> ProofTable:
+        """Each segment before and after."""
+        segments = sorted(self.parts, key=lambda key: [(value is None, value) for value in key])
+        confidence = 1 - (1 - self.confidence) / len(segments)
+        gaps = [self.parts[key][0].compare(self.parts[key][1], "log", confidence) for key in segments]
+        cells = [[CellSums.of(self.parts[key][i].tally()) for key in segments] for i in (0, 1)]
+        verdicts = [judge_all(each, level=SIGNIFICANCE / len(segments)) for each in cells]
+        words = [
+            tuple("off" if p <= SIGNIFICANCE else found.word for p, found in zip(_adjust(each), each, strict=True))
+            for each in verdicts
+        ]
+        ratios = [np.array([found.ratio for found in each]) for each in verdicts]
+        return ProofTable(
+            segment=tuple(segments),
+            n=np.array([found.n for found in verdicts[0]], dtype=np.int64),
+            ratio_before=ratios[0],
+            ratio_after=ratios[1],
+            before=words[0],
+            after=words[1],
+            fall=np.array([gap.difference for gap in gaps]),
+            low=np.array([gap.low for gap in gaps]),
+            high=np.array([gap.high for gap in gaps]),
+            by=self.by,
+            confidence=confidence,
+        )
 
 
-def _compare(before: _Losses, after: _Losses, kinds: dict[str, int], how: str, cluster: str | None) -> Proof:
-    """The same rows before and after."""
-    rows = before.tally()
-    rate = min(max(rows.positives / rows.n_rows, 1e-12), 1 - 1e-12)
-    constant = mean_loss(rows, rows.labelling.predicted(np.full(len(rows), rate)))
-    skill = [1 - each.mean("log") / constant if constant > 0 else math.nan for each in (before, after)]
-    return Proof(
-        before=_evaluate(rows, cluster),
-        after=_evaluate(after.tally(), cluster),
-        log_loss=before.compare(after, "log"),
-        brier=before.compare(after, "square"),
-        kinds=kinds,
-        skill=(skill[0], skill[1]),
-        how=how,
-    )
+def _adjust(verdicts: Sequence[Verdict]) -> list[float]:
+    found: list[float] = adjust_p_values(np.array([each.p_value for each in verdicts]), "holm").tolist()
+    return found
 
 
 def _evaluate(tally: Tally, cluster: str | None) -> Result:
@@ -305,7 +359,15 @@ class _Losses:
     def __init__(self) -> None:
         self.parts: list[tuple[Tally, Floats]] = []
 
+    @classmethod
+    def sum(cls, parts: Iterable[_Losses]) -> _Losses:
+        """The rows of all parts."""
+        found = cls()
+        found.parts = [pair for part in parts for pair in part.parts]
+        return found
+
     def add(self, tally: Tally, p: Floats) -> None:
+        """Add rows at other predictions."""
         self.parts.append((tally, p))
 
     @property
@@ -340,8 +402,9 @@ class _Losses:
         none = [(np.zeros(len(tally)),) * 2 for tally in self.tallies]
         return measure_gap(self.tallies, self.losses(kind), none).mean
 
-    def compare(self, other: _Losses, kind: str) -> Difference:
+    def compare(self, other: _Losses, kind: str, confidence: float) -> Difference:
         """The mean difference of the rows' losses, these minus the other ones, with its interval."""
         gap = measure_gap(self.tallies, self.losses(kind), other.losses(kind))
-        ends = gap.mean - gap.reach(CONFIDENCE), gap.mean + gap.reach(CONFIDENCE)
-        return Difference(self.mean(kind), other.mean(kind), gap.mean, *ends, CONFIDENCE, 0)
+        reach = gap.reach(confidence)
+        ends = gap.mean - reach, gap.mean + reach
+        return Difference(self.mean(kind), other.mean(kind), gap.mean, *ends, confidence, 0)

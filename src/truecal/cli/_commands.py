@@ -51,6 +51,7 @@ def score(args: Namespace) -> int:
     found, source = evaluate_models(args, METRICS)
     results, classes = split_classes(found)
     tell_notes(results.values())
+    _tell_of_groups(args, results)
     answer(
         args,
         lambda terminal: answers.format_results(
@@ -72,6 +73,18 @@ def score(args: Namespace) -> int:
         ),
     )
     return 0
+
+
+def _tell_of_groups(args: Namespace, results: Mapping[str, Result]) -> None:
+    """Say where to look before a map is fitted, where a model is off and there are columns besides its own."""
+    from truecal.reading import column_names, is_tallies
+
+    off = any(result.verdict is not None and result.verdict.word == "off" for result in results.values())
+    if not off or is_saved(args) or "-" in args.files or is_tallies(args.files):
+        return
+    models = [result for result in results.values() if result.outcome == "positive"]
+    if models and len(column_names(args.files, args.format)) > 1 + len(models):
+        note("`truecal slices` looks for groups of rows that are off; `truecal recalibrate` mends all rows alike")
 
 
 def compare(args: Namespace) -> int:
@@ -220,6 +233,8 @@ def recalibrate(args: Namespace) -> int:
         show_data(found.to_json())
         return 0
     print("\n".join(Terminal.of(sys.stdout).wrap(text) for text in found.sentences()))
+    if found.proof is not None and found.proof.segments is not None:
+        print(f"\n{found.proof.segments.text()}")
     print(f"\n{sql}Wrote {printable(args.output)}", flush=True)
     return 0
 

@@ -15,9 +15,10 @@ from truecal import _draw_inline
 from truecal._errors import option
 from truecal._text import escape_html, plural, printable
 from truecal.inference import Difference, Map
-from truecal.observations import Floats, Segment
+from truecal.observations import Floats, Ints, Segment
 from truecal.results._json import Stored, register
 from truecal.results._result import Result
+from truecal.results._table import Column, Table, column, register_table
 
 register(Map)
 Quotes = Literal["ansi", "backtick"]
@@ -30,6 +31,58 @@ WORDS = {
 }
 
 
+@register_table
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class ProofTable(Table):
+    """A table with one row per segment: what a recalibration does to it, on rows that it was not fitted to.
+
+    Verdicts are by p-values that are adjusted for the number of segments by Holm's method, and intervals hold for all
+    segments together (Bonferroni).
+    """
+
+    segment: tuple[Segment, ...] = field(metadata=column("key", "segment", "Its values in the columns `by`."))
+    n: Ints = field(metadata=column("count", "n", "Rows."))
+    ratio_before: Floats = field(metadata=column("ratio", "obs / exp before", "Observed over expected, before."))
+    ratio_after: Floats = field(metadata=column("ratio", "after", "The same after."))
+    before: tuple[str, ...] = field(metadata=column("text", "before", "The verdict on it before."))
+    after: tuple[str, ...] = field(metadata=column("text", "after", "The verdict on it after."))
+    fall: Floats = field(metadata=column("ratio", "log loss falls by", "The mean fall of the rows' log loss."))
+    low: Floats = field(metadata=column("ratio", "low", "Lower end of its interval."))
+    high: Floats = field(metadata=column("ratio", "high", "Upper end of it."))
+    by: tuple[str, ...] = ()
+    confidence: float = 0.95
+
+    _derived_columns: ClassVar[tuple[Column, ...]] = (
+        Column("change", "text", "it is", '"better" or "worse" where the interval shows it, else "".'),
+    )
+    _shown: ClassVar[tuple[str, ...]] = (
+        *("segment", "n", "ratio_before", "ratio_after", "before", "after", "fall", "low", "high", "change"),
+    )
+
+    @property
+    def names(self) -> list[str]:
+        """The segments in words."""
+        return [", ".join(f"{name}={value}" for name, value in zip(self.by, key, strict=True)) for key in self.segment]
+
+    @property
+    def change(self) -> tuple[str, ...]:
+        """Whether each is better or worse, beyond chance."""
+        return tuple(
+            "better" if low > 0 else "worse" if high < 0 else ""
+            for low, high in zip(self.low.tolist(), self.high.tolist(), strict=True)
+        )
+
+    def summary(self) -> str:
+        """Return how many segments are better, worse and off."""
+        worse = [name for name, change in zip(self.names, self.change, strict=True) if change == "worse"]
+        which = f" ({', '.join(worse[:3])}{', ...' * (len(worse) > 3)})" if worse else ""
+        return (
+            f"Of {plural(len(self), 'segment')} the log loss falls beyond chance in {self.change.count('better'):,} "
+            f"and grows in {len(worse):,}{which}; off are {self.before.count('off'):,} before and "
+            f"{self.after.count('off'):,} after"
+        )
+
+
 @register
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Proof(Stored):
@@ -38,7 +91,7 @@ class Proof(Stored):
     `before` and `after` are results of the same held-out rows, `log_loss` and `brier` the mean differences of the rows'
     losses, before minus after, with intervals: above 0 is better. `kinds` counts what was chosen in the folds. `skill`
     is the share of the log loss of a constant prediction that is gone, before and after: a constant is calibrated and
-    useless.
+    useless. `segments` has the same for each segment, where rows were read by some.
     """
 
     before: Result
@@ -48,6 +101,7 @@ class Proof(Stored):
     kinds: dict[str, int]
     skill: tuple[float, float]
     how: str
+    segments: ProofTable | None = None
 
     @property
     def helped(self) -> bool:
@@ -226,11 +280,13 @@ class Recalibration(Stored):
         return (
             f"{said}: {where} the log loss {way} {span}; {', '.join(words)}.",
             f"The log loss is before {left} of that of a constant prediction, which is calibrated and useless.",
+            *(() if self.kind == "none" and proof.segments is None else (_describe_segments(proof.segments),)),
         )
 
     def __repr__(self) -> str:
         lines = [line for text in self.sentences() for line in wrap(text, 100, subsequent_indent="  ")]
-        return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
+        table = None if self.proof is None else self.proof.segments
+        return "\n".join([*lines, *([table.text()] if table else []), *(f"Note: {note}." for note in self.notes)])
 
     def _repr_html_(self) -> str:
         text = " ".join(self.sentences())
@@ -241,7 +297,14 @@ class Recalibration(Stored):
             f"<td>{escape_html(found.finding)}</td></tr>"
             for word, found in (("before", self.proof.before), ("after", self.proof.after))
         )
-        return f"<p>{escape_html(text)}</p><table>{rows}</table>{_draw_inline('recalibration', self, text)}"
+        table = "" if self.proof.segments is None else self.proof.segments.html(self.proof.segments._shown)
+        return f"<p>{escape_html(text)}</p><table>{rows}</table>{_draw_inline('recalibration', self, text)}{table}"
+
+
+def _describe_segments(table: ProofTable | None) -> str:
+    if table is None:
+        return "Segments were not looked at: a map that helps overall may harm some of them."
+    return f"{table.summary()}."
 
 
 def _odds_sql(score: str, factor: str) -> str:
