@@ -40,6 +40,7 @@ SLOW_FILES = (
         "reproduction/test_parts",
         "reproduction/test_reproduction",
         "test_demo",
+        "test_kernel",
     ),
     *("observations/test_forged", "reading/test_fork", "test_interrupts", "test_public_arguments"),
 )
@@ -116,7 +117,7 @@ def _waits(name: str) -> bool:
 
 
 # What is dear to start or to compute is so in one worker only: tests that use these fixtures share theirs.
-SHARED = ("browser", "driver", "gda_cells", "demonstrated")
+SHARED = ("browser", "driver", "gda_cells", "demonstrated", "native")
 
 
 def _find_group(item: pytest.Item) -> str | None:

@@ -1,15 +1,17 @@
 """The public functions, called from many threads at once on the same data, give what one thread gives, to the last bit."""
 
 import random
+import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import numpy as np
-import polars as pl
 from conftest import fewer
 
 import truecal
 from truecal.metrics import METRICS
+from truecal.reading._csv import _Folder
 from truecal.results import to_json
 
 THREADS = 16
@@ -18,6 +20,8 @@ DRAWN = {"reference": 19, "random_state": 1}
 
 def make_calls():
     """Return calls of the public functions, by name; each gives text or a number."""
+    import polars as pl
+
     rng = np.random.default_rng(16)
     p = rng.beta(1, 3, 1500)
     y = (rng.random(len(p)) < 0.8 * p).astype(int)
@@ -43,19 +47,58 @@ def make_calls():
     }
 
 
+def work_together(work):
+    """Call it in many threads, which begin at once, with their numbers."""
+    together = Barrier(THREADS)
+
+    def begin(number):
+        together.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(begin, range(THREADS)))
+
+
 def test_many_threads_at_once_find_what_one_finds():
     calls = make_calls()
     alone = {name: call() for name, call in calls.items()}
-    together = Barrier(THREADS)
 
     def work(number):
         names = random.Random(number).sample(sorted(calls), fewer(len(calls), 3))
-        together.wait()
         return {name: calls[name]() for name in names}
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        tried = {}
-        for found in pool.map(work, range(THREADS)):
-            assert found == {name: alone[name] for name in found}
-            tried |= found
+    tried = {}
+    for found in work_together(work):
+        assert found == {name: alone[name] for name in found}
+        tried |= found
     assert tried == alone
+
+
+def test_threads_that_share_a_tally_find_what_one_finds():
+    rng = np.random.default_rng(3)
+    p = np.round(rng.beta(1, 3, 3000), 3)
+    y = (rng.random(len(p)) < p).astype(int)
+    tally, half = truecal.Tally.from_arrays(y, p), truecal.Tally.from_arrays(y[:1000], p[:1000])
+    first = sys.getswitchinterval()
+
+    def work(_):
+        both = tally + half
+        result = truecal.evaluate(tally, metrics=["tce", "ltce"], **DRAWN)
+        return both.n.tobytes(), both.pos.tobytes(), result.to_json()
+
+    alone = work(0)
+    sys.setswitchinterval(1e-5)
+    try:
+        assert work_together(work) == [alone] * THREADS
+    finally:
+        sys.setswitchinterval(first)
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        assert not sys._is_gil_enabled()  # the kernel says that it needs none
+
+
+def test_threads_share_one_folder_for_copies(tmp_path, monkeypatch):
+    """Each would make its own otherwise, and could delete another's before that is locked."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    found = work_together(lambda _: _Folder.find())
+    assert len({folder.place for folder in found}) == 1
+    assert found[0].place.exists()

@@ -4,7 +4,8 @@
 
 #include "keys.hpp"
 
-#if defined(__SSE2__)
+#if defined(__SSE2__) || defined(_M_X64)
+#define TRUECAL_SSE2
 #include <emmintrin.h>
 #endif
 
@@ -73,7 +74,7 @@ struct CsvCheck {
         return Odd::none;
     }
 
-#if defined(__SSE2__)
+#if defined(TRUECAL_SSE2)
     static Index count(std::uint64_t bits) {  // few, and as many in every row: faster than a call without POPCNT
         Index found = 0;
         for (; bits; bits &= bits - 1) ++found;
@@ -118,7 +119,7 @@ struct CsvCheck {
         Index rows = 0, before = state.marks;
         std::uint64_t rest = marks;
         for (std::uint64_t left = lines; left; left &= left - 1) {
-            const std::uint64_t below = (left & -left) - 1;
+            const std::uint64_t below = (left - 1) & ~left;
             if (before + count(rest & below) != wanted) return false;
             rest &= ~below;
             before = 0;
@@ -137,7 +138,7 @@ struct CsvCheck {
         Index at = 0;
         while (at < size) {
             Index end = std::min(at + 64, size);
-#if defined(__SSE2__)
+#if defined(TRUECAL_SSE2)
             if (state.quoted == 0 && end == at + 64 && step_block(text + at)) {
                 at = end;
                 continue;

@@ -1,20 +1,39 @@
-// Integers of two words against the compiler's own; and what the kernel computes from either, printed to the last bit.
+// Integers of two words against the compiler's own; and what the kernel computes, printed so that builds by other compilers,
+// for other processors and systems, can be compared: "near" are numbers that logarithms and exponentials of the system go
+// into, everything else must be equal to the last bit.
+#include "binomial.hpp"
 #include "cell_sums.hpp"
+#include "clusters.hpp"
+#include "counting.hpp"
+#include "crossing.hpp"
+#include "csv.hpp"
+#include "grid.hpp"
+#include "levels.hpp"
+#include "odds_factor.hpp"
 #include "pava.hpp"
+#include "poisson_binomial.hpp"
+#include "random.hpp"
+#include "recalibration.hpp"
 #include "sums.hpp"
 
 #include <cstdio>
+#include <initializer_list>
 #include <random>
+#include <string>
 
 using namespace truecal;
 
 static std::mt19937_64 rng(1);
 
+// One draw a statement: in which order a compiler draws two in one expression is its own affair.
+static std::uint64_t below(std::uint64_t limit) { return rng() % limit; }
+
 #ifndef TRUECAL_TWO_WORDS
 // Numbers of all lengths, with runs of equal bits.
 static std::int64_t draw() {
-    const std::uint64_t bits = rng() >> rng() % 64;
-    return static_cast<std::int64_t>(rng() % 2 ? bits : ~bits);
+    std::uint64_t bits = rng();
+    bits >>= below(64);
+    return static_cast<std::int64_t>(below(2) ? bits : ~bits);
 }
 
 static bool equal(TwoWords a, __int128 b) {
@@ -22,7 +41,7 @@ static bool equal(TwoWords a, __int128 b) {
 }
 
 static bool agree(std::int64_t a, std::int64_t b, std::int64_t c) {
-    const unsigned shift = static_cast<unsigned>(rng() % 62);
+    const unsigned shift = static_cast<unsigned>(below(62));
     const __int128 x = (static_cast<__int128>(a) * b) + c, y = static_cast<__int128>(b) - c;
     const TwoWords u = TwoWords(a) * TwoWords(b) + TwoWords(c), v = TwoWords(b) - TwoWords(c);
     const std::int64_t by = a < 0 ? ~a : a;
@@ -35,31 +54,104 @@ static bool agree(std::int64_t a, std::int64_t b, std::int64_t c) {
 }
 #endif
 
-int main() {
-#ifndef TRUECAL_TWO_WORDS
-    for (int i = 0; i < 200'000; ++i) {
-        if (!agree(draw(), draw(), draw())) return 1;
-    }
-#endif
-    rng.seed(2);
+static void print(const char *kind, std::initializer_list<double> numbers) {
+    std::printf("%s", kind);
+    for (double x : numbers) std::printf(" %016llx", static_cast<unsigned long long>(bit_cast<std::uint64_t>(x)));
+    std::printf("\n");
+}
+
+static void print(const char *kind, std::initializer_list<Index> numbers) {
+    std::printf("%s", kind);
+    for (Index x : numbers) std::printf(" %lld", static_cast<long long>(x));
+    std::printf("\n");
+}
+
+struct Drawn {
     std::vector<double> score;
     std::vector<Index> n, pos;
-    for (int i = 0; i < 2000; ++i) score.push_back(std::ldexp(static_cast<double>(rng() >> 11), -53 - static_cast<int>(rng() % 9)));
-    std::sort(score.begin(), score.end());
-    for (std::size_t i = 0; i < score.size(); ++i) {
-        n.push_back(1 + static_cast<Index>(rng() >> 10 >> rng() % 54) % (Index(1) << 45));
-        pos.push_back(static_cast<Index>(rng() % static_cast<std::uint64_t>(n.back() + 1)));
+    Groups groups() const { return {score.data(), n.data(), pos.data(), static_cast<Index>(score.size())}; }
+};
+
+static Drawn draw_tally() {
+    Drawn drawn;
+    for (int i = 0; i < 2000; ++i) {
+        const double digits = static_cast<double>(rng() >> 11);
+        drawn.score.push_back(std::ldexp(digits, -53 - static_cast<int>(below(9))));
     }
-    const Groups groups{score.data(), n.data(), pos.data(), static_cast<Index>(score.size())};
+    std::sort(drawn.score.begin(), drawn.score.end());
+    for (std::size_t i = 0; i < drawn.score.size(); ++i) {
+        const std::uint64_t bits = rng() >> 10;
+        const Index n = 1 + static_cast<Index>(bits >> below(54)) % (Index(1) << 45);
+        drawn.n.push_back(n);
+        drawn.pos.push_back(static_cast<Index>(below(static_cast<std::uint64_t>(n) + 1)));
+    }
+    return drawn;
+}
+
+static void print_bins(const Groups &groups) {
     const Index starts[] = {0, 700, 1500, 2000};
     double sums[3];
     score_sums(groups, starts, 3, sums);
-    for (double sum : sums) std::printf("sum %a\n", sum);
+    for (double sum : sums) print("sum", {sum});
+    for (const Block &block : pava_bc<Wide>(groups, Index(1) << 40, Index(1) << 50, false)) print("block", {block.start});
+    for (Index start : quantile_starts(groups, 97)) print("start", {start});
+}
+
+static void print_cells(const Groups &groups) {
     const CellColumns cells = cell_columns(groups);
-    for (std::size_t i = 0; i < cells.n.size(); ++i) std::printf("cell %a %a %a\n", cells.s1[i], cells.s2[i], cells.s3[i]);
-    for (const Block &block : pava_bc<Wide>(groups, Index(1) << 40, Index(1) << 50, false)) {
-        std::printf("block %lld\n", static_cast<long long>(block.start));
+    for (std::size_t i = 0; i < cells.n.size(); ++i) print("cell", {cells.key[i], cells.s1[i], cells.s2[i], cells.s3[i]});
+    Levels levels;
+    cut_levels(cells.s1.data(), 0, static_cast<Index>(cells.n.size()), cells.s1.back(), true, 0, levels);
+    for (std::size_t i = 0; i < levels.begin.size(); ++i) print("level", {levels.begin[i], levels.end[i]});
+    print("walk", {walk_range(cells.s2.data(), 0, static_cast<Index>(cells.n.size()))});
+}
+
+// Rows of CSV, most of them plain so that whole blocks of bytes are, and one byte changed in each text.
+static void print_csv() {
+    const std::string odd = "\"\n\r ,;0a\xc3" + std::string(1, '\0');
+    for (int i = 0; i < 400; ++i) {
+        std::string text;
+        for (int row = 0; row < 20; ++row) text += "1,0." + std::to_string(below(100000)) + ",de\n";
+        const auto place = static_cast<std::size_t>(below(text.size()));
+        text[place] = odd[static_cast<std::size_t>(below(odd.size()))];
+        CsvState state{0, 0, '\n', 0, 0};
+        const auto *bytes = reinterpret_cast<const unsigned char *>(text.data());
+        const auto [at, why] = CsvCheck{',', 2, state}.run(bytes, static_cast<Index>(text.size()));
+        print("csv", {at, static_cast<Index>(why), state.rows, state.marks, state.previous, state.quoted, state.other});
     }
-    for (Index start : quantile_starts(groups, 97)) std::printf("start %lld\n", static_cast<long long>(start));
+}
+
+static void print_tests() {
+    for (double n : {1.0, 12.0, 300.0, 5000.0, 1e6}) {
+        for (double share : {0.0, 0.01, 0.3, 0.5}) {
+            const double k = std::floor(n * share);
+            double cuts[6], reach[6];
+            const bool fragile = binomial_accepted(k, n, 0.05, 0, false, cuts, reach);
+            std::printf("near %.17g %.17g %.17g %.17g %d\n", binomial_p_value(k, n, 0.1), binomial_rate(k + 1, n + 1, 0.025), cuts[0],
+                        cuts[5], fragile);
+        }
+    }
+    Random random(7);
+    for (Index n : {3, 40, 2000}) {
+        for (int i = 0; i < 50; ++i) {
+            const double p = random.uniform();
+            print("drawn", {random.binomial(n, p)});
+        }
+    }
+}
+
+int main() {
+#ifndef TRUECAL_TWO_WORDS
+    for (int i = 0; i < 200'000; ++i) {
+        const std::int64_t a = draw(), b = draw(), c = draw();
+        if (!agree(a, b, c)) return 1;
+    }
+#endif
+    rng.seed(2);
+    const Drawn drawn = draw_tally();
+    print_bins(drawn.groups());
+    print_cells(drawn.groups());
+    print_csv();
+    print_tests();
     return 0;
 }

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any, ClassVar, NoReturn
 
 import numpy as np
@@ -61,6 +62,7 @@ class _Folder:
     """A temporary folder for the copies of this process, locked as long as there are any."""
 
     current: ClassVar[weakref.ref[_Folder] | None] = None
+    searching: ClassVar[Lock] = Lock()  # two threads would each make one, and delete the other's as left behind
 
     def __init__(self) -> None:
         self.owner = os.getpid(), tempfile.gettempdir()
@@ -76,12 +78,22 @@ class _Folder:
     @classmethod
     def find(cls) -> _Folder:
         """Return the folder that is in use, or make one; a forked process has its own."""
-        folder = None if cls.current is None else cls.current()
-        # a new one might be taken for one left behind, before it is locked
-        while folder is None or folder.owner != (os.getpid(), tempfile.gettempdir()) or not folder.place.exists():
-            folder = cls()
-            cls.current = weakref.ref(folder)
-        return folder
+        with cls.searching:
+            folder = None if cls.current is None else cls.current()
+            # a new one might be taken for one left behind, before it is locked
+            while folder is None or folder.owner != (os.getpid(), tempfile.gettempdir()) or not folder.place.exists():
+                folder = cls()
+                cls.current = weakref.ref(folder)
+            return folder
+
+
+def _renew_lock() -> None:
+    """In a forked process: the thread that held the lock is not there."""
+    _Folder.searching = Lock()
+
+
+if hasattr(os, "register_at_fork"):  # else nothing forks
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _delete(process: int, place: Path) -> None:
