@@ -245,7 +245,7 @@ class Monitor:
         leading = self.leading
         if leading is None:
             return ("Nothing was watched yet: no window was counted.",)
-        whose = f" of {self.name(leading)}" if len(self.streams) > 1 else ""
+        whose = f" of {printable(self.name(leading))}" if len(self.streams) > 1 else ""
         evidence = (
             f"The evidence (e-value){whose} is {self.e_value:.3g}; {self.threshold:g} raises "
             "an alarm, which right predictions ever do with a probability of at most "
