@@ -28,6 +28,7 @@ data = truecal.read("a.csv", label="y", score="p", by="place", time="day", every
 assert_type(data, truecal.Tallies)
 assert_type(truecal.read_models("a.csv", label="y", score=["p", "q"]), dict[str, truecal.Tallies])
 assert_type(truecal.evaluate(data), Result)
+assert_type(truecal.evaluate({"a": data}), truecal.results.Models)
 assert_type(truecal.evaluate(data, ["tce"], reference=100), Result)
 assert_type(truecal.evaluate(data, metrics=["tce"]), Result)
 assert_type(truecal.segments(data, by="place"), truecal.results.GroupTable)

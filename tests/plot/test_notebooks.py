@@ -2,12 +2,12 @@
 picture."""
 
 import re
-from datetime import date
 from html import unescape
 
 import numpy as np
 import pytest
 from conftest import missing
+from shown import FOUND, P, Y
 
 import truecal
 
@@ -15,41 +15,6 @@ try:
     import matplotlib.pyplot as plt
 except ImportError:
     missing("matplotlib is not installed")
-
-RNG = np.random.default_rng(0)
-P = RNG.beta(1, 9, 4000)
-Y = RNG.random(4000) < 1.7 * P / (1 + 0.7 * P)
-
-
-def watched():
-    found = truecal.Monitor()
-    for day in range(3):
-        found.update(Y, P, window=date(2026, 1, 1 + day))
-    return found
-
-
-def classes():
-    q = RNG.dirichlet([1, 2, 3], 2000)
-    label = (q.cumsum(axis=1) > RNG.random((2000, 1))).argmax(axis=1)
-    return truecal.evaluate_classes(label, q**1.3 / np.sum(q**1.3, axis=1, keepdims=True))
-
-
-def frame():
-    pl = pytest.importorskip("polars")
-    day = [date(2026, 1, 1 + i % 4) for i in range(4000)]
-    return pl.DataFrame({"y": Y, "p": P, "land": ["de", "fr"] * 2000, "day": day})
-
-
-FOUND = {
-    "result": lambda: truecal.evaluate(Y, P),
-    "classes": classes,
-    "table of classes": lambda: classes().table,
-    "segments": lambda: truecal.segments(truecal.read(frame(), label="y", score="p", by="land")),
-    "drift": lambda: truecal.drift(truecal.read(frame(), label="y", score="p", time="day")),
-    "slices": lambda: truecal.slices(frame(), label="y", score="p"),
-    "monitor": watched,
-    "recalibration": lambda: truecal.recalibrate(Y, P),
-}
 
 
 @pytest.mark.parametrize("name", FOUND)
@@ -62,6 +27,7 @@ def test_a_notebook_shows_a_table_and_a_picture(name, monkeypatch):
     )
     assert words
     assert any(len(unescape(text)) > 20 for text in words)
+    assert not re.search(r"(color|background)\s*:", html)  # the notebook's own, light or dark
     assert not plt.get_fignums()
 
     def absent(name, *_):

@@ -34,6 +34,13 @@ def results():
     return {"a $": truecal.evaluate(y, p, **options), "<b>": truecal.evaluate(y, np.sqrt(p), **options)}
 
 
+def compared():
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 9, 4000)
+    y = rng.random(4000) < p
+    return truecal.compare(y, p, np.sqrt(p), replicates=20, random_state=0)
+
+
 def tallies(count, wrong):
     rng = np.random.default_rng(1)
     out = []
@@ -45,6 +52,7 @@ def tallies(count, wrong):
 
 RESULTS = results()
 ONE = RESULTS["a $"]
+COMPARED = compared()
 SEGMENTS = judge_segments({(f"s{i}",): tally for i, tally in enumerate(tallies(5, 3))}, random_state=0, reference=199)
 DAYS = judge_windows(
     {date(2026, 1, 1) + timedelta(days=i): tally for i, tally in enumerate(tallies(12, 3))},
@@ -91,6 +99,7 @@ CASES = {
     "test_based, paper": ("test_based", ONE, {"style": "paper"}),
     "models": ("models", RESULTS, {"scale": "logit"}),
     "metrics": ("metrics", RESULTS, {}),
+    "comparison": ("comparison", COMPARED, {}),
     "segments": ("segments", SEGMENTS, {}),
     "drift": ("drift", DAYS, {}),
     "monitor": ("monitor", monitor(), {}),
@@ -256,7 +265,7 @@ def test_plotly_draws_every_mark(case):
 def test_the_legend_names_each_thing_once(case):
     kind, data, options = CASES[case]
     named = [trace["name"] for trace in make_figure(kind, data, **options)["data"] if trace["showlegend"]]
-    assert len(set(named)) == len(named) > (kind not in ("slices", "models", "recalibration"))
+    assert len(set(named)) == len(named) > (kind not in ("slices", "models", "recalibration", "comparison"))
     picture = make_picture(kind, data, **options)
     labels = [mark.label for panel in picture.panels for mark in panel.marks if not isinstance(mark, (Note, Spans))]
     shown = {label.replace("<", "&lt;").replace(">", "&gt;") for label in labels if label and label[0] != "_"}

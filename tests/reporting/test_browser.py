@@ -11,6 +11,7 @@ import pytest
 from conftest import missing
 from pictured import data, q, y
 from reported import DRAWN, EVIL, RIGHT, TINY, WRONG, segments, windows
+from shown import FOUND
 
 import truecal
 
@@ -312,6 +313,31 @@ def test_a_link_opens_what_is_folded(browser, pages):
     while not run(browser, "return document.getElementById('bins').open"):
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_notebooks_show_a_table_and_a_picture_in_their_own_colours(browser, tmp_path, need, dark):
+    """A page with the colours of a notebook around what each kind of result gives."""
+    need("matplotlib")
+    need("polars")
+    look = "background: #111; color: #ddd" if dark else "background: #fff; color: #222"
+    parts = "".join(
+        f'<div class="cell" id="c{i}">{make()._repr_html_()}</div>' for i, make in enumerate(FOUND.values())
+    )
+    place = tmp_path / "notebook.html"
+    place.write_text(f'<!DOCTYPE html><meta charset="utf-8"><body style="{look}">{parts}</body>')
+    show(browser, place, dark=dark)
+    cells = run(
+        browser,
+        "return Array.from(document.querySelectorAll('.cell')).map(c => [c.querySelectorAll('td').length,"
+        " Array.from(c.querySelectorAll('img')).filter(i => i.complete && i.naturalWidth > 300 && i.alt.length > 20"
+        " && i.getBoundingClientRect().right <= 1440).length])",
+    )
+    assert len(cells) == len(FOUND)
+    assert all(count > 3 and images for count, images in cells)
+    faint = {text for text, colour, back in run(browser, COLOURS) if ratio(colour, back) < 4.5}
+    assert not faint
+    assert browser.get_log("browser") == []
 
 
 def test_plotly_draws_where_asked_for(browser, tmp_path, need):

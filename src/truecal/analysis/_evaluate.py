@@ -58,10 +58,11 @@ from truecal.observations import (
     read_weights,
     refuse_pos_label,
 )
-from truecal.results import FRAMES, BinTable, ClassResults, Curve, Ranked, Result, Scores, Shape
+from truecal.results import FRAMES, BinTable, ClassResults, Curve, Models, Ranked, Result, Scores, Shape
 
 Metrics = Iterable[str] | Mapping[str, Measure] | None
 Observed = Tallies | Tally | GridTally | SortedRows
+GROUPED = (Tallies, Tally, GridTally, SortedRows)
 REDRAWN = 50_000_000  # scores that labels are redrawn for; more would take over 2 GB, and a second for each draw
 BAND = 400  # right models whose curves make the band, at most
 FINE = 16  # bits of a grid whose references could not be told from those of the scores
@@ -101,6 +102,10 @@ class Options(TypedDict, total=False):
     threads: int
 
 
+@overload
+def evaluate(y_true: Mapping[str, Observed], y_prob: Metrics = None, **options: Unpack[Options]) -> Models: ...
+@overload
+def evaluate(y_true: Mapping[str, Observed], *, metrics: Metrics = None, **options: Unpack[Options]) -> Models: ...
 @overload
 def evaluate(y_true: Observed, y_prob: Metrics = None, **options: Unpack[Options]) -> Result: ...
 @overload
@@ -156,7 +161,7 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     cluster: Any = None,
     importance: Any = None,
     **options: Unpack[Options],
-) -> Result | ClassResults:
+) -> Result | ClassResults | Models:
     """All metrics at once, with the bins behind them.
 
     Parameters
@@ -164,7 +169,8 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     y_true, y_prob
         Labels and predicted probabilities, of the positive class or of shape (rows, classes); or in their place
         observations, as `truecal.read` gives them for dataframes and files:
-        `evaluate(truecal.read(frame, label="y", score="p"))`.
+        `evaluate(truecal.read(frame, label="y", score="p"))`. Observations of several models by name, as
+        `read_models` gives them, have a result each.
     metrics : names or mapping, optional
         Names of `truecal.metrics.METRICS` or "net_benefit@0.05" for a threshold (by default those of
         `truecal.metrics.STANDARD`), or your own as a mapping of names to `Metric`. The bins of the first one that has
@@ -209,12 +215,15 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     """
     check_options(evaluate, options)
     labelling = Labelling(kept_negatives, kept_positives, flip, late=mature is not None)
-    if isinstance(y_true, (Tallies, Tally, GridTally, SortedRows, ClassTallies)):
+    several = isinstance(y_true, Mapping) and y_true and all(isinstance(each, GROUPED) for each in y_true.values())
+    if several or isinstance(y_true, (*GROUPED, ClassTallies)):
         given = {"sample_weight": sample_weight, "pos_label": pos_label, "multiclass": multiclass, "labels": labels}
         given |= {"cluster": cluster, "mature": mature, "importance": importance}
         given["on_null"] = None if on_null == "raise" else on_null
         refuse_grouped(given | name_labelling(labelling))
         chosen = metrics if y_prob is None else y_prob
+        if several:
+            return Models({str(name): _evaluate_observed(each, chosen, options) for name, each in y_true.items()})
         if isinstance(y_true, ClassTallies):
             return _evaluate_classes(y_true, chosen, **options)
         return _evaluate_observed(y_true, chosen, options)

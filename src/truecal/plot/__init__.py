@@ -13,6 +13,7 @@ from truecal.plot._matplotlib import ReliabilityAxes as ReliabilityAxes
 from truecal.plot._matplotlib import binnings as binnings
 from truecal.plot._matplotlib import calibration as calibration
 from truecal.plot._matplotlib import classes as classes
+from truecal.plot._matplotlib import comparison as comparison
 from truecal.plot._matplotlib import draw_inline as draw_inline
 from truecal.plot._matplotlib import drift as drift
 from truecal.plot._matplotlib import metrics as metrics

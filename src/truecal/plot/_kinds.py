@@ -8,7 +8,7 @@ from typing import Any
 from truecal._errors import did_you_mean, option
 from truecal.plot._course import picture_monitor
 from truecal.plot._drift import picture_drift
-from truecal.plot._metrics import picture_metrics
+from truecal.plot._metrics import picture_comparison, picture_metrics
 from truecal.plot._pictures import (
     Picture,
     picture_binnings,
@@ -27,6 +27,7 @@ PICTURES: dict[str, Callable[..., Picture]] = {
     "reliability": picture_reliability,
     "models": picture_models,
     "metrics": picture_metrics,
+    "comparison": picture_comparison,
     "segments": picture_segments,
     "binnings": picture_binnings,
     "drift": picture_drift,

@@ -38,7 +38,7 @@ from truecal.plot._pictures import (
     Style,
 )
 from truecal.plot._style import apply_style, find_fonts
-from truecal.results import ClassTable, DriftTable, GroupTable, Recalibration, Result, SliceTable
+from truecal.results import ClassTable, Comparison, DriftTable, GroupTable, Recalibration, Result, SliceTable
 
 
 class DiagramAxes(NamedTuple):
@@ -180,6 +180,12 @@ def metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None,
     chance as grey bars. Refuted shares, gaps and largest gaps have a panel each; of several models the worst is the
     first row of each metric."""
     return draw(make_picture("metrics", results, metrics), ax)
+
+
+def comparison(table: Comparison, *, title: str | None = None, ax: Any = None) -> list[Any]:
+    """Draw the differences of two models, as `compare` finds them, with their intervals; diamonds are beyond chance.
+    Each unit has a panel."""
+    return draw(make_picture("comparison", table, title=title), ax)
 
 
 def segments(table: GroupTable, *, worst: int = 20, ax: Any = None) -> Any:

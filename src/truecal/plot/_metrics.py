@@ -1,4 +1,4 @@
-"""The picture of metrics: the value of each model beside what chance alone gives, marked by the model's verdict."""
+"""The pictures of metrics: values of models beside what chance alone gives, and differences of two models."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from truecal._errors import option
-from truecal._text import shorten_all
+from truecal._text import shorten, shorten_all
 from truecal.metrics import Mean, Metric, PNorm, format_name
 from truecal.observations import Floats
 from truecal.plot._pictures import (
     DARK,
     GREY,
+    INK,
     Bars,
     Lines,
     Mark,
+    Note,
     Panel,
     Picture,
     Points,
@@ -25,7 +27,7 @@ from truecal.plot._pictures import (
     fit_from_zero,
 )
 from truecal.plot._ratios import NAME, SIDES, name_side
-from truecal.results import Result, count_verdicts, rank_models
+from truecal.results import Comparison, Result, count_verdicts, rank_models
 
 ROW = 0.24  # inches
 
@@ -99,6 +101,57 @@ def _describe_value(result: Result, name: str) -> list[str]:
     if name in result.intervals:
         lines.append(result.format_interval(name))
     return lines
+
+
+def picture_comparison(table: Comparison, *, title: str | None = None) -> Picture:
+    """Show the differences of two models with their intervals, with a panel for each unit; those that chance does not
+    explain say which model is better."""
+    groups: dict[str, list[int]] = {}
+    for i, name in enumerate(table.metric):
+        groups.setdefault(table.metrics[name].axis, []).append(i)
+    inches = [ROW * len(group) + 0.75 for group in groups.values()]
+    panels: list[Panel] = []
+    top = 1.0
+    for (unit, group), high in zip(groups.items(), inches, strict=True):
+        place = (0.0, top - (high - 0.75) / sum(inches), 1.0, (high - 0.75) / sum(inches))
+        top -= high / sum(inches)
+        panels.append(
+            replace(_make_difference_panel(table, group, unit), place=place, legend="" if panels else "above")
+        )
+    head, *rest = table.sentences()
+    lines = "\n".join(filter(None, [title, *rest[:2]]))
+    return Picture(tuple(panels), (8, 1.6 + sum(inches)), lines, finding=shorten(head.rstrip("."), 90))
+
+
+def _make_difference_panel(table: Comparison, group: list[int], unit: str) -> Panel:
+    ends = np.stack([table.low[group], table.high[group]], 1)
+    reach = 1.15 * float(np.abs([*ends[np.isfinite(ends)], *table.difference[group], 1e-9]).max())
+    rows = np.arange(0.0, len(group))
+    better = [table.find_better(table.metric[i]) for i in group]
+    marks: list[Mark] = [
+        Lines(np.zeros((1, 2)), np.array([[-0.6, len(group) - 0.4]]), INK, "_no difference", width=1.2),
+        Lines(ends, np.stack([rows, rows], 1), DARK, "_interval", width=2.5),
+    ]
+    cells = table.cells(rows=group)
+    for label, marker, chosen in (
+        ("no difference beyond chance", "o", [each is None for each in better]),
+        ("beyond chance", "D", [each is not None for each in better]),
+    ):
+        at = np.flatnonzero(chosen)
+        if len(at):
+            texts = [
+                f"{cells['metric'][i]}: {cells['first'][i]} and {cells['second'][i]}\n{cells['difference'][i]} "
+                f"({cells['low'][i]} to {cells['high'][i]})\n{cells['verdict'][i]}"
+                for i in at
+            ]
+            marks.append(Points(table.difference[group][at], rows[at], DARK, label, marker, 7, texts))
+    for row, name in enumerate(better):
+        if name is not None:
+            marks.append(Note(f"{shorten(name, NAME)} is better", 1.55 * reach, float(row), ("right", "center"), INK))
+    names = tuple(format_name(table.metric[i]) for i in group)
+    y = Ruler((len(group) - 0.4, -0.6), "", tuple(rows.tolist()), names)
+    first, second = (shorten(name, 24) for name in table.models)
+    return Panel(Ruler((-reach, 1.6 * reach), f"{first} minus {second}: {unit}", grid=True), y, tuple(marks))
 
 
 def group_metrics(result: Result, names: Iterable[str]) -> dict[str, list[str]]:

@@ -21,6 +21,7 @@ from truecal.results._json import from_json as from_json
 from truecal.results._json import read_stored as read_stored
 from truecal.results._json import register as register
 from truecal.results._json import to_json as to_json
+from truecal.results._models import Models as Models
 from truecal.results._models import count_verdicts as count_verdicts
 from truecal.results._models import rank_models as rank_models
 from truecal.results._monitor import MonitorState as MonitorState

@@ -318,6 +318,7 @@ class Comparison(Table):
     _derived_columns: ClassVar[tuple[Column, ...]] = (
         Column("verdict", "text", "verdict", "Which model is better beyond chance, in words."),
     )
+    _picture: ClassVar[str] = "comparison"
     _shown: ClassVar[tuple[str, ...]] = ("metric", "first", "second", "difference", "low", "high", "verdict")
 
     @classmethod
