@@ -14,6 +14,7 @@ from truecal import BoundedIsotonic, Metric, Quantile, Result, Tally, Uniform
 from truecal._text import shorten
 from truecal.metrics import Rejection
 from truecal.plot._axis import find_margins, fit_axis
+from truecal.plot._style import find_fonts
 from truecal.results import Ranked, Scores, Shape, log_odds
 
 try:
@@ -481,6 +482,31 @@ def test_a_notebook_shows_table_and_diagram():
     assert "<table>" in html
     assert 'src="data:image/png;base64,' in html
     assert not plt.get_fignums()
+
+
+def test_names_in_any_script_have_all_fonts_that_are_installed(monkeypatch):
+    """Each text takes a sign from the first font that has it: every text must know all that are installed."""
+    from matplotlib import font_manager
+
+    entries = [*font_manager.fontManager.ttflist]
+    entries += [replace(entries[0], name="Noto Sans CJK JP", weight=400), replace(entries[0], name="Noto Sans Arabic")]
+    entries.append(replace(entries[0], name="Noto Sans Arabic", weight=700))
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", entries)
+    find_fonts.cache_clear()
+    try:
+        fonts, bold = find_fonts(), find_fonts(bold=True)
+        assert fonts[0] == bold[0] == "DejaVu Sans"  # which matplotlib brings
+        assert {"Noto Sans CJK JP", "Noto Sans Arabic"} <= set(fonts)
+        assert "Noto Sans Arabic" in bold
+        assert "Noto Sans CJK JP" not in bold or any(e.name == "Noto Sans CJK JP" and e.weight == 700 for e in entries)
+        table = judge_segments({(name,): Tally.from_arrays(*data(500)) for name in ("日本", "عرب", "ab" * 40)})
+        ax = truecal.plot.segments(table)
+        texts = [*ax.get_yticklabels(), *ax.get_legend().get_texts(), ax.xaxis.label, ax.title]
+        assert all(text.get_fontfamily() == fonts for text in texts)
+        assert {text.get_text() for text in ax.get_yticklabels()} == {"日本", "عرب", shorten("ab" * 40, 40)}
+        assert all(text.get_fontfamily() in (fonts, bold) for text in ax.texts)
+    finally:
+        find_fonts.cache_clear()
 
 
 def test_a_missing_extra_names_the_command(monkeypatch):

@@ -384,7 +384,7 @@ def _draw_panel(part: Any, panel: Panel, inches: float, picture: Picture | None)
         above = pad + 14 * len(words.splitlines()) + 4
         look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "weight": "bold"}
         words = "\n".join(wrap(picture.finding, max(30, int(9.5 * inches))))
-        part.annotate(_escape(words), (0, 1), (0, above), fontsize="large", **look)
+        part.annotate(_escape(words), (0, 1), (0, above), fontsize="large", fontfamily=find_fonts(bold=True), **look)
 
 
 def _break_title(line: str, inches: float) -> str:

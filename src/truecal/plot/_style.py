@@ -31,6 +31,7 @@ SETTINGS: dict[str, Any] = {
     "xtick.color": INK,
     "ytick.color": INK,
 }
+BOLD = 600  # the weight from which on a face is bold
 FONTS = (
     "DejaVu Sans",
     *("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Source Han Sans", "Hiragino Sans", "Yu Gothic"),
@@ -49,7 +50,10 @@ def apply_style() -> AbstractContextManager[None]:
 
 
 @cache
-def find_fonts() -> list[str]:
-    """Return the fonts of the list that are installed; matplotlib brings the first."""
-    known = set(import_module("matplotlib.font_manager").get_font_names())
+def find_fonts(*, bold: bool = False) -> list[str]:
+    """Return the fonts of the list that are installed; matplotlib brings the first. With `bold`, those that have such a
+    face: matplotlib would complain of the others."""
+    fonts = import_module("matplotlib.font_manager")
+    entries = fonts.fontManager.ttflist
+    known = {each.name for each in entries if not bold or fonts.weight_dict.get(each.weight, each.weight) >= BOLD}
     return [name for name in FONTS if name in known]
