@@ -6,6 +6,8 @@ import math
 
 import pytest
 
+WORDS = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "None")  # for missing values
+
 
 def number(value):
     """A number, as all readers write it: Python alone takes underscores and digits of other scripts."""
@@ -24,7 +26,7 @@ def total(labels, scores):
 
 def ask_csv(path, separator):
     opened = gzip.open if path.suffix == ".gz" else open
-    missing = {None, "", "NA", "N/A", "NULL", "null", "None"}  # csv has no words for it
+    missing = {None, "", *WORDS}  # csv has no words for it
     with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file, delimiter=separator))
     assert all(None not in row for row in rows), "a field too many"
@@ -40,6 +42,6 @@ def ask_pandas(path, separator):
 
 def ask_duckdb(path, separator):
     duckdb = pytest.importorskip("duckdb")
-    found = duckdb.read_csv(str(path), sep=separator, header=True, na_values=["", "NA", "N/A", "NULL", "null", "None"])
+    found = duckdb.read_csv(str(path), sep=separator, header=True, na_values=["", *WORDS])
     rows = found.project("y::VARCHAR::DOUBLE, p::VARCHAR::DOUBLE").fetchall()
     return total(*([math.nan if value is None else value for value in column] for column in zip(*rows, strict=True)))

@@ -9,11 +9,11 @@ ROOT = Path(truecal.__file__).parent
 LINES, PARAMETERS = 60, 10
 # what a user may write at the border, name by name: (lines, parameters) and why
 EXCEPTIONS: dict[str, tuple[int, int, str]] = {
-    "reading/_read.py:read": (60, 21, "all that can be said of data, each by its name"),
+    "reading/_read.py:read": (60, 22, "all that can be said of data, each by its name"),
     "analysis/_evaluate.py:evaluate": (60, 14, "as `read`, for arrays"),
-    "analysis/_slices.py:slices": (60, 13, "as `read`, and what is searched"),
+    "analysis/_slices.py:slices": (60, 14, "as `read`, and what is searched"),
     "analysis/_recalibrate.py:recalibrate": (60, 12, "as `evaluate`, and what is fitted"),
-    "reading/_read.py:read_models": (60, 19, "as `read`"),
+    "reading/_read.py:read_models": (60, 20, "as `read`"),
 }
 
 

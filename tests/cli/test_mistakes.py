@@ -203,8 +203,8 @@ def test_near_misses_come_with_the_remedy(folder):
     assert run("score", yes, "--label", "won", "--pos-label", "yes", "--reference", "0").returncode == 0
     percent = write_csv(folder / "percent.csv", {"id": [3, 4, 5], "won": [1, 0, 0], "risk": [50.5, 10, 20]})
     told = refused("score", percent)
-    assert "Hint: 'risk' may hold percentages; divide them by 100 first, which no option does." in told
-    assert "Hint: these look like percentages; divide them by 100." in refused("score", percent, "-p", "risk")
+    assert "Hint: 'risk' may hold percentages; --percent reads them as such." in told
+    assert "Hint: these look like percentages; --percent reads them as such." in refused("score", percent, "-p", "risk")
     assert "Hint: divide percentages by 100." in refused("plan", "5", "--ratio", "1.2")
     told = refused("check", yes, "-y", "won", "-p", "risk", "--max-value", "9", "--segment", "kind=*")
     assert "--by must name the columns that make segments, since a rule is about 'kind=*'; it is missing." in told

@@ -133,13 +133,23 @@ def test_one_score_where_two_are_wanted_is_named(need):
 
 def test_percentages_are_named_where_no_score_is_found():
     columns = {"age": [17, 30, 99, 20], "churned": LABEL, "risk": [12.5, 80.0, 0.5, 100.0]}
-    message = "none does.\n\nHint: 'risk' may hold percentages; divide them by 100 first, which no option does."
+    message = "none does.\n\nHint: 'risk' may hold percentages; `score_scale=\"percent\"` reads them as such."
     with pytest.raises(truecal.reading.UnclearColumns) as caught:
         guess(columns)
     assert str(caught.value).endswith(message)
     assert list(caught.value.near) == ["risk"]
     assert find_kinds(polars.DataFrame(columns)) == {"age": "number", "churned": "binary", "risk": "percentage"}
     assert guess({"y": LABEL, "score": columns["risk"]}) == ("y", "score")  # for evaluate to refuse
+    assert guess(columns, score_scale="percent") == ("churned", "risk")
+    with pytest.raises(
+        ValueError, match="`score_scale` must be one of 'probability', 'percent', 'logit'; it is 'odds'"
+    ):
+        guess(columns, score_scale="odds")
+
+
+def test_one_value_above_1_makes_no_percentages():
+    columns = {"churned": LABEL, "risk": [0.5, 0.25, 1.2, 0.125], "other": [0.5, 0.25, 40.0, 0.125]}
+    assert find_kinds(polars.DataFrame(columns)) == {"churned": "binary", "risk": "number", "other": "number"}
 
 
 def test_columns_of_two_values_are_named_where_no_label_is_found():

@@ -88,6 +88,8 @@ def values(pa):
     kept = (4, 3, 2.25, {"`y` is null": 1})
     scored = (4, 2, 2.25, {"`p` is null": 1})
     truths, drop, one = [bool(y) for y in Y], {"on_null": "drop"}, {"pos_label": 1}
+    percent, logit = {"score_scale": "percent"}, {"score_scale": "logit"}
+    beyond = "Every row must have a label and a score in [0, 100]; of 5 rows `p` is outside [0, 100] in 1."
     words = ["yes" if y else "no" for y in Y]
     without = {"duckdb", "ibis", "pyspark"}
     return {
@@ -123,6 +125,11 @@ def values(pa):
         "half precision": (Y, half, {}, PLAIN, without),
         "half precision labels": (pa.array(np.array(Y, np.float16)), P, {}, PLAIN, without),
         "single precision": (Y, pa.array(np.array(P, np.float32)), {}, PLAIN),
+        "percentages": (Y, [100 * p for p in P], percent, PLAIN),
+        "whole percentages": (Y, [25, 50, 50, 75, 75], percent, PLAIN),
+        "percentages above 100": (Y, [25.0, 50.0, 50.0, 75.0, 150.0], percent, beyond),
+        "logits": (Y, [-1000.0, 0.0, 0.0, 1000.0, math.inf], logit, (5, 3, 3.0, {})),
+        "missing logits": (Y, [None, 0.0, 0.0, 1000.0, 1000.0], logit | drop, (4, 3, 3.0, {"`p` is null": 1})),
         "a label of 2": ([0, 1, 2, 1, 1], P, {}, wrong),
         "a positive of 2": ([0, 1, 2, 1, 1], P, {"pos_label": 2}, (5, 1, 2.75, {})),
     }

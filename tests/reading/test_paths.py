@@ -276,11 +276,14 @@ def test_swapped_columns_are_recognised_where_the_read_is_refused(need, frame, r
         truecal.read(frame, label="id", score="p")
 
 
-def test_percentages_are_recognised_where_the_read_is_refused(pl, frame):
-    with pytest.raises(ValueError, match="(?s)`p` is outside.*Hint: these look like percentages; divide them by 100"):
-        read(frame.with_columns(pl.col("p") * 100))
+def test_percentages_and_logits_are_recognised_where_the_read_is_refused(pl, frame):
+    p = pl.col("p")
+    hints = {"percent": p * 100, "logit": p * 8 - 4}
+    for scale, scores in hints.items():
+        with pytest.raises(ValueError, match=f'(?s)`p` is outside.*Hint: these look.*`score_scale="{scale}"` reads'):
+            read(frame.with_columns(scores))
     with pytest.raises(ValueError, match="(?s)`p` is outside.*Hint: .* neither a logit nor a percentage"):
-        read(frame.with_columns(pl.col("p") - 1))
+        read(frame.with_columns(pl.when(pl.col("id") == 7).then(1.2).otherwise(p).alias("p")))
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])

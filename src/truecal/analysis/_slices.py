@@ -14,7 +14,7 @@ from truecal.observations import CellGroups, CellSums, Conditions, Crossed, Floa
 from truecal.results import SliceTable
 
 if TYPE_CHECKING:
-    from truecal.reading import OnNull
+    from truecal.reading import OnNull, ScoreScale
 
 SEED = 2.0  # standard deviations from which on a pair of levels is looked at
 NEARLY = 0.9
@@ -37,6 +37,7 @@ def slices(  # noqa: PLR0913 (tests/test_size.py says why)
     kept_negatives: float = 1.0,
     kept_positives: float = 1.0,
     flip: tuple[float, float] = (0.0, 0.0),
+    score_scale: ScoreScale = "probability",
 ) -> SliceTable:
     """Find groups of rows whose predictions are off, though nobody named them.
 
@@ -58,7 +59,7 @@ def slices(  # noqa: PLR0913 (tests/test_size.py says why)
         Whether pairs of columns are searched, too.
     min_rows : int
         The fewest rows of a group that is tested.
-    pos_label, on_null, format, kept_negatives, kept_positives, flip
+    pos_label, on_null, format, kept_negatives, kept_positives, flip, score_scale
         As in `truecal.read`; numbers are of the rows that are there.
 
     Examples
@@ -88,6 +89,7 @@ def slices(  # noqa: PLR0913 (tests/test_size.py says why)
         on_null=on_null,
         format=format,
         labelling=Labelling(kept_negatives, kept_positives, flip),
+        score_scale=score_scale,
     )
     if min_rows > crossed.account.judged:
         raise ValueError(

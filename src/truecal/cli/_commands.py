@@ -21,7 +21,7 @@ from truecal.cli._options import LIMITS, NEEDS_ROWS, UsageError, make_full_parse
 
 if TYPE_CHECKING:
     from truecal.observations import ClassTallies, Multiclass, Tallies
-    from truecal.reading import Limits, UnclearColumns
+    from truecal.reading import Limits, ScoreScale, UnclearColumns
     from truecal.results import ClassResults, DriftTable, Result, SliceTable
 
 METRICS = ["ltce", "tce", "ece", "log_loss", "brier", "slope", "intercept"]  # of `score`, unless others are asked for
@@ -226,7 +226,7 @@ def recalibrate(args: Namespace) -> int:
         (apart,) = replace(source, data=[args.check], time=None, every=None).read(args).values()  # as the others were
         found = replace(found, proof=analysis.prove_on(found, apart, Path(args.check).name))
     tell_notes([found])
-    sql = f"{found.to_sql(_write_sql(source.scores[0]))}\n\n" if args.sql else ""
+    sql = f"{found.to_sql(_write_sql(source.scores[0], find_scale(args)))}\n\n" if args.sql else ""
     with naming(args.output):
         write_text(args.output, found.to_json() + "\n")
     if args.json:
@@ -239,11 +239,12 @@ def recalibrate(args: Namespace) -> int:
     return 0
 
 
-def _write_sql(name: str) -> str:
-    """The name of a column in SQL, in quotes where they are needed."""
+def _write_sql(name: str, scale: ScoreScale) -> str:
+    """The probabilities in SQL, of a column on a scale."""
     from truecal.results import quote_name
 
-    return name if name.isidentifier() else quote_name(name)
+    score = name if name.isidentifier() else quote_name(name)
+    return {"percent": f"({score} / 100.0)", "logit": f"(1 / (1 + EXP(-{score})))"}.get(scale, score)
 
 
 def apply(args: Namespace) -> int:
@@ -271,6 +272,7 @@ def apply(args: Namespace) -> int:
             into=into,
             others=found.by,
             format=args.format,
+            score_scale=find_scale(args),
         )
     note(f"{args.output} holds {plural(rows, 'row')}, with `{into}`")
     return tell_files(args, [Path(args.output)])
@@ -575,6 +577,7 @@ class Source:
             "format": self.format,
             "limits": self.limits,
             "cluster": _find_cluster(args),
+            "score_scale": find_scale(args),
             **_find_labelling(args, self.data),
             "mature": _read_maturity(args.mature),
             "weight": args.weight,
@@ -643,6 +646,7 @@ def search_slices(args: Namespace, source: Source, **options: Any) -> SliceTable
         pos_label=args.pos_label,
         on_null="drop" if args.drop_missing else "raise",
         format=source.format,
+        score_scale=find_scale(args),
         **_find_labelling(args, source.data),
         **options,
     )
@@ -704,7 +708,8 @@ def _open_baseline(args: Namespace, source: Source) -> int | str | Tallies | Non
         return str(text) if text else None
     if text.isdigit():
         return int(text)
-    columns = {} if is_tallies([text]) else {"label": source.label, "score": source.scores}
+    known = {"percent": False, "logit": False}  # tallies hold probabilities
+    columns = known if is_tallies([text]) else {"label": source.label, "score": source.scores}
     other = Namespace(**(vars(args) | {"files": [text], "time": None, "every": None} | columns))
     return _find_top(next(iter(open_source(other).read(other).values())))
 
@@ -727,6 +732,13 @@ def _find_labelling(args: Namespace, data: list[str] | Tallies) -> dict[str, Any
         if name in vars(args).get("given", {}) and given[name] != value:
             raise UsageError(f"{word} must be that of {rules!r}, {value}, or be left out; it is {given[name]}", "check")
     return found if isinstance(data, list) else {}
+
+
+def find_scale(args: Namespace) -> ScoreScale:
+    """What scores are, by --percent or --logit."""
+    if args.percent and args.logit:
+        raise UsageError("--percent and --logit must not be given together", args.command)
+    return "percent" if args.percent else "logit" if args.logit else "probability"
 
 
 def _find_cluster(args: Namespace) -> str | None:
@@ -790,7 +802,13 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
     try:
         several = hasattr(args, "multiclass") and args.pos_label is None
         guess = guess_columns(
-            paths, label=args.label, score=args.score or None, models=models, classes=several, format=format
+            paths,
+            label=args.label,
+            score=args.score or None,
+            models=models,
+            classes=several,
+            format=format,
+            score_scale=find_scale(args),
         )
         time, every = _choose_windows(args, paths, format) if timed else (None, None)
     except UnclearColumns as error:

@@ -296,6 +296,15 @@ OPTIONS = (
         action="store_true", spells={"on_null": "--drop-missing", 'on_null="drop"': "--drop-missing"},
     ),
     Option(
+        "--percent", "scores are percentages, 0 to 100{}", COLUMNS, f"{READING} apply", action="store_true",
+        says={"": "", "apply": "; probabilities are written"}, spells={'score_scale="percent"': "--percent"},
+    ),
+    Option(
+        "--logit", "scores are logits{}", COLUMNS, f"{READING} apply", action="store_true",
+        says={"": "", "apply": "; probabilities are written"},
+        spells={'score_scale="logit"': "--logit", "score_scale": "--percent or --logit"},
+    ),
+    Option(
         "--cluster", "customers, patients or documents whose rows go together; without it rows are taken as "
         "independent",
         COLUMNS, CLUSTERED, "COLUMN",

@@ -14,6 +14,7 @@ from truecal.observations._arrays import check_indexes as check_indexes
 from truecal.observations._arrays import check_values as check_values
 from truecal.observations._arrays import choose_multiclass as choose_multiclass
 from truecal.observations._arrays import drop_missing as drop_missing
+from truecal.observations._arrays import guess_scale as guess_scale
 from truecal.observations._arrays import read_numbers as read_numbers
 from truecal.observations._arrays import read_pair as read_pair
 from truecal.observations._arrays import refuse_pos_label as refuse_pos_label

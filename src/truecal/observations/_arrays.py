@@ -173,6 +173,22 @@ def check_lengths(**lengths: int) -> None:
         raise ValueError(f"Inputs must have one value for each row; {sizes}.")
 
 
+def guess_scale(score: AnyArray) -> Literal["rounded", "logit", "negative", "percent", ""]:
+    """What numbers may be that are no probabilities: off by rounding, on both sides of [0, 1], all negative, or
+    percentages, of which several must be above 1; "" where nothing fits."""
+    low, high = float(score.min()), float(score.max())
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return ""
+    if low >= -1e-5 and high <= 1 + 1e-5:
+        return "rounded"
+    if low < 0 and high > 1:
+        return "logit"
+    if high < 0:
+        return "negative"
+    above = np.count_nonzero(score > 1)
+    return "percent" if low >= 0 and 1.5 < high <= 100 and above > max(1, 0.01 * len(score)) else ""
+
+
 def raise_for_scores(score: AnyArray) -> NoReturn:
     """Raise the error that explains why the kernel refused some scores."""
     nan = np.isnan(score)
@@ -183,17 +199,13 @@ def raise_for_scores(score: AnyArray) -> NoReturn:
         )
     bad = ~((score >= 0) & (score <= 1))
     first = int(np.argmax(bad))
-    low, high = float(score.min()), float(score.max())
-    hint = ""
-    if np.isfinite(low) and np.isfinite(high):
-        if low >= -1e-5 and high <= 1 + 1e-5:
-            hint = "these are off by rounding; clip them with `np.clip(y_prob, 0, 1)`"
-        elif low < 0 and high > 1:
-            hint = "these look like logits; apply a sigmoid first"
-        elif high < 0:
-            hint = "these look like logits, or logarithms of probabilities; apply a sigmoid, or `np.exp`, first"
-        elif low >= 0 and 1.5 < high <= 100 and np.mean(bad) > 0.01:
-            hint = "these look like percentages; divide them by 100"
+    hint = {
+        "rounded": "these are off by rounding; clip them with `np.clip(y_prob, 0, 1)`",
+        "logit": "these look like logits; apply a sigmoid first",
+        "negative": "these look like logits, or logarithms of probabilities; apply a sigmoid, or `np.exp`, first",
+        "percent": "these look like percentages; divide them by 100",
+        "": "",
+    }[guess_scale(score)]
     raise ValueError(
         f"`y_prob` must lie in [0, 1]; {count(bad)} not, the first is {show(score, first)} at position {first}."
         + (f"\n\nHint: {hint}." if hint else "")

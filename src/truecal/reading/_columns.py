@@ -8,12 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from truecal._errors import option
-from truecal.observations import AS_THEY_ARE, SUM, WINDOWS, Labelling, Multiclass, as_tuple, check_bits
+from truecal.observations import (
+    AS_THEY_ARE,
+    SUM,
+    WINDOWS,
+    AnyArray,
+    Labelling,
+    Multiclass,
+    as_tuple,
+    check_bits,
+    guess_scale,
+)
 from truecal.reading._classes import ClassNames, find_class_columns, find_score_columns, may_be_classes
 from truecal.reading._engines import is_lazy, language, open_frame
 from truecal.reading._extras import NO_EXTRAS, Extras
@@ -21,6 +31,10 @@ from truecal.reading._paths import is_path, open_files
 
 OnNull = Literal["raise", "drop"]
 Kind = Literal["binary", "fraction", "percentage", "number", "text"]
+ScoreScale = Literal["probability", "percent", "logit"]
+SCALES: tuple[ScoreScale, ...] = get_args(ScoreScale)
+SPANS: dict[ScoreScale, str] = {"probability": "[0, 1]", "percent": "[0, 100]", "logit": "[0, 1]"}
+SCORED: dict[ScoreScale, Kind] = {"probability": "fraction", "percent": "percentage", "logit": "number"}
 Role = Literal["label", "score", "time"]
 # Words of a column that tells apart whose rows these are, the fewest values it has, and rows of each.
 OWNERS = {
@@ -29,6 +43,8 @@ OWNERS = {
 }
 MANY, REPEATED = 20, 1.2
 RECALIBRATED = "_recalibrated"  # ends the name of a column of mended predictions
+LARGEST = 700.0  # of a logit: its probability differs from 0 by 1e-304
+PERCENT, LOGIT = 'score_scale="percent"', 'score_scale="logit"'  # options that say what scores are
 ROWS = 10_000  # the first rows, by which columns are guessed
 LEAST_MEMORY = 100_000  # bytes; with less, rows go to disk in too many pieces
 # Names that columns usually have.
@@ -129,6 +145,8 @@ class Columns:
         Columns of ages and weights.
     cluster
         The column that tells customers, patients or documents apart.
+    score_scale
+        What scores are, those of the baseline as well: probabilities, percentages or logits.
     """
 
     label: str
@@ -146,6 +164,12 @@ class Columns:
     labels: tuple[Any, ...] | None = None
     extras: Extras = NO_EXTRAS
     cluster: str | None = None
+    score_scale: ScoreScale = "probability"
+
+    @property
+    def span(self) -> str:
+        """Where scores must lie."""
+        return SPANS[self.score_scale]
 
     @property
     def clusters(self) -> tuple[str, ...]:
@@ -155,6 +179,12 @@ class Columns:
     def __post_init__(self) -> None:
         if self.on_null not in ("raise", "drop"):
             raise ValueError(f'{option("on_null")} must be "raise" or "drop"; it is {self.on_null!r}.')
+        check_scale(self.score_scale)
+        if self.multiclass is not None and self.score_scale == "logit":
+            raise ValueError(
+                f"{option('score_scale')} must not be 'logit' where {option('multiclass')} is given: logits of several "
+                "classes belong together.\n\nHint: apply a softmax to them first."
+            )
         for every in self.windows.values():
             if every is not None and every not in WINDOWS:
                 lengths = ", ".join(map(repr, WINDOWS))
@@ -213,7 +243,7 @@ class UnclearColumns(ValueError):
             return ""
         if self.role == "score":
             names = ", ".join(map(repr, self.near))
-            return f"\n\nHint: {names} may hold percentages; divide them by 100 first, which no option does."
+            return f"\n\nHint: {names} may hold percentages; {option(PERCENT)} reads them as such."
         names = ", ".join(f"{name!r} holds {a!r} and {b!r}" for name, (a, b) in self.near.items())
         how = f"give the column as {option('label')} and the positive one as {option('pos_label')}"
         return f"\n\nHint: {names}; if these are labels, {how}."
@@ -227,6 +257,7 @@ def guess_columns(
     models: int = 1,
     classes: bool = False,
     format: str | None = None,
+    score_scale: ScoreScale = "probability",
 ) -> Guess:
     """Guess which columns of a dataframe or of files are the labels and the scores, unless they are given.
 
@@ -246,6 +277,8 @@ def guess_columns(
         not given, with probabilities that sum to 1.
     format : optional
         The format of files, if their names do not tell it.
+    score_scale : "probability", "percent" or "logit"
+        What scores are.
 
     Raises
     ------
@@ -260,6 +293,7 @@ def guess_columns(
     >>> guess.label, guess.scores
     ('churned', ('p_churn',))
     """
+    check_scale(score_scale)
     given = as_tuple(score)
     if label is not None and given and not (classes and may_be_classes(given)):
         return Guess(label, given)
@@ -289,10 +323,11 @@ def guess_columns(
     others: tuple[str, ...] = ()
     if not given:
         free = [name for name in free if name != label]
-        fractions = [name for name in free if kinds[name] == "fraction"]
+        wanted = SCORED[score_scale]
+        fractions = [name for name in free if kinds[name] == wanted]
         tiers = [
             [name for name in fractions if models == 1 and _is_mended(name, fractions)],
-            _pick_named("score", free, kinds, ("fraction",)),
+            _pick_named("score", free, kinds, (wanted,)),
             [name for name in fractions if _sounds_like("score", name)],
             fractions,
             _pick_named("score", free, kinds, ("percentage", "number")),
@@ -390,6 +425,36 @@ def check_swapped(kinds: Mapping[str, Kind], label: str, scores: Iterable[str]) 
             )
 
 
+def check_scale(scale: str) -> None:
+    """Raise an error for a scale of scores that there is not."""
+    if scale not in SCALES:
+        known = ", ".join(map(repr, SCALES))
+        raise ValueError(f"{option('score_scale')} must be one of {known}; it is {scale!r}.")
+
+
+def find_probability(pl: Any, score: Any, scale: ScoreScale) -> Any:
+    """The expression of probabilities, of scores on a scale."""
+    if scale == "percent":
+        return score / 100.0
+    if scale == "probability":
+        return score
+    held = pl.when(score < -LARGEST).then(pl.lit(-LARGEST)).otherwise(score)  # so that nothing overflows
+    return 1.0 / (1.0 + (-held).exp())
+
+
+def find_scales(data: Any, names: Iterable[str], format: str | None = None) -> set[str]:
+    """Return what the first scores of columns may be that are no probabilities; see `guess_scale`."""
+    head = _read_head(data, format)
+    found = (_read_numbers(head[name]) for name in names if head[name].dtype.is_numeric())
+    return {guess_scale(values) for values in found if len(values)}
+
+
+def _read_numbers(column: Any) -> AnyArray:
+    """The values of a column of numbers that are finite."""
+    values = column.drop_nulls().to_numpy().astype(np.float64)
+    return np.asarray(values[np.isfinite(values)])
+
+
 def find_kinds(data: Any, format: str | None = None) -> dict[str, Kind]:
     """Return what the first rows of each column hold. Columns that can be neither label nor score are left out."""
     return _find_kinds(_read_head(data, format))
@@ -419,8 +484,7 @@ def _find_kind(column: Any) -> Kind | None:
         return "binary"
     if not column.dtype.is_numeric():
         return "text" if column.dtype == pl.String and column.drop_nulls().n_unique() == 2 else None
-    values = column.drop_nulls().to_numpy().astype(np.float64)
-    values = values[np.isfinite(values)]
+    values = _read_numbers(column)
     if not len(values):
         return None
     if np.isin(values, (0.0, 1.0)).all():
@@ -429,7 +493,8 @@ def _find_kind(column: Any) -> Kind | None:
         return "number"
     if values.max() <= 1:
         return "fraction"
-    return "percentage" if (values % 1 > 0).any() else "number"  # whole numbers may be ages or counts
+    # whole numbers may be ages or counts
+    return "percentage" if (values % 1 > 0).any() and guess_scale(values) == "percent" else "number"
 
 
 def _find_two_valued(frame: Any, names: Iterable[str]) -> dict[str, Sequence[Any]]:

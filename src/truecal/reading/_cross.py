@@ -14,7 +14,7 @@ from truecal._fork import check_fork
 from truecal._progress import Progress
 from truecal._text import plural
 from truecal.observations import AS_THEY_ARE, Account, AnyArray, CodedRows, Crossed, Floats, Labelling, Pair, as_tuple
-from truecal.reading._columns import Columns, OnNull, split_name
+from truecal.reading._columns import Columns, OnNull, ScoreScale, split_name
 from truecal.reading._engines import language
 from truecal.reading._query import KINDS, Query, column_names
 from truecal.reading._read import Batch, encode_values, is_missing, stream_batches
@@ -36,6 +36,7 @@ def cross(
     on_null: OnNull = "raise",
     format: str | None = None,
     labelling: Labelling = AS_THEY_ARE,
+    score_scale: ScoreScale = "probability",
 ) -> Crossed:
     """Read data in one pass, and add rows up by the levels of every column and of every pair of columns.
 
@@ -54,6 +55,7 @@ def cross(
         raise ValueError(f"{option('columns')} must name each column once, and not the label; it is {names!r}.")
     names = tuple(name for name in names if name != score)
     settings: Any = {"pos_label": pos_label, "on_null": on_null, "format": format, "labelling": labelling}
+    settings |= {"score_scale": score_scale}
     query = Query.of(data, Columns(label, (score,), names, **settings))
     if not query.here:
         raise TypeError(

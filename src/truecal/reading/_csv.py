@@ -36,7 +36,7 @@ CHUNK = 1 << 20
 PREFIX = "truecal-"  # of folders of copies
 LONGEST = 1 << 27  # bytes of a header or a field
 SEPARATORS = (",", ";", "\t", "|")
-MISSING = ["NA", "N/A", "null", "NULL", "None"]  # besides an empty field
+MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None"]  # besides an empty field
 MARKS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 UTF8_MARK = b"\xef\xbb\xbf"
 FIELDS, QUOTE_INSIDE, AFTER_QUOTE, ZERO, LONE_RETURN, BLANK = range(1, 7)  # as in csv.hpp
@@ -238,6 +238,10 @@ def _check_encoding(head: bytes, shown: Path) -> None:
     for mark, name in MARKS:
         if head.startswith(mark):
             _refuse(shown, f"must be UTF-8; it is {name}.", f"convert it with `iconv -f {name} -t UTF-8`.")
+    zeros = [byte == 0 for byte in head[:4]]
+    if zeros[:2] == zeros[2:] and sum(zeros) == 2:  # every other byte of plain text
+        name = "UTF-16LE" if zeros[1] else "UTF-16BE"
+        _refuse(shown, "must be UTF-8; it looks like UTF-16.", f"convert it with `iconv -f {name} -t UTF-8`.")
     if not head.removeprefix(UTF8_MARK).strip():
         _refuse(shown, "must have a line of column names; it is empty.")
 

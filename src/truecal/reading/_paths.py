@@ -165,12 +165,24 @@ class Files:
             found = rows.filter("wrong").select("row", "value").collect(engine="streaming")
             if len(found):
                 row, value = found.sort("row").row(0)
-                hint = "\n\nHint: write decimal points, not commas." if re.fullmatch(r"\s*\d*,\d+\s*", value) else ""
                 raise ValueError(
                     f"`{name}` must hold numbers in [0, 1]; {plural(len(found), 'row')} of "
                     f"{name_places(self.places)} {'holds' if len(found) == 1 else 'hold'} something else, the first is "
-                    f"{value!r} in row {row:,}.{hint}"
+                    f"{value!r} in row {row:,}.{_advise_on(value)}"
                 )
+
+
+def _advise_on(word: str) -> str:
+    """A hint for text among numbers."""
+    if re.fullmatch(r"\s*-?\d*,\d+\s*", word):
+        return "\n\nHint: write decimal points, not commas."
+    if re.fullmatch(r"\s*\d*\.?\d+\s*%\s*", word):
+        percent = option('score_scale="percent"')
+        return f"\n\nHint: write percentages without their signs; {percent} then reads them as such."
+    if re.search(r"\d", word):
+        return ""
+    drop = option('on_null="drop"')
+    return f"\n\nHint: leave the fields of missing values empty; {drop} then leaves out their rows."
 
 
 def scan(source: PathLike | Sequence[PathLike], *, format: str | None = None) -> Any:

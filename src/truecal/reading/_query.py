@@ -21,7 +21,16 @@ from truecal.metrics import choose_bits
 from truecal.observations import Account, AnyArray, WeightSpan, advise_weights, cell, list_reasons
 from truecal.reading import _extras as extras
 from truecal.reading._classes import OFF
-from truecal.reading._columns import Columns, Kind, check_swapped, find_kinds
+from truecal.reading._columns import (
+    LOGIT,
+    PERCENT,
+    Columns,
+    Kind,
+    check_swapped,
+    find_kinds,
+    find_probability,
+    find_scales,
+)
 from truecal.reading._csv import Unreadable
 from truecal.reading._engines import (
     collect,
@@ -42,7 +51,7 @@ KINDS = extras.KINDS + 1
 # Why a row is invalid, by its status. Rows with missing values may be dropped.
 MISSING = {1: "{score} is null", 2: "{score} is NaN", 4: "{label} is null", 6: "{time} is null", **extras.MISSING}
 MISSING[CLUSTERLESS] = "{cluster} is null"
-WRONG = {3: "{score} is outside [0, 1]", 5: "{label} is neither 0 nor 1", OFF: "{score} does not sum to 1"}
+WRONG = {3: "{score} is outside {span}", 5: "{label} is neither 0 nor 1", OFF: "{score} does not sum to 1"}
 WRONG |= extras.WRONG
 UNMATCHED = 7
 CLUSTER = "cluster"  # the renamed column
@@ -277,9 +286,10 @@ class Query:
             yield pl.col(CLUSTER).cast(pl.String)
         elif CLUSTER in schema and schema[CLUSTER].is_float():  # NaN is no customer
             yield pl.when(~pl.col(CLUSTER).is_nan()).then(pl.col(CLUSTER)).alias(CLUSTER)
+        scale = self.columns.score_scale
         for name, kind in schema.items():
-            if name.startswith(("score", "base")) and kind not in (pl.Float32, pl.Float64):
-                yield pl.col(name).cast(pl.Float64)
+            if name.startswith(("score", "base")) and (scale != "probability" or kind not in (pl.Float32, pl.Float64)):
+                yield find_probability(pl, pl.col(name).cast(pl.Float64), scale).alias(name)
         kind = schema["label"]
         if kind.is_decimal() or (kind.is_float() and kind not in (pl.Float32, pl.Float64)):
             yield pl.col("label").cast(pl.Float64)
@@ -441,8 +451,8 @@ class Query:
             more = ", a cluster" * len(self.columns.clusters)
             more += "".join(f", {RULES[name]}" for name in self.columns.extras.names)
             raise ValueError(
-                f"Every row must have a label{time}{more} and a score in [0, 1]; of {plural(total, 'row')} "
-                f"{reasons}.{hint}"
+                f"Every row must have a label{time}{more} and a score in {(self.origin or self).columns.span}; of "
+                f"{plural(total, 'row')} {reasons}.{hint}"
             )
         if not counts[0]:
             raise ValueError("The data must have at least one valid row; they have none.")
@@ -455,16 +465,33 @@ class Query:
             "time": " or ".join(f"`{name}`" for name in self.columns.by if name in self.columns.windows),
             **self.columns.extras.words,
             "cluster": f"`{self.columns.cluster}`",
+            "span": (self.origin or self).columns.span,
         }
         rules = MISSING | WRONG | extras.LEFT_OUT
         return {rule.format(**words): int(counts[code]) for code, rule in rules.items() if counts[code]}
 
     def _advise_range(self, scores: bool) -> str:
         """Return a hint for values out of range, of `scores` or of labels; raise an error if columns are swapped."""
-        if "percentage" in map(self._check_swapped().get, (self.origin or self).columns.scores):
-            return "\n\nHint: these look like percentages; divide them by 100."
+        self._check_swapped()
+        query = self.origin or self
+        if not scores or query.columns.score_scale != "probability":
+            return ""
+        scales = query._find_scales()
+        if "percent" in scales:
+            return f"\n\nHint: these look like percentages; {option(PERCENT)} reads them as such."
+        if scales & {"logit", "negative"} and query.columns.multiclass is None:
+            return f"\n\nHint: these look like logits; {option(LOGIT)} reads them as such."
         rule = "the probability of the positive label, neither a logit nor a percentage"
-        return f"\n\nHint: {option('score')} must be {rule}." if scores else ""
+        return f"\n\nHint: {option('score')} must be {rule}."
+
+    def _find_scales(self) -> set[str]:
+        """What the first scores may be that are no probabilities."""
+        names = self.columns.scores
+        with suppress(Unreadable, ImportError):
+            if self.source is not None:
+                return find_scales(list(self.source.places), names, self.source.kind)
+            return find_scales(pick(self.frame, {name: name for name in names}), names)
+        return set()
 
     def _advise_missing(self) -> str:
         """Return a hint for missing values; raise an error if a file lacks the column."""

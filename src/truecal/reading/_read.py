@@ -65,7 +65,7 @@ from truecal.reading._classes import (
     match_labels,
     refuse_sums,
 )
-from truecal.reading._columns import DEFAULT, LEAST_MEMORY, Columns, Limits, OnNull
+from truecal.reading._columns import DEFAULT, LEAST_MEMORY, Columns, Limits, OnNull, ScoreScale
 from truecal.reading._engines import collect, engine_of, is_lazy, language, native, pick
 from truecal.reading._extras import FRACTION, Extras
 from truecal.reading._paths import is_path
@@ -107,6 +107,7 @@ class Reading(TypedDict, total=False):
     weight: str | None
     importance: str | None
     cluster: str | None
+    score_scale: ScoreScale
 
 
 @overload
@@ -136,6 +137,7 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
     weight: str | None = None,
     importance: str | None = None,
     cluster: str | None = None,
+    score_scale: ScoreScale = "probability",
 ) -> Tallies | ClassTallies:
     """Read data in one pass into tallies: the rows of each segment and window, grouped by score.
 
@@ -188,6 +190,8 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
     cluster : str, optional
         The column of the customer, patient or document that a row belongs to. Rows of one go together, which tests,
         references and intervals then account for. Without it rows are taken as independent.
+    score_scale : "probability", "percent" or "logit"
+        What the scores are, and those of the baseline: probabilities in [0, 1], percentages in [0, 100], or logits.
 
     Examples
     --------
@@ -198,6 +202,7 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
     """
     settings: Any = {"label": label, "by": by, "time": time, "every": every}
     settings |= {"on_null": on_null, "format": format, "limits": limits, "cluster": cluster}
+    settings |= {"score_scale": score_scale}
     given: Any = {"baseline": baseline, "on": on, "pos_label": pos_label}
     given |= {"mature": mature, "weight": weight, "importance": importance}
     labelling: Any = dict(zip(LABELLING, (kept_negatives, kept_positives, flip), strict=True))
@@ -239,6 +244,7 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
     weight: str | None = None,
     importance: str | None = None,
     cluster: str | None = None,
+    score_scale: ScoreScale = "probability",
 ) -> dict[str, Tallies]:
     """Read several models, whose scores are columns of the same data, in one pass; see `read`.
 
@@ -266,7 +272,8 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
         raise ValueError(f"{option('score')} must name each column once; it names {', '.join(map(repr, models))}.")
     labelling = Labelling(kept_negatives, kept_positives, flip, late=mature is not None)
     settings = (label or "", models, names or (), windows, pos_label, on_null, format, limits, baseline, as_tuple(on))
-    columns = Columns(*settings, labelling, cluster=cluster, extras=Extras(mature, weight, importance))
+    extras = Extras(mature, weight, importance)
+    columns = Columns(*settings, labelling, cluster=cluster, extras=extras, score_scale=score_scale)
     if importance is not None and baseline is not None:
         raise ValueError(
             f"{option('importance')} must be left out where {option('baseline')} is given: two models are compared on "
@@ -401,6 +408,7 @@ def _check_settings(tallies: Tallies, columns: Columns) -> Tallies:
         ("limits", columns.limits == DEFAULT),
         ("baseline", columns.baseline is None),
         ("cluster", columns.cluster in (None, tallies.cluster)),
+        ("score_scale", columns.score_scale == "probability"),
         *((name, getattr(columns.labelling, name) == getattr(AS_THEY_ARE, name)) for name in LABELLING),
         *((name, getattr(columns.extras, name) is None) for name in ("mature", "weight", "importance")),
     ):
@@ -446,6 +454,7 @@ def _read_classes(query: Query) -> Tallies | ClassTallies:
     names = ClassNames(columns.label, columns.scores, columns.labels)
     each = columns.scores if columns.multiclass == "classwise" else ()
     own = replace(columns, scores=(describe_columns(columns.scores), *each), multiclass=None, labels=None)
+    own = replace(own, score_scale="probability")  # which they are by then
     judged = replace(query, columns=own, origin=query)  # whose scores are computed of those of the rows
     if not query.here:
         return _group_classes(query, judged, names, bits)

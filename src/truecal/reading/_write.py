@@ -12,6 +12,7 @@ import numpy as np
 from truecal._atomic import write_atomically
 from truecal._errors import check_column, option
 from truecal.observations import Floats
+from truecal.reading._columns import SPANS, ScoreScale, check_scale, find_probability
 from truecal.reading._paths import open_files
 from truecal.reading._places import PathLike
 
@@ -38,14 +39,16 @@ def add_column(
     into: str,
     others: Sequence[str] = (),
     format: str | None = None,
+    score_scale: ScoreScale = "probability",
 ) -> int:
     """Write the rows of files to one file, in their order and in pieces, with what a function makes of a column.
 
-    The function takes the scores and the columns `others` of some rows. Rows without a score stay without one. The
-    suffix of `output` tells its format; it is written atomically. Return the number of rows.
+    The function takes probabilities, of the scores, and the columns `others` of some rows. Rows without a score stay
+    without one. The suffix of `output` tells its format; it is written atomically. Return the number of rows.
     """
     import polars as pl
 
+    check_scale(score_scale)
     place = Path(output)
     if place.suffix.lower() not in WRITTEN:
         raise ValueError(f"{option('output')} must end in {', '.join(WRITTEN)}; it is {os.fspath(output)!r}.")
@@ -62,9 +65,10 @@ def add_column(
         nonlocal seen
         try:
             frame = rows.struct.unnest()
-            column = frame[score].cast(pl.Float64)
+            given = pl.DataFrame({"p": frame[score].cast(pl.Float64)})
+            column = given.select(find_probability(pl, pl.col("p"), score_scale).alias("p"))["p"]
             values = column.fill_null(0.0).to_numpy()
-            _check_scores(values, score)
+            _check_scores(values, frame[score], score_scale)
             found = function(values, {name: frame[name].to_list() for name in others})
         except Exception as error:
             failed.append(error)
@@ -93,7 +97,8 @@ def _sink(frame: Any, draft: Path, suffix: str) -> None:
     getattr(frame, WRITTEN[suffix])(draft, engine="streaming", **options)
 
 
-def _check_scores(values: Floats, name: str) -> None:
+def _check_scores(values: Floats, given: Any, scale: ScoreScale) -> None:
+    """Raise an error if a probability is none; `given` is the column of the scores."""
     wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
     if len(wrong):
-        raise ValueError(f"`{name}` must lie in [0, 1]; it is {values[wrong[0]].item()!r} in one row.")
+        raise ValueError(f"`{given.name}` must lie in {SPANS[scale]}; it is {given[wrong[0].item()]!r} in one row.")
