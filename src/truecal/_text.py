@@ -61,10 +61,10 @@ class Terminal:
         return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if self.colour and style else text
 
     def wrap(self, text: str, indent: str = "", first: str | None = None) -> str:
-        """Wrap running text to the width. A number stays on one line with its unit."""
+        """Wrap running text to the width, without what is not printable. A number stays on one line with its unit."""
         import textwrap
 
-        kept = text.replace(" %", f"{HARD_SPACE}%")
+        kept = printable_lines(text).replace(" %", f"{HARD_SPACE}%")
         for sign in "=<":
             kept = kept.replace(f" {sign} ", f"{HARD_SPACE}{sign}{HARD_SPACE}")
         lines = textwrap.wrap(

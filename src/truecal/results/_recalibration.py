@@ -74,7 +74,7 @@ class ProofTable(Table):
 
     def summary(self) -> str:
         """Return how many segments are better, worse and off."""
-        worse = [name for name, change in zip(self.names, self.change, strict=True) if change == "worse"]
+        worse = [printable(name) for name, change in zip(self.names, self.change, strict=True) if change == "worse"]
         which = f" ({', '.join(worse[:3])}{', ...' * (len(worse) > 3)})" if worse else ""
         return (
             f"Of {plural(len(self), 'segment')} the log loss falls beyond chance in {self.change.count('better'):,} "
