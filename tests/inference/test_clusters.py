@@ -167,10 +167,3 @@ def test_tests_of_bins_allow_for_clusters_too():
     alone = truecal.evaluate(y, p, ["tce_q"], cluster=np.arange(len(p)))
     assert alone.bins == plain.bins
     assert alone["tce_q"] == plain["tce_q"]
-
-
-def test_two_models_are_not_compared_on_clusters():
-    rng = np.random.default_rng(12)
-    y, p, ids = simulate(rng, 30, 20, 1.0, 0.3)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'cluster'"):
-        truecal.compare(y, p, p**2, cluster=ids)
