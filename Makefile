@@ -42,7 +42,8 @@ sanitize: .venv/.test
 	  --config-settings=cmake.define.TRUECAL_SANITIZE=ON --config-settings=build-dir=build/sanitize .
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
 	  PYTHONPATH=build/sanitized $(BIN)/python -m pytest -q -k "not spark" \
-	  tests/metrics tests/observations tests/reading/test_spool.py
+	  tests/metrics tests/observations tests/inference tests/analysis/test_slices.py \
+	  tests/reading/test_spool.py tests/reading/test_csv_corpus.py tests/reading/test_paths.py
 
 # Each test in eight threads at once, except those that draw from the shared generator, or ask the one connection of DuckDB.
 threads: .venv/.harden
