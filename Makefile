@@ -62,6 +62,7 @@ bench: .venv/.test
 	$(BIN)/python benches/files.py
 	$(BIN)/python benches/slices.py
 	$(BIN)/python benches/classes.py
+	$(BIN)/python benches/remedy.py
 
 bench-growth: .venv/.test
 	$(BIN)/python benches/growth.py

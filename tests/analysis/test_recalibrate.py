@@ -55,6 +55,16 @@ def test_the_beta_fit_is_that_of_scikit_learn(bold):
     assert (found.intercept, found.low, found.high) == pytest.approx(wanted, abs=1e-8)
 
 
+@pytest.mark.parametrize("kind", ["offset", "logistic", "beta"])
+def test_many_scores_have_the_same_map_as_few(kind, bold, monkeypatch):
+    y, p = (np.append(column, [0, 1]) for column in bold)  # what is certain tells nothing
+    tally = Tally.from_arrays(y, p)
+    few = fit_map(tally, kind)
+    monkeypatch.setattr("truecal.inference._maps.MANY", 100)
+    many = fit_map(tally, kind)
+    assert (many.intercept, many.low, many.high) == pytest.approx((few.intercept, few.low, few.high), abs=1e-9)
+
+
 def test_the_offset_makes_as_many_positives_as_came(shifted):
     y, p = shifted
     found = truecal.recalibrate(y, p, "offset", folds=0)

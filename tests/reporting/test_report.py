@@ -285,3 +285,19 @@ def test_classes_make_a_report(tmp_path):
     assert "positives" not in found.top.finding
     assert "Most probable class Of several classes" in text
     assert EVIL not in page
+
+
+def test_a_map_has_a_section_with_before_and_after(tmp_path):
+    mend = truecal.recalibrate(y, p**1.2, "logistic")
+    page = write(tmp_path, next(iter(RESULTS.values())), recalibration=mend)
+    section = re.search(r'<section id="remedy">.*?</section>', page, flags=re.DOTALL)[0]
+    assert " ".join(mend.sentences()) in shown(section)
+    assert "<svg" in section
+    numbers = {row["number"]: row["value"] for row in table(page, "remedy-map")}
+    assert (numbers["kind"], float(numbers["intercept"])) == ("logistic", mend.map.intercept)
+    rows = {row[""]: row for row in table(page, "remedy-table")}
+    assert rows["verdict"]["before"] == mend.proof.before.verdict.headline
+    assert rows["brier"]["after"] == f"{mend.proof.after['brier']:.5g}"
+    assert '<a href="#remedy">Remedy</a>' in page
+    bare = write(tmp_path, next(iter(RESULTS.values())), recalibration=replace(mend, proof=None))
+    assert "It was not tried on rows that it was not fitted to." in shown(bare)

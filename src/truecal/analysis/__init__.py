@@ -13,6 +13,7 @@ from truecal.analysis._monitor import Monitor as Monitor
 from truecal.analysis._monitor import keep_monitor as keep_monitor
 from truecal.analysis._parts import choose_parts as choose_parts
 from truecal.analysis._parts import find_threshold as find_threshold
+from truecal.analysis._recalibrate import mend_tallies as mend_tallies
 from truecal.analysis._recalibrate import prove_on as prove_on
 from truecal.analysis._recalibrate import recalibrate as recalibrate
 from truecal.analysis._segments import segments as segments

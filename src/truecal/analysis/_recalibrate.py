@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from truecal import __version__
-from truecal._errors import did_you_mean, option
+from truecal._errors import check_column, did_you_mean, option
 from truecal.analysis._evaluate import evaluate, name_labelling, raise_for_data, refuse_grouped
 from truecal.inference import (
     KINDS,
@@ -37,6 +37,7 @@ from truecal.observations import (
     Clusters,
     Floats,
     Labelling,
+    Pairs,
     Segment,
     Tallies,
     Tally,
@@ -257,6 +258,28 @@ def prove_on(found: Recalibration, data: Tallies, how: str = "other rows", confi
     for segment, part in (data.over(seen).parts if seen else {(): data.whole()}).items():
         rows.add(segment, as_cells(part.tally), found.map, known.get(segment, 0.0) if found.by else 0.0)
     return rows.compare({found.kind: 1}, how)
+
+
+def mend_tallies(found: Recalibration, data: Tallies) -> Tallies:
+    """The same rows with recalibrated predictions; those before are the baseline."""
+    for name in found.by:
+        check_column("by", name, data.by)
+    if data.weighted:
+        raise ValueError(f"{option('importance')} must be left out where a map is applied to tallies.")
+    places = [data.by.index(name) for name in found.by]
+    known = dict(zip(found.segments, found.offsets.tolist(), strict=True))
+    parts: dict[Segment, Tally] = {}
+    lines = []
+    for key, part in data.parts.items():
+        old, how = part.tally, part.labelling
+        offset = known.get(tuple(key[place] for place in places), 0.0) if found.by else 0.0
+        new = how.seen(found.map.apply(how.predicted(old.score), offset))
+        pairs = Pairs((new, old.score), old.n, old.pos, labelling=how, clusters=old.clusters)
+        lines.append(pairs.lines)
+        parts[key] = pairs.models()[0][0]
+    both = Pairs.merge(*(np.concatenate(column) for column in zip(*lines, strict=True)))
+    both = replace(both, names=("recalibrated", "before"), labelling=data.labelling)
+    return replace(data, parts=parts, bits=None, baseline=both)
 
 
 def _choose_columns(data: Tallies, by: tuple[str, ...]) -> tuple[str, ...]:

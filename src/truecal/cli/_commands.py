@@ -249,16 +249,13 @@ def _write_sql(name: str, scale: ScoreScale) -> str:
 
 def apply(args: Namespace) -> int:
     """Predictions mended by a map."""
-    from truecal._errors import name_place
     from truecal.reading import RECALIBRATED, add_column
-    from truecal.results import Recalibration, read_stored
 
     if len(args.files) < 2:
         raise UsageError("a map and the files it is applied to must be named", "apply")
     place, *paths = args.files
     check_places(args, args.output)
-    with name_place(place):
-        found = read_stored(place, Recalibration.from_json)
+    found = _read_map(place)
     score = args.score or found.score
     if score is None:
         raise UsageError("--score must name the column of predictions; the map knows none", "apply")
@@ -298,8 +295,10 @@ def report(args: Namespace) -> int:
         tables["slices"] = search_slices(args, source)
     if models and args.time:
         tables["drift"] = judge_windows(args, models, "ltce")
+    if args.map:
+        tables["recalibration"] = _read_map(args.map)
     for name in tables if len(results) > 1 else ():
-        what = {"segments": "segments", "slices": "slices", "drift": "windows"}[name]
+        what = {"segments": "segments", "slices": "slices", "drift": "windows", "recalibration": "map"}[name]
         note(f"the {what} on the page are those of {next(iter(results))}")
     tell_notes([*results.values(), *tables.values()])
     with naming(args.output):
@@ -312,6 +311,14 @@ def report(args: Namespace) -> int:
             **tables,
         )
     return tell_files(args, [Path(args.output)])
+
+
+def _read_map(place: str) -> Any:
+    from truecal._errors import name_place
+    from truecal.results import Recalibration, read_stored
+
+    with name_place(place):
+        return read_stored(place, Recalibration.from_json)
 
 
 def _list_settings(args: Namespace, source: Source | None) -> dict[str, str]:
@@ -408,7 +415,7 @@ def check(args: Namespace) -> int:
     if args.multiclass == "classwise":
         rules += [replace(rule, multiclass="classwise") for rule in rules if rule.multiclass is None and not args.rules]
     gate.check_segments(rules, args.by or ())
-    if args.by and all(rule.segment is None for rule in rules):
+    if args.by and all(rule.segment is None for rule in rules) and not args.map:
         raise UsageError("--by makes segments, but no rule is about them; --segment '*' asks for each of them", "check")
     source = open_source(args)
     if args.baseline in source.scores and not args.on:
@@ -416,7 +423,7 @@ def check(args: Namespace) -> int:
     rows, saved = _choose_baseline(args, source)
     options = {name: getattr(args, name) for name in ("reference", "intervals", "replicates")}
     options |= _region(args) | _draws(args)
-    decision = gate.check(source.read(args, **rows), rules, baseline=saved, **options)
+    decision = gate.check(source.read(args, **rows), rules, baseline=saved, recalibration=args.map, **options)
     tell_notes([decision])
     for place, text in ((args.junit, decision.to_junit), (args.markdown, decision.to_markdown)):
         if place:
@@ -436,6 +443,8 @@ def _choose_baseline(args: Namespace, source: Source) -> tuple[dict[str, Any], s
     saved = args.baseline is not None and args.baseline.lower().endswith(".json")
     if args.on and (saved or args.baseline is None):
         raise UsageError("--on must be left out unless --baseline is a file of the same rows", "check")
+    if args.map and args.baseline is not None:
+        raise UsageError("--baseline must be left out where --map is given: the baseline is what was before", "check")
     if saved or args.baseline is None:
         return {}, args.baseline
     if not isinstance(source.data, list):
@@ -456,7 +465,8 @@ def _read_rules(args: Namespace) -> list[Any]:
         word = f"--{next(iter(choices)).replace('_', '-')}"
         raise UsageError(f"{word} is for a rule made of options; beside --rules there is none", "check")
     if not rules and not limits:
-        return [_make_rule("check", "verdict", **choices)]
+        rules = [_make_rule("check", "verdict", **choices)]
+        return [*rules, gate.NO_WORSE] if args.map else rules
     for name, metric, limit in limits:
         check_metric(metric)
         rules.append(_make_rule(f"--{name.replace('_', '-')}", gate.LIMITS[name], limit, metric=metric, **choices))
@@ -1015,7 +1025,7 @@ def _find_inputs(args: Namespace) -> Iterator[Path]:
     """The files that a command reads: data, rules, baseline."""
     from truecal.reading import expand
 
-    single = (getattr(args, name, None) for name in ("rules", "baseline", "check"))
+    single = (getattr(args, name, None) for name in ("rules", "baseline", "check", "map"))
     for given in (*getattr(args, "files", ()), *single):
         if given not in (None, "-"):
             with suppress(OSError, ValueError):  # told when it is read

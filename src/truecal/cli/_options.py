@@ -414,6 +414,13 @@ OPTIONS = (
         "file of other rows; default a third", TIME, "drift", "N|RANGE|FILE",
     ),
     Option(
+        "--map", "a file of `truecal recalibrate`: judge predictions that it mended, and that they are no worse", RULES,
+        "check", "FILE", spells={"recalibration": "--map"},
+    ),
+    Option(
+        "--map", "a file of `truecal recalibrate`, for a section on it", OUTPUT, "report", "FILE",
+    ),
+    Option(
         "--on", "columns that match the rows of the file", BASELINE, "check", "COLUMN", type=names, action=Many
     ),
     # ---- what is computed

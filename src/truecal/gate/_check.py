@@ -18,6 +18,7 @@ from truecal.analysis import (
     compare,
     evaluate,
     find_threshold,
+    mend_tallies,
     raise_for_data,
     segments,
 )
@@ -26,8 +27,8 @@ from truecal.gate._judge import Subject, count_needed, judge
 from truecal.gate._rules import Rule, read_cluster, read_labelling, read_rules
 from truecal.inference import Difference, Interval, Verdict, judge_all
 from truecal.metrics import Tolerance, as_tolerance
-from truecal.observations import Account, CellSums, ClassTallies, Outcome, Part, Segment, Tallies, merge
-from truecal.results import Comparison, GroupTable, Result
+from truecal.observations import Account, CellSums, ClassTallies, Outcome, Part, Segment, Tallies
+from truecal.results import Comparison, GroupTable, Recalibration, Result, read_stored
 
 Rules = str | os.PathLike[str] | Iterable[Rule]
 Models = Mapping[str, Tallies | ClassTallies]
@@ -36,6 +37,8 @@ SEGMENTS = ("binning", "test", "significance", "tolerance", "adjust", "above", "
 PAIRED = ("binning", "test", "significance", "tolerance", "above", "top", "random_state", "threads")
 INTERVAL = ("binning", "test", "significance", "tolerance", "random_state", "threads")
 STANDARD = (Rule("verdict"), Rule("verdict", multiclass="classwise"))  # the second where there are several classes
+NO_WORSE = Rule("worse", 0, metric="log_loss")  # beside them where predictions are recalibrated
+RECALIBRATED = "predictions are judged as the map mends them; the baseline is what they were before"
 WITHOUT_METRIC = ("verdict", "dropped")  # kinds of rules
 
 
@@ -44,6 +47,7 @@ def check(
     rules: Rules | None = None,
     *,
     baseline: Result | str | os.PathLike[str] | None = None,
+    recalibration: Recalibration | str | os.PathLike[str] | None = None,
     replicates: int = REPLICATES,
     **options: Unpack[Options],
 ) -> Decision:
@@ -62,6 +66,10 @@ def check(
         A result of the last release, on whatever rows it was then, with intervals. They are combined as those of
         independent data (Zou and Donner, Statistics in Medicine 2008). Scores of the same rows, which see smaller
         differences, are read with the data: `truecal.read(..., baseline=...)`.
+    recalibration : Recalibration or path of its JSON, optional
+        A map that the predictions are mended by before they are judged; those before are the baseline of rules about
+        the last release. Without rules, the verdict after it must be "consistent", and the log loss no worse than
+        before. The rows must be others than those that it was fitted to.
     replicates : int
         How often labels are redrawn for differences between scores of the same rows.
     options
@@ -80,6 +88,11 @@ def check(
     models = _open_models(data)
     several = any(isinstance(tallies, ClassTallies) for tallies in models.values())
     chosen = STANDARD[: 1 + several] if rules is None else _open_rules(rules)
+    if recalibration is not None:
+        if baseline is not None:
+            raise ValueError(f"One of {option('baseline')} and {option('recalibration')} may be given, not both.")
+        models = _mend_models(models, recalibration)
+        chosen = (*chosen, NO_WORSE) if rules is None else chosen
     if options.get("confidence") is not None:
         raise TypeError(f"{option('confidence')} must be left out of a gate: it is 1 - `significance` of each rule.")
     tops = [_find_top(tallies) for tallies in models.values()]
@@ -89,6 +102,7 @@ def check(
     old = None if baseline is None else _read_result(baseline)
     settings = {rule: _Setting.of(rule, options) for rule in chosen}
     subjects, notes = {}, dict.fromkeys(note for tallies in tops for note in tallies.notes)
+    notes |= {} if recalibration is None else {RECALIBRATED: None}
     for setting in dict.fromkeys(settings.values()):
         together = [rule for rule in chosen if settings[rule] == setting]
         wanted = setting.options(options)
@@ -251,7 +265,7 @@ def _open_compared(
     draws = max(replicates, count_needed(options["confidence"]))
     found = compare(tallies, names, replicates=draws, **shared)
     assert found.account is not None, "what was compared was counted"
-    own = merge(pairs.scores[0], pairs.n, pairs.pos, pairs.labelling)
+    own = pairs.models()[0][0]
     rows = choose_parts({None: own}, threshold)
     account = _account(found.account.dropped, own.n_rows, rows[None])
     return Subject(_Rows(rows, options, tallies.outcome), {None: account}, difference=found)
@@ -294,6 +308,26 @@ def _open_models(data: Tallies | ClassTallies | Models) -> Models:
     if not isinstance(data, Mapping) or not data or not all(isinstance(part, known) for part in data.values()):
         raise_for_data("check", data)
     return data
+
+
+def _mend_models(models: Models, recalibration: Recalibration | str | os.PathLike[str]) -> Models:
+    """The same rows with their predictions recalibrated, and those before as the baseline."""
+    if isinstance(recalibration, (str, os.PathLike)):
+        with name_place(recalibration):
+            recalibration = read_stored(recalibration, Recalibration.from_json)
+    if not isinstance(recalibration, Recalibration):
+        raise TypeError(
+            f"{option('recalibration')} must be a `Recalibration`, or a file of its JSON; it is "
+            f"{type(recalibration).__name__}."
+        )
+    found = {}
+    for model, tallies in models.items():
+        if isinstance(tallies, ClassTallies) or tallies.outcome != "positive":
+            raise ValueError(f"{option('recalibration')} must be left out where there are several classes.")
+        if tallies.baseline is not None:
+            raise ValueError(f"One of {option('baseline')} and {option('recalibration')} may be given, not both.")
+        found[model] = mend_tallies(recalibration, tallies)
+    return found
 
 
 def check_segments(rules: Iterable[Rule], by: Collection[str]) -> None:

@@ -29,13 +29,17 @@ import numpy as np
 
 from truecal.inference._paired import measure_gap
 from truecal.metrics import Isotonic, Spread, fit_logistic
-from truecal.observations import Floats, Ints, Labelling, Tally
+from truecal.observations import CellSums, Floats, Ints, Labelling, Tally, merge
 
 Kind = Literal["none", "offset", "logistic", "beta", "isotonic"]
 KINDS: tuple[Kind, ...] = ("none", "offset", "logistic", "beta", "isotonic")
 ENOUGH = 5  # positives and negatives of a step
 NUMBERS: dict[Kind, int] = {"none": 0, "offset": 1, "logistic": 2, "beta": 3}  # that are fitted
 WORTH = 2.0  # of log-likelihood, for each number more to fit
+MANY = 100_000  # scores from which on a map is fitted to their cells first
+AT_ONCE = 1 << 18
+STEPS = 20
+NEAR = 1e-6  # a step of Newton's method after which the next is of the order of its square
 NO_STEPS: Floats = np.zeros(0)
 Name = TypeVar("Name")
 
@@ -71,11 +75,19 @@ class Map:
 
 def fit_map(tally: Tally, kind: Kind) -> Map:
     """Fit a map of a kind to rows; their scores are those that the labelling makes of predictions."""
-    p = tally.labelling.predicted(tally.score)
     if kind == "none":
         return Map(kind)
     if kind == "isotonic":
-        return _fit_steps(tally, p)
+        return _fit_steps(tally)
+    if len(tally) > MANY and tally.labelling.plain:
+        cells = CellSums.of(tally)
+        return _polish(_fit_odds(merge(cells.p, cells.n, cells.pos), kind), tally)
+    return _fit_odds(tally, kind)
+
+
+def _fit_odds(tally: Tally, kind: Kind) -> Map:
+    """Fit c, a and b."""
+    p = tally.labelling.predicted(tally.score)
     open_ = (p > 0) & (p < 1)
     p, n, pos = p[open_], tally.n[open_], tally.pos[open_]
     if not 0 < pos.sum() < n.sum():
@@ -97,6 +109,36 @@ def fit_map(tally: Tally, kind: Kind) -> Map:
     return Map(kind, c, a, b)
 
 
+def _polish(rough: Map, tally: Tally) -> Map:
+    """The map of many scores, given that of their cells: Newton's method, of which a step or two are left."""
+    alike = rough.kind != "beta"
+    free = np.array([True, rough.kind != "offset" and rough.low > 0, not alike and rough.high > 0])
+    beta = np.array([rough.intercept, rough.low, rough.high])
+    for _ in range(STEPS):
+        gradient, hessian = np.zeros(3), np.zeros((3, 3))
+        for begin in range(0, len(tally), AT_ONCE):
+            score, n, pos = (column[begin : begin + AT_ONCE] for column in tally.entries)
+            open_ = (score > 0) & (score < 1)
+            if not open_.all():
+                score, n, pos = score[open_], n[open_], pos[open_]
+            x, z = np.log(score), -np.log1p(-score)
+            columns = (1.0, x + z, 0.0) if alike else (1.0, x, z)
+            q = 1 / (1 + np.exp(-(beta[0] + beta[1] * x + beta[2] * z)))
+            left, information = pos - n * q, n * q * (1 - q)
+            for i, own in enumerate(columns):
+                gradient[i] += np.sum(left * own)
+                for j in range(i, 3):
+                    hessian[i, j] += np.sum(information * own * columns[j])
+        hessian = np.triu(hessian) + np.triu(hessian, 1).T
+        step = np.zeros(3)
+        step[free] = np.linalg.lstsq(hessian[np.ix_(free, free)], gradient[free], rcond=None)[0]
+        beta += step if not alike else step[[0, 1, 1]]
+        if np.abs(step).max() < NEAR:
+            break
+    c, a, b = beta.tolist()
+    return Map(rough.kind, c, a, b)
+
+
 def _fit(
     columns: Floats, n: Ints, pos: Ints, start: Floats, labelling: Labelling, free: tuple[bool, ...]
 ) -> list[float]:
@@ -104,7 +146,7 @@ def _fit(
     return found
 
 
-def _fit_steps(tally: Tally, p: Floats) -> Map:
+def _fit_steps(tally: Tally) -> Map:
     """Blocks of increasing rates, each with enough positives and negatives; one block where there are too few."""
     if not tally.labelling.plain:
         raise ValueError('A map of steps, kind "isotonic", must be fitted to rows and labels as they are.')

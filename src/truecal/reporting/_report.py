@@ -21,15 +21,16 @@ from truecal.reporting._figures import Figures
 from truecal.reporting._groups import describe_alarms, write_classes, write_drift, write_segments, write_slices
 from truecal.reporting._headline import describe_source, write_headline, write_strip
 from truecal.reporting._page import Column, write_fold, write_glossary, write_page, write_table
+from truecal.reporting._remedy import write_remedy
 from truecal.reporting._sections import write_bins, write_diagrams, write_metrics, write_sure, write_where
-from truecal.results import ClassResults, DriftTable, GroupTable, Result, SliceTable, count_verdicts
+from truecal.results import ClassResults, DriftTable, GroupTable, Recalibration, Result, SliceTable, count_verdicts
 
 FULL = 3  # models up to which each has all diagrams and bins
 LEFT_OUT = f"Of more than {FULL} models a page has one diagram each, and its windows; a report of one model has all."
 FOLDED = ("all-metrics", "settings", "glossary")
 
 
-def report(
+def report(  # noqa: PLR0913 (tests/test_size.py says why)
     results: Result | ClassResults | Mapping[str, Result],
     path: str | os.PathLike[str],
     *,
@@ -39,6 +40,7 @@ def report(
     segments: GroupTable | None = None,
     slices: SliceTable | None = None,
     drift: DriftTable | None = None,
+    recalibration: Recalibration | None = None,
     settings: Mapping[str, Any] | None = None,
     interactive: bool = False,
 ) -> Path:
@@ -61,6 +63,8 @@ def report(
         What `slices` found for the first of `results`, as a table.
     drift : DriftTable, optional
         What `drift` found for the first of `results`, as a table and a picture of the windows.
+    recalibration : Recalibration, optional
+        What `recalibrate` found for the first of `results`: the map, and what it does on rows it was not fitted to.
     settings : mapping, optional
         More lines on how the numbers were made, such as {"data": "preds.csv"}, which also stands at the top.
     interactive : bool
@@ -92,6 +96,8 @@ def report(
         groups["by-slice"] = write_slices(slices, whose)
     if drift is not None:
         groups["by-window"] = write_drift(drift, figures, whose)
+    if recalibration is not None:
+        groups["remedy"] = write_remedy(recalibration, figures, whose)
     write = _write_models if len(named) > 1 else _write_model
     body = [
         _write_top(named, title, settings or {}),
@@ -169,7 +175,13 @@ def _write_models(
 def _write_links(sections: Iterable[str]) -> str:
     """Links to the sections."""
     names = {"where": "Where", "by-class": "Classes", "by-segment": "Segments", "by-slice": "Slices"}
-    names |= {"by-window": "Over time", "how-sure": "How sure", "all-metrics": "All metrics", "bins": "Bins"}
+    names |= {
+        "by-window": "Over time",
+        "remedy": "Remedy",
+        "how-sure": "How sure",
+        "all-metrics": "All metrics",
+        "bins": "Bins",
+    }
     names |= {"settings": "How it was made", "glossary": "What the words mean"}
     links = {number: name for number, name in names.items() if number in sections}
     items = "".join(f'<a href="#{number}">{name}</a>' for number, name in links.items())
