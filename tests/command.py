@@ -30,7 +30,11 @@ ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 def environment(**changes):
     """The environment without what would change the output; None takes a variable away."""
-    found = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR", "TRUECAL_DEBUG")}
+    found = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("COLUMNS", "NO_COLOR", "TRUECAL_DEBUG", "GITHUB_ACTIONS")
+    }
     found |= {"LC_ALL": "C.UTF-8", "TERM": "xterm"}
     for name, value in changes.items():
         found.pop(name, None)

@@ -17,7 +17,7 @@ ROOT = Path(truecal.__file__).parent
 LAYERS = [
     *("_kernel", "_errors", "_progress", "_text", "_atomic", "_fork"),
     *("observations", "metrics", "inference", "results", "reading", "analysis", "gate", "plot", "reporting"),
-    *("sklearn", "demo", "cli", "__init__", "__main__"),
+    *("sklearn", "plugs", "demo", "cli", "__init__", "__main__"),
 ]
 # which packages may import an optional or slow library, always inside a function
 HOMES = {
@@ -28,8 +28,13 @@ HOMES = {
     "plotly": {"plot"},
     "sklearn": {"sklearn"},
     "shtab": {"cli"},
+    **{name: {"plugs"} for name in ("mlflow", "torch", "torchmetrics", "xgboost")},
 }
-LATE = {"sklearn/_recalibrated.py"}  # whose classes derive from such a library's; imported inside a function
+LATE = {
+    "sklearn/_recalibrated.py",
+    "plugs/_mlflow.py",
+    "plugs/_torch.py",
+}  # whose classes derive from such a library's; imported inside a function
 LOADERS = ("import_module", "_load")
 # the package itself: its version, and the pictures of a notebook, which results hand on without knowing them
 FACE = {"__version__", "_draw_inline"}

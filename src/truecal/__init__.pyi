@@ -5,6 +5,7 @@ from truecal import inference as inference
 from truecal import metrics as metrics
 from truecal import observations as observations
 from truecal import plot as plot
+from truecal import plugs as plugs
 from truecal import reading as reading
 from truecal import results as results
 from truecal import sklearn as sklearn

@@ -382,6 +382,18 @@ def test_check_takes_rules_segments_and_a_baseline(data, folder):
     assert better.returncode == 0
 
 
+def test_check_tells_github_in_a_workflow(data, folder):
+    summary = folder / "step.md"
+    summary.write_text("before\n")
+    done = run("check", data, "-p", "more", GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
+    plain = run("check", data, "-p", "more", GITHUB_STEP_SUMMARY=str(summary))
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout) == (1, plain.stdout)
+    assert "::error title=truecal%3A more::off" in done.stderr
+    assert "::error" not in plain.stderr
+    assert summary.read_text().startswith("before\n## Calibration gate: fail")
+    assert summary.read_text().count("## Calibration gate") == 1
+
+
 def test_demo_does_what_the_module_does(folder, monkeypatch):
     """`test_demo` runs it as it is."""
     monkeypatch.setattr(demo, "main", lambda place: print(f"to {place}"))

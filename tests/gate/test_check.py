@@ -523,3 +523,14 @@ def test_a_rule_says_which_classes_it_is_about(pets, tmp_path):
         truecal.check(data.top, [Rule("verdict", multiclass="classwise")])
     with pytest.raises(ValueError, match="`top` must be left out where a rule is about each of several classes"):
         truecal.check(data, [Rule("verdict", multiclass="classwise")], top=0.5)
+
+
+def test_github_is_told_of_what_fails_in_lines_of_its_own(rng):
+    p = rng.random(4000)
+    groups = np.where(np.arange(4000) < 2000, "a,b:100%", "c")
+    y = rng.random(4000) < np.where(groups == "c", p, p / 2)
+    columns = {"y": y, "p": p, "group": groups}
+    data = truecal.read(columns, label="y", score="p", by="group")
+    lines = truecal.check(data, [Rule("verdict", segment="*")]).to_github().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("::error title=truecal%3A p [group=a%2Cb%3A100%25]::off")

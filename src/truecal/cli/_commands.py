@@ -20,6 +20,7 @@ from truecal._text import Terminal, plural, printable, printable_lines
 from truecal.cli._options import LIMITS, NEEDS_ROWS, UsageError, make_full_parser, options_of
 
 if TYPE_CHECKING:
+    from truecal.gate import Decision
     from truecal.observations import ClassTallies, Multiclass, Tallies
     from truecal.reading import Limits, ScoreScale, UnclearColumns
     from truecal.results import ClassResults, DriftTable, Result, SliceTable
@@ -429,6 +430,8 @@ def check(args: Namespace) -> int:
         if place:
             with naming(place):
                 write_text(place, text())
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        _tell_github(decision)
     answer(
         args,
         lambda terminal: answers.format_decision(decision, terminal),
@@ -436,6 +439,17 @@ def check(args: Namespace) -> int:
         lambda: answers.finding_records(decision),
     )
     return decision.exit_code
+
+
+def _tell_github(decision: Decision) -> None:
+    """Lines for GitHub's page of a run, and its summary of the step."""
+    from truecal._atomic import append_line
+
+    sys.stderr.write(decision.to_github())
+    place = os.environ.get("GITHUB_STEP_SUMMARY")
+    if place:
+        with naming(place):
+            append_line(place, decision.to_markdown())
 
 
 def _choose_baseline(args: Namespace, source: Source) -> tuple[dict[str, Any], str | None]:

@@ -1,6 +1,7 @@
 """The release gate: rules held against results."""
 
 from truecal.gate._check import NO_WORSE as NO_WORSE
+from truecal.gate._check import Rules as Rules
 from truecal.gate._check import check as check
 from truecal.gate._check import check_segments as check_segments
 from truecal.gate._decision import Decision as Decision

@@ -189,6 +189,16 @@ class Decision(Stored):
         ElementTree.indent(root)
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
+    def to_github(self, most: int = 10) -> str:
+        """Lines that GitHub shows beside a run: an error for each finding that failed or could not be told."""
+        lines = []
+        for finding in self.worst()[:most]:
+            if finding.status != "pass":
+                where = "" if finding.segment is None else f" [{finding.segment}]"
+                title = _escape_command(printable(f"truecal: {finding.model}{where}"), more=":,")
+                lines.append(f"::error title={title}::{_escape_command(printable(finding.reason))}\n")
+        return "".join(lines)
+
     def __repr__(self, most: int = 20) -> str:
         names = ("status", "model", "segment", "n", "reason")
         cells = self.findings.cells(names, self.findings.order()[:most])
@@ -214,6 +224,11 @@ class Decision(Stored):
 
 def _clip(text: str, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _escape_command(text: str, more: str = "") -> str:
+    """Text within a command to GitHub's runner, where % begins a character's number."""
+    return "".join(f"%{ord(c):02X}" if c in f"%\r\n{more}" else c for c in text)
 
 
 def _escape_markdown(text: str) -> str:

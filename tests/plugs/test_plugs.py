@@ -1,0 +1,300 @@
+"""truecal in pytest, MLflow, torchmetrics, LightGBM, XGBoost, and records of language models: the real packages."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import zipfile
+
+import numpy as np
+import pytest
+
+import truecal
+from truecal.gate import Rule
+from truecal.plugs import BoostingLog, assert_calibrated, read_inspect, read_lm_eval
+
+
+@pytest.fixture
+def right(rng):
+    p = rng.beta(2, 3, 3000)
+    return rng.random(3000) < p, p
+
+
+# ---- tests ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_right_model_passes_and_a_wrong_one_says_why(right):
+    y, p = right
+    assert_calibrated(y, p)
+    with pytest.raises(AssertionError, match=r"(?s)fail.*too low"):
+        assert_calibrated(y, p / 2)
+
+
+def test_too_few_rows_pass_only_where_that_is_written(right):
+    y, p = right[0][:30], right[1][:30]
+    with pytest.raises(AssertionError, match="cannot tell"):
+        assert_calibrated(y, p)
+    assert_calibrated(y, p, allow_cannot_tell=True)
+    with pytest.raises(TypeError, match="must be left out where `rules`"):
+        assert_calibrated(y, p, [Rule("verdict")], allow_cannot_tell=True)
+
+
+def test_labels_and_rules_are_those_of_the_gate(right):
+    y, p = right
+    assert_calibrated(np.where(y, "yes", "no"), p, [Rule("value", 0.5, metric="brier")], pos_label="yes")
+    with pytest.raises(AssertionError, match="brier"):
+        assert_calibrated(y, p, [Rule("value", 0.01, metric="brier")])
+
+
+# ---- boosting ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(rng):
+    x = rng.normal(size=(1200, 3))
+    return x, (rng.random(1200) < 1 / (1 + np.exp(-x[:, 0]))).astype(int)
+
+
+def test_lightgbm_logs_and_is_not_stopped(need, table):
+    lightgbm = need("lightgbm")
+    x, y = table
+    lines = []
+    log = BoostingLog(x[600:], y[600:], every=5, log=lines.append)
+    booster = lightgbm.train(
+        {"objective": "binary", "verbose": -1, "num_threads": 1, "num_leaves": 4},
+        lightgbm.Dataset(x[:600], y[:600]),
+        num_boost_round=20,
+        callbacks=[log],
+    )
+    assert [row["round"] for row in log.history] == [5, 10, 15, 20]
+    assert booster.current_iteration() == 20
+    last = truecal.evaluate(y[600:], booster.predict(x[600:]), ["ltce", "log_loss"], reference=0)
+    assert log.history[-1] == {
+        "round": 20,
+        "verdict": last.verdict.word,
+        "ltce": last["ltce"],
+        "log_loss": last["log_loss"],
+    }
+    assert lines[-1].startswith("[20] ltce ")
+    assert lines[-1].endswith(last.verdict.word)
+
+
+def test_xgboost_logs_and_is_not_stopped(need, table):
+    xgboost = need("xgboost")
+    x, y = table
+    log = BoostingLog(xgboost.DMatrix(x[600:]), y[600:], every=4)
+    booster = xgboost.train(
+        {"objective": "binary:logistic", "nthread": 1, "max_depth": 2},
+        xgboost.DMatrix(x[:600], y[:600]),
+        num_boost_round=8,
+        callbacks=[log.xgboost()],
+    )
+    assert [row["round"] for row in log.history] == [4, 8]
+    p = booster.predict(xgboost.DMatrix(x[600:]))
+    assert log.history[-1]["log_loss"] == truecal.evaluate(y[600:], p, ["log_loss"], reference=0)["log_loss"]
+
+
+def test_looks_are_at_least_a_round_apart():
+    with pytest.raises(ValueError, match="`every` must be 1 or more; it is 0"):
+        BoostingLog([[0.0]], [0], every=0)
+
+
+# ---- torchmetrics --------------------------------------------------------------------------------------------------
+
+
+def test_batches_of_torch_give_what_one_array_does(need, rng):
+    torch, _ = need("torch"), need("torchmetrics")
+    from truecal.plugs import CalibrationMetric
+
+    p = np.concatenate([rng.beta(0.2, 2, 4000), [0.0, 1.0, 0.5, 1e-15, 1 - 2**-50]])
+    y = (rng.random(len(p)) < 0.7 * p).astype(int)
+    metric = CalibrationMetric("ltce")
+    for batch in np.array_split(np.arange(len(p)), 7):
+        metric.update(torch.tensor(p[batch]), torch.tensor(y[batch]))
+    found, wanted = metric.result(), truecal.evaluate(y, p, ["ltce"])
+    assert float(metric.compute()) == pytest.approx(wanted["ltce"], abs=0.1)
+    assert found.verdict.word == wanted.verdict.word == "off"
+    assert (found.n, found.positives) == (wanted.n, wanted.positives)
+    assert found.verdict.expected == pytest.approx(wanted.verdict.expected, rel=1e-12)
+    assert found.verdict.p_value == pytest.approx(wanted.verdict.p_value, rel=0.01)
+    metric.reset()
+    metric.update(torch.tensor([0.2, 0.7], dtype=torch.float32), torch.tensor([False, True]))
+    assert metric.result().n == 2
+
+
+@pytest.mark.parametrize(
+    ("preds", "target", "message"),
+    [([0.2], [0, 1], "same size; they have 1 and 2"), ([1.2], [1], "torch.sigmoid"), ([0.2], [2], "must be 0 or 1")],
+)
+def test_tensors_that_do_not_fit_are_told(need, preds, target, message):
+    torch, _ = need("torch"), need("torchmetrics")
+    from truecal.plugs import CalibrationMetric
+
+    with pytest.raises(ValueError, match=message):
+        CalibrationMetric().update(torch.tensor(preds), torch.tensor(target))
+    with pytest.raises(ValueError, match="`metric` must be one of"):
+        CalibrationMetric("nonsense")
+
+
+def test_two_processes_of_torch_give_what_one_does(need, tmp_path):
+    need("torch")
+    need("torchmetrics")
+    script = tmp_path / "ddp.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import sys
+            import torch
+            import torch.distributed as dist
+            import torch.multiprocessing as mp
+            from truecal.plugs import CalibrationMetric
+
+            p = torch.linspace(0.01, 0.99, 400, dtype=torch.float64)
+            y = (torch.arange(400) * 7 % 10 < 3).long()
+
+            def work(rank, place):
+                dist.init_process_group("gloo", init_method=f"file://{place}", rank=rank, world_size=2)
+                metric = CalibrationMetric("ece")
+                metric.update(p[rank::2], y[rank::2])
+                value = metric.compute()
+                if rank == 0:
+                    whole = CalibrationMetric("ece", sync_on_compute=False)
+                    whole.update(p, y)
+                    print(float(value), float(whole.compute()))
+                dist.destroy_process_group()
+
+            if __name__ == "__main__":
+                mp.start_processes(work, (sys.argv[1],), nprocs=2, start_method="fork")
+            """
+        )
+    )
+    run = subprocess.run(
+        [sys.executable, script, tmp_path / "meet"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert run.returncode == 0, run.stderr
+    one, two = map(float, run.stdout.split())
+    assert one == pytest.approx(two, rel=1e-12)
+    assert one > 0.1
+
+
+# ---- MLflow --------------------------------------------------------------------------------------------------------
+
+
+# MLflow's own imports warn
+LENIENT = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture
+def tracked(need, tmp_path, monkeypatch):
+    mlflow = need("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    monkeypatch.chdir(tmp_path)
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'runs.db'}" if _has("sqlalchemy") else (tmp_path / "runs").as_uri())
+    yield mlflow
+    while mlflow.active_run() is not None:
+        mlflow.end_run()
+
+
+def _has(name):
+    import importlib.util
+
+    return importlib.util.find_spec(name) is not None
+
+
+@LENIENT
+def test_a_result_is_logged_to_a_run_with_report_and_picture(tracked, right):
+    from truecal.plugs import log_result
+
+    result = truecal.evaluate(*right)
+    with tracked.start_run() as run:
+        log_result(result)
+    logged = tracked.get_run(run.info.run_id)
+    assert logged.data.metrics["truecal/ltce"] == result["ltce"]
+    assert logged.data.metrics["truecal/observed_over_expected"] == result.verdict.ratio
+    assert logged.data.tags["truecal.verdict"] == result.verdict.word
+    place = tracked.artifacts.download_artifacts(run_id=run.info.run_id, artifact_path="truecal")
+    assert sorted(os.listdir(place)) == ["calibration.png", "report.html", "result.json"]
+
+
+@LENIENT
+def test_mlflow_finds_the_evaluator_and_its_metrics(tracked, need, right):
+    pandas = need("pandas")
+    from truecal.plugs import MlflowEvaluator, mlflow_metric
+
+    y, p = right
+    frame = pandas.DataFrame({"y": y.astype(int), "p": p})
+    from mlflow.models.evaluation.evaluator_registry import _model_evaluation_registry as registry
+
+    registry.register("truecal", MlflowEvaluator)  # as the entry point does where the wheel is installed
+    with tracked.start_run() as run:
+        found = tracked.models.evaluate(
+            data=frame, targets="y", predictions="p", model_type="classifier", evaluators="truecal"
+        )
+    wanted = truecal.evaluate(y, p)
+    assert found.metrics["truecal/ltce"] == wanted["ltce"]
+    assert tracked.get_run(run.info.run_id).data.tags["truecal.verdict"] == wanted.verdict.word
+    metric = mlflow_metric("ece")
+    assert metric.eval_fn(frame.p, frame.y) == wanted["ece"]
+    assert not metric.greater_is_better
+
+
+# ---- language models -----------------------------------------------------------------------------------------------
+
+
+def inspect_sample(value, confidence, **more):
+    return {"scores": {"match": {"value": value, "metadata": {"confidence": confidence}}}, **more}
+
+
+def test_logs_of_inspect_are_read_as_json_and_as_archive(tmp_path):
+    samples = [inspect_sample("C", "90%"), inspect_sample("I", "90 %"), inspect_sample(1.0, "5.5%")]
+    (tmp_path / "log.json").write_text(json.dumps({"samples": samples}))
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
+        archive.writestr("header.json", "{}")
+        for i, sample in enumerate(samples):
+            archive.writestr(f"samples/{i}_epoch_1.json", json.dumps(sample))
+    for name in ("log.json", "log.eval"):
+        correct, p = read_inspect(tmp_path / name)
+        np.testing.assert_array_equal(correct, [1, 0, 1])
+        np.testing.assert_allclose(p, [0.9, 0.9, 0.055])
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [([0.9, 0.5], [0.9, 0.5]), ([90, 50], [0.9, 0.5]), ([1, 0], [1, 0]), (["0.9", "50%"], [0.9, 0.5])],
+)
+def test_confidences_are_probabilities_or_percent(tmp_path, said, wanted):
+    (tmp_path / "log.json").write_text(json.dumps({"samples": [inspect_sample("C", each) for each in said]}))
+    np.testing.assert_allclose(read_inspect(tmp_path / "log.json")[1], wanted)
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        ([inspect_sample("C", 0.9), inspect_sample("C", 1.2)], r"must lie in \[0, 1\].*sample 2 is 1.2"),
+        ([inspect_sample("C", "high")], "must be a number; that of sample 1 is 'high'"),
+        ([inspect_sample("P", 0.9)], "right or wrong; that of sample 1 is"),
+        ([{"scores": {"a": {}, "b": {}}}], "`scorer` must be one of"),
+        ([{"scores": {"a": {"value": "C", "metadata": {"confidense": 1}}}}], "did you mean 'confidense'"),
+    ],
+)
+def test_logs_that_do_not_fit_are_told(tmp_path, samples, message):
+    (tmp_path / "log.json").write_text(json.dumps({"samples": samples}))
+    with pytest.raises((ValueError, KeyError), match=message):
+        read_inspect(tmp_path / "log.json")
+
+
+def test_samples_of_lm_eval_give_the_share_of_the_chosen_answer(tmp_path):
+    lines = [
+        {"acc": 1.0, "filtered_resps": [["-1.0", "True"], ["-3.0", "False"]]},
+        {"acc": 0.0, "filtered_resps": [["-2.0", "True"], ["-2.0", "False"]]},
+    ]
+    (tmp_path / "samples.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    correct, p = read_lm_eval(tmp_path / "samples.jsonl")
+    np.testing.assert_array_equal(correct, [1, 0])
+    np.testing.assert_allclose(p, [1 / (1 + np.exp(-2)), 0.5])
