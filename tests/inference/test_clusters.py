@@ -55,19 +55,21 @@ def test_a_verdict_does_not_depend_on_how_clusters_are_named():
     assert first.design_effect == pytest.approx(second.design_effect, rel=1e-9)
 
 
-@pytest.mark.parametrize(("clusters", "size"), [(500, 20), (400, 10)])
-def test_right_models_are_called_off_as_often_as_the_level_says(clusters, size):
-    """Labels of a customer have one rate, drawn around the one prediction for all of them, and a correlation of 0.1.
+@pytest.mark.parametrize(("clusters", "size", "correlation"), [(500, 20, 0.1), (400, 10, 0.1), (100, 50, 0.5)])
+def test_right_models_are_called_off_as_often_as_the_level_says(clusters, size, correlation):
+    """Labels of a customer have one rate, drawn around the one prediction for all of them.
 
     Rows taken as independent are then found wrong in most data sets: 83 % with 20 rows a customer and 67 % with 10
-    visits a patient were measured. With clusters 3 of 60 are off on average at 0.05, and 9 or more with a probability
+    visits a patient were measured at a correlation of 0.1. With 50 rows at 0.5, windows of one or two customers, all or
+    none of whose rows are positive, once called half of the right models off. With clusters 3 of 60 are off on average at 0.05, and 9 or more with a probability
     of 0.2 % (binomial).
     """
     rng = np.random.default_rng(3)
     verdicts = []
     for _ in range(60):
         said = rng.beta(1, 4, size=clusters)
-        rate = rng.beta(9 * said, 9 * (1 - said))  # the correlation is 1 / (9 + 1)
+        weight = 1 / correlation - 1
+        rate = rng.beta(weight * said, weight * (1 - said))
         ids = np.repeat(np.arange(clusters), size)
         y, p = rng.random(len(ids)) < rate[ids], said[ids]
         verdicts.append((judge(CellSums.from_arrays(y, p, cluster=ids)), judge(CellSums.from_arrays(y, p))))

@@ -387,13 +387,15 @@ def _from_cauchy(mean: Floats | float) -> Floats:
 def _test(groups: CellGroups, coins: Coins) -> dict[str, Floats]:
     """The parts' p-values of each group, by name; NaN where a part is left out."""
     cells = groups.cells
-    least = np.maximum(20.0, groups.add(cells.n) ** (2 / 3) / 8)
+    design, information = coins.design, groups.add(cells.v)
+    # a window of few clusters is far from normal: it must tell as much as the smallest one of independent rows
+    effect = np.ones(len(groups)) if design is None else np.maximum(design.effect, 1.0)
+    least = np.maximum(20.0, groups.add(cells.n) ** (2 / 3) / 8) * effect
     parts = {
         "total": coins.mid_p(*groups.bounds),
-        "information": _scan(groups, coins, cells.v, np.ones(len(groups))),
+        "information": _scan(groups, coins, cells.v, effect),
         "rows": _scan(groups, coins, cells.n.astype(np.float64), np.nextafter(least, 0.0)),
     }
-    design, information = coins.design, groups.add(cells.v)
     alone = np.ones(len(groups), dtype=np.bool_) if design is None else ~design.paired
     large = np.flatnonzero(alone & (information >= ASYMPTOTIC))
     limits = {"cox": _test_cox, "cumulative": _test_cumulative, "spread": _test_spread}
