@@ -386,13 +386,13 @@ def remedy_section() -> list[str]:
         [
             world,
             f"{int(found[world, kinds[0]]['rows']):,}",
+            found[world, kinds[0]]["sets"],
             *(f"{float(found[world, kind]['excess']):.1f}" for kind in kinds),
             f"{100 * float(found[world, kinds[0]]['helped']):.1f} %",
         ]
         for world in worlds
     ]
-    text = REMEDY.format(fresh=200_000, sets=rows[0]["sets"])
-    return [text, table(["world", "rows", *kinds, "said to help"], body)]
+    return [REMEDY.format(fresh=200_000), table(["world", "rows", "data sets", *kinds, "said to help"], body)]
 
 
 def main() -> None:

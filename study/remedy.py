@@ -28,6 +28,9 @@ WORLDS: dict[str, tuple[int, tuple[float, float], Callable[[Floats], Floats]]] =
     "prior / 2, 10 %": (2000, (1, 9), lambda x: x - np.log(2)),
     "bent, 20 %": (2000, (1, 4), _bend),
     "bent, 20 %, more rows": (10_000, (1, 4), _bend),
+    "right, 20 %": (10_000, (1, 4), lambda x: x),
+    "wavy, 50 %": (10_000, (2, 2), lambda x: x + 0.6 * np.sin(3 * x)),
+    "a jump, 20 %": (20_000, (1, 4), lambda x: np.where(x > -1, x + 1, x - 0.3)),
 }
 
 

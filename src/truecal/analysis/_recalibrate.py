@@ -47,7 +47,6 @@ from truecal.observations import (
 )
 from truecal.results import Proof, ProofTable, Recalibration, Result
 
-AUTO: tuple[Kind, ...] = ("none", "offset", "logistic", "beta")
 METRICS = ("ltce", "log_loss", "brier", "slope", "intercept")
 MOST_FOLDS = 1000
 INNER = 5  # folds by which a kind is chosen
@@ -79,9 +78,9 @@ def recalibrate(  # noqa: PLR0913 (tests/test_size.py says why)
         are proven forwards in time: each window by a map of those before it.
     kind : "auto", "offset", "logistic", "beta", "isotonic" or "none"
         "offset" multiplies all odds by one factor (a change of prevalence); "logistic" has an intercept and a slope on
-        the log-odds (over-confidence, too); "beta" has slopes of its own for low and for high predictions. "auto"
-        chooses among these three and none at all, by the log loss of rows that were held out: one more number must be
-        worth it. "isotonic" is by name: it takes more rows than rare events leave.
+        the log-odds (over-confidence, too); "beta" has slopes of its own for low and for high predictions; "isotonic"
+        has steps, each of five positives and five negatives at least. "auto" chooses among these and none at all, by
+        the log loss of rows that were held out: one more number, or step, must be worth it.
     by : name or names, optional
         Columns of the tallies: each segment gets an offset of its own, shrunk towards the common map. Without it, the
         proof still looks at each segment that the tallies were read by: a map that helps overall may harm some.
@@ -170,7 +169,8 @@ class _Fit:
         """The common map, and the offsets of segments beyond it."""
         if self.kind == "auto":
             folds = split({(): as_cells(whole)}, INNER, self.rng)
-            found = fit_map(whole, choose_kind([fold[()] for fold in folds], AUTO))
+            kinds = KINDS if whole.labelling.plain else tuple(kind for kind in KINDS if kind != "isotonic")
+            found = fit_map(whole, choose_kind([fold[()] for fold in folds], kinds))
         else:
             found = fit_map(whole, self.kind)
         return found, _fit_offsets(found, parts)

@@ -366,8 +366,8 @@ OPTIONS = (
         "--into", "the column that is written; default the predictions' with _recalibrated", COLUMNS, "apply", "COLUMN"
     ),
     Option(
-        "--kind", "offset, logistic, beta, isotonic or none; default auto, of all but isotonic", COMPUTED,
-        "recalibrate", choices=KINDS, default="auto",
+        "--kind", "offset, logistic, beta, isotonic or none; default auto, by rows that were held out",
+        COMPUTED, "recalibrate", choices=KINDS, default="auto",
     ),
     Option(
         "--folds", "parts into which rows are dealt for the proof; 0 for none; default 5", COMPUTED, "recalibrate", "N",

@@ -33,6 +33,7 @@ from truecal.observations import CellSums, Floats, Ints, Labelling, Tally, merge
 
 Kind = Literal["none", "offset", "logistic", "beta", "isotonic"]
 KINDS: tuple[Kind, ...] = ("none", "offset", "logistic", "beta", "isotonic")
+FEWEST = 5  # steps that are chosen without being named
 ENOUGH = 5  # positives and negatives of a step
 NUMBERS: dict[Kind, int] = {"none": 0, "offset": 1, "logistic": 2, "beta": 3}  # that are fitted
 WORTH = 2.0  # of log-likelihood, for each number more to fit
@@ -192,8 +193,10 @@ def choose_kind(folds: Sequence[Tally], kinds: tuple[Kind, ...]) -> Kind:
     """The simplest kind that no less simple one beats on rows that it was not fitted to.
 
     A kind beats one before it if its log-likelihood is larger by `WORTH` for each number more that it fits, and by a
-    standard error: where the rows hardly speak for a number, fitting it costs more than it gives. Rows of one cluster
-    that go together are worth as much less as their design effect says.
+    standard error: where the rows hardly speak for a number, fitting it costs more than it gives. Steps are as many
+    numbers as there are of them in all rows, and fewer than `FEWEST` are not looked at: they would put most of the
+    order away. Rows of one cluster that go together are worth as much less as their
+    design effect says.
     """
     if len(folds) < 2:
         return kinds[0]
@@ -204,11 +207,14 @@ def choose_kind(folds: Sequence[Tally], kinds: tuple[Kind, ...]) -> Kind:
         for kind in kinds:
             seen = held_out.labelling.seen(fit_map(train, kind).apply(p))
             losses[kind].append(log_losses(np.clip(seen, 1e-15, 1 - 1e-15)))
-    rows, worth = sum(fold.n_rows for fold in folds), WORTH * find_effects([add_tallies(folds)])[0]
+    whole = add_tallies(folds)
+    rows, worth = whole.n_rows, WORTH * find_effects([whole])[0]
+    steps = len(fit_map(whole, "isotonic").values) if "isotonic" in kinds else 0
+    numbers = NUMBERS | ({"isotonic": steps} if steps >= FEWEST else {})
     chosen = kinds[0]
-    for kind in kinds[1:]:
+    for kind in (each for each in kinds[1:] if each in numbers):
         gap = measure_gap(folds, losses[chosen], losses[kind])
-        if rows * gap.mean > max(worth * (NUMBERS[kind] - NUMBERS[chosen]), rows * gap.error):
+        if rows * gap.mean > max(worth * (numbers[kind] - numbers[chosen]), rows * gap.error):
             chosen = kind
     return chosen
 
