@@ -432,6 +432,8 @@ def _draw_mark(part: Any, mark: Mark, x: Ruler, order: int) -> Any:
         across, up = mark.align
         shift = {"left": 4, "right": -4}[across], {"bottom": 3, "center": 0, "top": -3}[up]
         at: dict[str, Any] = {"textcoords": "offset points", "ha": across, "va": up, "fontsize": "small"}
+        halo = _load("matplotlib.patheffects").withStroke(linewidth=2.5, foreground="white")  # over boxes, too
+        at["path_effects"] = [halo]
         return part.annotate(_escape(mark.text), (mark.x, mark.y), shift, zorder=9, color=mark.colour, **at)
     style: dict[str, Any] = {"label": _escape(mark.label), "zorder": 2 + 0.01 * order}
     if isinstance(mark, Points):

@@ -56,6 +56,7 @@ MANY_WINDOWS = 80  # windows above which dots are small
 FACTORS = (  # ticks of an axis of factors on the odds, the widest first
     *((10, 100), (3, 10, 30), (2, 4, 8), (1.5, 2, 3, 4), (1.5, 2, 3), (1.25, 1.5, 2), (1.25, 1.5)),
 )
+MIDDLE = "as predicted"  # of such an axis
 FEW_WINDOWS = 8  # windows up to which each is labelled
 Style = Literal["verdict", "paper"]
 Rows: TypeAlias = Sequence[Floats] | Floats  # the positions of several shapes, one per row
@@ -312,7 +313,7 @@ def make_factor_ticks(reach: float) -> tuple[tuple[float, ...], tuple[str, ...]]
     steps = next(steps for steps in FACTORS if np.log(steps[-1]) <= reach)
     known = [factor for factor in steps if np.log(factor) <= 0.97 * reach]
     ticks = [*(-np.log(factor) for factor in known[::-1]), 0.0, *(np.log(factor) for factor in known)]
-    names = [*(f"/ {factor:g}" for factor in known[::-1]), "as predicted", *(f"x {factor:g}" for factor in known)]
+    names = [*(f"/ {factor:g}" for factor in known[::-1]), MIDDLE, *(f"x {factor:g}" for factor in known)]
     return tuple(map(float, ticks)), tuple(names)
 
 
@@ -547,7 +548,7 @@ def picture_recalibration(found: Recalibration, *, scale: Scale | None = None, t
     panels = []
     for i, (word, result) in enumerate(parts.items()):
         panel = _make_factor_panel(result, names[word], axis, reach)
-        heading = f"{word}: {result.finding}"
+        heading = f"{word}: {result.short_finding}"
         place = (0.0, 0.54 * (1 - i), 1.0, 0.4)
         x = panel.x if i == 0 else _make_percent_ruler(axis)
         panels.append(replace(panel, title=heading, place=place, x=x, legend=""))

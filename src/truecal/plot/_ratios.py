@@ -139,12 +139,12 @@ def _make_panel(
         texts_at = [texts[i] for i in at]
         marks.append(Points(value[at], rows[at], colour, side, marker, 8, texts_at))
     for note, row in zip(notes, rows.tolist(), strict=True):
-        marks.append(Note(note, 1.48 * reach, row, ("right", "center")))
+        marks.append(Note(note, 1.72 * reach, row, ("right", "center")))
     if not len(names):
         marks.append(Note("none", 0.0, 0.0, ("left", "center")))
     common, short = drop_shared(names)
     y = Ruler((max(len(names) - 0.4, 0.6), -0.6), common, tuple(rows), tuple(short))
-    x = Ruler((-reach, 1.5 * reach), "observed / expected", *make_factor_ticks(reach), grid=True)
+    x = Ruler((-reach, 1.75 * reach), "observed / expected", *make_factor_ticks(reach), grid=True)
     return Panel(x, y, tuple(marks), legend="above")
 
 

@@ -22,6 +22,7 @@ from truecal.plot._pictures import (
     BLUE,
     GREY,
     INK,
+    MIDDLE,
     PALE,
     SKY,
     VERMILION,
@@ -41,6 +42,7 @@ from truecal.results import Result
 CLASSES = {BLUE: "blue", VERMILION: "red", SKY: "sky", INK: "ink", GREY: "grey", PALE: "pale"}  # of colours; else dark
 PIXELS = 80  # of a panel's height, per inch
 LETTER = 6.7  # pixels of a letter of a tick's label, on average
+NARROW = 160  # pixels that labels below a narrow picture may take
 BRIEF = 18  # signs of a label where a picture is narrow
 WIDE, FINE = 3000, 4  # the width of a panel in its own units, and units per pixel of its height
 STEPS = (1, 2, 7, 14)  # days between ticks; longer ones are months
@@ -279,16 +281,18 @@ def _label_below(ruler: Ruler, height: int, ends: tuple[float, float]) -> str:
     begin, wide = ends
     parts = [f'<line class="axis" x1="{begin:g}%" x2="{begin + wide:g}%" y1="{height}" y2="{height}"/>']
     ticks, labels, turned = find_ticks(ruler)
-    crowded = len(ticks) > 5
+    crowded = len(ticks) > 5 or LETTER * sum(map(measure, labels)) > NARROW
+    kept = labels.index(MIDDLE) if MIDDLE in labels else 0  # which is shown where labels are crowded
     for i, (share, label) in enumerate(zip(_share(ruler, np.array(ticks)), labels, strict=True)):
         at = f"{begin + wide * share:.4g}%"
         parts.append(f'<line class="axis" x1="{at}" x2="{at}" y1="{height}" y2="{height + 4}"/>')
+        spare = crowded and (i - kept) % 2 == 1
         if ruler.named and turned:
             text = f'<text transform="rotate(-90)" text-anchor="end" dy="4">{escape_html(label)}</text>'
-            parts.append(f'<svg class="at{" spare" * (crowded and i % 2)}" x="{at}" y="{height + 7}">{text}</svg>')
+            parts.append(f'<svg class="at{" spare" * spare}" x="{at}" y="{height + 7}">{text}</svg>')
         elif ruler.named:
-            spare = ' class="spare"' if crowded and i % 2 else ""
-            parts.append(f'<text{spare} x="{at}" y="{height + 17}" text-anchor="middle">{escape_html(label)}</text>')
+            kind = ' class="spare"' * spare
+            parts.append(f'<text{kind} x="{at}" y="{height + 17}" text-anchor="middle">{escape_html(label)}</text>')
     if ruler.title and ruler.named:
         low = height + _measure_below(ruler) - 4
         middle = f'x="{begin + wide / 2:g}%" y="{low}" text-anchor="middle"'
