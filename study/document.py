@@ -31,6 +31,8 @@ from text import (
     LOCAL,
     POWER,
     REMEDY,
+    ROWS,
+    ROWS_POWER,
     SEGMENTS,
     SIZE,
     SIZES,
@@ -395,6 +397,26 @@ def remedy_section() -> list[str]:
     return [REMEDY.format(fresh=200_000), table(["world", "rows", "data sets", *kinds, "said to help"], body)]
 
 
+def rows_section() -> list[str]:
+    """Models whose rows are sampled, flipped or late: how often right ones and wrong ones are off, by prevalence."""
+    level, power = read_rows("labelling_level"), read_rows("labelling_power")
+
+    def by_prevalence(rows: list[dict[str, str]], names: tuple[str, ...]) -> str:
+        kinds, prevalences = (list(dict.fromkeys(r[key] for r in rows)) for key in ("rows are", "prevalence"))
+        found = {
+            (r["rows are"], r["prevalence"]): " / ".join(f"{100 * float(r[name]):.1f}" for name in names) for r in rows
+        }
+        body = [[kind, *(found.get((kind, p), "") for p in prevalences)] for kind in kinds]
+        return table(["rows are", *(f"{100 * float(p):g} % positive" for p in prevalences)], body)
+
+    return [
+        ROWS.format(sets=f"{int(level[0]['sets']):,}"),
+        by_prevalence(level, ("off at 0.05",)),
+        ROWS_POWER.format(sets=power[0]["sets"]),
+        by_prevalence(power, ("found", "without")),
+    ]
+
+
 def main() -> None:
     sizes_picture(DOCS / "inference" / "sizes.png")
     landscape_picture(DOCS / "inference" / "landscape.png")
@@ -409,6 +431,7 @@ def main() -> None:
             *watch_section(),
             *slices_section(),
             *remedy_section(),
+            *rows_section(),
             SIZES,
             "![TCE of perfect models](inference/sizes.png)",
             sizes_table(),
