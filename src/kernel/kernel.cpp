@@ -485,7 +485,21 @@ void cross_sums(In<std::uint8_t> codes, In<Index> sizes, In<std::uint8_t> bin, I
     demand(fine, "codes and bins must lie below their sizes");
 }
 
+// Who made this, for reports of bugs.
+#define TRUECAL_TEXT_OF(x) #x
+#define TRUECAL_TEXT(x) TRUECAL_TEXT_OF(x)
+#if defined(__clang__)
+constexpr const char *compiler = "Clang " TRUECAL_TEXT(__clang_major__) "." TRUECAL_TEXT(__clang_minor__);
+#elif defined(__GNUC__)
+constexpr const char *compiler = "GCC " TRUECAL_TEXT(__GNUC__) "." TRUECAL_TEXT(__GNUC_MINOR__);
+#elif defined(_MSC_VER)
+constexpr const char *compiler = "MSVC " TRUECAL_TEXT(_MSC_VER);
+#else
+constexpr const char *compiler = "unknown";
+#endif
+
 NB_MODULE(_kernel, m) {
+    m.attr("compiler") = compiler;
     m.def("pack", &pack_rows<std::int64_t, double>);
     m.def("pack", &pack_rows<std::int32_t, float>);
     m.def("pack", &pack_rows<std::int32_t, double>);

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+DOCS = "https://github.com/truecal/truecal/blob/main/docs"
 _SPELLING: ContextVar[Mapping[str, str] | None] = ContextVar("truecal_spelling", default=None)
 
 
@@ -47,6 +48,19 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     return f"\n\nHint: did you mean {near[0]!r}?" if near else ""
 
 
+def point_to(page: str, error: ValueError) -> ValueError:
+    """Note on an error which page of the docs explains its rule, unless a hint has the remedy; the message stays.
+
+    Examples
+    --------
+    >>> point_to("gate.md", ValueError("A rule must have a metric.")).__notes__
+    ['See https://github.com/truecal/truecal/blob/main/docs/gate.md']
+    """
+    if "Hint: " not in str(error):
+        error.add_note(f"See {DOCS}/{page}")
+    return error
+
+
 @contextmanager
 def name_place(place: str | os.PathLike[str]) -> Iterator[None]:
     """Let errors of the system that name no file, as those of reading and writing do, name this one."""
@@ -62,6 +76,5 @@ def check_column(role: str, name: str, columns: Sequence[str]) -> None:
     """Raise an error if a column does not exist, with a hint for misspelt names."""
     if name not in columns:
         known = ", ".join(map(repr, columns))
-        raise ValueError(
-            f"{option(role)} must be one of the columns {known}; it is {name!r}.{did_you_mean(name, columns)}"
-        )
+        rule = f"{option(role)} must be one of the columns {known}; it is {name!r}.{did_you_mean(name, columns)}"
+        raise point_to("data.md", ValueError(rule))

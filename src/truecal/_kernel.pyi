@@ -7,6 +7,8 @@ from truecal.observations._arrays import AnyArray
 from truecal.observations._cell_sums import SumColumns
 from truecal.observations._tally import Bools, Entries, Floats, Ints
 
+compiler: str
+
 def pack(score: AnyArray, label: AnyArray, key: AnyArray) -> tuple[bool, bool]: ...
 def fits_float(score: Floats) -> bool: ...
 def fixed_bins(

@@ -65,6 +65,10 @@ def _run(words: list[str]) -> int:
         return 0 if first else 2
     if first == "--version":
         print(f"truecal {__version__}")
+        if "--verbose" in words:
+            from truecal.cli._versions import describe_versions
+
+            print(describe_versions())
         return 0
     if first not in COMMANDS:
         raise UsageError(f"there is no command {first!r}{did_you_mean(first, COMMANDS)}")
@@ -91,7 +95,7 @@ def explain(error: BaseException) -> str:
             return f"polars failed: {first}\nHint: memory may have run out; if not, report what --debug shows."
         return f"{type(error).__name__}: {first}\nHint: this is a bug; --debug shows where."
     text = re.sub(r"'[^']*truecal-\w+/\w+'", "standard input", text)  # where it was put
-    return text.replace("\n\nHint", "\nHint")
+    return "\n".join([text.replace("\n\nHint", "\nHint"), *getattr(error, "__notes__", [])])
 
 
 def _tell(text: str, style: str) -> None:

@@ -11,7 +11,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from truecal._errors import did_you_mean, option
+from truecal._errors import did_you_mean, option, point_to
 from truecal.metrics import (
     METRICS,
     PROBABILITY,
@@ -357,15 +357,17 @@ def _parse(place: str) -> dict[str, Any]:
 def _rules(place: str, table: Mapping[str, Any], metrics: list[str]) -> Iterable[Rule]:
     for key in table:
         if key not in KEYS:
-            raise ValueError(
+            error = ValueError(
                 f"{place}: a rule has the keys {', '.join(KEYS)}; it has `{key}`.{did_you_mean(key, KEYS)}"
             )
+            raise point_to("gate.md", error)
     kinds = [key for key in ("verdict", *LIMITS) if key in table]
     if not kinds:
-        raise ValueError(
+        error = ValueError(
             f"{place}: a rule must have `verdict = true` or a limit, one or several of {', '.join(LIMITS)}; it has "
             "none."
         )
+        raise point_to("gate.md", error)
     if table.get("verdict", True) is not True:
         raise ValueError(f"{place}: `verdict` must be true, or left out; it is {_shorten(table['verdict'])}.")
     metric = table.get("metric", "ltce")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from truecal._errors import check_column, option
+from truecal._errors import check_column, option, point_to
 from truecal._text import plural
 from truecal.metrics import choose_bits
 from truecal.observations import Account, AnyArray, WeightSpan, advise_weights, cell, list_reasons
@@ -450,10 +450,11 @@ class Query:
             time = ", a time" if any(name in self.columns.windows for name in self.columns.by) else ""
             more = ", a cluster" * len(self.columns.clusters)
             more += "".join(f", {RULES[name]}" for name in self.columns.extras.names)
-            raise ValueError(
+            error = ValueError(
                 f"Every row must have a label{time}{more} and a score in {(self.origin or self).columns.span}; of "
                 f"{plural(total, 'row')} {reasons}.{hint}"
             )
+            raise point_to("data.md", error)
         if not counts[0]:
             raise ValueError("The data must have at least one valid row; they have none.")
 
