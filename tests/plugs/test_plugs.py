@@ -1,5 +1,7 @@
 """truecal in pytest, MLflow, torchmetrics, LightGBM, XGBoost, and records of language models: the real packages."""
 
+import doctest
+import importlib
 import json
 import os
 import subprocess
@@ -242,6 +244,15 @@ def test_mlflow_finds_the_evaluator_and_its_metrics(tracked, need, right):
     metric = mlflow_metric("ece")
     assert metric.eval_fn(frame.p, frame.y) == wanted["ece"]
     assert not metric.greater_is_better
+
+
+@LENIENT
+@pytest.mark.parametrize(("module", "library"), [("_mlflow", "mlflow"), ("_torch", "torchmetrics")])
+def test_examples_of_what_needs_a_library_run(need, module, library):
+    need(library)
+    ran = doctest.testmod(importlib.import_module(f"truecal.plugs.{module}"))
+    assert ran.failed == 0
+    assert ran.attempted > 0
 
 
 # ---- language models -----------------------------------------------------------------------------------------------
