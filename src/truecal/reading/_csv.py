@@ -100,7 +100,10 @@ def _delete(process: int, place: Path) -> None:
     """Delete a file or an empty folder, unless a forked process asks."""
     if process == os.getpid():
         with suppress(OSError):
-            place.rmdir() if place.is_dir() else place.unlink()
+            try:
+                place.unlink()
+            except (IsADirectoryError, PermissionError):  # as Linux and other systems say that it is a folder
+                place.rmdir()
 
 
 @dataclass(frozen=True, slots=True)
