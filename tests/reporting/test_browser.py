@@ -149,6 +149,31 @@ def test_the_diagram_and_the_ranges_are_on_the_first_screen(browser, pages):
         assert not clipped
 
 
+def test_a_phone_shows_the_ranges_whole_and_labels_apart(browser, pages):
+    for name in ("off", "right", "tiny"):
+        show(browser, pages[name], 390)
+        table, frame = run(
+            browser,
+            "const t = document.querySelector('#ranges-1'), f = t.closest('.wide') || t.querySelector('.wide');"
+            " return [f.scrollWidth, f.clientWidth]",
+        )
+        assert table <= frame + 1, name
+        touching = run(
+            browser,
+            """
+            const found = [];
+            for (const picture of document.querySelectorAll('.picture')) {
+              const texts = Array.from(picture.querySelectorAll('text[text-anchor=middle]'))
+                .filter(n => n.checkVisibility()).map(n => [n.textContent, n.getBoundingClientRect()]);
+              for (const [a, p] of texts) for (const [b, q] of texts)
+                if (p.left < q.left && Math.abs(p.top - q.top) < 2 && p.right > q.left) found.push(a + '|' + b);
+            }
+            return found
+            """,
+        )
+        assert not touching, name
+
+
 def test_without_scripts_nothing_is_missing(browser, pages):
     for place in pages.values():
         show(browser, place, scripts=False)

@@ -42,7 +42,7 @@ from truecal.results import Result
 CLASSES = {BLUE: "blue", VERMILION: "red", SKY: "sky", INK: "ink", GREY: "grey", PALE: "pale"}  # of colours; else dark
 PIXELS = 80  # of a panel's height, per inch
 LETTER = 6.7  # pixels of a letter of a tick's label, on average
-NARROW = 160  # pixels that labels below a narrow picture may take
+NARROW = 240  # pixels of a panel on a phone
 BRIEF = 18  # signs of a label where a picture is narrow
 WIDE, FINE = 3000, 4  # the width of a panel in its own units, and units per pixel of its height
 STEPS = (1, 2, 7, 14)  # days between ticks; longer ones are months
@@ -281,12 +281,12 @@ def _label_below(ruler: Ruler, height: int, ends: tuple[float, float]) -> str:
     begin, wide = ends
     parts = [f'<line class="axis" x1="{begin:g}%" x2="{begin + wide:g}%" y1="{height}" y2="{height}"/>']
     ticks, labels, turned = find_ticks(ruler)
-    crowded = len(ticks) > 5 or LETTER * sum(map(measure, labels)) > NARROW
-    kept = labels.index(MIDDLE) if MIDDLE in labels else 0  # which is shown where labels are crowded
-    for i, (share, label) in enumerate(zip(_share(ruler, np.array(ticks)), labels, strict=True)):
+    shares = _share(ruler, np.array(ticks))
+    crowding = _find_crowding(shares.tolist(), labels)
+    for i, (share, label) in enumerate(zip(shares, labels, strict=True)):
         at = f"{begin + wide * share:.4g}%"
         parts.append(f'<line class="axis" x1="{at}" x2="{at}" y1="{height}" y2="{height + 4}"/>')
-        spare = crowded and (i - kept) % 2 == 1
+        spare = i in crowding
         if ruler.named and turned:
             text = f'<text transform="rotate(-90)" text-anchor="end" dy="4">{escape_html(label)}</text>'
             parts.append(f'<svg class="at{" spare" * spare}" x="{at}" y="{height + 7}">{text}</svg>')
@@ -298,6 +298,22 @@ def _label_below(ruler: Ruler, height: int, ends: tuple[float, float]) -> str:
         middle = f'x="{begin + wide / 2:g}%" y="{low}" text-anchor="middle"'
         parts.append(f'<text class="title" {middle}>{escape_html(ruler.title)}</text>')
     return "".join(parts)
+
+
+def _find_crowding(shares: list[float], labels: list[str]) -> set[int]:
+    """The labels that would touch another where the picture is narrow; that of the middle, or the first, stays."""
+    kept = labels.index(MIDDLE) if MIDDLE in labels else 0
+    reach = [LETTER * measure(label) / 2 + LETTER / 2 for label in labels]
+    found = set()
+    for step in (1, -1):
+        last, i = kept, kept + step
+        while 0 <= i < len(labels):
+            if abs(shares[i] - shares[last]) * NARROW < reach[i] + reach[last]:
+                found.add(i)
+            else:
+                last = i
+            i += step
+    return found
 
 
 def _label_side(ruler: Ruler, height: int, ends: tuple[float, float]) -> str:
