@@ -178,8 +178,7 @@ class Decision(Stored):
         for model, findings in suites.items():
             suite = ElementTree.SubElement(root, "testsuite", {"name": printable(model), **_counts(findings)})
             for finding in findings:
-                where = "" if finding.segment is None else f" [{finding.segment}]"
-                name = printable(f"{finding.rule}{where}")
+                name = printable(f"{finding.rule}{_name_segment(finding)}")
                 case = ElementTree.SubElement(suite, "testcase", classname=printable(model), name=name, time="0")
                 if finding.status == "pass":
                     continue
@@ -194,8 +193,7 @@ class Decision(Stored):
         lines = []
         for finding in self.worst()[:most]:
             if finding.status != "pass":
-                where = "" if finding.segment is None else f" [{finding.segment}]"
-                title = _escape_command(printable(f"truecal: {finding.model}{where}"), more=":,")
+                title = _escape_command(printable(f"truecal: {finding.model}{_name_segment(finding)}"), more=":,")
                 lines.append(f"::error title={title}::{_escape_command(printable(finding.reason))}\n")
         return "".join(lines)
 
@@ -224,6 +222,11 @@ class Decision(Stored):
 
 def _clip(text: str, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _name_segment(finding: Finding) -> str:
+    """The segment behind a name, if there is one."""
+    return "" if finding.segment is None else f" [{finding.segment}]"
 
 
 def _escape_command(text: str, more: str = "") -> str:

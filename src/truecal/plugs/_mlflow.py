@@ -13,7 +13,7 @@ from mlflow.models.evaluation.base import EvaluationResult, ModelEvaluator
 
 from truecal.analysis import evaluate
 from truecal.metrics import METRICS, compute
-from truecal.plot import calibration
+from truecal.plot import save
 from truecal.reporting import report
 from truecal.results import Result
 
@@ -32,8 +32,7 @@ def mlflow_metric(name: str = "ltce") -> EvaluationMetric:
     def eval_fn(predictions: Any, targets: Any) -> float:
         return compute(metric, np.asarray(targets), np.asarray(predictions, dtype=np.float64))
 
-    better = metric.bad == "low" if hasattr(metric, "bad") else False
-    return make_metric(eval_fn=eval_fn, greater_is_better=better, name=name)
+    return make_metric(eval_fn=eval_fn, greater_is_better=metric.bad == "low", name=name)
 
 
 def log_result(result: Result, prefix: str = "truecal") -> dict[str, float]:
@@ -49,8 +48,7 @@ def log_result(result: Result, prefix: str = "truecal") -> dict[str, float]:
     mlflow.set_tag(f"{prefix}.verdict", verdict.word)
     with tempfile.TemporaryDirectory() as folder:
         report(result, Path(folder) / "report.html")
-        figure = calibration(result).factor.get_figure(root=True)
-        figure.savefig(Path(folder) / "calibration.png", dpi=150)
+        save(Path(folder) / "calibration.png", "calibration", result)
         (Path(folder) / "result.json").write_text(result.to_json(), encoding="utf-8")
         mlflow.log_artifacts(folder, prefix)
     return found

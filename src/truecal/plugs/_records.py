@@ -127,11 +127,7 @@ def _as_label(value: Any, place: int) -> int:
 def _as_probabilities(said: list[Any]) -> Floats:
     """Confidences as probabilities; text in percent, and whole numbers up to 100 where any is above 1."""
     percent = [isinstance(each, str) and each.strip().endswith("%") for each in said]
-    try:
-        values = np.array([float(re.sub(r"\s*%\s*$", "", str(each))) for each in said], dtype=np.float64)
-    except ValueError:
-        place = next(i for i, each in enumerate(said) if not _is_number(each))
-        raise ValueError(f"A confidence must be a number; that of sample {place + 1} is {said[place]!r}.") from None
+    values = np.array([_as_number(each, place) for place, each in enumerate(said)], dtype=np.float64)
     whole = len(values) and values.max() > 1 and not any(percent) and bool(np.all(values == np.round(values)))
     values = values / 100 if whole else np.where(percent, values / 100, values)
     if not np.all((values >= 0) & (values <= 1)):
@@ -142,9 +138,9 @@ def _as_probabilities(said: list[Any]) -> Floats:
     return values
 
 
-def _is_number(value: Any) -> bool:
+def _as_number(value: Any, place: int) -> float:
+    """A number, or text of one with or without a percent sign, which is left out."""
     try:
-        float(re.sub(r"\s*%\s*$", "", str(value)))
+        return float(re.sub(r"\s*%\s*$", "", str(value)))
     except ValueError:
-        return False
-    return True
+        raise ValueError(f"A confidence must be a number; that of sample {place + 1} is {value!r}.") from None
