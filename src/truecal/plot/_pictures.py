@@ -631,7 +631,7 @@ def picture_binnings(
     first = names[0]
     axis = fit_axis([result], first, scale, wide=False)
     reach = _find_common_reach(tables.values())
-    inches = [*([1.5] * len(names)), 1.0]
+    inches = [*([2.0] * len(names)), 1.0]  # less, and labels of factors would touch
     panels: list[Panel] = []
     top = 1.0
     for name, high in zip(names, inches, strict=False):
