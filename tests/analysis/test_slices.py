@@ -179,9 +179,3 @@ def test_missing_values_are_dropped_and_counted(frame):
 def test_what_does_not_fit_is_refused(frame, options, message):
     with pytest.raises(ValueError, match=message):
         truecal.slices(frame, label="y", score="p", **options)
-
-
-def test_rows_of_another_engine_are_refused(frame):
-    duckdb = pytest.importorskip("duckdb")
-    with pytest.raises(TypeError, match="held by another engine"):
-        truecal.slices(duckdb.from_df(frame), label="y", score="p")

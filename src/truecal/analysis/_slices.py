@@ -50,7 +50,7 @@ def slices(  # noqa: PLR0913 (tests/test_size.py says why)
     Parameters
     ----------
     data : dataframe or paths
-        A frame of pandas, polars or pyarrow, or files; read in one pass.
+        A frame of any engine, or files; read in one pass.
     label, score : str
         The columns of labels and of predictions.
     columns : names, optional

@@ -256,9 +256,17 @@ OPTIONS = (
     # ---- columns
     Option("-y --label", "labels: 0 and 1, or see --pos-label; guessed if left out", COLUMNS, READING, "COLUMN"),
     Option(
-        "-p --score", "predicted probabilities; several models by commas or by repeating; guessed if left out{}",
-        COLUMNS, READING, "COLUMN", type=names, action=Many,
-        says={"": "; several classes too, a column each, also as a pattern such as 'p_*'", "compare": ""},
+        "-p --score", "predicted probabilities{}; guessed if left out", COLUMNS, READING, "COLUMN", type=names,
+        action=Many,
+        says={
+            "": "; several models by commas or by repeating; several classes too, a column each, also as a pattern "
+            "such as 'p_*'",
+            "compare": "; two or more models by commas or by repeating",
+            **dict.fromkeys(
+                ("drift", "watch", "tally"), "; of several classes a column each, or a pattern such as 'p_*'"
+            ),
+            **dict.fromkeys(("slices", "recalibrate"), ""),
+        },
     ),
     Option(
         "--multiclass", "what is judged of several classes: the most probable one, or each against the rest as well; "

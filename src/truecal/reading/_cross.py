@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,9 @@ from truecal._progress import Progress
 from truecal._text import plural
 from truecal.observations import AS_THEY_ARE, Account, AnyArray, CodedRows, Crossed, Floats, Labelling, Pair, as_tuple
 from truecal.reading._columns import Columns, OnNull, ScoreScale, split_name
-from truecal.reading._engines import language
+from truecal.reading._engines import language, pick, stream
 from truecal.reading._query import KINDS, Query, column_names
-from truecal.reading._read import Batch, encode_values, is_missing, stream_batches
+from truecal.reading._read import BATCH, Batch, encode_values, is_missing, stream_batches
 
 LEVELS = 10  # of a column, besides other values and null
 BINS = 8  # of scores
@@ -44,7 +44,8 @@ def cross(
     the others together. Other numbers and times are cut into ten ranges of about equally many of the first rows. The
     scores are a column as well. Levels do not depend on labels.
 
-    Parameters are those of `truecal.read`; `columns` are all others by default. Data must be in this process, or files.
+    Parameters are those of `truecal.read`; `columns` are all others by default.
+    Another engine's rows are fetched in batches.
     """
     check_fork()
     known = column_names(data, format)
@@ -56,16 +57,11 @@ def cross(
     names = tuple(name for name in names if name != score)
     settings: Any = {"pos_label": pos_label, "on_null": on_null, "format": format, "labelling": labelling}
     settings |= {"score_scale": score_scale}
-    query = Query.of(data, Columns(label, (score,), names, **settings))
-    if not query.here:
-        raise TypeError(
-            "Rows are crossed in this process; these are held by another engine.\n\n"
-            "Hint: write them to Parquet files, or take a sample of them as a dataframe."
-        )
+    query, parts = _open(data, Columns(label, (score,), names, **settings))
     crossing: _Crossing | None = None
     seen, counts = 0, np.zeros(KINDS, dtype=np.int64)
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
-        for part in filter(len, stream_batches(query)):
+        for part in filter(len, parts):
             (scores,), one, status = Batch(query, part).judge("score0")
             counts += np.bincount(status, minlength=KINDS)
             usable = np.flatnonzero(status == 0)
@@ -80,6 +76,20 @@ def cross(
     query.check_counts(counts, [score])
     assert crossing is not None, "there are valid rows"
     return crossing.finish(pairs, Account(seen, int(counts[0]), query.name_reasons(counts, [score])))
+
+
+def _open(data: Any, columns: Columns) -> tuple[Query, Iterator[Any]]:
+    """The query of the data, and the batches of their rows in this process."""
+    query = Query.of(data, columns)
+    if query.here:
+        return query, stream_batches(query)
+    names = dict.fromkeys((columns.label, *columns.scores, *columns.by))
+    parts = stream(pick(query.frame, {name: name for name in names}), BATCH)
+    first = next(parts, None)
+    if first is None:
+        raise ValueError("The data must have at least one valid row; they have none.")
+    query = Query.of(first.lazy(), columns)  # lazy: how many rows will come is not known
+    return query, map(query.rename, chain([first], parts))
 
 
 class _Crossing:

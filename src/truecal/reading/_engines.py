@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -151,6 +151,29 @@ def to_local(frame: Any) -> Any:
     if not is_lazy(frame) or engine == "duckdb":
         return frame
     return frame.collect(engine="streaming") if engine == "polars" else frame.collect()
+
+
+def stream(frame: Any, rows: int) -> Iterator[Any]:
+    """The rows of another engine, as polars frames of at least so many rows but the last; those of Spark and Ibis come
+    at once."""
+    import polars as pl
+
+    own, engine = native(frame), engine_of(frame)
+    parts: Iterable[Any]
+    if engine == "duckdb":
+        parts = own.to_arrow_reader(rows)
+    elif engine == "dask":
+        parts = (part.compute() for part in own.partitions)
+    else:
+        parts = [own.toArrow() if engine == "pyspark" else own.to_pyarrow()]
+    held: list[Any] = []
+    for part in parts:
+        held.append(pl.from_pandas(part) if engine == "dask" else pl.from_arrow(part))
+        if sum(map(len, held)) >= rows:
+            yield pl.concat(held)
+            held = []
+    if held:
+        yield pl.concat(held)
 
 
 def count_distinct(frame: Any, sums: Sequence[str] = ()) -> Any:
