@@ -49,6 +49,27 @@ def test_a_killed_process_leaves_the_old_file_whole_and_the_next_writer_removes_
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
+def test_a_loss_of_power_leaves_the_old_file_or_the_new_one_whole(tmp_path, monkeypatch):
+    """What was not synchronised is lost then, so a file must be all there before it has its name."""
+    place, synchronised, named = tmp_path / "a.txt", {}, []
+    sync, replace = os.fsync, os.replace
+
+    def note_sync(handle):
+        sync(handle)
+        synchronised[os.fstat(handle).st_ino] = os.fstat(handle).st_size
+
+    def note_name(draft, target):
+        named.append(synchronised.get(os.stat(draft).st_ino))
+        replace(draft, target)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(os, "replace", note_name)
+    write_text(place, "x" * 100_000)
+    assert named == [100_000]
+    append_line(place, "y")
+    assert synchronised[place.stat().st_ino] == place.stat().st_size == 100_003  # the line before it is ended first
+
+
 def test_a_draft_that_another_process_sweeps_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
     real, swept = _atomic.lock, []
 

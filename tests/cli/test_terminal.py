@@ -157,25 +157,37 @@ def test_closed_streams_leave_the_exit_code_alone(data):
 def test_an_output_never_takes_the_place_of_an_input(tmp_path):
     data = write_csv(tmp_path / "preds.csv", predictions())
     before = data.read_bytes()
-    os.link(data, tmp_path / "linked.csv")
+    links = {suffix: tmp_path / f"linked.{suffix}" for suffix in ("csv", "html", "json", "parquet", "svg")}
+    for link in links.values():  # other names of the same file
+        os.link(data, link)
     other = tmp_path / "other.xml"
     other.write_text("old")
     rules = tmp_path / "rules.toml"
     rules.write_text("[[rule]]\nverdict = true\n")
+    fitted = tmp_path / "map.json"
+    fitted.write_text(truecal.recalibrate([0, 1, 1, 0], [0.2, 0.4, 0.6, 0.8], kind="offset", folds=0).to_json())
     for words in (
         ("score", data, "-o", data),
-        ("score", data, "--csv", "-o", tmp_path / "linked.csv"),
+        ("score", data, "--csv", "-o", links["csv"]),
         ("check", data, "--junit", data),
         ("check", data, "--junit", other, "--markdown", data),  # each output is held against every input
         ("check", data, "--rules", rules, "--markdown", rules),
+        ("tally", data, "-y", "y", "-p", "p", "-o", links["parquet"]),
+        ("report", data, "-o", links["html"]),
+        ("plot", data, "-o", links["svg"]),
+        ("recalibrate", data, "-o", links["json"]),
+        ("apply", fitted, data, "-p", "p", "-o", data),
+        ("apply", fitted, data, "-p", "p", "-o", fitted),
+        ("watch", data, "--state", links["json"]),
     ):
         done = run(*words)
-        assert done.returncode == 2
-        assert "An output must not replace what is read" in done.stderr
+        assert done.returncode == 2, words
+        assert "An output must not replace what is read" in done.stderr, words
     done = run("check", data, "--junit", tmp_path / "a.xml", "--markdown", tmp_path / "a.xml")
     assert "Each output must have a file of its own" in done.stderr
     assert data.read_bytes() == before
     assert rules.read_text().startswith("[[rule]]")
+    assert truecal.results.from_json(fitted.read_text()).by == ()
 
 
 def test_being_terminated_leaves_no_draft(data, folder):

@@ -65,6 +65,13 @@ def test_messages_hold_no_escapes(tmp_path):
     assert done.returncode == 2
     assert "\x1b" not in done.stderr
     assert r"\x1b[32m" in done.stderr
+    place.write_text("y,p\x1b[31m\n0,0.5\n1,0.5\n1,\n")
+    done = run("score", place, "-y", "y", "-p", "p\x1b[31m", "--metrics", "ece", "--drop-missing")
+    assert done.returncode == 0
+    (note,) = (line for line in done.stderr.splitlines() if "dropped" in line)
+    assert note.startswith("note: ")
+    assert r"`p\x1b[31m` is null in 1" in note
+    assert "\x1b" not in done.stderr + done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -169,6 +169,21 @@ def test_missing_values_are_counted_and_dropped_on_request(pl, tmp_path):
     assert "of 6 rows 5 were dropped: `p` is null in 3, `p` is NaN in 1, `y` is null in 1" in result.notes
 
 
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "csv", "npz"])
+@pytest.mark.parametrize("pos_label", [None, 1])
+def test_a_label_of_nan_is_missing_and_not_negative(pl, tmp_path, kind, pos_label):
+    place = tmp_path / f"a.{kind}"
+    columns = {"y": np.array([0, 1, np.nan, 1]), "p": np.array([0.25, 0.5, 0.5, 0.75])}
+    write(pl.DataFrame(columns), place, kind)
+    options = {"label": "y", "score": "p", "pos_label": pos_label}
+    with pytest.raises(ValueError, match="of 4 rows `y` is (null|NaN) in 1"):
+        truecal.read(place, **options)
+    found = truecal.read(place, **options, on_null="drop")
+    assert (found.n_rows, found.positives, found.account.n_dropped) == (3, 2, 1)
+    with pytest.raises(ValueError, match="`y_true` must not be missing; 1 of 4 values is NaN"):
+        truecal.tce(*columns.values(), pos_label=pos_label)
+
+
 def test_files_that_cannot_be_read_are_named(pl, frame, tmp_path):
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 but not really")
