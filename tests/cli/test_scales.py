@@ -82,6 +82,26 @@ def test_tallies_a_page_and_a_map_hold_probabilities(folder, need, tmp_path, sca
         assert "must lie in [0, 1]" in run("apply", tmp_path / "m.json", data, "-o", tmp_path / "o.csv").stderr
 
 
+@pytest.mark.parametrize("scale", FORMS)
+def test_a_file_of_rules_says_what_scores_are(folder, tmp_path, scale):
+    rules, words = tmp_path / "gate.toml", ("-y", "y", "-p", "p", "--json")
+    rules.write_text(f'[data]\nscore_scale = "{scale}"\n[[rule]]\nverdict = true\n')
+    expected = run("check", folder / "probability.csv", *words)
+    for source, more in ((f"{scale}.csv", ()), (f"{scale}.csv", (f"--{scale}",))):
+        done = run("check", folder / source, *words, "--rules", rules, *more)
+        assert done.returncode == expected.returncode, done.stderr
+        np.testing.assert_allclose(*(numbers(json.loads(each.stdout), []) for each in (done, expected)), rtol=1e-3)
+    other = next(name for name in FORMS if name != scale)
+    told = run("check", folder / f"{scale}.csv", *words, "--rules", rules, f"--{other}").stderr
+    assert f"--{other} must fit what '{rules}' says, {scale}, or be left out" in told
+    truecal.read(folder / "probability.csv", label="y", score="p").save(tmp_path / "t.parquet")
+    of_tallies = run("check", tmp_path / "t.parquet", "--rules", rules, "--json")  # which hold probabilities
+    assert numbers(json.loads(of_tallies.stdout), []) == numbers(json.loads(expected.stdout), [])
+    rules.write_text('[data]\nscore_scale = "percents"\n[[rule]]\nverdict = true\n')
+    told = run("check", folder / f"{scale}.csv", *words, "--rules", rules).stderr
+    assert f'{rules}: `score_scale` must be one of "probability", "percent", "logit"; it is \'percents\'' in told
+
+
 def test_mistakes(folder):
     both = run("score", folder / "percent.csv", "--percent", "--logit")
     assert "--percent and --logit must not be given together" in both.stderr

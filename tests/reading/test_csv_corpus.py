@@ -24,6 +24,7 @@ H = b"y,p,t\n"  # a header
 R = b"0,0.25,a\n1,0.75,b\n"  # two rows: 1 positive, the scores add up to 1
 OK = (2, 1, 1.0, 0)
 FIELDS = "must have as many fields in each row as in its header"
+DECIMAL = "Hint: these look like decimal commas; write decimal points"
 NUMBERS = "must hold numbers in [0, 1]"
 AFTER = "text follows a closing quote"
 OPEN = "must close every quote"
@@ -188,7 +189,9 @@ CASES = [
     Case("tabs and a quote inside", b'y\tp\tt\n0\t0.25\t5"\n1\t0.75\t4"\n', OK, separator="\t", suffix="tsv"),
     Case("decimal commas", b"y;p;t\n0;0,25;a\n1;0,75;b\n", "Hint: write decimal points", separator=";"),
     Case("quoted decimal commas", H + b'0,"0,25",a\n1,"0,75",b\n', "Hint: write decimal points"),
-    Case("decimal commas with commas", b"y,p\n0,0,25\n1,0,75\n", FIELDS),
+    Case("decimal commas with commas", b"y,p\n0,0,25\n1,0,75\n", DECIMAL),
+    Case("decimal commas, text, commas", H + b"0,0,25,a\n1,0,75,b\n", DECIMAL),
+    Case("decimal commas after a quote inside", H + b'0,0,25,5"\n1,0,75,b\n', DECIMAL),
     Case("Excel's sep line", b"sep=;\ny;p;t\n0;0.25;a\n1;0.75;b\n", OK, "Excel's first line is not data", separator=";"),
     Case("Excel's sep line, CRLF", b"sep=,\r\ny,p\r\n0,0.25\r\n1,0.75\r\n", OK, "Excel's first line is not data"),
     Case("two separators", b"y;p,t\n0;0.25,a\n", "must be one of the columns"),

@@ -6,6 +6,8 @@ import pytest
 import truecal
 from truecal import Rule, Tally
 from truecal.observations import Pairs
+from truecal.reading import Limits
+from truecal.reading import _read as module
 
 ROWS = 30_000
 
@@ -90,6 +92,55 @@ def test_a_single_model_scans_once(frame, scans, tmp_path, options):
         truecal.read(path, label="y", score=score, **options)
         assert len(scans) == 1
         scans.clear()
+
+
+@pytest.fixture
+def counted(pl, frame):
+    """A lazy frame of which every row that is asked for is counted, in pieces of 1,000, as those of a slow source."""
+    io, rows = pytest.importorskip("polars.io.plugins"), []
+
+    def produce(columns, predicate, n_rows, _):
+        for begin in range(0, min(ROWS, n_rows or ROWS), 1000):
+            part = frame[begin : begin + 1000]
+            rows.append(len(part))
+            part = part if predicate is None else part.filter(predicate)
+            yield part if columns is None else part.select(columns)
+
+    return io.register_io_source(produce, schema=frame.schema), rows
+
+
+@pytest.mark.parametrize("score", ["new", "newer"])
+@pytest.mark.parametrize("options", [{}, {"by": "country"}, {"by": "country", "time": "day"}, {"baseline": "old"}])
+def test_a_lazy_frame_is_computed_once(counted, monkeypatch, score, options):
+    """Besides the first rows, by which ties are judged where there are segments."""
+    lazy, rows = counted
+    monkeypatch.setattr(module, "LOOK", 1000)
+    found = truecal.read(lazy, label="y", score=score, **options)
+    assert sum(rows) == ROWS + 1000 * ("by" in options)
+    rows.clear()
+    truecal.evaluate(found, ["tce", "ece"], reference=2, intervals=2)
+    if "by" in options:
+        truecal.segments(found, reference=2)
+    assert not rows
+
+
+@pytest.mark.parametrize(("limits", "passes"), [(Limits(), 2), (Limits(grid=None), 1), (Limits(grid=13), 1)])
+def test_an_engine_is_asked_once_and_for_the_number_of_rows(need, frame, limits, passes):
+    """The number decides whether the answer is exact or of cells; where that is said, it is not asked for."""
+    dask, part, loads = need("dask.dataframe"), frame.drop("day").to_pandas(), []
+
+    def load(i):
+        loads.append(i)
+        return part[i * 10_000 : (i + 1) * 10_000]
+
+    rows = dask.from_map(load, range(3), meta=part[:0])
+    for options in ({}, {"by": "country"}):
+        found = truecal.read(rows, label="y", score="newer", limits=limits, **options)
+        assert sorted(loads) == sorted([0, 1, 2] * passes)
+        loads.clear()
+    truecal.segments(found, reference=2)
+    truecal.evaluate(found, ["tce"], reference=2)
+    assert not loads
 
 
 def test_a_baseline_file_is_joined_in_the_same_pass(frame, pl, scans, tmp_path):

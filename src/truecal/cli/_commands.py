@@ -601,7 +601,7 @@ class Source:
             "format": self.format,
             "limits": self.limits,
             "cluster": _find_cluster(args),
-            "score_scale": find_scale(args),
+            "score_scale": find_scale(args, rows=isinstance(self.data, list)),
             **_find_labelling(args, self.data),
             "mature": _read_maturity(args.mature),
             "weight": args.weight,
@@ -758,11 +758,21 @@ def _find_labelling(args: Namespace, data: list[str] | Tallies) -> dict[str, Any
     return found if isinstance(data, list) else {}
 
 
-def find_scale(args: Namespace) -> ScoreScale:
-    """What scores are, by --percent or --logit."""
+def find_scale(args: Namespace, *, rows: bool = True) -> ScoreScale:
+    """What scores are, by --percent or --logit, or by the file of rules; tallies, which have no rows, are probabilities
+    whatever that says."""
     if args.percent and args.logit:
         raise UsageError("--percent and --logit must not be given together", args.command)
-    return "percent" if args.percent else "logit" if args.logit else "probability"
+    given: ScoreScale | None = "percent" if args.percent else "logit" if args.logit else None
+    rules = getattr(args, "rules", None)
+    if rules is None:
+        return given or "probability"
+    from truecal.gate import read_scale
+
+    found = read_scale(rules)
+    if None not in (given, found) and given != found:
+        raise UsageError(f"--{given} must fit what {rules!r} says, {found}, or be left out", "check")
+    return given or (found if rows and found else "probability")
 
 
 def _find_cluster(args: Namespace) -> str | None:

@@ -12,4 +12,5 @@ from truecal.gate._rules import Rule as Rule
 from truecal.gate._rules import read_cluster as read_cluster
 from truecal.gate._rules import read_labelling as read_labelling
 from truecal.gate._rules import read_rules as read_rules
+from truecal.gate._rules import read_scale as read_scale
 from truecal.gate._rules import read_tolerance as read_tolerance

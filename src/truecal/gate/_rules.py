@@ -24,6 +24,7 @@ from truecal.metrics import (
     find_metric,
 )
 from truecal.observations import Labelling, Multiclass
+from truecal.reading import ScoreScale
 from truecal.results import register
 
 Kind = Literal["verdict", "value", "least", "excess", "upper", "p_value", "worse", "non_inferior", "dropped"]
@@ -66,7 +67,8 @@ CHOICES = (
     "allow_cannot_tell",
 )
 KEYS = ("verdict", "metric", *CHOICES, *LIMITS)
-DATA = ("kept_negatives", "kept_positives", "flip", "cluster")  # the keys of [data]
+LABELLING = ("kept_negatives", "kept_positives", "flip")
+DATA = (*LABELLING, "cluster", "score_scale")  # the keys of [data]
 EXAMPLE = "[[rule]]\nverdict = true"
 
 
@@ -306,7 +308,7 @@ def read_labelling(path: str | os.PathLike[str]) -> Labelling | None:
     ...     truecal.gate.read_labelling(path)
     Labelling(kept_negatives=0.05)
     """
-    given = {name: value for name, value in _read_data(path).items() if name != "cluster"}
+    given = {name: value for name, value in _read_data(path).items() if name in LABELLING}
     if not given:
         return None
     try:
@@ -321,6 +323,16 @@ def read_cluster(path: str | os.PathLike[str]) -> str | None:
     found = _read_data(path).get("cluster")
     if found is not None and not (isinstance(found, str) and found):
         raise ValueError(f"{os.fspath(path)}: {option('cluster')} must name a column; it is {_shorten(found)}.")
+    return found
+
+
+def read_scale(path: str | os.PathLike[str]) -> ScoreScale | None:
+    """Read what scores are from the table `[data]` of a file of rules: "probability", "percent" or "logit"; None where
+    it does not say."""
+    found: ScoreScale | None = _read_data(path).get("score_scale")
+    if found is not None and found not in get_args(ScoreScale):
+        known = ", ".join(f'"{name}"' for name in get_args(ScoreScale))
+        raise ValueError(f"{os.fspath(path)}: `score_scale` must be one of {known}; it is {_shorten(found)}.")
     return found
 
 

@@ -14,6 +14,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import shutil
 import tempfile
 import weakref
@@ -22,6 +23,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any, ClassVar, NoReturn
@@ -291,7 +293,7 @@ def _check_rows(file: Any, separator: str, fields: int, state: Any, shown: Path)
         return bool(odd)
     row = int(state[0])
     if odd == FIELDS:
-        _refuse_fields(shown, row, int(state[1]) + 1, fields)
+        _refuse_fields(shown, row, int(state[1]) + 1, fields, _find_row(file, row) if separator == "," else [])
     if odd == AFTER_QUOTE:
         _refuse_after_quote(shown, row)
     _refuse(shown, f"must be text; row {row:,} holds a zero byte.", "a file that a crash cut off may end in zeros.")
@@ -327,8 +329,25 @@ def _refuse_after_quote(shown: Path, row: int) -> NoReturn:
     )
 
 
-def _refuse_fields(shown: Path, row: int, found: int, wanted: int) -> NoReturn:
-    _refuse(shown, f"must have as many fields in each row as in its header, {wanted:,}; row {row:,} has {found:,}.")
+def _refuse_fields(shown: Path, row: int, found: int, wanted: int, fields: list[str]) -> NoReturn:
+    """`fields` are those of the row where commas separate them."""
+    halves = re.findall(r"(?<![^,])-?\d+,\d+(?![^,])", ",".join(fields))  # a number that a comma may have cut in two
+    pointed = any(re.fullmatch(r"\s*-?\d*\.\d+\s*", field) for field in fields)
+    commas = 0 < found - wanted <= len(halves) and not pointed
+    _refuse(
+        shown,
+        f"must have as many fields in each row as in its header, {wanted:,}; row {row:,} has {found:,}.",
+        "these look like decimal commas; write decimal points." if commas else "",
+    )
+
+
+def _find_row(file: IO[bytes], row: int) -> list[str]:
+    """Return the fields between commas of a row that is not far from the start of a file, for a hint."""
+    file.seek(0)
+    text = file.read(CHUNK).decode(errors="replace")
+    with suppress(csv.Error):
+        return next(islice(csv.reader(io.StringIO(text, newline="")), row, None), [])
+    return []
 
 
 def _rewrite(file: IO[bytes], separator: str, shown: Path, name: str) -> Table:
@@ -339,7 +358,7 @@ def _rewrite(file: IO[bytes], separator: str, shown: Path, name: str) -> Table:
         for rows, fields in enumerate(_parse(file, separator, shown)):
             names = names or fields
             if len(fields) != len(names):
-                _refuse_fields(shown, rows, len(fields), len(names))
+                _refuse_fields(shown, rows, len(fields), len(names), fields if separator == "," else [])
             writer.writerow(fields)
     table = _count_rows(copy.place, separator, names, shown, copy)  # which is not copied again, whatever it looks like
     if table is None or table.rows != rows:
