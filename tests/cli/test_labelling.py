@@ -100,7 +100,7 @@ def test_the_file_of_a_gate_may_say_it(data, folder):
     [
         ("[data]\nkept_negative = 0.1\n", "(?s)is a table of kept_negatives, .*did you mean 'kept_negatives'"),
         ("[data]\nkept_negatives = 10\n", "gate.toml: `kept_negatives` must be the share"),
-        ("data = 3\n", r"\[data\] is a table of kept_negatives, kept_positives, flip, cluster; it has 3"),
+        ("data = 3\n", r"\[data\] is a table of kept_negatives, kept_positives, flip, cluster, score_scale; it has 3"),
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path, text, message):
