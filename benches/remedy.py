@@ -57,7 +57,7 @@ def measure(folder: Path, rows: int, repeats: int) -> Iterator[Line]:
         assert command(["apply", str(place), str(path), "-o", str(out)]) == 0
 
     reading, fitting = seconds(read, fit, repeats=repeats)
-    yield Line(f"logistic fit of {rows:.0e} rows in Parquet, over reading them", fitting / reading, 2, 1.5)
+    yield Line(f"logistic fit of {rows:.0e} rows in Parquet, over reading them", fitting / reading, 1.5, 1.2)
     bare, ours = seconds(rewrite, apply, repeats=repeats)
     mended = pl.scan_parquet(out).select(pl.len(), pl.col("p_recalibrated").sum()).collect()
     assert mended.item(0, 0) == rows

@@ -9,6 +9,7 @@ import pytest
 import truecal
 from truecal import Tallies, Tally
 from truecal.inference import KINDS, fit_map, split
+from truecal.observations import SortedRows, sort_rows
 from truecal.results import Recalibration
 
 
@@ -35,7 +36,9 @@ def bold():
     return draw(np.random.default_rng(1), 8000, lambda x: 0.5 * x - 1)
 
 
-def test_the_logistic_fit_is_that_of_scikit_learn(bold):
+@pytest.mark.parametrize("many", [100_000, 100], ids=["rows", "cells"])
+def test_the_logistic_fit_is_that_of_scikit_learn(bold, many, monkeypatch):
+    monkeypatch.setattr("truecal.inference._maps.MANY", many)
     linear = pytest.importorskip("sklearn.linear_model")
     y, p = bold
     fit = linear.LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000, solver="newton-cholesky")
@@ -58,11 +61,29 @@ def test_the_beta_fit_is_that_of_scikit_learn(bold):
 @pytest.mark.parametrize("kind", ["offset", "logistic", "beta"])
 def test_many_scores_have_the_same_map_as_few(kind, bold, monkeypatch):
     y, p = (np.append(column, [0, 1]) for column in bold)  # what is certain tells nothing
+    p[:1000] = 1 - p[:1000] / 1e6  # near 1, where a cell's digits are those of 1 - p
     tally = Tally.from_arrays(y, p)
     few = fit_map(tally, kind)
     monkeypatch.setattr("truecal.inference._maps.MANY", 100)
-    many = fit_map(tally, kind)
-    assert (many.intercept, many.low, many.high) == pytest.approx((few.intercept, few.low, few.high), abs=1e-9)
+    for rows in (tally, sort_rows(y, p), Tally.from_arrays(np.repeat(y, 3), np.repeat(p, 3))):
+        many = fit_map(rows, kind)
+        assert (many.intercept, many.low, many.high) == pytest.approx((few.intercept, few.low, few.high), abs=1e-9)
+    alone = fit_map(sort_rows(np.zeros(len(p)), p), kind)
+    assert (alone.intercept, alone.low, alone.high) == (0, 1, 1)  # one label speaks for no finite map
+
+
+def test_rows_of_a_file_and_of_arrays_have_the_same_map(tmp_path):
+    pl = pytest.importorskip("polars")
+    y, p = draw(np.random.default_rng(18), 3000, lambda x: x + 0.7)
+    p[:2], y[:2] = (0, 1), (1, 0)
+    pl.DataFrame({"y": y, "p": p}).write_parquet(tmp_path / "a.parquet")
+    data = truecal.read(tmp_path / "a.parquet", label="y", score="p")
+    assert isinstance(data.whole(), SortedRows)  # single rows, not grouped by score
+    for kind in KINDS:
+        found, arrays = truecal.recalibrate(data, kind=kind), truecal.recalibrate(y, p, kind)
+        assert (found.n, found.positives, found.notes) == (arrays.n, arrays.positives, arrays.notes)
+        assert np.array_equal(found.apply(p), arrays.apply(p))
+        assert found.proof.log_loss == arrays.proof.log_loss
 
 
 def test_the_offset_makes_as_many_positives_as_came(shifted):

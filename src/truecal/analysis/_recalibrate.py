@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from truecal import __version__
+from truecal import __version__, _kernel
 from truecal._errors import check_column, did_you_mean, option
 from truecal.analysis._evaluate import evaluate, name_labelling, raise_for_data, refuse_grouped
 from truecal.inference import (
@@ -38,7 +38,10 @@ from truecal.observations import (
     Floats,
     Labelling,
     Pairs,
+    Part,
     Segment,
+    Sorted,
+    SortedRows,
     Tallies,
     Tally,
     as_tuple,
@@ -116,7 +119,7 @@ def recalibrate(  # noqa: PLR0913 (tests/test_size.py says why)
     rng = np.random.default_rng(Draws(1, random_state).seeds() if old else random_state)
     labelling = Labelling(kept_negatives, kept_positives, flip)
     data = _read(y_true, y_prob, sample_weight, pos_label, labelling, cluster)
-    names, whole = as_tuple(by), data.whole().tally
+    names, whole = as_tuple(by), _rows_of(data.whole())
     for name in names:
         if name not in data.by or name in data.windows:
             raise ValueError(f"{option('by')} must name columns that the tallies were read by; {name!r} is none.")
@@ -154,9 +157,17 @@ def _read(y_true: Any, y_prob: Any, sample_weight: Any, pos_label: Any, labellin
     return Tallies("", "", {(): tally}, cluster=None if cluster is None else "cluster")
 
 
-def _count_contrary(tally: Tally) -> int:
-    p = tally.labelling.predicted(tally.score)
-    return int(tally.pos[p <= 0].sum() + (tally.n - tally.pos)[p >= 1].sum())
+def _rows_of(part: Part) -> Sorted:
+    """Rows that were read exactly as they are, and cells as a tally of their means."""
+    return part if isinstance(part, SortedRows) else part.tally
+
+
+def _count_contrary(whole: Sorted) -> int:
+    """Positives at predictions of 0, and negatives at those of 1."""
+    none, all_ = whole.labelling.seen(np.array([0.0, 1.0]))
+    first, last = (_kernel.locate(whole.entries, np.array([p]), after)[0] for p, after in ((none, True), (all_, False)))
+    n, k = _kernel.count(whole.entries, np.array([0, first, last, len(whole)]))
+    return int(k[0] + n[2] - k[2])
 
 
 class _Fit:
@@ -165,7 +176,7 @@ class _Fit:
     def __init__(self, kind: Kind | Literal["auto"], rng: np.random.Generator) -> None:
         self.kind, self.rng = kind, rng
 
-    def fit(self, whole: Tally, parts: dict[Segment, Tally]) -> tuple[Map, dict[Segment, float]]:
+    def fit(self, whole: Sorted, parts: dict[Segment, Tally]) -> tuple[Map, dict[Segment, float]]:
         """The common map, and the offsets of segments beyond it."""
         if self.kind == "auto":
             folds = split({(): as_cells(whole)}, INNER, self.rng)
@@ -176,14 +187,14 @@ class _Fit:
         return found, _fit_offsets(found, parts)
 
 
-def as_cells(tally: Tally) -> Tally:
+def as_cells(data: Sorted) -> Tally:
     """The same rows with one score for each cell of 12 bits, its mean."""
-    cells = CellSums.of(tally)
-    found = merge(cells.p, cells.n, cells.pos, tally.labelling)
-    if tally.clusters is None:
+    cells = CellSums.of(data)
+    found = merge(cells.p, cells.n, cells.pos, data.labelling)
+    if data.clusters is None:
         return found
-    clusters = tally.clusters.move(np.searchsorted(found.score, cells.p)[cells.places(tally)])
-    return unchecked(*found.entries, tally.labelling, clusters)
+    clusters = data.clusters.move(np.searchsorted(found.score, cells.p)[cells.places(data.tally)])
+    return unchecked(*found.entries, data.labelling, clusters)
 
 
 def _fit_offsets(common: Map, parts: dict[Segment, Tally]) -> dict[Segment, float]:
@@ -256,7 +267,7 @@ def prove_on(found: Recalibration, data: Tallies, how: str = "other rows", confi
     seen = _choose_columns(data, found.by)
     rows = _HeldOut(seen, data.cluster, confidence)
     for segment, part in (data.over(seen).parts if seen else {(): data.whole()}).items():
-        rows.add(segment, as_cells(part.tally), found.map, known.get(segment, 0.0) if found.by else 0.0)
+        rows.add(segment, as_cells(_rows_of(part)), found.map, known.get(segment, 0.0) if found.by else 0.0)
     return rows.compare({found.kind: 1}, how)
 
 
@@ -362,10 +373,10 @@ def _deal(data: Tallies, by: tuple[str, ...], folds: int, rng: np.random.Generat
         (time,) = data.windows
         dealt: dict[Any, Fold] = {}
         for key, part in data.over((time, *by)).parts.items():
-            dealt.setdefault(key[0], {})[key[1:]] = as_cells(part.tally)
+            dealt.setdefault(key[0], {})[key[1:]] = as_cells(_rows_of(part))
         return list(dealt.values()), True
     parts = data.over(by).parts if by else {(): data.whole()}
-    return split({segment: as_cells(part.tally) for segment, part in parts.items()}, folds, rng), False
+    return split({segment: as_cells(_rows_of(part)) for segment, part in parts.items()}, folds, rng), False
 
 
 def _add(folds: Iterable[Fold]) -> Fold:
