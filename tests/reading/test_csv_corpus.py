@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import truecal
-from truecal.reading import scan
+from truecal.reading import guess_columns, scan
 from truecal.reading._csv import open_table
 
 H = b"y,p,t\n"  # a header
@@ -272,6 +272,13 @@ def ask(oracle, path, separator):
         raise
     except Exception:  # each has its own kinds
         return "error"
+
+
+@pytest.mark.parametrize("text", ["y;p\n0;0,25\n1;0,75\n0;\n", 'y,p\n0,"0,25"\n1,"0,75"\n'])
+def test_decimal_commas_are_named_where_no_column_is(tmp_path, text):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(ValueError, match=r"(?s)`p` must hold numbers; it holds text such as '0,25'.*decimal points"):
+        guess_columns(tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

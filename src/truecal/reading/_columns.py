@@ -27,7 +27,7 @@ from truecal.observations import (
 from truecal.reading._classes import ClassNames, find_class_columns, find_score_columns, may_be_classes
 from truecal.reading._engines import is_lazy, language, open_frame
 from truecal.reading._extras import NO_EXTRAS, Extras
-from truecal.reading._paths import is_path, open_files
+from truecal.reading._paths import DECIMAL_COMMA, POINTS, is_path, open_files
 
 OnNull = Literal["raise", "drop"]
 Kind = Literal["binary", "fraction", "percentage", "number", "text"]
@@ -333,6 +333,8 @@ def guess_columns(
             _pick_named("score", free, kinds, ("percentage", "number")),
         ]
         scaled = {name: () for name in free if kinds[name] == "percentage"}
+        if not any(tiers):
+            _refuse_commas(head)
         given = _choose("score", tiers, kinds, models, scaled)
         guessed += ("score",)
         others = tuple(name for name in fractions if name not in given)
@@ -515,6 +517,14 @@ def _choose(
         if len(found) > wanted:
             break
     raise UnclearColumns(role, found, list(kinds), wanted, near)
+
+
+def _refuse_commas(head: Any) -> None:
+    """Raise an error if a column of text holds numbers with decimal commas."""
+    for name in head.columns:
+        words = head[name].drop_nulls().to_list() if head[name].dtype == language(head).String else []
+        if words and all(map(DECIMAL_COMMA.fullmatch, words)):
+            raise ValueError(f"`{name}` must hold numbers; it holds text such as {words[0]!r}.{POINTS}")
 
 
 def _is_mended(name: str, names: Sequence[str]) -> bool:

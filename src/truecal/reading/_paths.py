@@ -172,10 +172,14 @@ class Files:
                 )
 
 
+DECIMAL_COMMA = re.compile(r"\s*-?\d*,\d+\s*")
+POINTS = "\n\nHint: write decimal points, not commas."
+
+
 def _advise_on(word: str) -> str:
     """A hint for text among numbers."""
-    if re.fullmatch(r"\s*-?\d*,\d+\s*", word):
-        return "\n\nHint: write decimal points, not commas."
+    if DECIMAL_COMMA.fullmatch(word):
+        return POINTS
     if re.fullmatch(r"\s*\d*\.?\d+\s*%\s*", word):
         percent = option('score_scale="percent"')
         return f"\n\nHint: write percentages without their signs; {percent} then reads them as such."
