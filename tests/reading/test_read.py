@@ -124,23 +124,24 @@ def test_a_lazy_frame_is_computed_once(counted, monkeypatch, score, options):
     assert not rows
 
 
-@pytest.mark.parametrize(("limits", "passes"), [(Limits(), 2), (Limits(grid=None), 1), (Limits(grid=13), 1)])
-def test_an_engine_is_asked_once_and_for_the_number_of_rows(need, frame, limits, passes):
+@pytest.mark.parametrize(("limits", "passes"), [(Limits(), 2), (Limits(grid=None), 1)])
+def test_an_engine_is_asked_once_for_a_model_and_for_the_number_of_rows(need, frame, limits, passes):
     """The number decides whether the answer is exact or of cells; where that is said, it is not asked for."""
-    dask, part, loads = need("dask.dataframe"), frame.drop("day").to_pandas(), []
+    dask, part, loads = need("dask.dataframe"), frame.drop("day")[:300].to_pandas(), []
 
     def load(i):
         loads.append(i)
-        return part[i * 10_000 : (i + 1) * 10_000]
+        return part[i * 100 : (i + 1) * 100]
 
     rows = dask.from_map(load, range(3), meta=part[:0])
-    for options in ({}, {"by": "country"}):
-        found = truecal.read(rows, label="y", score="newer", limits=limits, **options)
-        assert sorted(loads) == sorted([0, 1, 2] * passes)
-        loads.clear()
+    found = truecal.read(rows, label="y", score="newer", by="country", limits=limits)
+    assert sorted(loads) == sorted([0, 1, 2] * passes)
+    loads.clear()
     truecal.segments(found, reference=2)
     truecal.evaluate(found, ["tce"], reference=2)
     assert not loads
+    truecal.read_models(rows, label="y", score=["new", "newer"], limits=limits)
+    assert len(loads) == 3 * (passes + 1)
 
 
 def test_a_baseline_file_is_joined_in_the_same_pass(frame, pl, scans, tmp_path):
