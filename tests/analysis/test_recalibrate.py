@@ -8,7 +8,7 @@ import pytest
 
 import truecal
 from truecal import Tallies, Tally
-from truecal.inference import KINDS, fit_map, split
+from truecal.inference import KINDS, Map, fit_map, split
 from truecal.observations import SortedRows, sort_rows
 from truecal.results import Recalibration
 
@@ -143,12 +143,58 @@ def test_sql_and_python_give_the_same_numbers(kind, bold):
     np.testing.assert_allclose(space["recalibrate"](frame.p.to_numpy()), found.apply(frame.p), rtol=0, atol=1e-12)
 
 
-def test_sql_knows_certain_predictions(bold):
+# two segments and rows of neither; a steep map whose odds leave the range of doubles, steps, and one step for all
+BY = {"by": ("a name",), "segments": (("it's",), (None,)), "offsets": np.array([0.3, -1e-5])}
+MAPS = [
+    Map("offset", 0.7),
+    Map("logistic", -3.0, 2.5, 2.5),
+    Map("beta", 1.0, 0.0, 21.0),
+    Map("isotonic", edges=np.array([0.0, 0.25, 0.5]), values=np.array([0.01, 0.2, 0.6])),
+    Map("isotonic", edges=np.array([0.0]), values=np.array([0.125])),
+]
+EXTREME = [0.0, 1.0, 5e-324, 1e-300, 1e-12, 0.25, 0.5, 1 - 1e-9, 1 - 2.0**-53]
+
+
+@pytest.mark.parametrize("segments", [{}, BY], ids=["common", "segments"])
+@pytest.mark.parametrize("one", MAPS, ids=lambda one: f"{one.kind}{one.high:g}")
+def test_sql_holds_at_the_ends_and_null_stays_null(one, segments):
     duckdb = pytest.importorskip("duckdb")
-    found = truecal.recalibrate(*bold, "logistic", folds=0)
-    frame = pd.DataFrame({"p": [0.0, 1.0]})
-    assert duckdb.sql(f"SELECT {found.to_sql('p')} AS q FROM frame").df()["q"].tolist() == [0, 1]
-    assert len(frame) == 2
+    found = Recalibration(map=one, n=1, positives=1, **segments)
+    frame = pd.DataFrame({"p": EXTREME * 3, "a name": np.repeat(["it's", None, "new"], len(EXTREME))})
+    names = {"a name": [None if pd.isna(name) else name for name in frame["a name"]]}
+    # Postgres and BigQuery end with an error where an exponential overflows or, in Postgres, becomes 0
+    strict = "CREATE MACRO strict(x) AS CASE WHEN abs(x) > 700 THEN error('out of range') ELSE exp(x) END"
+    with duckdb.connect() as database:
+        database.execute(strict)
+        sql = found.to_sql("p").replace("EXP(", "strict(")
+        got = database.sql(f"SELECT {sql} AS q FROM frame").df()["q"]
+        np.testing.assert_allclose(got, found.apply(frame.p, names), rtol=0, atol=1e-12)
+        none = database.sql(f"""SELECT {sql} AS q FROM (SELECT NULL::DOUBLE AS p, 'new' AS "a name")""").fetchall()
+        assert none == [(None,)]
+
+
+def test_sql_gives_the_same_numbers_in_spark(spark):
+    names = ["it's", None, "new"]
+    rows = [(number, p, names[number % 3]) for number, p in enumerate([*EXTREME, None])]
+    frame = spark.createDataFrame(rows, "number int, p double, `a name` string")
+    maps = [Recalibration(map=one, n=1, positives=1, **BY) for one in MAPS]
+    maps += [Recalibration(map=one, n=1, positives=1) for one in MAPS]
+    got = frame.selectExpr("number", *(f"{one.to_sql('p', 'backtick')} AS q{i}" for i, one in enumerate(maps)))
+    table = np.array([[math.nan if q is None else float(q) for q in row] for row in sorted(got.collect())])
+    for one, column in zip(maps, table.T[1:], strict=True):
+        expected = one.apply(EXTREME, {"a name": [name for _, _, name in rows[:-1]]})
+        np.testing.assert_allclose(column[:-1], expected, rtol=0, atol=1e-12)
+        assert math.isnan(column[-1])
+
+
+@pytest.mark.parametrize(("dialect", "quotes"), [("postgres", "ansi"), ("bigquery", "backtick")])
+def test_sql_is_read_in_each_dialect(dialect, quotes, need):
+    sqlglot = need("sqlglot")
+    for one in MAPS:
+        sql = f"SELECT {Recalibration(map=one, n=1, positives=1, **BY).to_sql('p', quotes)} AS q FROM t"
+        tree = sqlglot.parse_one(sql, read=dialect)
+        assert {column.name for column in tree.find_all(sqlglot.exp.Column)} == {"p", "a name"}
+        assert "it's" in {text.this for text in tree.find_all(sqlglot.exp.Literal)}
 
 
 def test_a_temperature_and_a_bias_are_the_map_of_logits(bold):

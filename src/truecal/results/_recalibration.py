@@ -22,6 +22,7 @@ from truecal.results._table import Column, Table, column, register_table
 
 register(Map)
 Quotes = Literal["ansi", "backtick"]
+FARTHEST = 600.0  # log-odds whose exponential a double holds, with room for the offsets of segments
 WORDS = {
     "none": "as it is",
     "offset": "one factor on all odds",
@@ -185,15 +186,14 @@ class Recalibration(Stored):
     def to_sql(self, score: str = "p", quotes: Quotes = "ansi") -> str:
         """Return the map as an expression of SQL on a column or expression `score`.
 
-        It runs in DuckDB, Postgres and, with `quotes="backtick"`, in Spark and BigQuery. Signs of segments that are not
-        printable are written by their numbers.
+        It runs in DuckDB, Postgres and, with `quotes="backtick"`, in Spark and BigQuery. Predictions that are NULL stay
+        NULL. Signs of segments that are not printable are written by their numbers.
         """
         one = self.map
         offset = self._offset_sql(quotes)
         if one.kind == "isotonic":
-            steps = zip(one.edges[1:].tolist(), one.values[:-1].tolist(), strict=True)
-            cases = " ".join(f"WHEN {score} < {edge!r} THEN {value!r}" for edge, value in steps)
-            step = f"CASE {cases} ELSE {one.values[-1].item()!r} END" if cases else repr(one.values[-1].item())
+            steps = zip(reversed(one.edges.tolist()), reversed(one.values.tolist()), strict=True)
+            step = f"CASE {' '.join(f'WHEN {score} >= {edge!r} THEN {value!r}' for edge, value in steps)} END"
             return step if not offset else _odds_sql(f"({step})", f"EXP(-({offset}))")
         shift = " + ".join(filter(None, [repr(one.intercept) if one.intercept else "", offset])) or "0"
         if (one.low, one.high) == (1.0, 1.0):
@@ -202,7 +202,8 @@ class Recalibration(Stored):
                 return score
             return _odds_sql(score, repr(math.exp(-one.intercept)) if plain else f"EXP(-({shift}))")
         odds = f"{shift} + {one.low!r} * LN({score}) - {one.high!r} * LN(1 - {score})"
-        return f"CASE WHEN {score} <= 0 THEN 0 WHEN {score} >= 1 THEN 1 ELSE 1 / (1 + EXP(-({odds}))) END"
+        first, last = _find_ends(one)
+        return f"CASE WHEN {score} <= {first} THEN 0 WHEN {score} >= {last} THEN 1 ELSE 1 / (1 + EXP(-({odds}))) END"
 
     def _offset_sql(self, quotes: Quotes) -> str:
         if not self.by:
@@ -305,6 +306,14 @@ def _describe_segments(table: ProofTable | None) -> str:
     if table is None:
         return "Segments were not looked at: a map that helps overall may harm some of them."
     return f"{table.summary()}."
+
+
+def _find_ends(one: Map) -> tuple[str, str]:
+    """The predictions that a map makes 0 and 1, to more digits than a double shows: where the odds are beyond exp(-600)
+    and exp(600). Postgres and BigQuery refuse an exponential that overflows."""
+    first = math.exp(min((-FARTHEST - one.intercept) / one.low, 0.0)) if one.low > 0 else 0.0
+    last = -math.expm1(min((one.intercept - FARTHEST) / one.high, 0.0)) if one.high > 0 else 1.0
+    return repr(first) if first > 0 else "0", repr(last) if last < 1 else "1"
 
 
 def _odds_sql(score: str, factor: str) -> str:
