@@ -6,7 +6,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/kernel/*) $(sh
 KERNEL := pyproject.toml CMakeLists.txt $(wildcard src/kernel/*)
 PARALLEL := --numprocesses $(shell getconf _NPROCESSORS_ONLN) --dist loadgroup
 
-.PHONY: demo test long quick lint faults fuzz sanitize threads coverage bench bench-growth bench-scale reproduce study dist clean
+.PHONY: demo test long quick lint faults fuzz sanitize threads coverage bench bench-growth bench-scale reproduce study docs dist clean
 
 demo: .venv/.installed
 	$(BIN)/python -m truecal.demo
@@ -81,6 +81,12 @@ reproduce: .venv/.test
 study: .venv/.test
 	cd study && for part in sizes level coverage landscape alert differences verdict plan classes gate segments drift watch slices remedy labelling clusters document; do ../$(BIN)/python $$part.py || exit 1; done
 
+# The site, in build/site: pages and a reference of every public name; whatever warns, stops.
+docs: .venv/.docs
+	$(BIN)/python docs/site.py build/docs
+	$(BIN)/zensical build --strict --clean 2>&1 | tee build/docs.log
+	! grep -i "^griffe:\|warning\|error" build/docs.log
+
 # What an index takes: a source archive, and the wheel that it gives on this machine, named for the systems that it runs on.
 dist: .venv/.test
 	rm -rf dist build/unnamed
@@ -107,6 +113,10 @@ $(BIN)/python:
 
 .venv/.harden: .venv/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[harden]"
+	touch $@
+
+.venv/.docs: .venv/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[docs]"
 	touch $@
 
 .venv/.kernel: $(KERNEL) | $(BIN)/python

@@ -63,15 +63,15 @@ def here(cwd=None, stdin="", **changes):
                 signal.signal(number, handler)
 
 
-def run(*words, **options):
-    """Run a command in this process, with its streams in files; `options` are those of `here`."""
+def run(*words, merged=False, **options):
+    """Run a command in this process, with its streams in files, or both in one; `options` are those of `here`."""
     command = list(map(str, words))
     with tempfile.TemporaryDirectory() as folder:
-        places = {name: Path(folder, name) for name in ("stdout", "stderr")}
+        places = {"stdout": Path(folder, "out"), "stderr": Path(folder, "out" if merged else "err")}
         with (
             here(**options) as replace,
-            places["stdout"].open("w", encoding="utf-8") as out,
-            places["stderr"].open("w", encoding="utf-8") as err,
+            places["stdout"].open("a", encoding="utf-8") as out,
+            places["stderr"].open("a", encoding="utf-8", buffering=1) as err,
         ):
             replace("stdout", out)
             replace("stderr", err)

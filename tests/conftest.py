@@ -24,7 +24,6 @@ SLOW_FILES = (
     *(
         "cli/test_cli",
         "cli/test_clusters",
-        "cli/test_docs",
         "cli/test_hostile",
         "cli/test_labelling",
         "cli/test_mistakes",

@@ -4,98 +4,69 @@ import doctest
 import importlib
 import pkgutil
 import re
-import shlex
 import tempfile
-from pathlib import Path
 
 import pytest
-from command import run as command
+from pages import ROOT, list_blocks, list_libraries, list_pages, run_commands, run_examples, run_page
 
 import truecal
 
-ROOT = Path(__file__).parents[1]
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(truecal.__path__, "truecal.")
     if not module.name.endswith(("_kernel", "__main__", "plugs._mlflow", "plugs._torch"))
 )  # those of the last two run in tests/plugs
-DOCS = sorted((ROOT / "docs").glob("*.md"))
-PAGES = [str(page.relative_to(ROOT)) for page in (ROOT / "README.md", *DOCS) if "```pycon\n" in page.read_text()]
-LIBRARIES = {"pandas": ("pandas", "narwhals"), "polars": ("polars",)}  # what a page needs that imports one
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-
-
-def run(test):
-    report = []
-    result = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append)
-    assert result.failed == 0, "".join(report)
-    return result.attempted
+DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+# The script of the gallery runs its blocks; tests/reading/test_clusters.py runs what the page about clusters shows.
+ELSEWHERE = {"README.md", "docs/gallery.md", "docs/clusters.md"}
+PAGES = [page for page in list_pages("pycon", "console", "python") if page not in ELSEWHERE]
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_of_a_page_run(page, need, tmp_path, monkeypatch):
-    text = (ROOT / page).read_text()
-    for imported, libraries in LIBRARIES.items():
-        if re.search(rf"^>>> .*import .*\b{imported}\b", text, flags=re.MULTILINE):
-            for name in libraries:
-                need(name)
+    for library in list_libraries(page):
+        need(library)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    blocks = re.findall(r"```pycon\n(.*?)```", text, flags=re.DOTALL)
-    assert run(doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)) >= len(blocks)
+    (tmp_path / "here").mkdir()
+    run_page(page, tmp_path / "here")
 
 
 def test_commands_of_the_readme_print_what_it_says(need, tmp_path):
-    """On the example's model that says half of the truth; "..." stands for any lines."""
+    """On the example's model that says half of the truth."""
     need("polars")
-    text = (ROOT / "README.md").read_text()
-    names = {}
-    for example in doctest.DocTestParser().get_examples("\n".join(re.findall(r"```pycon\n(.*?)```", text, re.DOTALL))):
-        exec(example.source, names)
-    rows = [f"{int(y)},{p!r}" for y, p in zip(names["y"], (names["p"] / 2).tolist(), strict=True)]
+    blocks = list_blocks("README.md")
+    test = doctest.DocTestParser().get_doctest("".join(code for kind, code in blocks if kind == "pycon"), {}, "", "", 0)
+    assert run_examples(test) > 0
+    rows = [f"{int(y)},{p!r}" for y, p in zip(test.globs["y"], (test.globs["p"] / 2).tolist(), strict=True)]
     (tmp_path / "predictions.csv").write_text("\n".join(["y,p", *rows]))
-    examples = [
-        example
-        for block in re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL)
-        for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
-    ]
-    ran = []
-    for example in examples:
-        line, _, expected = example.partition("\n")
-        program, *words = shlex.split(line, comments=True)
-        if program == "truecal":
-            printed = command(*words, cwd=tmp_path).stdout
-            assert not expected or doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS), printed
-            ran += words[:1]
-    assert ran == ["score", "score", "report", "check"]
+    ran = [line for kind, code in blocks if kind == "console" for line in run_commands(code, tmp_path, notes=False)]
+    assert [line.split()[1] for line in ran] == ["score", "score", "report", "check"]
     assert (tmp_path / "report.html").exists()
 
 
 def test_pages_with_examples_are_found():
-    assert {"README.md", "docs/drift.md", "docs/gate.md", "docs/method.md", "docs/tallies.md"} <= set(PAGES)
+    assert {"docs/drift.md", "docs/gate.md", "docs/method.md", "docs/tallies.md"} <= set(PAGES)
 
 
-def test_examples_of_docstrings_run():
+def test_examples_of_docstrings_run(need, tmp_path, monkeypatch):
+    pyplot, _, _ = need("matplotlib.pyplot"), need("plotly"), need("polars")
+    monkeypatch.chdir(tmp_path)
     attempted = 0
     for name in MODULES:
         module = importlib.import_module(name)
         for test in doctest.DocTestFinder().find(module):
-            attempted += run(test)
+            attempted += run_examples(test)
+            pyplot.close("all")
     assert attempted > 20
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *(f"docs/{page.name}" for page in DOCS)])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *DOCS])
 def test_links_of_a_page_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / page).read_text()):
         assert ((ROOT / page).parent / target).exists(), target
 
 
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", *(f"docs/{page.name}" for page in DOCS)])
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", *DOCS])
 def test_files_that_a_page_names_exist(page):
     for name in re.findall(r"`((?:[\w.]+/)+\w+\.(?:py|md|css|js))`", (ROOT / page).read_text()):
         assert (ROOT / name).exists() or (ROOT / "src/truecal" / name).exists(), name
-
-
-def test_every_public_name_is_documented():
-    for name in truecal.__all__:
-        value = getattr(truecal, name)
-        assert (getattr(value, "__doc__", None) or "").strip(), name

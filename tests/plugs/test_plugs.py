@@ -8,12 +8,15 @@ import subprocess
 import sys
 import textwrap
 import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import truecal
+from truecal import Metric, Uniform
 from truecal.gate import Rule
+from truecal.metrics import Gap
 from truecal.plugs import BoostingLog, assert_calibrated, read_inspect, read_lm_eval
 
 
@@ -97,6 +100,19 @@ def test_xgboost_logs_and_is_not_stopped(need, table):
     assert log.history[-1]["log_loss"] == truecal.evaluate(y[600:], p, ["log_loss"], reference=0)["log_loss"]
 
 
+def test_boosting_logs_what_evaluate_computes(right):
+    """Names with a threshold, and metrics of one's own; a booster is anything that predicts."""
+    y, p = right
+    own = {"wide": Metric(Uniform(4), Gap())}
+    for metrics in (["net_benefit@0.05", "tce"], own):
+        log = BoostingLog(p, y, metrics=metrics, every=1)
+        log(SimpleNamespace(iteration=0, model=SimpleNamespace(predict=lambda data: data)))
+        wanted = truecal.evaluate(y, p, metrics, reference=0)
+        assert log.history == [{"round": 1, "verdict": wanted.verdict.word, **wanted.values}]
+    with pytest.raises(ValueError, match="(?s)`metrics` must be among .*did you mean 'ltce'"):
+        BoostingLog(p, y, metrics=["lcte"])
+
+
 def test_looks_are_at_least_a_round_apart():
     with pytest.raises(ValueError, match="`every` must be 1 or more; it is 0"):
         BoostingLog([[0.0]], [0], every=0)
@@ -118,8 +134,15 @@ def test_batches_of_torch_give_what_one_array_does(need, rng):
     assert float(metric.compute()) == pytest.approx(wanted["ltce"], abs=0.1)
     assert found.verdict.word == wanted.verdict.word == "off"
     assert (found.n, found.positives) == (wanted.n, wanted.positives)
+    assert not metric.higher_is_better
     assert found.verdict.expected == pytest.approx(wanted.verdict.expected, rel=1e-12)
     assert found.verdict.p_value == pytest.approx(wanted.verdict.p_value, rel=0.01)
+    benefit = CalibrationMetric("net_benefit@0.05")
+    benefit.update(torch.tensor(p), torch.tensor(y))
+    assert benefit.higher_is_better
+    assert float(benefit.compute()) == pytest.approx(
+        truecal.evaluate(y, p, ["net_benefit@0.05"])["net_benefit@0.05"], abs=1e-3
+    )
     metric.reset()
     metric.update(torch.tensor([0.2, 0.7], dtype=torch.float32), torch.tensor([False, True]))
     assert metric.result().n == 2
@@ -135,7 +158,7 @@ def test_tensors_that_do_not_fit_are_told(need, preds, target, message):
 
     with pytest.raises(ValueError, match=message):
         CalibrationMetric().update(torch.tensor(preds), torch.tensor(target))
-    with pytest.raises(ValueError, match="`metric` must be one of"):
+    with pytest.raises(ValueError, match="`metrics` must be among"):
         CalibrationMetric("nonsense")
 
 
@@ -244,12 +267,15 @@ def test_mlflow_finds_the_evaluator_and_its_metrics(tracked, need, right):
     metric = mlflow_metric("ece")
     assert metric.eval_fn(frame.p, frame.y) == wanted["ece"]
     assert not metric.greater_is_better
+    assert mlflow_metric("net_benefit@0.05").greater_is_better
 
 
 @LENIENT
 @pytest.mark.parametrize(("module", "library"), [("_mlflow", "mlflow"), ("_torch", "torchmetrics")])
-def test_examples_of_what_needs_a_library_run(need, module, library):
+def test_examples_of_what_needs_a_library_run(need, request, module, library):
     need(library)
+    if library == "mlflow":
+        request.getfixturevalue("tracked")
     ran = doctest.testmod(importlib.import_module(f"truecal.plugs.{module}"))
     assert ran.failed == 0
     assert ran.attempted > 0

@@ -71,22 +71,7 @@ SHARE = 1 / 15
 
 
 class Options(TypedDict, total=False):
-    """The options of everything that judges observations.
-
-    binning
-        Takes the place of PAVA-BC in the named metrics.
-    test, significance, tolerance
-        As in `tce`; they also make the tables of bins.
-    adjust : "holm" or "bh", optional
-        Adjust p-values for their number: Holm's for any error, Benjamini and Hochberg's for their share.
-    above, top : optional
-        Judge only predictions of at least `above`, or the `top` count (int) or share (float): the ones that act.
-    reference, intervals : int
-        Redraw labels this often: for what each metric would be were the model perfect, and for an interval of its
-        expectation.
-    random_state, threads
-        A seed or generator, and how many threads to use; the numbers do not depend on the threads.
-    """
+    """The options of everything that judges observations; see `evaluate`."""
 
     binning: BinningLike
     test: Test | None
@@ -164,6 +149,9 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
 ) -> Result | ClassResults | Models:
     """All metrics at once, with the bins behind them.
 
+    Where scores were grouped into cells, bins are made of whole cells. For these bins gap metrics are exact; test-based
+    ones take each cell at its mean, and the result's `bounds` say between which values they lie on these bins of cells.
+
     Parameters
     ----------
     y_true, y_prob
@@ -199,12 +187,30 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     importance : array, optional
         Weights above 0 that depend on features alone, such as those of a survey or of a shift of population. Values
         are weighted by them; the verdict, tests and tables are of the rows as they are.
-    options
-        `binning`, `test`, `significance`, `tolerance`, `adjust`, `above`, `top`, `reference`, `intervals`,
-        `confidence`, `random_state`, `threads`: see `truecal.analysis.Options`.
 
-    Where scores were grouped into cells, bins are made of whole cells. For these bins gap metrics are exact; test-based
-    ones take each cell at its mean, and the result's `bounds` say between which values they lie on these bins of cells.
+    Other Parameters
+    ----------------
+    binning : Binning, int or str
+        Takes the place of PAVA-BC in the named metrics.
+    test : Test
+        As in `tce`, and so are `significance` and `tolerance`; they also make the tables of bins.
+    significance : float
+        The level of the verdict and of each test.
+    tolerance : float, Absolute or Relative
+        How far a probability may be off without counting.
+    adjust : "holm" or "bh", optional
+        Adjust p-values for their number: Holm's for any error, Benjamini and Hochberg's for their share.
+    above, top : optional
+        Judge only predictions of at least `above`, or the `top` count (int) or share (float): the ones that act.
+    reference, intervals : int
+        Redraw labels this often: for what each metric would be were the model perfect, and for an interval of its
+        expectation.
+    confidence : float
+        Of the intervals, 0.95.
+    random_state : int or generator
+        What labels are redrawn with.
+    threads : int
+        How many threads to use; the numbers do not depend on them.
 
     Examples
     --------

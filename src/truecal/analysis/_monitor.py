@@ -55,6 +55,9 @@ class Monitor:
     alarm is ever raised with a probability of at most `significance`, over all windows, segments and looks together.
     Once raised it stays, until `reset`.
 
+    Segments of `update(data)` are watched besides all rows together. Half of the significance belongs to all rows, half
+    to the segments: those of the first look share half of that equally, new ones of later looks what is left.
+
     Parameters
     ----------
     significance : float
@@ -66,9 +69,6 @@ class Monitor:
         How far predictions may be off and still count as right.
     above : float, optional
         Watch only predictions of at least this score.
-
-    Segments of `update(data)` are watched besides all rows together. Half of the significance belongs to all rows, half
-    to the segments: those of the first look share half of that equally, new ones of later looks what is left.
 
     Examples
     --------

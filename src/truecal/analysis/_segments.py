@@ -43,7 +43,7 @@ def segments(
     options
         `significance`, `tolerance`, `adjust` ("holm" by default), `above`, `top` (of all predictions, whatever their
         segment), and for the metric `binning`, `test`, `reference`, `random_state`, `threads`: see
-        `truecal.analysis.Options`. Labels are redrawn only for the metric's null reference, at most `reference` times,
+        `evaluate`. Labels are redrawn only for the metric's null reference, at most `reference` times,
         0 by default: 199 times for every segment, and more only while fewer than 10 of the redrawn values reach the
         observed one.
 

@@ -14,3 +14,13 @@ from truecal.gate._rules import read_labelling as read_labelling
 from truecal.gate._rules import read_rules as read_rules
 from truecal.gate._rules import read_scale as read_scale
 from truecal.gate._rules import read_tolerance as read_tolerance
+
+# for users; the other names are for other packages of truecal
+__all__ = [
+    "Decision",
+    "Finding",
+    "FindingTable",
+    "Rule",
+    "check",
+    "read_rules",
+]

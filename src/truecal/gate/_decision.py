@@ -42,6 +42,13 @@ class Finding:
         The answer.
     reason : str
         A sentence that says why, with the numbers.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> finding = truecal.check(truecal.read({"y": [0, 1] * 100, "p": [0.2] * 200}, label="y", score="p")).findings[0]
+    >>> finding.status, str(finding.rule), finding.n
+    ('fail', 'consistent with the data', 200)
     """
 
     rule: Rule
@@ -62,7 +69,15 @@ class Finding:
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FindingTable(Table):
-    """One row a finding, in the order of the rules; a row is a `Finding`."""
+    """One row a finding, in the order of the rules; a row is a `Finding`.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> decision = truecal.check(truecal.read({"y": [0, 1] * 100, "p": [0.2] * 200}, label="y", score="p"))
+    >>> decision.findings.status, decision.findings.model
+    (('fail',), ('p',))
+    """
 
     status: tuple[Status, ...] = field(
         metadata=column("text", "status", 'The answer: "pass", "fail" or "cannot tell".')
@@ -107,7 +122,17 @@ class FindingTable(Table):
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Decision(Stored):
     """The answer of a release gate: its findings in the order of the rules, what they come to, and notes about the
-    data, such as rows that were dropped."""
+    data, such as rows that were dropped.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> decision = truecal.check(truecal.read({"y": [0, 1] * 100, "p": [0.2] * 200}, label="y", score="p"))
+    >>> decision.status, decision.exit_code
+    ('fail', 1)
+    >>> print(decision.to_markdown().splitlines()[0])
+    ## Calibration gate: fail
+    """
 
     findings: FindingTable
     notes: tuple[str, ...] = ()

@@ -50,3 +50,20 @@ from truecal.inference._verdict import format_factor as format_factor
 from truecal.inference._verdict import format_p_value as format_p_value
 from truecal.inference._verdict import judge as judge
 from truecal.inference._verdict import judge_all as judge_all
+
+# for users; the other names are for other packages of truecal
+__all__ = [
+    "Difference",
+    "Draws",
+    "Interval",
+    "Map",
+    "Plan",
+    "Reference",
+    "Verdict",
+    "detectable_rates",
+    "differences",
+    "intervals",
+    "judge",
+    "null_reference",
+    "plan",
+]

@@ -48,7 +48,15 @@ Name = TypeVar("Name")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Map:
-    """A map of predictions: c, a and b as above, or steps: the value of scores from each edge on."""
+    """A map of predictions: c, a and b as above, or steps: the value of scores from each edge on.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> mend = truecal.recalibrate([0, 1] * 200, [0.2] * 200 + [0.3] * 200, kind="offset")
+    >>> mend.map.kind, mend.apply([0.2, 0.3]).round(2).tolist()
+    ('offset', [0.43, 0.57])
+    """
 
     kind: Kind
     intercept: float = 0.0

@@ -166,6 +166,13 @@ class Plan:
         nothing is found.
     fifth_above, fifth_below : float
         The same for an error that is confined to a fifth of the evidence.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> found = truecal.plan(0.1, ratio=1.2)
+    >>> found.rows, round(found.factor, 3)
+    (2237, 1.227)
     """
 
     prediction: float
@@ -305,6 +312,13 @@ def detectable_rates(
     """Return the nearest true rates below and above the predicted `rate` that a bin of n rows detects with this power.
 
     NaN if there is none. `spread` says how far clusters spread the positives of each bin.
+
+    Examples
+    --------
+    >>> from truecal.inference import detectable_rates
+    >>> below, above = detectable_rates(1000, 0.1)  # a bin of 1,000 rows that are predicted at 10 %
+    >>> round(float(below), 3), round(float(above), 3)
+    (0.075, 0.128)
     """
     check_significance(significance)
     _check_power(power)

@@ -32,6 +32,12 @@ class Draws:
 
     `random_state` None takes fresh entropy, an int repeats the same numbers, a generator is advanced. The numbers do
     not depend on the number of threads.
+
+    Examples
+    --------
+    >>> from truecal.inference import Draws
+    >>> Draws(200, random_state=0).replicates
+    200
     """
 
     replicates: int = 1000

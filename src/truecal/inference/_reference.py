@@ -34,6 +34,14 @@ class Reference:
     as large, or as far from the best value for metrics that have one between bad ones. Log loss, Brier score and net
     benefit are as bad where they lie as far from the mean, on either side: predictions that are too timid do better
     than they expect. NaN where the metric is.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> result = truecal.evaluate([0, 1] * 100, [0.2] * 100 + [0.3] * 100, ["ece"], reference=200, random_state=0)
+    >>> found = result.references["ece"]
+    >>> round(result["ece"], 2), round(found.mean, 2), round(found.p_value, 3)
+    (0.25, 0.03, 0.005)
     """
 
     mean: float
@@ -47,7 +55,16 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An interval for the expected value of a metric, its mean over data sets of this size from the same source."""
+    """An interval for the expected value of a metric, its mean over data sets of this size from the same source.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> result = truecal.evaluate([0, 1] * 100, [0.2] * 100 + [0.3] * 100, ["brier"], intervals=200, random_state=0)
+    >>> span = result.intervals["brier"]
+    >>> span.low < result["brier"] < span.high, span.confidence
+    (True, 0.95)
+    """
 
     low: float
     high: float
@@ -57,7 +74,15 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first model's value minus the second's on the same rows, with an interval for its expectation."""
+    """The first model's value minus the second's on the same rows, with an interval for its expectation.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> found = truecal.compare([0, 1] * 100, [0.2] * 100 + [0.3] * 100, [0.5] * 200, ["log_loss"])["log_loss"]
+    >>> round(found.difference, 3), found.low > 0  # the first model's is larger
+    (0.155, True)
+    """
 
     first: float
     second: float
@@ -167,6 +192,16 @@ def intervals(
     At 95 % the intervals of right models tend to be too wide (Local TCE and TCE cover up to 100 %), since some chance
     is taken for error. Those of models with small errors in many places tend to be too narrow (down to 85 to 90 %),
     since part of such errors is taken for chance.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.inference import Draws, intervals
+    >>> from truecal.metrics import METRICS
+    >>> tally = Tally.from_arrays([0, 1] * 100, [0.2] * 100 + [0.3] * 100)
+    >>> span = intervals(tally, {"ece": METRICS["ece"]}, Draws(200, random_state=0))["ece"]
+    >>> span.low < METRICS["ece"](tally) < span.high
+    True
     """
     check_confidence(confidence)
     observed = _compute_values(tally, metrics) if observed is None else observed
@@ -192,6 +227,16 @@ def differences(
     Labels are redrawn from a logistic regression on both models' log-odds. `region` takes of each model's tally the
     predictions that are judged, by its scores alone. A metric with a best value between its bad ones, such as the
     slope, is compared by the distance from it. Means over rows have the plain interval of a paired mean.
+
+    Examples
+    --------
+    >>> from truecal.inference import Draws, differences
+    >>> from truecal.metrics import METRICS
+    >>> from truecal.observations import Pairs
+    >>> pairs = Pairs.from_arrays([0, 1] * 100, [0.2] * 100 + [0.3] * 100, [0.5] * 200)
+    >>> found = differences(pairs, {"brier": METRICS["brier"]}, Draws(200, random_state=0))["brier"]
+    >>> round(found.difference, 3)
+    0.065
     """
     check_confidence(confidence)
     labels, models = Labels.of_pairs(pairs, recalibrate_pairs(pairs)), pairs.models()

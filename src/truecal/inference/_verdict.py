@@ -252,7 +252,16 @@ class Verdict:
 
 
 def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> Verdict:
-    """The verdict on observations in cells; see `Verdict`."""
+    """The verdict on observations in cells; see `Verdict`.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.inference import judge
+    >>> from truecal.observations import CellSums
+    >>> judge(CellSums.of(Tally.from_arrays([0, 1] * 100, [0.2] * 100 + [0.3] * 100))).word
+    'off'
+    """
     (verdict,) = judge_all([cells], significance, tolerance)
     return verdict
 

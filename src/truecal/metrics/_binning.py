@@ -26,6 +26,13 @@ class Partition:
     """Bins of sorted rows: entries `starts[b]` to `starts[b + 1]`, rows `n`, positives `k`, `edges` of predictions.
 
     `notes` are for the reader of a result.
+
+    Examples
+    --------
+    >>> from truecal import Tally, Uniform
+    >>> bins = Uniform(2).partition(Tally.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.8]))
+    >>> bins.starts.tolist(), bins.n.tolist(), bins.k.tolist(), bins.edges.tolist()
+    ([0, 3, 4], [3, 1], [1, 1], [0.0, 0.5, 1.0])
     """
 
     starts: Ints
@@ -39,7 +46,16 @@ class Partition:
 
 
 class Binning(Protocol):
-    """Anything that cuts sorted rows into bins. It may have `words`, such as "10 equal-width bins"."""
+    """Anything that cuts sorted rows into bins. It may have `words`, such as "10 equal-width bins".
+
+    Examples
+    --------
+    >>> from truecal import Quantile, Tally
+    >>> from truecal.metrics import Binning
+    >>> scheme: Binning = Quantile(2)
+    >>> scheme.partition(Tally.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.7, 0.8])).n.tolist()
+    [2, 2]
+    """
 
     def partition(self, data: Sorted) -> Partition: ...
 
@@ -79,6 +95,12 @@ class Quantile:
     """`n_bins` bins of nearly equal size, or fewer if there are ties.
 
     Cut b falls after the first distinct score at which the running count reaches floor(b N / n_bins).
+
+    Examples
+    --------
+    >>> from truecal import Quantile, Tally
+    >>> Quantile(2).partition(Tally.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.7, 0.8])).n.tolist()
+    [2, 2]
     """
 
     n_bins: int = 10
@@ -104,7 +126,16 @@ class Quantile:
 
 @dataclass(frozen=True, slots=True)
 class Isotonic:
-    """The blocks of isotonic regression (PAVA): the fewest bins with strictly increasing rates that fit best."""
+    """The blocks of isotonic regression (PAVA): the fewest bins with strictly increasing rates that fit best.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.metrics import Isotonic
+    >>> bins = Isotonic().partition(Tally.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.7, 0.8]))
+    >>> bins.n.tolist(), bins.k.tolist()
+    ([1, 2, 1], [0, 1, 1])
+    """
 
     words: ClassVar[str] = "PAVA bins"
 
@@ -142,6 +173,14 @@ class BoundedIsotonic:
     References
     ----------
     Matsubara, Tax, Mudd, Guy. TCE: A Test-Based Approach to Measuring Calibration Error. UAI 2023, Algorithm 1.
+
+    Examples
+    --------
+    >>> from truecal import BoundedIsotonic, Tally
+    >>> tally = Tally.from_arrays([0, 1, 0, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.8])
+    >>> bins = BoundedIsotonic(n_min=2, n_max=4).partition(tally)
+    >>> bins.n.tolist(), bins.k.tolist()
+    ([4, 2], [1, 2])
     """
 
     words: ClassVar[str] = "PAVA-BC bins"
@@ -262,6 +301,13 @@ class BinQuality:
 
     `total_error` is the mean over rows of rate (1 - rate) of their bin, `within_bin_error` the plain mean over bins.
     `violations` counts neighbouring bins whose rates do not increase, `largest_violation` is the largest decrease.
+
+    Examples
+    --------
+    >>> from truecal import Tally, Uniform
+    >>> from truecal.metrics import measure_bins
+    >>> measure_bins(Uniform(2).partition(Tally.from_arrays([1, 1, 0, 1], [0.1, 0.2, 0.7, 0.8]))).violations
+    1
     """
 
     total_error: float

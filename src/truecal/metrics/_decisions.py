@@ -29,7 +29,15 @@ LEAST_SIGNIFICANCE = 1e-300  # below it, p-values lose digits and then all
 
 @dataclass(frozen=True, slots=True)
 class Absolute:
-    """An absolute tolerance t: the hypothesis becomes "P(Y = 1) lies within p - t .. p + t"."""
+    """An absolute tolerance t: the hypothesis becomes "P(Y = 1) lies within p - t .. p + t".
+
+    Examples
+    --------
+    >>> import truecal
+    >>> y, p = [0, 1] * 100, [0.42] * 200
+    >>> truecal.tce(y, p), truecal.tce(y, p, tolerance=truecal.metrics.Absolute(0.1))
+    (100.0, 0.0)
+    """
 
     value: float
 
@@ -40,7 +48,15 @@ class Absolute:
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """A relative tolerance t: the hypothesis becomes "P(Y = 1) lies within p (1 - t) .. p (1 + t)"."""
+    """A relative tolerance t: the hypothesis becomes "P(Y = 1) lies within p (1 - t) .. p (1 + t)".
+
+    Examples
+    --------
+    >>> import truecal
+    >>> y, p = [0, 1] * 100, [0.4] * 200
+    >>> truecal.tce(y, p), truecal.tce(y, p, tolerance=truecal.Relative(0.2))
+    (100.0, 0.0)
+    """
 
     value: float
 
@@ -54,7 +70,15 @@ Level = float | Floats  # a significance, of all bins or of each
 
 
 class Test(Protocol):
-    """A test of "the probability is p", given k positives in n."""
+    """A test of "the probability is p", given k positives in n.
+
+    Examples
+    --------
+    >>> from truecal.metrics import Binomial, Test
+    >>> test: Test = Binomial()
+    >>> bool(test.rejects(70, 100, 0.5))
+    True
+    """
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats: ...
 

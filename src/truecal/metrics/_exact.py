@@ -24,6 +24,14 @@ def exact_interval(k: Ints, n: Ints, significance: float, spread: Spread | None 
     """Return the Clopper-Pearson interval of level 1 - significance, given k positives in n rows.
 
     Where clusters spread the positives, it is that of the level which leaves the significance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truecal.metrics import exact_interval
+    >>> low, high = exact_interval(np.array([10]), np.array([100]), 0.05)
+    >>> low.round(4), high.round(4)
+    (array([0.049]), array([0.1762]))
     """
     check_significance(significance)
     tail = significance / 2 if spread is None else spread.tails(significance / 2)

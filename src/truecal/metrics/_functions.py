@@ -67,6 +67,8 @@ def ltce(
     found in few windows of 10,000 rows and in many of 10,000,000. Observed over expected positives is the size of an
     error (`truecal.evaluate(...).verdict`); with a `tolerance` the number has a limit.
 
+    For the other arguments see `tce`.
+
     Parameters
     ----------
     significance : float
@@ -77,8 +79,6 @@ def ltce(
     weight : "rows" or "information"
         Whether rows count alike, or by p (1 - p): the share of the evidence, which sees errors in the few rows that
         matter for rare events and is blind to predictions of 0 and 1. NaN where all predictions are 0 or 1.
-
-    For the other arguments see `tce`.
 
     Examples
     --------
@@ -189,7 +189,14 @@ def ace(
     multiclass: Multiclass = None,
     labels: Sequence[Any] | None = None,
 ) -> float:
-    """Adaptive calibration error: as `ece`, on 10 bins of equal size."""
+    """Adaptive calibration error: as `ece`, on 10 bins of equal size.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> round(truecal.ace([0, 1, 0, 1], [0.1, 0.2, 0.7, 0.9]), 3)
+    0.425
+    """
     metric = replace(ACE, binning=as_binning(binning, ACE.binning, Quantile))
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
 
@@ -204,7 +211,14 @@ def mce(
     multiclass: Multiclass = None,
     labels: Sequence[Any] | None = None,
 ) -> float:
-    """Maximum calibration error: the largest gap of a bin; `binning="quantile"` gives MCE(Q)."""
+    """Maximum calibration error: the largest gap of a bin; `binning="quantile"` gives MCE(Q).
+
+    Examples
+    --------
+    >>> import truecal
+    >>> round(truecal.mce([0, 1, 0, 1], [0.1, 0.2, 0.7, 0.9]), 3)
+    0.8
+    """
     metric = replace(MCE, binning=as_binning(binning, MCE.binning, Uniform))
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
 
@@ -219,13 +233,28 @@ def rmsce(
     multiclass: Multiclass = None,
     labels: Sequence[Any] | None = None,
 ) -> float:
-    """Root-mean-square calibration error: as `ece`, with the gaps squared."""
+    """Root-mean-square calibration error: as `ece`, with the gaps squared.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> round(truecal.rmsce([0, 1, 0, 1], [0.1, 0.2, 0.7, 0.9]), 3)
+    0.536
+    """
     metric = replace(RMSCE, binning=as_binning(binning, RMSCE.binning, Uniform))
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
 
 
 def compute(metric: Measure, y_true: Any, y_prob: Any, *, pos_label: Any = None, sample_weight: Any = None) -> float:
-    """Compute any metric on arrays. Windows and bins with known edges are counted without sorting the rows."""
+    """Compute any metric on arrays. Windows and bins with known edges are counted without sorting the rows.
+
+    Examples
+    --------
+    >>> from truecal import Metric, Uniform
+    >>> from truecal.metrics import Gap, compute
+    >>> round(compute(Metric(Uniform(15), Gap()), [0, 1, 0, 1], [0.1, 0.2, 0.7, 0.9]), 3)
+    0.425
+    """
     check_metric(metric)
     if isinstance(metric, Score):
         return metric(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))

@@ -26,6 +26,13 @@ class Binomial(Decisions):
     at levels from 1e-270 on. Beyond, up to 2^53 rows and down to 1e-300, they are those of mpmath's p-values, unless p
     lies within rounding of an end; SciPy's own are off by up to 1e-8 there. The accepted set is found once per bin, in
     closed form and by Newton's method. If p is so close to one of its ends that rounding decides, SciPy is called.
+
+    Examples
+    --------
+    >>> from truecal.metrics import Binomial
+    >>> test = Binomial()
+    >>> bool(test.rejects(70, 100, 0.5)), bool(test.rejects(70, 100, 0.65))
+    (True, False)
     """
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
@@ -71,7 +78,15 @@ def _nudge_cuts(cuts: Floats, k: Ints, n: Ints, inward: int) -> Floats:
 @dataclass(frozen=True, slots=True)
 class MidP(Continuous):
     """The mid-p version: twice the smaller tail, with the observed outcome counted half. Less conservative than
-    the exact test."""
+    the exact test.
+
+    Examples
+    --------
+    >>> from truecal.metrics import MidP
+    >>> test = MidP()
+    >>> bool(test.rejects(70, 100, 0.5)), bool(test.rejects(70, 100, 0.65))
+    (True, False)
+    """
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         from scipy.special import betainc, betaincc
@@ -88,7 +103,15 @@ class MidP(Continuous):
 
 @dataclass(frozen=True, slots=True)
 class ScoreTest(Continuous):
-    """The score test: (k - n p)^2 / (n p (1 - p)) against chi-squared; its accepted p are Wilson's interval."""
+    """The score test: (k - n p)^2 / (n p (1 - p)) against chi-squared; its accepted p are Wilson's interval.
+
+    Examples
+    --------
+    >>> from truecal.metrics import ScoreTest
+    >>> test = ScoreTest()
+    >>> bool(test.rejects(70, 100, 0.5)), bool(test.rejects(70, 100, 0.65))
+    (True, False)
+    """
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         from scipy.special import erfc
@@ -103,7 +126,15 @@ class ScoreTest(Continuous):
 
 @dataclass(frozen=True, slots=True)
 class LikelihoodRatio(Continuous):
-    """The likelihood-ratio (G) test against chi-squared."""
+    """The likelihood-ratio (G) test against chi-squared.
+
+    Examples
+    --------
+    >>> from truecal.metrics import LikelihoodRatio
+    >>> test = LikelihoodRatio()
+    >>> bool(test.rejects(70, 100, 0.5)), bool(test.rejects(70, 100, 0.65))
+    (True, False)
+    """
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
         from scipy.special import erfc, rel_entr
@@ -120,6 +151,13 @@ class StudentT(Continuous):
 
     If all labels are equal, there is no variance, and every p other than their rate is rejected. A single label has no
     degrees of freedom, and nothing is rejected.
+
+    Examples
+    --------
+    >>> from truecal.metrics import StudentT
+    >>> test = StudentT()
+    >>> bool(test.rejects(70, 100, 0.5)), bool(test.rejects(70, 100, 0.65))
+    (True, False)
     """
 
     def p_value(self, k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
@@ -142,6 +180,13 @@ class BayesFactor(Continuous):
 
     Rejects p if the factor reaches `threshold`. The default, 1 / significance, keeps the error rate under the null at
     or below the significance for any prior (Markov's inequality). The p-value is 1 / factor, at most 1.
+
+    Examples
+    --------
+    >>> from truecal.metrics import BayesFactor
+    >>> test = BayesFactor()
+    >>> bool(test.rejects(70, 100, 0.5)), bool(test.rejects(70, 100, 0.65))
+    (True, False)
     """
 
     a: float = 1.0

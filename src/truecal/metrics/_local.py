@@ -151,6 +151,14 @@ class ScoreRange:
     the positives speak for, with the exact interval of the chosen confidence. `proven` says that one of the windows is
     refuted whatever the number of windows (Holm). Where rows were sampled by label, `observed` and `expected` are of
     the population; `rows` are those that are there.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> for span in truecal.evaluate([0, 1] * 100, [0.2] * 100 + [0.3] * 100).ranges:
+    ...     print(span.low, span.high, span.rows, span.observed, round(span.expected, 1), span.direction)
+    0.2 0.2 100 50 20.0 too low
+    0.3 0.3 100 50 30.0 too low
     """
 
     direction: Direction | None
@@ -199,6 +207,15 @@ class LocalError:
     ranges : tuple of ScoreRange
         Runs of neighbouring windows of the first grid refuted the same way. A right model has some by chance:
         look at `proven`.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.metrics import local_error
+    >>> from truecal.observations import CellSums
+    >>> found = local_error(CellSums.of(Tally.from_arrays([0, 1] * 100, [0.3] * 200)))
+    >>> found.value, found.too_low, len(found.ranges)
+    (100.0, 100.0, 1)
     """
 
     value: float

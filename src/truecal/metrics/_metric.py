@@ -172,14 +172,28 @@ class Loss(Protocol):
 
 
 class Norm(Protocol):
-    """The losses of bins of n observations as one number."""
+    """The losses of bins of n observations as one number.
+
+    Examples
+    --------
+    >>> from truecal.metrics import Max, Mean, Norm
+    >>> norms: list[Norm] = [Mean(), Max()]
+    """
 
     def __call__(self, n: Ints, loss: Floats) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The distance between a bin's rate of positives and its mean prediction."""
+    """The distance between a bin's rate of positives and its mean prediction.
+
+    Examples
+    --------
+    >>> from truecal import Metric, Tally, Uniform
+    >>> from truecal.metrics import Gap
+    >>> round(Metric(Uniform(2), Gap())(Tally.from_arrays([0, 1, 1, 1], [0.1, 0.2, 0.7, 0.8])), 3)
+    0.3
+    """
 
     unit: ClassVar[Unit] = PROBABILITY
     words: ClassVar[str] = "gap between rate and prediction"
@@ -191,7 +205,16 @@ class Gap:
 @dataclass(frozen=True, slots=True)
 class Rejection:
     """The percentage of a bin's predictions p whose hypothesis "P(Y = 1) = p" a test rejects, given the bin's
-    positives."""
+    positives.
+
+    Examples
+    --------
+    >>> from truecal import Metric, Quantile, Tally
+    >>> from truecal.metrics import MidP, Rejection
+    >>> tally = Tally.from_arrays([0, 1] * 100, [0.3] * 100 + [0.45] * 100)
+    >>> Metric(Quantile(1), Rejection(MidP(), 0.01))(tally)  # the predictions of 0.3 are refuted
+    50.0
+    """
 
     unit: ClassVar[Unit] = PERCENT
     words: ClassVar[str] = "refuted predictions"
@@ -251,6 +274,14 @@ class Refutation:
 
     The mean over a window's rows of the eight overlapping grids' decisions, each of them exactly of its level. Only for
     bins that are `Windows`. By `weight="information"`, rows and windows count by p (1 - p): the share of the evidence.
+
+    Examples
+    --------
+    >>> from truecal import Metric, Tally
+    >>> from truecal.metrics import Refutation, Windows
+    >>> tally = Tally.from_arrays([0, 1] * 100, [0.3] * 200)
+    >>> Metric(Windows(), Refutation(significance=0.01))(tally)
+    100.0
     """
 
     unit: ClassVar[Unit] = PERCENT
@@ -346,7 +377,15 @@ def _describe_tolerance(tolerance: Tolerance | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """The mean loss of an observation: the weighted 1-norm."""
+    """The mean loss of an observation: the weighted 1-norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truecal.metrics import Mean
+    >>> Mean()(np.array([300, 100]), np.array([0.1, 0.4]))  # rows and losses of two bins
+    0.175
+    """
 
     words: ClassVar[str] = ""
 
@@ -356,7 +395,15 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class PNorm:
-    """The weighted p-norm; p = 2 is the root mean square."""
+    """The weighted p-norm; p = 2 is the root mean square.
+
+    Examples
+    --------
+    >>> from truecal import Metric, Tally, Uniform
+    >>> from truecal.metrics import Gap, PNorm
+    >>> round(Metric(Uniform(2), Gap(), PNorm(2))(Tally.from_arrays([0, 1, 1, 1], [0.1, 0.2, 0.7, 0.8])), 3)
+    0.304
+    """
 
     p: float = 2.0
 
@@ -377,7 +424,15 @@ class PNorm:
 
 @dataclass(frozen=True, slots=True)
 class Max:
-    """The largest loss of a bin that is not empty."""
+    """The largest loss of a bin that is not empty.
+
+    Examples
+    --------
+    >>> from truecal import Metric, Tally, Uniform
+    >>> from truecal.metrics import Gap, Max
+    >>> round(Metric(Uniform(2), Gap(), Max())(Tally.from_arrays([0, 1, 1, 1], [0.1, 0.2, 0.7, 0.8])), 3)
+    0.35
+    """
 
     words: ClassVar[str] = "largest "
 
@@ -393,8 +448,17 @@ class Metric:
     --------
     >>> from truecal import Metric, Quantile, Tally
     >>> from truecal.metrics import Gap, Max
-    >>> Metric(Quantile(2), Gap(), Max())(Tally.from_arrays([0, 1, 1, 1], [0.25, 0.5, 0.75, 1.0]))
+    >>> tally = Tally.from_arrays([0, 1, 1, 1], [0.25, 0.5, 0.75, 1.0])
+    >>> Metric(Quantile(2), Gap(), Max())(tally)
     0.125
+
+    The named ones are constants:
+
+    >>> from truecal.metrics import LTCE, METRICS, STANDARD, TCE
+    >>> METRICS["tce"] is TCE, METRICS["ltce"] is LTCE, TCE(tally), LTCE(tally)
+    (True, True, 0.0, 0.625)
+    >>> STANDARD[:3]
+    ('ltce', 'ltce_information', 'tce')
     """
 
     bad: ClassVar[Side] = "high"
@@ -526,8 +590,10 @@ class Metric:
 
 
 LTCE: Metric = Metric(Windows(), Refutation())
+"""Local TCE: the percentage of predictions in windows that the data refute."""
 LTCE_INFORMATION = Metric(Windows(), Refutation(weight="information"))
 TCE: Metric = Metric(BoundedIsotonic(), Rejection())
+"""The test-based calibration error: the percentage of predictions that the exact test refutes on bins of PAVA-BC."""
 TCE_Q = Metric(Quantile(), Rejection())
 TCE_V = Metric(Isotonic(), Rejection())
 ECE = Metric(Uniform(), Gap())
@@ -590,8 +656,9 @@ METRICS: dict[str, Measure] = {
         )
     },
 }
-# what `evaluate` computes unless other metrics are asked for
+"""The metrics by name; "net_benefit@0.05" and its like, of any threshold, are understood besides."""
 STANDARD = (*(name for name, metric in METRICS.items() if metric.binning), "log_loss", "brier", "slope", "intercept")
+"""What `evaluate` computes unless other metrics are asked for."""
 
 
 def find_metric(name: object) -> Measure | None:

@@ -98,6 +98,15 @@ class Score:
 
     `bad` is the side on which values are bad: "high", "low", or "both" sides of `best`. `overall` says that the number
     is about more than calibration: a right model that tells little has a bad one, too.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.metrics import METRICS, Score
+    >>> isinstance(METRICS["brier"], Score), isinstance(METRICS["ece"], Score)
+    (True, False)
+    >>> METRICS["brier"](Tally.from_arrays([0, 1], [0.5, 0.5]))
+    0.25
     """
 
     name: ClassVar[str] = "value"
@@ -205,6 +214,13 @@ class LogLoss(MeanScore):
     """The mean negative log-likelihood in nats; infinite where a prediction of 0 or 1 is wrong.
 
     With labels that may be flipped, predictions of 0 and 1 are taken as right unless flips cannot explain the labels.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.metrics import LogLoss
+    >>> round(LogLoss()(Tally.from_arrays([0, 1, 0, 1], [0.2, 0.6, 0.5, 0.4])), 3)
+    0.586
     """
 
     name: ClassVar[str] = "log_loss"
@@ -262,6 +278,13 @@ class Slope(Score):
     """Cox's slope: of the labels' log-odds on those of the predictions. Below 1 the model is over-confident.
 
     NaN where labels are of one class or predictions all alike, infinite where the scores separate the classes.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.metrics import Slope
+    >>> round(Slope()(Tally.from_arrays([0, 1, 0, 1], [0.2, 0.6, 0.5, 0.4])), 3)
+    1.987
     """
 
     name: ClassVar[str] = "slope"
@@ -284,7 +307,15 @@ class Slope(Score):
 @dataclass(frozen=True, slots=True)
 class Intercept(Score):
     """Cox's intercept at slope 1, or calibration in the large: what is to be added to all log-odds. Above 0 the
-    predictions are too low. NaN where labels are of one class."""
+    predictions are too low. NaN where labels are of one class.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.metrics import Intercept
+    >>> round(Intercept()(Tally.from_arrays([0, 1, 0, 1], [0.2, 0.6, 0.5, 0.4])), 3)
+    0.333
+    """
 
     name: ClassVar[str] = "intercept"
     title: ClassVar[str] = "Cox intercept"
@@ -299,7 +330,15 @@ class Intercept(Score):
 
 @dataclass(frozen=True, slots=True)
 class Spiegelhalter(Score):
-    """Spiegelhalter's z: the Brier score minus what the predictions expect, in standard deviations."""
+    """Spiegelhalter's z: the Brier score minus what the predictions expect, in standard deviations.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.metrics import Spiegelhalter
+    >>> round(Spiegelhalter()(Tally.from_arrays([0, 1, 0, 1], [0.2, 0.6, 0.5, 0.4])), 3)
+    -0.289
+    """
 
     name: ClassVar[str] = "spiegelhalter"
     title: ClassVar[str] = "Spiegelhalter's z"
@@ -319,7 +358,15 @@ class Spiegelhalter(Score):
 @dataclass(frozen=True, slots=True)
 class CumulativeRange(Score):
     """ECCE-R: the range of cumulative differences (Arrieta-Ibarra et al. 2022), the largest gap of any run of scores,
-    as a share of all rows."""
+    as a share of all rows.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.metrics import CumulativeRange
+    >>> round(CumulativeRange()(Tally.from_arrays([0, 1, 0, 1], [0.2, 0.6, 0.5, 0.4])), 3)
+    0.15
+    """
 
     name: ClassVar[str] = "ecce"
     title: ClassVar[str] = "ECCE"
@@ -331,7 +378,15 @@ class CumulativeRange(Score):
 
 @dataclass(frozen=True, slots=True)
 class CumulativeMaximum(Score):
-    """ECCE-MAD: the largest cumulative difference (Arrieta-Ibarra et al. 2022)."""
+    """ECCE-MAD: the largest cumulative difference (Arrieta-Ibarra et al. 2022).
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.metrics import CumulativeMaximum
+    >>> round(CumulativeMaximum()(Tally.from_arrays([0, 1, 0, 1], [0.2, 0.6, 0.5, 0.4])), 3)
+    0.1
+    """
 
     name: ClassVar[str] = "ecce_mad"
     title: ClassVar[str] = "ECCE-MAD"
@@ -368,7 +423,15 @@ class TwoBins(Score):
 @dataclass(frozen=True, slots=True)
 class SmoothError(Score):
     """Smooth ECE: the mean size of the residuals after smoothing with a Gaussian kernel reflected at 0 and 1, whose
-    bandwidth is the value itself (Błasiok and Nakkiran 2023)."""
+    bandwidth is the value itself (Błasiok and Nakkiran 2023).
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.metrics import SmoothError
+    >>> round(SmoothError()(Tally.from_arrays([0, 1, 0, 1], [0.2, 0.6, 0.5, 0.4])), 3)
+    0.116
+    """
 
     name: ClassVar[str] = "smece"
     title: ClassVar[str] = "smooth ECE"

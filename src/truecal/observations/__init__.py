@@ -85,3 +85,18 @@ from truecal.observations._weights import ask_about_counts as ask_about_counts
 from truecal.observations._weights import find_fractions as find_fractions
 from truecal.observations._weights import measure_weights as measure_weights
 from truecal.observations._weights import read_weights as read_weights
+
+# for users; the other names are for other packages of truecal
+__all__ = [
+    "Account",
+    "CellSums",
+    "ClassTallies",
+    "GridTally",
+    "Labelling",
+    "Maturity",
+    "Pairs",
+    "SortedRows",
+    "Tallies",
+    "Tally",
+    "sort_rows",
+]

@@ -316,6 +316,14 @@ class SortedRows:
     """Single rows sorted by score, each packed into an integer: the score's bits, then the label.
 
     They have all labels as they are: rows of another labelling are a `Tally`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truecal.observations import sort_rows
+    >>> rows = sort_rows([0, 1, 1], np.array([0.3, 0.9, 0.6]))
+    >>> type(rows).__name__, rows.n_rows, rows.tally.score.tolist()
+    ('SortedRows', 3, [0.3, 0.6, 0.9])
     """
 
     labelling: ClassVar[Labelling] = AS_THEY_ARE
@@ -386,6 +394,13 @@ class Pairs:
 
     Like a `Tally` they have no row order, so labels redrawn with a seed depend on the data alone. `names` are the names
     of the two models. `clusters` has the place of a pair of scores in the place of that of a score.
+
+    Examples
+    --------
+    >>> from truecal.observations import Pairs
+    >>> pairs = Pairs.from_arrays([0, 1, 1], [0.2, 0.7, 0.7], [0.3, 0.8, 0.8])
+    >>> pairs.n.tolist(), pairs.pos.tolist()
+    ([1, 2], [0, 2])
     """
 
     scores: tuple[Floats, Floats]
@@ -495,7 +510,14 @@ SOON = 1 << 22  # rows that are sorted within a fraction of a second
 
 
 def sort_rows(y_true: Any, y_prob: Any, pos_label: Any = None, labelling: Labelling = AS_THEY_ARE) -> Sorted:
-    """Sort rows by score; group them if many share a score, or have another labelling than all."""
+    """Sort rows by score; group them if many share a score, or have another labelling than all.
+
+    Examples
+    --------
+    >>> from truecal.observations import sort_rows
+    >>> sort_rows([0, 1, 1], [0.2, 0.7, 0.4])
+    SortedRows(3 rows, 2 positive)
+    """
     score, label = read_seen(y_true, y_prob, pos_label, labelling)
     if len(score) > FEW:
         ties = TieCounter(len(score))

@@ -35,3 +35,29 @@ from truecal.plot._plotly import make_figure as make_figure
 from truecal.plot._ratios import describe_segments as describe_segments
 from truecal.plot._svg import make_svg as make_svg
 from truecal.plot._svg import make_thumbnail as make_thumbnail
+
+# for users; the other names are for other packages of truecal
+__all__ = [
+    "CalibrationAxes",
+    "DiagramAxes",
+    "DriftAxes",
+    "MonitorAxes",
+    "RecalibrationAxes",
+    "ReliabilityAxes",
+    "binnings",
+    "calibration",
+    "classes",
+    "comparison",
+    "drift",
+    "interactive",
+    "metrics",
+    "models",
+    "monitor",
+    "power",
+    "recalibration",
+    "reliability",
+    "save",
+    "segments",
+    "slices",
+    "test_based",
+]

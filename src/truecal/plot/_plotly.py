@@ -49,7 +49,7 @@ def interactive(kind: str, *data: Any, **options: Any) -> Any:
     --------
     >>> import truecal
     >>> result = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
-    >>> figure = truecal.plot.interactive("test_based", result)  # doctest: +SKIP
+    >>> figure = truecal.plot.interactive("test_based", result)
     """
     objects = _load("plotly.graph_objects")
     picture = make_picture(kind, *data, **options)

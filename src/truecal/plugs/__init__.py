@@ -16,6 +16,18 @@ if TYPE_CHECKING:
     from truecal.plugs._mlflow import mlflow_metric as mlflow_metric
     from truecal.plugs._torch import CalibrationMetric as CalibrationMetric
 
+# for users; the other names are for other packages of truecal
+__all__ = [
+    "BoostingLog",
+    "CalibrationMetric",
+    "MlflowEvaluator",
+    "assert_calibrated",
+    "log_result",
+    "mlflow_metric",
+    "read_inspect",
+    "read_lm_eval",
+]
+
 LATE = {
     "CalibrationMetric": "truecal.plugs._torch",
     "MlflowEvaluator": "truecal.plugs._mlflow",

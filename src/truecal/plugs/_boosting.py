@@ -5,11 +5,11 @@ Values of calibration are steps and go up and down while log loss still falls; e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from truecal.analysis import evaluate
-from truecal.metrics import METRICS, Measure
+from truecal.metrics import Measure, Rejection, choose
 
 Predict = Callable[[Any], Any]
 
@@ -25,8 +25,8 @@ class BoostingLog:
         Held-out rows, as the booster's `predict` takes them: arrays or frames for LightGBM, a `DMatrix` for XGBoost.
     y_true : column of labels
         0 and 1.
-    metrics : names or metrics
-        What is logged.
+    metrics : names, or mapping of names to metrics
+        What is logged, as `truecal.evaluate` takes it.
     every : int
         So many rounds apart.
     log : callable, optional
@@ -53,7 +53,7 @@ class BoostingLog:
         data: Any,
         y_true: Any,
         *,
-        metrics: Sequence[str] = ("ltce", "log_loss"),
+        metrics: Iterable[str] | Mapping[str, Measure] = ("ltce", "log_loss"),
         every: int = 10,
         log: Callable[[str], object] | None = None,
     ) -> None:
@@ -61,7 +61,7 @@ class BoostingLog:
             raise ValueError(f"`every` must be 1 or more; it is {every!r}.")
         self.history: list[dict[str, Any]] = []
         self._data, self._labels, self._every, self._log = data, y_true, every, log
-        self._metrics: dict[str, Measure] = {name: METRICS[name] for name in metrics}
+        self._metrics = choose(metrics, None, Rejection())
 
     def __call__(self, env: Any) -> None:
         """Look, as LightGBM calls it."""

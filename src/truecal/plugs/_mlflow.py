@@ -12,7 +12,7 @@ from mlflow.models import EvaluationMetric, make_metric
 from mlflow.models.evaluation.base import EvaluationResult, ModelEvaluator
 
 from truecal.analysis import evaluate
-from truecal.metrics import METRICS, compute
+from truecal.metrics import Rejection, choose, compute
 from truecal.plot import save
 from truecal.reporting import report
 from truecal.results import Result
@@ -27,7 +27,7 @@ def mlflow_metric(name: str = "ltce") -> EvaluationMetric:
     >>> mlflow_metric("ece").name
     'ece'
     """
-    metric = METRICS[name]
+    metric = choose([name], None, Rejection())[name]
 
     def eval_fn(predictions: Any, targets: Any) -> float:
         return compute(metric, np.asarray(targets), np.asarray(predictions, dtype=np.float64))
@@ -39,6 +39,15 @@ def log_result(result: Result, prefix: str = "truecal") -> dict[str, float]:
     """Log a result to the active run: numbers as metrics, the verdict as a tag, the report and the picture as files.
 
     Returns the metrics that were logged.
+
+    Examples
+    --------
+    >>> import mlflow, truecal
+    >>> from truecal.plugs import log_result
+    >>> with mlflow.start_run():
+    ...     logged = log_result(truecal.evaluate([0, 1] * 100, [0.25] * 200, ["ece"]))
+    >>> logged["truecal/ece"], logged["truecal/observed_over_expected"]
+    (0.25, 2.0)
     """
     verdict = result.verdict
     assert verdict is not None
@@ -58,6 +67,12 @@ class MlflowEvaluator(ModelEvaluator):  # type: ignore[misc]
     """What `mlflow.models.evaluate(..., evaluators="truecal")` runs: probabilities in, numbers, report and picture out.
 
     `evaluator_config` takes options of `truecal.evaluate`, such as `kept_negatives`, and `pos_label`.
+
+    Examples
+    --------
+    >>> from truecal.plugs import MlflowEvaluator
+    >>> MlflowEvaluator.can_evaluate(model_type="classifier", evaluator_config=None)
+    True
     """
 
     @classmethod

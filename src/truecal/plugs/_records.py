@@ -44,8 +44,15 @@ def read_inspect(
 
     Examples
     --------
+    >>> import json
+    >>> from pathlib import Path
     >>> from truecal.plugs import read_inspect
-    >>> correct, p = read_inspect("logs/2026-05-01.eval")  # doctest: +SKIP
+    >>> scores = [{"value": value, "metadata": {"confidence": said}} for value, said in (("C", "90%"), ("I", "60%"))]
+    >>> log = {"samples": [{"scores": {"match": score}} for score in scores]}
+    >>> written = Path("log.json").write_text(json.dumps(log))
+    >>> correct, p = read_inspect("log.json")
+    >>> correct.tolist(), p.tolist()
+    ([1, 0], [0.9, 0.6])
     """
     correct, said = [], []
     for place, sample in enumerate(_open_inspect(path)):
@@ -75,8 +82,14 @@ def read_lm_eval(path: str | os.PathLike[str], *, metric: str = "acc") -> tuple[
 
     Examples
     --------
+    >>> import json
+    >>> from pathlib import Path
     >>> from truecal.plugs import read_lm_eval
-    >>> correct, p = read_lm_eval("samples_arc_easy_2026-05-01.jsonl")  # doctest: +SKIP
+    >>> sample = {"filtered_resps": [[-1.0, True], [-3.0, False]], "acc": 1.0}  # log-likelihoods of two answers
+    >>> written = Path("samples_arc_easy.jsonl").write_text(json.dumps(sample))
+    >>> correct, p = read_lm_eval("samples_arc_easy.jsonl")
+    >>> correct.tolist(), p.round(3).tolist()
+    ([1], [0.881])
     """
     correct, said = [], []
     with open(path, encoding="utf-8") as file:

@@ -9,7 +9,7 @@ import torch
 from torchmetrics import Metric
 
 from truecal.analysis import evaluate
-from truecal.metrics import METRICS
+from truecal.metrics import Rejection, choose
 from truecal.observations import Tally
 from truecal.results import Result
 
@@ -27,7 +27,7 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
     Parameters
     ----------
     metric : str
-        The metric that `compute` gives: a name of `truecal.metrics.METRICS`.
+        The metric that `compute` gives, by its name.
     options
         Those of torchmetrics' `Metric`.
 
@@ -42,16 +42,18 @@ class CalibrationMetric(Metric):  # type: ignore[misc]
     """
 
     is_differentiable = False
-    higher_is_better = False
     full_state_update = False
 
     def __init__(self, metric: str = "ltce", **options: Any) -> None:
         super().__init__(**options)
-        if metric not in METRICS:
-            raise ValueError(f"`metric` must be one of {sorted(METRICS)}; it is {metric!r}.")
-        self.metric = metric
+        ((self.metric, self._measure),) = choose([metric], None, Rejection()).items()
         for name, kind in (("n", torch.int64), ("pos", torch.int64), ("total", torch.float64)):
             self.add_state(name, default=torch.zeros(2 * HALF, dtype=kind), dist_reduce_fx="sum")
+
+    @property
+    def higher_is_better(self) -> bool | None:
+        """Whether larger values are better; None where both sides are bad."""
+        return {"high": False, "low": True}.get(self._measure.bad)
 
     def update(self, preds: torch.Tensor, target: torch.Tensor) -> None:
         """Add probabilities of the positive class, and labels of 0 and 1."""

@@ -23,3 +23,14 @@ from truecal.reading._read import load_tallies as load_tallies
 from truecal.reading._read import read as read
 from truecal.reading._read import read_models as read_models
 from truecal.reading._write import add_column as add_column
+
+# for users; the other names are for other packages of truecal
+__all__ = [
+    "Limits",
+    "UnclearColumns",
+    "guess_columns",
+    "guess_time",
+    "read",
+    "read_models",
+    "scan",
+]

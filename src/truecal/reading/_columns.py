@@ -108,6 +108,14 @@ class Limits:
         The number of rows up to which an engine sends its distinct scores here, each in up to 350 bytes.
     memory
         Bytes that rows in this process may take before they are sorted on disk; at least 100,000.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> from truecal.reading import Limits
+    >>> columns = {"y": [0, 1] * 100, "p": [0.2] * 100 + [0.3] * 100}
+    >>> truecal.read(columns, label="y", score="p", limits=Limits(grid=10)).bits
+    10
     """
 
     grid: int | Literal["auto"] | None = "auto"
@@ -217,6 +225,16 @@ class UnclearColumns(ValueError):
 
     `near` has the columns that would fit after a change: for labels, columns with two values other than 0 and 1, and
     these values; for scores, columns that seem to hold percentages, with nothing.
+
+    Examples
+    --------
+    >>> from truecal.reading import UnclearColumns, guess_columns
+    >>> import polars as pl
+    >>> try:
+    ...     guess_columns(pl.DataFrame({"y": [0, 1], "old": [0.2, 0.7], "new": [0.1, 0.8]}))
+    ... except UnclearColumns as error:
+    ...     print(error.role, error.candidates)
+    score ('old', 'new')
     """
 
     def __init__(

@@ -201,6 +201,17 @@ def scan(source: PathLike | Sequence[PathLike], *, format: str | None = None) ->
         given. A file may be named only once.
     format : optional
         One of csv, tsv, parquet, ipc, jsonl, npz; by default found from the names.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from truecal.reading import scan
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = Path(folder) / "predictions.csv"
+    ...     _ = place.write_text("y,p\\n0,0.2\\n1,0.7\\n")
+    ...     scan(place).collect().shape
+    (2, 2)
     """
     files = open_files(source, format=format)
     _kept.extend(table.copy for table in files.tables if table.copy)

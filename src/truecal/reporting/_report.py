@@ -74,7 +74,8 @@ def report(  # noqa: PLR0913 (tests/test_size.py says why)
     --------
     >>> import truecal
     >>> result = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
-    >>> truecal.report({"my model": result}, "report.html")  # doctest: +SKIP
+    >>> truecal.report({"my model": result}, "report.html").name
+    'report.html'
     """
     if Path(path).suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{option('path')} of a report must end in .html; it is {os.fspath(path)!r}.")

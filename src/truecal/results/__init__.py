@@ -51,3 +51,24 @@ from truecal.results._table import Table as Table
 from truecal.results._table import column as column
 from truecal.results._table import format_share as format_share
 from truecal.results._table import register_table as register_table
+
+# for users; the other names are for other packages of truecal
+__all__ = [
+    "BinTable",
+    "ClassResults",
+    "ClassTable",
+    "Comparison",
+    "Curve",
+    "DriftTable",
+    "GroupTable",
+    "Models",
+    "MonitorTable",
+    "Proof",
+    "ProofTable",
+    "Recalibration",
+    "Result",
+    "SliceTable",
+    "Table",
+    "from_json",
+    "to_json",
+]

@@ -22,6 +22,13 @@ class BinTable(Table):
     "Exact interval" is the Clopper-Pearson interval of level 1 - significance. Where rows were sampled by label, counts
     are of the rows that are there, and scores, rates and ratios of the population. Where rows are in clusters that go
     together, tests and intervals allow for each bin's design effect.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> table = truecal.evaluate([0, 1] * 100, [0.2] * 100 + [0.3] * 100, ["ece"]).tables["ece"]
+    >>> table.n[2:4].tolist(), table.k[2:4].tolist(), table.mean[2:4].tolist()
+    ([100, 100], [50, 50], [0.2, 0.3])
     """
 
     left: Floats = field(metadata=column("score", "from", "Left end of the interval [left, right) of scores."))

@@ -26,6 +26,14 @@ class ClassTable(Table):
 
     A row has what the verdict on the class's own column of probabilities says; `significance` is the level of
     verdicts. P-values are adjusted for the number of classes by Holm's method.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> y, p = ["cat", "dog", "bird"] * 50, [[0.5, 0.3, 0.2], [0.2, 0.7, 0.1], [0.3, 0.3, 0.4]] * 50
+    >>> found = truecal.evaluate_classes(y, p, labels=["cat", "dog", "bird"])
+    >>> found.table.observed.tolist(), found.table.expected.round(1).tolist()
+    ([50, 50, 50], [50.0, 65.0, 35.0])
     """
 
     label: tuple[Any, ...] = field(metadata=column("key", "class", "The class."))
@@ -129,6 +137,14 @@ class ClassResults(Stored):
         Each class against the rest, with p-values adjusted for their number.
 
     `results["tce"]` is the value of the most probable class.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> y, p = ["cat", "dog", "bird"] * 50, [[0.5, 0.3, 0.2], [0.2, 0.7, 0.1], [0.3, 0.3, 0.4]] * 50
+    >>> found = truecal.evaluate_classes(y, p, labels=["cat", "dog", "bird"])
+    >>> found.top.verdict.word, found.table.label
+    ('off', ('cat', 'dog', 'bird'))
     """
 
     top: Result

@@ -26,7 +26,15 @@ MOST, BITS = 20_000, 10  # scores that labels are drawn for; more are put into c
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve(Stored):
     """The isotonic curve at some predictions, `score`: the fitted `rate`, and the 2.5 and 97.5 % quantiles `low` and
-    `high` of the curves of right models, NaN where none were drawn."""
+    `high` of the curves of right models, NaN where none were drawn.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> curve = truecal.evaluate([0, 1, 0, 1] * 50, [0.2, 0.7, 0.4, 0.3] * 50).curve
+    >>> curve.rate.tolist()
+    [0.0, 0.5, 0.5, 1.0]
+    """
 
     score: Floats
     rate: Floats

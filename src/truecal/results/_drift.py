@@ -39,6 +39,15 @@ class DriftTable(Judged):
     odds of the others and those of the baseline that would have been found. The error changed most at the window
     `since`; `since_ratio` is observed over expected before and since. `prevalences` are the shares of positives in the
     baseline and in the others. For other settings see `GroupTable`.
+
+    Examples
+    --------
+    >>> import numpy as np, truecal
+    >>> day = np.datetime64("2026-01-05") + np.repeat(np.arange(28), 20)
+    >>> columns = {"y": [0, 1] * 280, "p": [0.5] * 560, "day": day}
+    >>> table = truecal.drift(truecal.read(columns, label="y", score="p", time="day", every="1w"))
+    >>> table.n.tolist(), table.ratio.tolist()
+    ([140, 140, 140, 140], [1.0, 1.0, 1.0, 1.0])
     """
 
     window: tuple[Any, ...] = field(metadata=column("key", "window", "The start of the window, or its name."))

@@ -212,6 +212,14 @@ class GroupTable(Judged):
     `by` names the columns that make segments, `adjust` how p-values were adjusted for the number of segments,
     `significance` the level of an alarm, `level` that of one segment alone: over the number of segments where p-values
     are adjusted. `metric` is the metric, `replicates` the largest number of sets of labels drawn for its reference.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> columns = {"y": [0, 1] * 200, "p": [0.5] * 300 + [0.3] * 100, "country": ["de"] * 300 + ["fr"] * 100}
+    >>> table = truecal.segments(truecal.read(columns, label="y", score="p", by="country"))
+    >>> table.segment, table.n.tolist(), table.word
+    ((('de',), ('fr',)), [300, 100], ['consistent', 'off'])
     """
 
     segment: tuple[tuple[Any, ...], ...] = field(metadata=column("key", "segment", "The values of the segment."))
@@ -292,6 +300,15 @@ class Comparison(Table):
 
     `models` are the names of the models, `words` the verdicts on them, `metrics` the metrics, `account` says where the
     rows went that were read.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> table = truecal.compare([0, 1] * 100, [0.2] * 100 + [0.3] * 100, [0.5] * 200, ["log_loss", "brier"])
+    >>> table.metric, table.difference.round(3).tolist()
+    (('log_loss', 'brier'), [0.155, 0.065])
+    >>> table["brier"].low > 0
+    True
     """
 
     metric: tuple[str, ...] = field(metadata=column("key", "metric", "The name of the metric."))

@@ -117,7 +117,16 @@ class Stored:
 
 
 def to_json(value: Any) -> str:
-    """Return a result, or a mapping of names to results, as JSON."""
+    """Return a result, or a mapping of names to results, as JSON.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> from truecal.results import from_json, to_json
+    >>> result = truecal.evaluate([0, 1] * 100, [0.2] * 100 + [0.3] * 100)
+    >>> from_json(to_json({"model": result}))["model"] == result
+    True
+    """
     if isinstance(value, Mapping):
         kind, written = "dict", {"items": {str(name): encode(part) for name, part in value.items()}}
     else:
@@ -134,7 +143,16 @@ def envelope(kind: str) -> dict[str, dict[str, Any]]:
 
 
 def from_json(text: str, kind: str | None = None) -> Any:
-    """Read what `to_json` wrote; `kind` is the name of the required type."""
+    """Read what `to_json` wrote; `kind` is the name of the required type.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> from truecal.results import from_json
+    >>> result = truecal.evaluate([0, 1] * 100, [0.2] * 100 + [0.3] * 100)
+    >>> from_json(result.to_json()).verdict.word
+    'off'
+    """
     wanted = kind or "result"
     try:
         raw = json.loads(text)

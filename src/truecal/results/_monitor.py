@@ -122,6 +122,16 @@ class MonitorTable(Table):
 
     An e-value is the evidence against "the predictions are right", times the stream's share of the `significance`: an
     alarm is raised where it reaches 1 / significance.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> monitor = truecal.Monitor()
+    >>> for day in range(3):
+    ...     look = monitor.update([0, 1] * 100, [0.45] * 200)
+    >>> table = monitor.table
+    >>> table.stream, table.windows.tolist(), table.observed.tolist()
+    (('all rows',), [3], [300])
     """
 
     stream: tuple[str, ...] = field(metadata=column("key", "stream", "All rows, or the segment."))

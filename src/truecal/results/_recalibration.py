@@ -39,6 +39,15 @@ class ProofTable(Table):
 
     Verdicts are by p-values that are adjusted for the number of segments by Holm's method, and intervals hold for all
     segments together (Bonferroni).
+
+    Examples
+    --------
+    >>> import truecal
+    >>> columns = {"y": [0, 1] * 200, "p": [0.3] * 400, "country": ["de"] * 300 + ["fr"] * 100}
+    >>> mend = truecal.recalibrate(truecal.read(columns, label="y", score="p", by="country"))
+    >>> table = mend.proof.segments
+    >>> table.segment, table.change
+    ((('de',), ('fr',)), ('better', ''))
     """
 
     segment: tuple[Segment, ...] = field(metadata=column("key", "segment", "Its values in the columns `by`."))
@@ -93,6 +102,14 @@ class Proof(Stored):
     losses, before minus after, with intervals: above 0 is better. `kinds` counts what was chosen in the folds. `skill`
     is the share of the log loss of a constant prediction that is gone, before and after: a constant is calibrated and
     useless. `segments` has the same for each segment, where rows were read by some.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> columns = {"y": [0, 1] * 200, "p": [0.3] * 400, "country": ["de"] * 300 + ["fr"] * 100}
+    >>> mend = truecal.recalibrate(truecal.read(columns, label="y", score="p", by="country"))
+    >>> mend.proof.before.verdict.word, mend.proof.after.verdict.word, mend.proof.log_loss.low > 0
+    ('off', 'consistent', True)
     """
 
     before: Result

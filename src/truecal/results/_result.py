@@ -67,6 +67,17 @@ class Result(Stored):
         reliability curve, with a consistency band where labels were redrawn.
     notes : tuple of str
         What a reader should know: bounds broken by ties, bins that coincide.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> result = truecal.evaluate([0, 1] * 100, [0.2] * 100 + [0.3] * 100)
+    >>> result.finding
+    'Predictions are too low: 2.00 times as many positives came as predicted'
+    >>> result.n, result.verdict.word, round(result["ece"], 2)
+    (200, 'off', 0.25)
+    >>> truecal.Result.from_json(result.to_json()) == result
+    True
     """
 
     verdict: Verdict | None = field(default=None, kw_only=True)

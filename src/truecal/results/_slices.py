@@ -18,6 +18,14 @@ class SliceTable(Table):
     `searched` is the number of groups that there are; p-values are multiplied by it (Bonferroni). What
     is expected of a group is after those before it were mended: their odds multiplied by a factor. `columns_searched`
     are the columns whose levels made groups.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> columns = {"y": [0, 1] * 200, "p": [0.5] * 200 + [0.2] * 200, "country": ["de"] * 200 + ["fr"] * 200}
+    >>> table = truecal.slices(columns, label="y", score="p")
+    >>> table.slice, table.direction
+    (('country=fr',), ('too low',))
     """
 
     slice: tuple[str, ...] = field(metadata=column("key", "slice", "The conditions that its rows meet."))

@@ -73,6 +73,13 @@ class Table(Stored):
 
     A subclass is a dataclass. A field with `column` metadata is a column; other fields are settings. `_derived_columns`
     declares properties that are columns, `_shown` names the columns that text shows, `_most` is how many rows it shows.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> table = truecal.evaluate([0, 1] * 100, [0.2] * 100 + [0.3] * 100, ["ece"]).tables["ece"]
+    >>> len(table), table.to_csv().splitlines()[0][:22]
+    (10, 'left,right,n,k,rate,ra')
     """
 
     __slots__ = ()

@@ -14,6 +14,19 @@ from truecal.sklearn._scoring import tce_scorer as tce_scorer
 if TYPE_CHECKING:
     from truecal.sklearn._recalibrated import RecalibratedClassifier as RecalibratedClassifier
 
+# for users; the other names are for other packages of truecal
+__all__ = [
+    "CalibrationScorer",
+    "RecalibratedClassifier",
+    "TestBasedReliabilityDisplay",
+    "ace_scorer",
+    "ece_scorer",
+    "ltce_scorer",
+    "mce_scorer",
+    "rmsce_scorer",
+    "tce_scorer",
+]
+
 
 def __getattr__(name: str) -> Any:
     if name != "RecalibratedClassifier":

@@ -31,6 +31,17 @@ class CalibrationScorer:
     >>> from truecal.metrics import Gap
     >>> from truecal.sklearn import CalibrationScorer
     >>> scorer = CalibrationScorer(Metric(Uniform(15), Gap()))
+
+    Those of the named metrics are there already:
+
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from truecal.sklearn import ace_scorer, ece_scorer, ltce_scorer, mce_scorer, rmsce_scorer, tce_scorer
+    >>> x, y = [[0]] * 200, [0, 1] * 100
+    >>> model = DummyClassifier(strategy="prior").fit(x[:99], [0] * 66 + [1] * 33)  # says 1 / 3
+    >>> [scorer(model, x, y) for scorer in (ltce_scorer, tce_scorer)]
+    [-100.0, -100.0]
+    >>> [round(scorer(model, x, y), 3) for scorer in (ece_scorer, ace_scorer, mce_scorer, rmsce_scorer)]
+    [-0.167, -0.167, -0.167, -0.167]
     """
 
     metric: Measure
@@ -79,11 +90,17 @@ class CalibrationScorer:
 
 
 ltce_scorer = CalibrationScorer(METRICS["ltce"])
+"""The negated Local TCE."""
 tce_scorer = CalibrationScorer(METRICS["tce"])
+"""The negated TCE."""
 ece_scorer = CalibrationScorer(METRICS["ece"])
+"""The negated ECE."""
 ace_scorer = CalibrationScorer(METRICS["ace"])
+"""The negated ACE."""
 mce_scorer = CalibrationScorer(METRICS["mce"])
+"""The negated MCE."""
 rmsce_scorer = CalibrationScorer(METRICS["rmsce"])
+"""The negated RMSCE."""
 
 
 class TestBasedReliabilityDisplay:
@@ -104,7 +121,7 @@ class TestBasedReliabilityDisplay:
     --------
     >>> from truecal.sklearn import TestBasedReliabilityDisplay
     >>> y, p = [0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3]
-    >>> display = TestBasedReliabilityDisplay.from_predictions(y, p, name="mine")  # doctest: +SKIP
+    >>> display = TestBasedReliabilityDisplay.from_predictions(y, p, name="mine")
     """
 
     __test__ = False  # tells pytest that this is not a test
