@@ -348,4 +348,20 @@ def test_what_does_not_fit_is_refused():
     named.update([0, 1], [0.5, 0.5], window="a")
     with pytest.raises(ValueError, match="`window` must name the window"):
         named.update([0, 1], [0.5, 0.5])
+    for name in ("y_prob", "window", "cluster"):
+        with pytest.raises(TypeError, match=f"`{name}` must be left out where tallies are given"):
+            monitor.update(read(frame), **{name: "a"})
     assert "no window was counted" in repr(Monitor())
+    assert Monitor()._repr_html_().startswith("<p>")
+
+
+def test_rows_are_watched_from_a_score_on():
+    watched, others = Monitor(above=0.5), Monitor()
+    y, p = np.array([0, 1, 1, 0]), np.array([0.2, 0.4, 0.6, 0.8])
+    watched.update(y, p)
+    others.update(y[2:], p[2:])
+    np.testing.assert_array_equal(watched.leading.process.log_a, others.leading.process.log_a)
+    assert (watched.leading.n, watched.leading.observed) == (others.leading.n, others.leading.observed)
+    below = Monitor(above=0.9)
+    below.update(y, p)
+    assert "no window was counted" in repr(below)

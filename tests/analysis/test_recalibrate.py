@@ -419,6 +419,11 @@ def test_one_cluster_proves_nothing():
         ({"kind": "platt"}, ValueError, "`kind` must be one of auto, none"),
         ({"folds": 1}, ValueError, "`folds` must be"),
         ({"by": "country"}, ValueError, "`by` must name columns"),
+        (
+            {"kind": "isotonic", "kept_negatives": 0.5},
+            ValueError,
+            '"isotonic", must be fitted to rows and labels as they are',
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(shifted, options, error, message):
@@ -426,6 +431,14 @@ def test_what_does_not_fit_is_refused(shifted, options, error, message):
         truecal.recalibrate(*shifted, **options)
 
 
+def test_a_notebook_shows_it(shifted, need):
+    need("matplotlib")
+    assert truecal.recalibrate(*shifted, folds=0)._repr_html_().startswith("<p>")
+    assert "<th>before</th>" in truecal.recalibrate(*shifted, kind="offset", folds=2)._repr_html_()
+
+
 def test_predictions_outside_are_refused(shifted):
+    with pytest.raises(TypeError, match=r"`recalibrate` takes"):
+        truecal.recalibrate("a.csv")
     with pytest.raises(ValueError, match="must lie in"):
         truecal.recalibrate(*shifted, folds=0).apply([1.2])

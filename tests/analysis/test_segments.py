@@ -219,6 +219,14 @@ def test_the_worst_of_many_segments_are_shown_with_sentences(rng):
     assert none[0] == "No segment is shown to be off."
 
 
+def test_segments_must_be_there():
+    whole = Tallies("y", "p", {(): Tally([0.3, 0.6], [3, 1], [2, 1])})
+    with pytest.raises(ValueError, match=r"(?s)`by` must name the columns that make segments.*truecal.read\(data, by"):
+        truecal.segments(whole)
+    with pytest.raises(ValueError, match="`above` must leave some rows; all scores are below 0.7"):
+        judge_segments({("a",): whole.tally}, above=0.7)
+
+
 def test_what_is_one_bin_and_its_gap():
     """2 of 3 at 0.3, and 1 of 1 at 0.6, in one bin of mean 1.5 / 4: a gap of 0.375."""
     found = judge_segments({("a",): Tally([0.3, 0.6], [3, 1], [2, 1])}, Metric(Uniform(1), Gap()))

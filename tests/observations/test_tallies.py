@@ -12,7 +12,7 @@ from observed import EXACT, FIRST, GRIDDED, TALLY, alike, identical, rows
 
 import truecal
 from truecal import Rule, Tallies, Tally
-from truecal.observations import Account, GridTally, Pairs, SortedRows
+from truecal.observations import Account, CellSums, ClassTallies, GridTally, Pairs, SortedRows, sort_rows
 from truecal.observations._time import LONGER
 from truecal.reading import Limits, load_tallies
 
@@ -100,6 +100,45 @@ def test_tallies_add_to_tallies_only():
     assert EXACT != GRIDDED
     with pytest.raises(TypeError):
         hash(EXACT)
+
+
+def test_parts_of_tallies_are_equal_and_added_to_their_own_kind_only():
+    clustered = TALLY.with_clusters(
+        np.array([1, 1, 2, 2, 3]), np.repeat([0.25, 0.5], [3, 2]), np.array([1, 0, 0, 0, 0])
+    )
+    weighted = TALLY.with_importance(np.array([0.25, 0.25, 0.25, 0.5, 0.5]), np.array([1, 0, 0, 0, 0]), np.ones(5))
+    pairs = Pairs.from_arrays([0, 1], [0.5, 0.25], [0.5, 0.5])
+    classes = ClassTallies(dataclasses.replace(EXACT, outcome="correct"), {"a": EXACT, "b": EXACT}, {"a": 5, "b": 5})
+    cells = CellSums.of(TALLY)
+    rows = sort_rows([0, 1], [0.5, 0.25])
+    for one in (clustered.clusters, weighted.importance, pairs, cells, rows, TALLY):
+        assert (one == 1) is False
+    for one in (pairs, cells, classes, TALLY):
+        with pytest.raises(TypeError):
+            one + 1
+    assert sum([classes]) is classes
+    with pytest.raises(TypeError, match="Cells with clusters do not add"):
+        CellSums.of(clustered) + cells
+    assert CellSums.of(clustered).pool() == CellSums.of(clustered)
+    with pytest.raises(ValueError, match="`cluster` must be given where parts have clusters, and only there"):
+        dataclasses.replace(EXACT, parts=dict.fromkeys(EXACT.parts, clustered))
+
+
+def test_classes_must_fit_together():
+    top = dataclasses.replace(EXACT, outcome="correct")
+    whole = ClassTallies(top, {"a": EXACT, "b": EXACT}, {"a": 5, "b": 5})
+    for change, message in (
+        ({"top": EXACT}, '`top` must count correct predictions; its outcome is "positive"'),
+        ({"predicted": {"b": 5, "a": 5}}, "must name the same classes, at least one, in the same order"),
+        ({"classes": {}, "predicted": {}}, "must name the same classes, at least one"),
+        ({"classes": {"a": EXACT, "b": EXACT + EXACT}}, "Every class must have the rows of `top`, 10; 'b' has 20"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            dataclasses.replace(whole, **change)
+    with pytest.raises(ValueError, match="of the same classes to add; these are of 'a', 'b' and of 'a', 'c'"):
+        whole + ClassTallies(top, {"a": EXACT, "c": EXACT}, {"a": 5, "c": 5})
+    assert (whole + whole).over("country").n_rows == 2 * whole.n_rows
+    assert (whole + whole).predicted == {"a": 10, "b": 10}
 
 
 # Segments

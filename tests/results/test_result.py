@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -286,3 +287,18 @@ def test_a_result_with_a_part_missing_is_refused(result):
     del next(iter(raw["tables"].values()))["columns"]["rate_low"]
     with pytest.raises(ValueError, match="`text` must be a whole truecal Result; 'rate_low' is missing"):
         Result.from_json(json.dumps(raw))
+
+
+def test_without_a_verdict_nothing_is_said_of_one(result, need):
+    need("matplotlib")
+    plain = replace(result, verdict=None)
+    assert plain.finding == plain.short_finding == "No verdict was made"
+    assert (plain.evidence(), plain.outcome) == ([], "positive")
+    assert "Verdict" not in repr(plain)
+    assert "<b>" not in plain._repr_html_()
+    found = truecal.evaluate({"a": truecal.Tallies("y", "p", {(): Tally([0.5], [4], [2])})})
+    both = type(found)({"b": plain, **found})
+    assert repr(both).startswith("1 of 2 models cannot")
+    assert "1 without a verdict" in both._repr_html_()
+    empty = type(found)()
+    assert (repr(empty), empty._repr_html_()) == ("No models", "<p>No models</p>")
