@@ -51,11 +51,16 @@ threads: .venv/.harden
 	$(BIN)/python -m pytest -q --assert=plain --parallel-threads=8 -o thread_unsafe_fixtures=rng -k "not duckdb" \
 	  tests/metrics tests/observations tests/inference tests/test_threads.py
 
+# Lines and branches that no test reaches; `a->b` is a jump from one line to another.
 coverage: .venv/.harden
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest $(PARALLEL)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
+	mkdir -p build 	$(BIN)/python -m coverage json --quiet -o build/coverage.json	$(BIN)/python -m coverage json --quiet -o build/coverage.json $(BIN)/python -m coverage json --quiet -o build/coverage.json
+	$(BIN)/python -c 'import json; found = json.load(open("build/coverage.json"))["totals"]; \
+	  shares = [found[f"percent_{what}_covered"] for what in ("statements", "branches")]; \
+	  print("{:.1f} % of lines, {:.1f} % of branches; at least 95 are asked for".format(*shares)); exit(min(shares) < 95)'
 
 bench: .venv/.test
 	$(BIN)/python benches/run.py
