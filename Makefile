@@ -45,11 +45,13 @@ sanitize: .venv/.test
 	  tests/metrics tests/observations tests/inference tests/analysis/test_slices.py \
 	  tests/reading/test_spool.py tests/reading/test_csv_corpus.py tests/reading/test_paths.py
 
-# Each test in eight threads at once, except those that draw from the shared generator, or ask the one connection of DuckDB.
+# Each test in eight threads at once, except those that draw from the shared generator, or ask the one connection of DuckDB,
+# and slow ones, which do more often what others do.
 # Python 3.11 cannot rewrite assertions in several threads.
 threads: .venv/.harden
-	$(BIN)/python -m pytest -q --assert=plain --parallel-threads=8 -o thread_unsafe_fixtures=rng -k "not duckdb" \
-	  tests/metrics tests/observations tests/inference tests/test_threads.py
+	$(BIN)/python -m pytest -q --assert=plain --parallel-threads=8 -o thread_unsafe_fixtures=rng -k "not duckdb" -m "not slow" \
+	  tests/metrics tests/observations tests/inference
+	$(BIN)/python -m pytest -q tests/test_threads.py
 
 # Lines and branches that no test reaches; `a->b` is a jump from one line to another.
 coverage: .venv/.harden
