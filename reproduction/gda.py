@@ -7,7 +7,7 @@ from normals of standard deviation 2 around -1/2 and +1/2 (the text says -1 and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 import numpy as np
@@ -67,15 +67,20 @@ def draw(train: float, test: float, n_test: int, n_train: int, mean: float) -> D
     return Draw(x_train[:, None], y_train, x_test[:, None], y_test, noise)
 
 
+@lru_cache(maxsize=8)
+def fit_and_predict(world: World, solver: bool) -> tuple[Draw, Floats]:
+    """What a world without noise simulates, and the predictions of the model fitted there."""
+    data = draw(world.train, world.test, world.n_test, world.n_train, world.mean)
+    if solver:
+        return data, predict(data.x_test, fit_by_sum(data.x_train, data.y_train, max_iter=1000))
+    model = LogisticRegression(max_iter=1000, random_state=0).fit(data.x_train, data.y_train)
+    return data, model.predict_proba(data.x_test)[:, 1]
+
+
 @lru_cache(maxsize=256)
 def predictions(world: World, solver: bool) -> Tally:
     """The test set's tally: the installed scikit-learn's fit, or that of the paper's time (`solver`)."""
-    data = draw(world.train, world.test, world.n_test, world.n_train, world.mean)
-    if solver:
-        score = predict(data.x_test, fit_by_sum(data.x_train, data.y_train, max_iter=1000))
-    else:
-        model = LogisticRegression(max_iter=1000, random_state=0).fit(data.x_train, data.y_train)
-        score = model.predict_proba(data.x_test)[:, 1]
+    data, score = fit_and_predict(replace(world, noise=0.0, noise_seed=None), solver)
     if world.noise:
         shift = data.noise[world.noise]
         if world.noise_seed is not None:

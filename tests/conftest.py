@@ -8,9 +8,13 @@ import shutil
 import signal
 from pathlib import Path
 
-import numpy as np
-import pytest
-from hypothesis import settings
+# Threads of linear algebra and of OpenMP wait by spinning; with a worker on every processor they would only do that.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
 
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN

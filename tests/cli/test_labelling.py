@@ -48,13 +48,13 @@ def test_score_judges_the_population(data):
 @pytest.mark.parametrize(
     "words",
     [
-        ("compare", "-p", "p,q"),
+        ("compare", "-p", "p,q", "--replicates", "50"),
         ("segments", "-p", "p", "--by", "g"),
         ("drift", "-p", "p", "--time", "day"),
         ("check", "-p", "p"),
         ("slices", "-p", "p", "--columns", "g"),
         ("watch", "-p", "p", "--time", "day", "--state", "{}/watch.json"),
-        ("report", "-p", "p", "-o", "{}/a.html"),
+        ("report", "-p", "p", "--reference", "20", "-o", "{}/a.html"),
         ("plot", "-p", "p", "-o", "{}/a.svg"),
     ],
     ids=lambda words: words[0],

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 from command import TRUECAL, OnTerminal, environment, predictions, run, run_process, show, widest, write_csv
@@ -229,8 +230,8 @@ def test_a_full_disk_is_told_and_the_old_file_stays(data, folder):
         ):
             place = small / name
             place.write_text("old")
-            limit = None if full else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, 16_384))
-            done = run_process(*words, "-o", place, preexec_fn=limit)
+            limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (16_384, 16_384))  # of a process, for good
+            done = run(*words, "-o", place) if full else run_process(*words, "-o", place, preexec_fn=limit)
             assert done.returncode == 2
             told = "No space left on device." if full else "File too large."
             assert f"error: {place}: {told}" in done.stderr
