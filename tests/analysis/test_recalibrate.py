@@ -247,6 +247,26 @@ def test_right_models_are_left_alone():
     assert helped < 6
 
 
+def test_words_say_what_a_map_does_and_what_is_left():
+    y, p = draw(np.random.default_rng(19), 2000)
+    right = " ".join(str(truecal.recalibrate(y, p)).split())
+    assert "none, predictions stay as they are" in right
+    assert "no map is better by enough on rows that it was not fitted to (5 folds); consistent" in right
+    assert "was not tried" in str(truecal.recalibrate(y, p, "offset", folds=0))
+    # odds by 3 in 1 %: 3 / 102
+    assert "1 % becomes 2.94 %" in str(Recalibration(map=Map("offset", math.log(3)), n=1, positives=1))
+    half = np.where(p > 0.1, p / 2, np.minimum(2 * p, 0.5))  # one factor does not mend two errors
+    crossed = " ".join(str(truecal.recalibrate(np.random.default_rng(20).random(2000) < half, p, "offset")).split())
+    assert "It is off still: look for groups" in crossed
+    # a proof in which the loss grew says by how much, as a number above 0
+    worse = truecal.recalibrate(y, p, "isotonic")
+    gap = worse.proof.log_loss
+    assert worse.proof.harmed
+    assert f"grows by {-gap.difference:.3g} (95 % interval {-gap.high:.3g} to {-gap.low:.3g})" in " ".join(
+        str(worse).split()
+    )
+
+
 def test_time_goes_forwards():
     rng = np.random.default_rng(6)
     day = np.repeat(np.arange(8), 1500)

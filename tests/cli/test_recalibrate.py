@@ -79,6 +79,7 @@ def test_nothing_is_lost_or_overwritten(folder):
         (("apply", "map.json", "apart.csv", "-o", "out.docx"), "must end in"),
         (("apply", "map.json", "-o", "out.csv"), "must be named"),
         (("apply", "train.csv", "apart.csv", "-o", "out.csv"), "must be the JSON"),
+        (("apply", "apart.csv", "map.json", "-o", "out.csv"), "The map must be named first; 'apart.csv' is"),
         (("recalibrate", "train.csv", "-o", "map.txt"), "must end in .json"),
         (("recalibrate", "train.csv", "--check", "apart.csv", "-o", "apart.json", "--kind", "platt"), "invalid choice"),
     ):

@@ -256,6 +256,8 @@ def apply(args: Namespace) -> int:
         raise UsageError("a map and the files it is applied to must be named", "apply")
     place, *paths = args.files
     check_places(args, args.output)
+    if any(path.lower().endswith(".json") for path in paths) and not place.lower().endswith(".json"):
+        raise UsageError(f"the map must be named first; {place!r} is", "apply")
     found = _read_map(place)
     score = args.score or found.score
     if score is None:

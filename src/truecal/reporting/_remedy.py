@@ -6,7 +6,7 @@ from truecal._text import escape_html as escape
 from truecal.inference import Difference
 from truecal.reporting._figures import Figures
 from truecal.reporting._page import Column, write_table
-from truecal.results import LEFT, Proof, Recalibration, Result
+from truecal.results import LEFT, Proof, Recalibration
 
 
 def write_remedy(found: Recalibration, figures: Figures, whose: str) -> str:
@@ -15,9 +15,7 @@ def write_remedy(found: Recalibration, figures: Figures, whose: str) -> str:
     notes = "".join(f'<p class="soft">Note: {escape(note)}.</p>' for note in found.notes)
     proof = found.proof
     inside = notes + _list_numbers(found)
-    if proof is None:
-        inside = f'<p class="soft">It was not tried on rows that it was not fitted to.</p>{inside}'
-    else:
+    if proof is not None:
         caption = "Above before, below after: the factor on the odds that each window of scores speaks for."
         picture = figures.draw("remedy-picture", "recalibration", found, label=text, caption=caption)
         inside = picture + _list_changes(proof) + inside + _list_segments(proof)
@@ -40,7 +38,7 @@ def _list_numbers(found: Recalibration) -> str:
 
 def _list_changes(proof: Proof) -> str:
     """Metrics and the verdict before and after, with intervals for the differences of losses."""
-    values = {"verdict": tuple(_headline(each) for each in (proof.before, proof.after))}
+    values = {"verdict": proof.headlines}
     for name in proof.before.values:
         values[name] = f"{proof.before[name]:.5g}", f"{proof.after[name]:.5g}"
     gaps = {"log_loss": proof.log_loss, "brier": proof.brier}
@@ -51,10 +49,6 @@ def _list_changes(proof: Proof) -> str:
         Column("falls by", [_span(gaps[name]) if name in gaps else "" for name in values], text=True),
     ]
     return write_table("remedy-table", f"Before and after, on {proof.how}", columns)
-
-
-def _headline(result: Result) -> str:
-    return "" if result.verdict is None else result.verdict.headline
 
 
 def _span(gap: Difference) -> str:

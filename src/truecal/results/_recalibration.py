@@ -22,9 +22,11 @@ from truecal.results._table import Column, Table, column, register_table
 
 register(Map)
 Quotes = Literal["ansi", "backtick"]
+STILL = "It is off still: look for groups of rows (`truecal slices`), try another kind, or train again."
+SHOWN = np.array([0.01, 0.1, 0.5])  # predictions by which a map is told
 FARTHEST = 600.0  # log-odds whose exponential a double holds, with room for the offsets of segments
 WORDS = {
-    "none": "as it is",
+    "none": "none, predictions stay as they are",
     "offset": "one factor on all odds",
     "logistic": "intercept and slope on the log-odds",
     "beta": "a beta map",
@@ -130,6 +132,12 @@ class Proof(Stored):
     def harmed(self) -> bool:
         """Whether the log loss is worse beyond chance."""
         return self.log_loss.high < 0
+
+    @property
+    def headlines(self) -> tuple[str, str]:
+        """The verdicts before and after, in words."""
+        before, after = ("" if each.verdict is None else each.verdict.headline for each in (self.before, self.after))
+        return before, after
 
 
 @register
@@ -271,33 +279,41 @@ class Recalibration(Stored):
 
     def sentences(self) -> tuple[str, ...]:
         """What it does, and whether it helps, in words."""
-        shift = math.exp(min(max(self.map.intercept, -700.0), 700.0))
+        one = self.map
+        shift = math.exp(min(max(one.intercept, -700.0), 700.0))
         numbers = {
             "offset": f": x {shift:.3g}",
-            "logistic": f": {self.map.intercept:.3g} and {self.map.low:.3g}",
-            "isotonic": f": {plural(len(self.map.values), 'step')}",
+            "logistic": f": {one.intercept:.3g} and {one.low:.3g}",
+            "beta": f": {one.intercept:.3g}, {one.low:.3g} and {one.high:.3g}",
+            "isotonic": f": {plural(len(one.values), 'step')}",
         }
         more = f", and an offset for each of {plural(len(self.segments), 'segment')}" if self.by else ""
         head = f"The map: {WORDS[self.kind]}{numbers.get(self.kind, '')}{more}."
-        return (head, *self._judge()) if self.proof is not None else (head,)
+        if self.kind != "none":
+            changes = zip(SHOWN.tolist(), one.apply(SHOWN).tolist(), strict=True)
+            told = ", ".join(f"{100 * p:g} % becomes {100 * q:.3g} %" for p, q in changes)
+            head = f"{head} {told}{' before offsets' if self.by else ''}."
+        if self.proof is None:
+            return head, "It was not tried on rows that it was not fitted to."
+        return head, *self._judge(self.proof)
 
-    def _judge(self) -> tuple[str, ...]:
-        proof = self.proof
-        assert proof is not None
-        gap = proof.log_loss
-        span = f"by {gap.difference:.3g} ({gap.low:.3g} to {gap.high:.3g})"
-        words = [
-            f"{name}: {found.verdict.headline}"
-            for name, found in (("before", proof.before), ("after", proof.after))
-            if found.verdict is not None
-        ]
+    def _judge(self, proof: Proof) -> tuple[str, ...]:
+        gap, (before, after) = proof.log_loss, proof.headlines
         where = f"on rows that it was not fitted to ({printable(proof.how)})"
-        way = "falls" if proof.helped else "grows," if proof.harmed else "does not fall beyond chance,"
-        said = "It helps" if proof.helped else "Leave it alone"
-        left = f"{100 * (1 - proof.skill[0]):.3g} % and after {100 * (1 - proof.skill[1]):.3g} %"
+        way = "falls" if proof.helped else "grows" if proof.harmed else "does not fall beyond chance:"
+        size, low, high = (
+            (-gap.difference, -gap.high, -gap.low) if proof.harmed else (gap.difference, gap.low, gap.high)
+        )
+        span = f"by {size:.3g} ({100 * gap.confidence:g} % interval {low:.3g} to {high:.3g})"
+        said = f"{'It helps' if proof.helped else 'Leave it alone'}: {where} the log loss {way} {span}"
+        left = [f"{100 * (1 - share):.3g} %" for share in proof.skill]
+        if idle := self.kind == "none" and gap.low == gap.high == 0:
+            said = f"Leave it alone: no map is better by enough {where}"
         return (
-            f"{said}: {where} the log loss {way} {span}; {', '.join(words)}.",
-            f"The log loss is before {left} of that of a constant prediction, which is calibrated and useless.",
+            f"{said}; {after if idle else f'before: {before}, after: {after}'}.",
+            *((STILL,) if proof.after.verdict is not None and proof.after.verdict.word == "off" else ()),
+            f"The log loss is {left[0] if idle else f'before {left[0]} and after {left[1]}'} of that of a constant "
+            "prediction, which is calibrated and useless.",
             *(() if self.kind == "none" and proof.segments is None else (_describe_segments(proof.segments),)),
         )
 
@@ -311,9 +327,10 @@ class Recalibration(Stored):
         if self.proof is None:
             return f"<p>{escape_html(text)}</p>"
         rows = "".join(
-            f"<tr><th>{word}</th><td>{escape_html('' if found.verdict is None else found.verdict.headline)}</td>"
-            f"<td>{escape_html(found.finding)}</td></tr>"
-            for word, found in (("before", self.proof.before), ("after", self.proof.after))
+            f"<tr><th>{word}</th><td>{escape_html(headline)}</td><td>{escape_html(found.finding)}</td></tr>"
+            for word, headline, found in zip(
+                ("before", "after"), self.proof.headlines, (self.proof.before, self.proof.after), strict=True
+            )
         )
         table = "" if self.proof.segments is None else self.proof.segments.html(self.proof.segments._shown)
         return f"<p>{escape_html(text)}</p><table>{rows}</table>{_draw_inline('recalibration', self, text)}{table}"
