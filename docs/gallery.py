@@ -1,6 +1,7 @@
 """Write the gallery: `python docs/gallery.py` draws every picture and writes docs/gallery.md; a test runs it.
 
-It also draws the pictures of other pages, from the demo's models and from the example of docs/drift.md.
+It also draws the pictures of other pages, from the demo's models and from the examples of docs/drift.md and
+docs/tutorial.md.
 """
 
 from __future__ import annotations
@@ -198,16 +199,25 @@ def draw_pages(folder: Path) -> dict[str, str]:
             function(result, title=model, ax=ax)
         said[name] = "; ".join(f"{model}: {result.finding}" for model, result in results.items())
         _keep(figure, folder / f"{name}.png", said[name])
-    page = "".join(re.findall(r"```pycon\n(.*?)```", (HERE / "drift.md").read_text(encoding="utf-8"), flags=re.DOTALL))
-    names: Data = {}
-    for example in doctest.DocTestParser().get_examples(page):
-        exec(example.source, names)
-        if "found" in names:
-            break
-    truecal.plot.drift(names["found"])
-    said["drift"] = names["found"].summary()
+    drifted, loans = _run_until("drift.md", "found"), _run_until("tutorial.md", "result")
+    truecal.plot.drift(drifted)
+    said["drift"] = drifted.summary()
     _keep(plt.gcf(), folder / "drift.png", said["drift"])
+    truecal.plot.calibration(loans)
+    said["tutorial"] = loans.finding
+    _keep(plt.gcf(), folder / "tutorial.png", said["tutorial"])
     return said
+
+
+def _run_until(page: str, name: str) -> Any:
+    """What the examples of a page call by a name, as soon as they do."""
+    code = "".join(re.findall(r"```pycon\n(.*?)```", (HERE / page).read_text(encoding="utf-8"), flags=re.DOTALL))
+    names: Data = {}
+    for example in doctest.DocTestParser().get_examples(code):
+        exec(example.source, names)
+        if name in names:
+            break
+    return names[name]
 
 
 def _keep(figure: Any, place: Path, said: str) -> None:

@@ -78,6 +78,8 @@ SLOW_TESTS = (
     "test_every_engine_finds_the_same_cells_to_the_last_bit",
     "test_every_engine_makes_the_same_cells",
     "test_examples_of_a_page_run",
+    "test_examples_of_docstrings_run",
+    "test_the_blocks_of_the_page_run",
     "test_grid_search_prefers_the_calibrated_model",
     "test_interval_covers_what_new_labels_average",
     "test_interval_covers_where_two_parameters_describe_the_model_badly",

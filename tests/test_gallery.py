@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def gallery(monkeypatch):
-    for library in ("matplotlib", "polars", "pandas"):
+    for library in ("matplotlib", "polars", "pandas", "sklearn"):
         pytest.importorskip(library)
     spec = importlib.util.spec_from_file_location("gallery", ROOT / "docs" / "gallery.py")
     found = importlib.util.module_from_spec(spec)

@@ -17,8 +17,9 @@ MODULES = sorted(
     if not module.name.endswith(("_kernel", "__main__", "plugs._mlflow", "plugs._torch"))
 )  # those of the last two run in tests/plugs
 DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
-# The script of the gallery runs its blocks; tests/reading/test_clusters.py runs what the page about clusters shows.
-ELSEWHERE = {"README.md", "docs/gallery.md", "docs/clusters.md"}
+# The script of the gallery runs its blocks, tests/plugs those of plugs.md; tests/reading/test_clusters.py makes the same
+# calls as the page about clusters, which needs one.
+ELSEWHERE = {"README.md", "docs/gallery.md", "docs/clusters.md", "docs/plugs.md"}
 PAGES = [page for page in list_pages("pycon", "console", "python") if page not in ELSEWHERE]
 
 
@@ -45,7 +46,14 @@ def test_commands_of_the_readme_print_what_it_says(need, tmp_path):
 
 
 def test_pages_with_examples_are_found():
-    assert {"docs/drift.md", "docs/gate.md", "docs/method.md", "docs/tallies.md"} <= set(PAGES)
+    assert {
+        "docs/drift.md",
+        "docs/gate.md",
+        "docs/method.md",
+        "docs/tallies.md",
+        "docs/tutorial.md",
+        "docs/howto/ci.md",
+    } <= set(PAGES)
 
 
 def test_examples_of_docstrings_run(need, tmp_path, monkeypatch):

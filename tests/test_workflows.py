@@ -26,8 +26,8 @@ def list_used(workflow):
     return [part["uses"] for part in [*workflow["jobs"].values(), *list_steps(workflow)] if "uses" in part]
 
 
-def test_there_are_workflows_for_tests_wheels_and_releases():
-    assert {"release.yml", "test.yml", "wheels.yml"} <= {path.name for path in WORKFLOWS}
+def test_there_are_workflows_for_tests_wheels_docs_and_releases():
+    assert {"docs.yml", "release.yml", "test.yml", "wheels.yml"} <= {path.name for path in WORKFLOWS}
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from pages import run_page
 
 import truecal
 from truecal import Metric, Uniform
@@ -268,6 +269,37 @@ def test_mlflow_finds_the_evaluator_and_its_metrics(tracked, need, right):
     assert metric.eval_fn(frame.p, frame.y) == wanted["ece"]
     assert not metric.greater_is_better
     assert mlflow_metric("net_benefit@0.05").greater_is_better
+
+
+@LENIENT
+def test_the_blocks_of_the_page_run(tracked, need, rng, tmp_path):
+    """Of what they leave to the reader: a model and its data, and files that others wrote."""
+    torch, lightgbm, xgboost, pandas = map(need, ("torch", "lightgbm", "xgboost", "pandas"))
+    linear = need("sklearn.linear_model")
+    need("torchmetrics")
+    from mlflow.models.evaluation.evaluator_registry import _model_evaluation_registry as registry
+
+    from truecal.plugs import MlflowEvaluator
+
+    registry.register("truecal", MlflowEvaluator)
+    x = rng.normal(size=(600, 2))
+    y = (rng.random(600) < 1 / (1 + np.exp(-x[:, 0]))).astype(int)
+    (tmp_path / "logs").mkdir()
+    samples = [{"scores": {"match": {"value": "C" if right else "I", "metadata": {"confidence": 70}}}} for right in y]
+    (tmp_path / "logs/2026-05-01.eval").write_text(json.dumps({"samples": samples}))
+    sample = {"filtered_resps": [[-1.0, True], [-2.0, False]], "acc": 1.0}
+    (tmp_path / "samples_arc_easy_2026-05-01.jsonl").write_text(json.dumps(sample))
+    run_page(
+        "docs/plugs.md",
+        tmp_path,
+        {
+            **{"truecal": truecal, "frame": pandas.DataFrame({"y": y, "p": 1 / (1 + np.exp(-x[:, 0]))})},
+            "x": rng.normal(size=(5000, 2)),
+            **{"device": "cpu", "loader": [(torch.tensor(x), torch.tensor(y))], "model": lambda each: each[:, 0]},
+            **{"data": lightgbm.Dataset(x, y), "matrix": xgboost.DMatrix(x, y), "x_held": x, "y_held": y},
+            "classifier": linear.LogisticRegression(),
+        },
+    )
 
 
 @LENIENT
