@@ -88,13 +88,6 @@ class Coins:
             return mid_p
         return self.design.spread(begin, end).p_values(mid_p)
 
-    def with_odds(self, factor: float) -> Coins:
-        """Every cell at its mean probability with the odds multiplied by a factor."""
-        q = self.sums[0] / self.n
-        # p' = f p / (1 - p + f p); the upper ones' 1 - p' = q / (q + f (1 - q))
-        q = np.where(self.upper, q / (q + factor * (1 - q)), factor * q / (1 - q + factor * q))
-        return Coins(self.n, self.pos, (self.n * q, self.n * q**2, self.n * q**3), self.upper)
-
     def moved(self, tolerance: Tolerance, up: bool) -> Coins:
         """Every cell at its mean probability raised or lowered by a tolerance, within [0, 1].
 
