@@ -51,6 +51,7 @@ WORDS = (
     "cannot tell",
 )
 WRONG_WORDS = ("off since always", "went off", "was off", "off")
+TESTED = ("verdict", "total", "cox")
 FINDERS = ["TCE", "ECE", "ACE", *TESTS]
 
 
@@ -168,7 +169,7 @@ def segments_section() -> list[str]:
         GROUPS.format(**span(rows, "some segment off")),
         table(["predictions", "segments", "rows", "some segment off", "the gate fails"], body),
         BAD_SEGMENT,
-        listed(found, ["predictions", "rows", "expected"], {name: name for name in ("verdict", "total", "cox")}),
+        listed(found, ["error", "predictions", "rows", "expected"], {name: name for name in TESTED}),
     ]
 
 

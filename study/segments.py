@@ -3,9 +3,12 @@ of 20 is found, by the verdict and by each of its parts alone."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from results import write_rows
 from shapes import PREDICTIONS, Rng
+from worlds import Floats, log_odds, sigmoid
 
 import truecal
 from truecal import Tallies, Tally
@@ -26,12 +29,26 @@ RIGHT = [
 BAD = [("Beta(.5, 5)", 150), ("Beta(.5, 5)", 300), ("Beta(.5, 50)", 1500), ("Beta(.5, 50)", 3000), ("sharp, 1 %", 2000)]
 
 
-def draw(rng: Rng, name: str, count: int, rows: int, factor: float = 1.0) -> Tallies:
-    """Segments of right predictions, the first of which sees `factor` times as many positives as it says."""
+def shrink(p: Floats) -> Floats:
+    """Log-odds half as far apart, with the same mean: the truth behind over-confident predictions."""
+    low, high = -50.0, 50.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        above = sigmoid(middle + log_odds(p) / 2).mean() > p.mean()
+        low, high = (low, middle) if above else (middle, high)
+    return sigmoid(low + log_odds(p) / 2)
+
+
+WRONG: dict[str, Callable[[Floats], Floats]] = {"0.4 x the positives": lambda p: 0.4 * p, "over-confident": shrink}
+
+
+def draw(rng: Rng, name: str, count: int, rows: int, wrong: Callable[[Floats], Floats] | None = None) -> Tallies:
+    """Segments of right predictions, the first of which may be wrong."""
     parts = {}
     for i in range(count):
         p = PREDICTIONS[name](rng, rows)
-        parts[i,] = Tally.from_arrays(rng.random(rows) < p * (factor if i == 0 else 1.0), p)
+        truth = p if wrong is None or i else wrong(p)
+        parts[i,] = Tally.from_arrays(rng.random(rows) < truth, p)
     return Tallies("y", "p", parts, by=("segment",))
 
 
@@ -53,17 +70,25 @@ def look(name: str, count: int, rows: int) -> dict[str, object]:
     }
 
 
-def find(name: str, rows: int) -> dict[str, object]:
+def find(error: str, name: str, rows: int) -> dict[str, object]:
     rng = np.random.default_rng([rows, *name.encode(), 20])
     found: dict[str, list[bool]] = {"verdict": [], "total": [], "cox": []}
     for _ in range(SETS):
-        table = truecal.segments(draw(rng, name, 20, rows, 0.4))
+        table = truecal.segments(draw(rng, name, 20, rows, WRONG[error]))
         columns = {"verdict": table.p_value, "total": table.total_p, "cox": np.nan_to_num(table.cox_p, nan=1.0)}
         for test, p_value in columns.items():
             found[test].append(bool(adjust_p_values(p_value, "holm")[0] <= 0.05))
     shares = {test: float(np.mean(flags)) for test, flags in found.items()}
     expected = float(np.mean(PREDICTIONS[name](rng, 100_000))) * rows
-    return {"predictions": name, "segments": 20, "rows": rows, "expected": expected, "sets": SETS, **shares}
+    return {
+        "error": error,
+        "predictions": name,
+        "segments": 20,
+        "rows": rows,
+        "expected": expected,
+        "sets": SETS,
+        **shares,
+    }
 
 
 def main() -> None:
@@ -73,10 +98,11 @@ def main() -> None:
         print(lines[-1], flush=True)
         write_rows("segments", lines)
     lines = []
-    for one in BAD:
-        lines.append(find(*one))
-        print(lines[-1], flush=True)
-        write_rows("segments_power", lines)
+    for error in WRONG:
+        for one in BAD:
+            lines.append(find(error, *one))
+            print(lines[-1], flush=True)
+            write_rows("segments_power", lines)
 
 
 if __name__ == "__main__":
