@@ -99,8 +99,10 @@ def archives(tmp_path_factory):
         if not (tools / tool).exists():
             missing(f"{tool} is not installed")
     place = tmp_path_factory.mktemp("archives")
-    # without optimization, which takes most of the time and changes no file's name
-    run(tools / "pyproject-build", "--outdir", place / "unnamed", "--config-setting=cmake.build-type=Debug", ROOT)
+    # without optimization, which takes most of the time and changes no file's name; nanobind's sources as one
+    quickly = ("build-type=Debug", "define.CMAKE_UNITY_BUILD=ON", "define.CMAKE_UNITY_BUILD_BATCH_SIZE=0")
+    settings = [f"--config-setting=cmake.{setting}" for setting in quickly]
+    run(tools / "pyproject-build", "--outdir", place / "unnamed", *settings, ROOT)
     source, wheel = *place.glob("unnamed/*.tar.gz"), *place.glob("unnamed/*.whl")
     path = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
     run(tools / "auditwheel", "repair", "--wheel-dir", place, wheel, env=path)
@@ -121,11 +123,12 @@ def test_archives_are_what_an_index_takes(archives):
 
 
 def test_the_wheel_gives_a_number_without_a_compiler(archives, tmp_path):
-    venv.create(tmp_path / "venv", with_pip=True)
+    venv.create(tmp_path / "venv")
     python = tmp_path / "venv/bin/python"
     alone = {"PATH": str(python.parent), "HOME": str(tmp_path)}
     assert shutil.which("c++", path=alone["PATH"]) is None
-    run(python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", archives[1], env=alone, cwd=tmp_path)
+    install = ("-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps", archives[1])
+    run(sys.executable, *install, env=alone, cwd=tmp_path)
     # NumPy and SciPy as they are here: to download them would take longer than all else
     libraries = tmp_path / "libraries"
     libraries.mkdir()

@@ -132,7 +132,10 @@ def run(tmp_path_factory, capfd, monkeypatch):
         return after, code, capfd.readouterr().err
 
     run.before = before
-    return run
+    gc.collect()
+    gc.freeze()  # so that each run looks only for what it left itself
+    yield run
+    gc.unfreeze()
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of files closed by the collector
