@@ -7,6 +7,7 @@ import ast
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import truecal
 
 ROOT = Path(truecal.__file__).parent
 LAYERS = [
-    *("_kernel", "_errors", "_progress", "_text", "_atomic", "_fork"),
+    *("_kernel", "_face", "_errors", "_progress", "_text", "_atomic", "_fork"),
     *("observations", "metrics", "inference", "results", "reading", "analysis", "gate", "plot", "reporting"),
     *("sklearn", "plugs", "demo", "cli", "__init__", "__main__"),
 ]
@@ -62,7 +63,8 @@ def layer(path):
     return path.relative_to(ROOT).with_suffix("").parts[0]
 
 
-MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+FACES = ROOT.glob("*/__init__.pyi")
+MODULES = sorted(path for path in [*ROOT.rglob("*.py"), *FACES] if path != ROOT / "__init__.py")
 
 
 def test_every_module_has_its_layer():
@@ -107,4 +109,15 @@ def test_evaluate_loads_no_reading():
     found = loaded("import truecal; truecal.evaluate([0, 1], [0.3, 0.4])")
     others = ("reading", "gate", "plot", "reporting", "sklearn", "cli")
     assert not {name for name in found if name.startswith(tuple(f"truecal.{other}" for other in others))}
-    assert not found & {"polars", "narwhals", "pandas"}
+    assert not found & {"polars", "narwhals", "pandas", "numpy.ma"}
+    kinds = ("_classes", "_drift", "_groups", "_monitor", "_recalibration", "_slices")
+    assert not found & {f"truecal.{package}.{kind}" for package in ("analysis", "results") for kind in kinds}
+
+
+def test_every_name_of_a_face_is_there():
+    for package in LAYERS[LAYERS.index("observations") : LAYERS.index("reporting")]:
+        face = import_module(f"truecal.{package}")
+        assert all(getattr(face, name) is not None for name in dir(face))
+        assert set(getattr(face, "__all__", ())) <= set(dir(face))
+        with pytest.raises(AttributeError, match=f"module 'truecal.{package}' has no attribute 'tec'"):
+            _ = face.tec

@@ -15,7 +15,7 @@ from scipy import stats
 import truecal
 from truecal import Result, Tally
 from truecal.analysis import _evaluate as module
-from truecal.inference import Draws, _redraw, differences, intervals, null_reference
+from truecal.inference import Draws, _redraw, differences, find_quantiles, intervals, null_reference
 from truecal.inference._logistic import recalibrate
 from truecal.inference._redraw import redraw
 from truecal.metrics import METRICS, fit_logistic, log_odds
@@ -477,3 +477,10 @@ def test_log_loss_that_is_better_than_predicted_counts_against_the_predictions(r
     for reference in found.values():
         assert reference.excess < 0
         assert reference.p_value == 0.01
+
+
+def test_quantiles_are_numpys_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    for values in (rng.normal(size=rows) for rows in (1, 2, (3, 2), 199, (400, 5))):
+        found = find_quantiles(values, (0.05, 0.5, 0.975))
+        np.testing.assert_array_equal(found, np.quantile(values, (0.05, 0.5, 0.975), axis=0))

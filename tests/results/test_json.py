@@ -56,7 +56,7 @@ from truecal.results import (
     register,
     to_json,
 )
-from truecal.results._json import PARTS, decode, encode, same
+from truecal.results._json import PARTS, decode, encode, find_part, same
 from truecal.results._shapes import Histogram, Outline, Scores, Shape
 
 TRICKY = [
@@ -325,6 +325,7 @@ def test_what_is_written_reads_back_equal(kind, data):
 
 
 def test_every_table_and_result_is_tried():
+    assert all(getattr(truecal.results, name) is not None for name in dir(truecal.results))  # all are imported
     assert {kind for kind in PARTS.values() if issubclass(kind, Table)} <= set(EVERYTHING)
 
 
@@ -465,7 +466,8 @@ def test_scores_survive_in_results_tables_and_comparisons(rng):
 
 def test_every_test_and_binning_can_be_saved():
     """Whoever adds one and forgets to list it in `results/_json.py` is told here."""
-    parts = [value for value in vars(truecal.metrics).values() if isinstance(value, type) and is_dataclass(value)]
+    public = [getattr(truecal.metrics, name) for name in dir(truecal.metrics)]
+    parts = [value for value in public if isinstance(value, type) and is_dataclass(value)]
     wanted = [part for part in parts if hasattr(part, "p_value") or hasattr(part, "partition")]
     assert {"Binomial", "StudentT", "Uniform", "BoundedIsotonic"} <= {part.__name__ for part in wanted}
-    assert all(PARTS.get(part.__name__) is part for part in wanted)
+    assert all(find_part(part.__name__) is part for part in wanted)

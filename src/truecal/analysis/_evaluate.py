@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
-from typing import Any, Literal, NoReturn, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -58,7 +58,10 @@ from truecal.observations import (
     read_weights,
     refuse_pos_label,
 )
-from truecal.results import FRAMES, BinTable, ClassResults, Curve, Models, Ranked, Result, Scores, Shape
+from truecal.results import FRAMES, BinTable, Curve, Models, Ranked, Result, Scores, Shape
+
+if TYPE_CHECKING:
+    from truecal.results import ClassResults
 
 Metrics = Iterable[str] | Mapping[str, Measure] | None
 Observed = Tallies | Tally | GridTally | SortedRows

@@ -15,17 +15,10 @@ import numpy as np
 
 from truecal._errors import name_place
 from truecal._text import Column, Terminal, escape_csv, plural, printable, printable_lines
-from truecal.inference import OUTCOMES, SIGNS, Plan, Verdict, Word, format_p_value
+from truecal.inference import OUTCOMES, SIGNS, Verdict, Word, format_p_value
 from truecal.metrics import LTCE, Measure, find_metric
 from truecal.results import (
-    INCOMPLETE,
-    ClassResults,
-    ClassTable,
-    Comparison,
-    DriftTable,
-    GroupTable,
     Result,
-    SliceTable,
     count_verdicts,
     envelope,
     format_ratios,
@@ -40,6 +33,8 @@ from truecal.results import format_span as format_ratio_span
 if TYPE_CHECKING:
     from truecal.analysis import Look, Monitor
     from truecal.gate import Decision
+    from truecal.inference import Plan
+    from truecal.results import ClassResults, ClassTable, Comparison, DriftTable, GroupTable, SliceTable
 
 Record = dict[str, Any]
 WORDS = {"off": ("x", "red"), "consistent": ("+", "green"), "cannot tell": ("?", "yellow")}  # a sign in ASCII, a colour
@@ -460,6 +455,8 @@ def format_drift(table: DriftTable, source: str, terminal: Terminal) -> str:
 
 
 def _window_columns(table: DriftTable) -> list[Column]:
+    from truecal.results import INCOMPLETE
+
     cells, words = table.cells(), table.verdict
     styles = ["dim" if word == INCOMPLETE else WORDS[word][1] for word in words]
     on_grid = _spans(cells["lowest"], cells["highest"], table.lowest < table.highest)
@@ -676,6 +673,8 @@ def files_json(places: Sequence[Path]) -> str:
 
 def read_results(path: str) -> dict[str, Result | ClassResults]:
     """What `named_json` wrote to a file; a single result goes by the file's name."""
+    from truecal.results import ClassResults
+
     try:
         with name_place(path):
             found = from_json(Path(path).read_text(encoding="utf-8"))

@@ -634,12 +634,12 @@ def evaluate_models(
 
 def split_classes(found: Mapping[str, Any]) -> tuple[dict[str, Result], ClassResults | None]:
     """The results of models, of several classes those of the most probable one; and what was found for all classes."""
-    from truecal.results import ClassResults
+    from truecal.results import Result
 
-    several = [result for result in found.values() if isinstance(result, ClassResults)]
+    several = [result for result in found.values() if not isinstance(result, Result)]
     if several and len(found) > 1:
         raise ValueError("Results of several classes are shown alone; there are more.")
-    results = {name: result.top if isinstance(result, ClassResults) else result for name, result in found.items()}
+    results = {name: result if isinstance(result, Result) else result.top for name, result in found.items()}
     return results, several[0] if several else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from _thread import start_new_thread
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event, Lock
 from typing import Any, TypeAlias
@@ -228,6 +228,18 @@ def map_seeds(function: Callable[[list[int]], list[Any]], draws: Draws, together
     if errors:
         raise errors[0]
     return results
+
+
+def find_quantiles(values: Floats, shares: Sequence[float]) -> Floats:
+    """The quantiles of each column, as `np.quantile` has them, which loads the module of masked arrays."""
+    values = np.sort(values, axis=0)
+    at = (len(values) - 1) * np.array(shares)
+    low = np.floor(at).astype(np.int64)
+    part = (at - low).reshape(-1, *[1] * (values.ndim - 1))
+    first, second = values[low], values[np.minimum(low + 1, len(values) - 1)]
+    gap = second - first
+    found: Floats = np.where(part < 0.5, first + gap * part, second - gap * (1 - part))
+    return found
 
 
 def _start(work: Callable[[], None], threads: int) -> None:

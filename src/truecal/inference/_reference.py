@@ -15,7 +15,7 @@ import numpy as np
 from truecal._errors import option
 from truecal.inference._logistic import recalibrate, recalibrate_pairs
 from truecal.inference._paired import measure_error
-from truecal.inference._redraw import Draws, Labels, map_seeds, redraw
+from truecal.inference._redraw import Draws, Labels, find_quantiles, map_seeds, redraw
 from truecal.metrics import Bins, MeanScore, Measure, as_error, bin_once, normal_quantile
 from truecal.observations import Bools, Floats, Pairs, Tally
 
@@ -120,7 +120,7 @@ def null_reference(
     for name, values in drawn.items():
         metric, known = metrics[name], _drop_unknown(values)
         with np.errstate(invalid="ignore"):  # log loss may be infinite
-            low, median, high = np.quantile(known, [0.05, 0.5, 0.95]).tolist()
+            low, median, high = find_quantiles(known, (0.05, 0.5, 0.95)).tolist()
         mean = float(known.mean())
         if metric.overall:
             errors, error = np.abs(values - mean), abs(observed[name] - mean)

@@ -32,7 +32,7 @@ from truecal.metrics._binning import Partition, check_rows, edges_between
 from truecal.metrics._decisions import Tolerance, as_tolerance, check_significance
 from truecal.metrics._poisson_binomial import Coins, OddsFactor
 from truecal.metrics._population import count_positives
-from truecal.observations import Bools, CellGroups, CellSums, Floats, Ints, Sorted, Tally, unchecked
+from truecal.observations import Bools, CellGroups, CellSums, Floats, Ints, Sorted, Tally, find_distinct, unchecked
 
 GRIDS = 8
 UNIT = 2.0**30  # costs are whole numbers of 2^-30
@@ -122,7 +122,7 @@ class WindowPartition(Partition):
         """The rows of the population that the pieces' stand for."""
         if self.cells.labelling.plain:
             return rows
-        begins = (np.union1d(self.grids[0], grid)[:-1] for grid in self.grids)
+        begins = (find_distinct(np.concatenate([self.grids[0], grid]))[:-1] for grid in self.grids)
         return np.concatenate([np.add.reduceat(self.cells.population.n, begin) for begin in begins])
 
     def p_values(self, tolerance: Tolerance | None) -> Floats:
@@ -315,7 +315,7 @@ def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, I
     """What windows of all grids and of the first have in common; windows are numbered from grid to grid."""
     found, before = [], 0
     for grid in grids:
-        begin = np.union1d(grids[0], grid)[:-1]
+        begin = find_distinct(np.concatenate([grids[0], grid]))[:-1]
         window, first = (np.searchsorted(starts, begin, side="right") - 1 for starts in (grid, grids[0]))
         found.append((window + before, first, *(np.add.reduceat(column, begin) for column in (cells.n, cells.v))))
         before += len(grid) - 1

@@ -6,6 +6,7 @@ Values are read through NumPy's array protocol; no dataframe or tensor library i
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
@@ -108,7 +109,7 @@ def drop_missing(y_true: Any, y_prob: Any, cluster: Any, *others: Any) -> tuple[
 
 def _read_or_mask(values: Any, name: str) -> tuple[AnyArray, Bools]:
     """Return a column or a matrix, and which of its rows have a missing value."""
-    if isinstance(values, np.ma.MaskedArray):
+    if _is_masked(values):
         array, missing = np.asarray(values.data), np.ma.getmaskarray(values)
     else:
         array = to_numpy(values, name)
@@ -355,9 +356,20 @@ def read_column(values: Any, name: str) -> AnyArray:
     return array
 
 
+def _is_masked(values: Any) -> bool:
+    """Whether values are a masked array; NumPy's module of these takes long to load, and may not be."""
+    return "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray)
+
+
+def find_distinct(values: AnyArray) -> AnyArray:
+    """The distinct values in order, as `np.unique` has them, which loads the module of masked arrays."""
+    values = np.sort(values)
+    return values[np.append(True, values[1:] != values[:-1])] if len(values) else values
+
+
 def to_numpy(values: Any, name: str) -> AnyArray:
     """Convert values to a NumPy array of any type and shape. Masked values and GPU tensors are errors."""
-    if isinstance(values, np.ma.MaskedArray):
+    if _is_masked(values):
         mask = np.ma.getmaskarray(values)
         if mask.any():
             raise ValueError(

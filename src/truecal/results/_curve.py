@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truecal.inference import Draws, Labels, map_seeds
+from truecal.inference import Draws, Labels, find_quantiles, map_seeds
 from truecal.metrics import Isotonic
-from truecal.observations import Floats, GridTally, Ints, Sorted, Tally
+from truecal.observations import Floats, GridTally, Ints, Sorted, Tally, find_distinct
 from truecal.results._json import Stored, register
 from truecal.results._shapes import Ranked, space_evenly
 
@@ -61,7 +61,7 @@ class Curve(Stored):
         def fit(seeds: list[int]) -> list[Floats]:
             return [_fit(tally.relabel(labels.draw(seed)), places) for seed in seeds]
 
-        low, high = np.quantile(np.array(map_seeds(fit, draws)), ENDS, axis=0)
+        low, high = find_quantiles(np.array(map_seeds(fit, draws)), ENDS)
         found = (np.clip(tally.labelling.predicted(each), 0, 1) for each in (_fit(tally, places), low, high))
         return cls(ranked.score(places), *found)
 
@@ -72,8 +72,8 @@ def _choose_places(data: Ranked) -> Ints:
     rows = data.entry(np.linspace(0, data.data.n_rows - 1, POINTS).astype(np.int64))
     low, high = data.score(np.array([0, last])).tolist()
     scales = [data.find(space_evenly(low, high, POINTS, logit)) for logit in (False, True)]
-    chosen = data.score(np.unique(np.clip(np.concatenate([rows, *scales]), 0, last)))
-    return np.clip(data.find(np.unique(chosen)), 0, last)
+    chosen = data.score(find_distinct(np.clip(np.concatenate([rows, *scales]), 0, last)))
+    return np.clip(data.find(find_distinct(chosen)), 0, last)
 
 
 def _fit(data: Sorted, places: Ints) -> Floats:

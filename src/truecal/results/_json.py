@@ -25,7 +25,17 @@ import numpy as np
 from truecal import __version__, inference, metrics, observations
 
 FORMAT = 2
-PARTS: dict[str, type] = {}
+PARTS: dict[str, type] = {}  # the registered classes by name
+# those of the packages below, each registered when it is first written or read
+OWN: dict[Any, str] = {
+    metrics: """
+        Uniform Quantile Isotonic BoundedIsotonic Edges Binomial MidP ScoreTest LikelihoodRatio StudentT BayesFactor
+        Absolute Relative Metric Windows Refutation LocalError ScoreRange OddsFactor Brier LogLoss NetBenefit Slope
+        Intercept Spiegelhalter CumulativeRange CumulativeMaximum SmoothError TwoBins Gap Rejection Mean PNorm Max
+    """,
+    inference: "Verdict Reference Interval Difference Plan Map Process WindowSums",
+    observations: "Account Labelling",
+}
 HINTS: dict[type, dict[str, Any]] = {}  # cache of the declared types of fields
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
 MICROSECOND = timedelta(microseconds=1)
@@ -74,11 +84,23 @@ def register(kind: T) -> T:
     """
     if not is_dataclass(kind):
         raise TypeError(f"A registered class must be a dataclass; {kind!r} is not.")
-    known = PARTS.setdefault(kind.__name__, kind)
+    known = (PARTS.get if kind.__module__.startswith("truecal.") else find_part)(kind.__name__) or kind
     if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
         raise ValueError(f"The name {kind.__name__!r} must not be registered yet; it is the name of {known!r}.")
     PARTS[kind.__name__] = kind
     return kind
+
+
+def find_part(name: str) -> type | None:
+    """The registered class of a name, if any; a class of truecal is imported now."""
+    from truecal import results
+
+    for package, names in OWN.items() if name not in PARTS else ():
+        if name in names.split():
+            register(getattr(package, name))
+    if name not in PARTS:
+        getattr(results, name, None)  # which registers itself where it is there
+    return PARTS.get(name)
 
 
 class Stored:
@@ -131,7 +153,7 @@ def to_json(value: Any) -> str:
         kind, written = "dict", {"items": {str(name): encode(part) for name, part in value.items()}}
     else:
         kind = type(value).__name__
-        if PARTS.get(kind) is not type(value):
+        if find_part(kind) is not type(value):
             raise TypeError(f"A value written as JSON must be a result of truecal; it is {kind}.")
         written = {name: part for name, part in encode(value).items() if name != "type"}
     return json.dumps({**envelope(kind), **written}, allow_nan=False)
@@ -195,7 +217,7 @@ def encode(value: Any, hint: Any = Any) -> Any:
         return value
     if isinstance(value, float) and (math.isfinite(value) or float in (hint, *get_args(hint))):
         return _write_float(value)
-    if is_dataclass(value) and PARTS.get(type(value).__name__) is type(value):
+    if is_dataclass(value) and find_part(type(value).__name__) is type(value):
         written = value._write() if isinstance(value, Stored) else encode_fields(value)
         return {"type": type(value).__name__, **written}
     if isinstance(value, np.ndarray):
@@ -256,7 +278,7 @@ def same(first: Any, second: Any) -> bool:
         return isinstance(second, np.ndarray) and np.array_equal(first, second, equal_nan=first.dtype.kind == "f")
     if type(first) is not type(second):
         return bool(first == second)
-    if is_dataclass(first) and (isinstance(first, Stored) or type(first).__name__ in PARTS):
+    if is_dataclass(first) and (isinstance(first, Stored) or find_part(type(first).__name__)):
         parts = [entry.name for entry in fields(first) if entry.compare]
         return all(same(getattr(first, name), getattr(second, name)) for name in parts)
     if isinstance(first, (tuple, list)):
@@ -324,21 +346,7 @@ def _decode_part(raw: dict[str, Any]) -> Any:
     plain = {kind.__name__: read for kind, (_, read) in PLAIN.items()}
     if name in plain:
         return plain[name](raw["value"])
-    if name not in PARTS:
+    kind: Any = find_part(name)
+    if kind is None:
         raise ValueError(f"A part of a truecal result must be registered; {name!r} is not.")
-    kind: Any = PARTS[name]
     return kind._read(raw) if issubclass(kind, Stored) else kind(**decode_fields(kind, raw))
-
-
-for _part in (
-    *(metrics.Uniform, metrics.Quantile, metrics.Isotonic, metrics.BoundedIsotonic, metrics.Edges),
-    *(metrics.Binomial, metrics.MidP, metrics.ScoreTest, metrics.LikelihoodRatio, metrics.StudentT),
-    *(metrics.BayesFactor, metrics.Absolute, metrics.Relative, metrics.Metric),
-    *(metrics.Windows, metrics.Refutation, metrics.LocalError, metrics.ScoreRange, metrics.OddsFactor),
-    *(metrics.Brier, metrics.LogLoss, metrics.NetBenefit, metrics.Slope, metrics.Intercept, metrics.Spiegelhalter),
-    *(metrics.CumulativeRange, metrics.CumulativeMaximum, metrics.SmoothError, metrics.TwoBins),
-    *(metrics.Gap, metrics.Rejection, metrics.Mean, metrics.PNorm, metrics.Max, inference.Verdict),
-    *(inference.Reference, inference.Interval, inference.Difference, inference.Plan, observations.Account),
-    observations.Labelling,
-):
-    register(_part)

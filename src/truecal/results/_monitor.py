@@ -16,9 +16,6 @@ from truecal.observations import AS_THEY_ARE, Bools, Floats, Ints, Labelling, Se
 from truecal.results._json import Stored, register
 from truecal.results._table import Column, Table, column, register_table
 
-for _part in (Process, WindowSums):
-    register(_part)
-
 
 @register
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -20,7 +20,6 @@ from truecal.results._json import Stored, register
 from truecal.results._result import Result
 from truecal.results._table import Column, Table, column, register_table
 
-register(Map)
 Quotes = Literal["ansi", "backtick"]
 STILL = "It is off still: look for groups of rows (`truecal slices`), try another kind, or train again."
 SHOWN = np.array([0.01, 0.1, 0.5])  # predictions by which a map is told
