@@ -97,7 +97,11 @@ def make_reference() -> dict[str, str]:
             link = f"{home.removeprefix('truecal.')}.md#{home}.{name}"
             overview.append(f"| [{name}]({link}) | {' '.join(first.split())} |")
             if name not in told:
-                lines += [f"::: {module}.{name}", "", *_list_columns(vars(package).get(name))]
+                lines += [
+                    f"::: {module}.{name}",
+                    "",
+                    *_list_columns(getattr(package, name) if name in dir(package) else None),
+                ]
         pages[f"reference/{module.removeprefix('truecal.')}.md"] = "\n".join(lines)
         overview.append("")
     return {"reference/index.md": "\n".join(overview), **pages}
@@ -124,7 +128,8 @@ def find_docstring(module: str, name: str) -> str:
 @cache
 def _parse(module: str) -> ast.Module:
     path = ROOT / "src" / Path(*module.split(".")).with_suffix(".py")
-    return ast.parse(path.read_text(encoding="utf-8"))
+    stub = path.with_suffix(".pyi")  # which lists the names of a package that imports them late
+    return ast.parse((stub if stub.exists() else path).read_text(encoding="utf-8"))
 
 
 @cache
