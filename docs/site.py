@@ -12,10 +12,12 @@ import posixpath
 import re
 import shutil
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import truecal
 from truecal.results import Table
@@ -53,23 +55,40 @@ def adapt(text: str, name: str) -> str:
     """A page of the repository with links that lead to pages of the site; code stays as it is."""
 
     def lead(found: re.Match[str]) -> str:
-        target, sign, anchor = found[1].partition("#")
+        words, (target, sign, anchor) = found[1], found[2].partition("#")
         own = target.removeprefix(HOME).removeprefix(RAW)
         if own == target:
             if not target or ":" in target:
                 return found[0]
             own = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
         page = move(own)
-        here = posixpath.dirname(str(move(name)))
-        return f"]({HOME + own if page is None else posixpath.relpath(page, here or '.')}{sign}{anchor})"
+        if page is None:
+            return f"[{words}]({HOME}{own}{sign}{anchor})"
+        said = find_titles().get(page, words) if words.endswith(".md") else words
+        link = posixpath.relpath(page, posixpath.dirname(str(move(name))) or ".")
+        return f"[{said}]({link}{sign}{anchor})"
 
     parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
-    return "".join(part if part.startswith("```") else re.sub(r"\]\(([^)\s]+)\)", lead, part) for part in parts)
+    return "".join(
+        part if part.startswith("```") else re.sub(r"\[([^]]*)\]\(([^)\s]+)\)", lead, part) for part in parts
+    )
+
+
+@cache
+def find_titles() -> dict[str, str]:
+    """What the navigation calls each page."""
+
+    def walk(entries: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+        for entry in entries:
+            for title, value in entry.items():
+                yield from [(value, title)] if isinstance(value, str) else walk(value)
+
+    return dict(walk(tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]))
 
 
 def list_names() -> dict[str, list[str]]:
-    """The public names of the top level, and of each package."""
-    top = [name for name in truecal._HOME if name not in PACKAGES]
+    """The public names of the top level, functions first, and of each package."""
+    top = sorted((name for name in truecal._HOME if name not in PACKAGES), key=lambda name: name[0].isupper())
     return {"truecal": top, **{package.__name__: list(package.__all__) for package in PACKAGES.values()}}
 
 
@@ -86,7 +105,7 @@ def make_reference() -> dict[str, str]:
         package = sys.modules[module]
         words = "What is used most." if package is truecal else inspect.getdoc(package) or ""
         lines = [f"# {module}", "", words, ""]
-        overview += [f"## {module}", "", words, "", "| name | |", "| --- | --- |"]
+        overview += [f"## {module}", "", words, "", "| name | what it is |", "| --- | --- |"]
         told = [] if package is truecal else [name for name in found if name in top]
         if told:
             links = ", ".join(f"[{name}](truecal.md#truecal.{name})" for name in told)
@@ -113,7 +132,14 @@ def _list_columns(value: object) -> Iterator[str]:
         columns = re.findall(
             r"^(\w+)\n    (.+)$", (inspect.getdoc(value) or "").partition("Columns\n-------\n")[2], re.M
         )
-        yield from ("| column | |", "| --- | --- |", *(f"| `{name}` | {words} |" for name, words in columns), "")
+        yield from (
+            f"Columns of `{value.__name__}`:",
+            "",
+            "| column | what it is |",
+            "| --- | --- |",
+            *(f"| `{name}` | {words} |" for name, words in columns),
+            "",
+        )
 
 
 def find_docstring(module: str, name: str) -> str:

@@ -3,7 +3,6 @@
 import doctest
 import importlib.util
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -26,15 +25,11 @@ def reference(site):
     return site.make_reference()
 
 
-def list_places(entries):
-    for entry in entries:
-        for value in entry.values():
-            yield from [value] if isinstance(value, str) else list_places(value)
-
-
 def test_every_page_is_in_the_navigation_once(site, reference):
-    places = list(list_places(tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"]))
-    assert sorted(places) == sorted([*map(site.move, site.list_pages()), *reference])
+    pages = [*map(site.move, site.list_pages()), *reference]
+    assert sorted(site.find_titles()) == sorted(pages)
+    text = (ROOT / "zensical.toml").read_text()
+    assert [page for page in pages if text.count(f'"{page}"') != 1] == []
 
 
 def test_every_public_name_is_in_the_reference(site, reference):
@@ -93,5 +88,8 @@ def test_pages_show_public_names_only(site):
 )
 def test_links_lead_to_pages_of_the_site(site, link, page, wanted):
     assert site.adapt(f"See [it]({link}).", page) == f"See [it]({wanted})."
+    assert site.adapt("[gate.md](gate.md), [docs/gate.md](gate.md#limits)", "docs/a.md") == (
+        "[The release gate](gate.md), [The release gate](gate.md#limits)"
+    )
     code = f"```python\nx[0]({link})\n```\n"
     assert site.adapt(code, page) == code
