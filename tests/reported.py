@@ -1,6 +1,7 @@
 """Results of the three verdicts, segments and windows, for pages that report them."""
 
 from datetime import date, timedelta
+from functools import cache
 
 import numpy as np
 from observed import judge_segments, judge_windows
@@ -15,6 +16,7 @@ WRONG = truecal.evaluate(y, p, **DRAWN)
 TINY = truecal.evaluate(*data(60, factor=1), **DRAWN)
 
 
+@cache
 def segments(count=25):
     rng = np.random.default_rng(0)
     tallies = {}
@@ -25,6 +27,7 @@ def segments(count=25):
     return judge_segments(tallies, random_state=0, reference=999, by=("name", "kind"))
 
 
+@cache
 def windows(count=12):
     rng = np.random.default_rng(1)
     tallies = {}

@@ -318,7 +318,7 @@ def test_bounds_hold_for_scores_at_the_very_ends_and_holes_of_what_is_accepted(r
         candidates = np.unique([*neighbours(cuts, 3), *np.clip([*clear, *middle, 0.0, 1.0], 0, 1)])
         refused = {p: binomtest(k, n, p).pvalue <= 0.05 for p in candidates.tolist()}
         for bits in (2, 5, 9, 16, 26):
-            for _ in range(30):
+            for _ in range(fewer(30, 2)):
                 score = rng.choice(rng.choice(candidates, rng.integers(2, 9)), n)  # few: a hole between accepted ends
                 tally = Tally.from_arrays(np.arange(n) < k, score)
                 cells = GridTally.of(tally, bits)

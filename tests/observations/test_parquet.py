@@ -12,6 +12,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from conftest import fewer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from observed import EXACT, FIRST, GRIDDED, TALLY, identical
@@ -53,7 +54,7 @@ def tallies(draw):
 
 
 @given(tallies())
-@settings(max_examples=150)
+@settings(max_examples=fewer(150, 2))
 def test_what_is_written_is_read(tmp_path_factory, tallies):
     pytest.importorskip("polars")
     place = tmp_path_factory.getbasetemp() / "roundtrip.parquet"

@@ -133,7 +133,7 @@ def test_the_diagram_draws_the_table(result, scale):
 def test_labels_never_overlap(result, scale, draw):
     figure = plt.figure(figsize=(8, 6), layout="constrained")
     axes = draw(result, scale=scale, ax=figure.subplots())
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     for ax, line in [(ax, line) for ax in axes for line in "xy"]:
         boxes = [label.get_window_extent() for label in getattr(ax, f"get_{line}ticklabels")() if label.get_text()]
         for one, other in pairwise(boxes):

@@ -55,7 +55,8 @@ def test_the_traces_hold_the_table(name, scale):
     rates = rows(traces["observed rate"], "y", 4)  # both ends, the middle, a gap
     np.testing.assert_allclose(rates[:, :3].T, [place(axis, table.rate[held])] * 3, rtol=1e-5, atol=1e-9)
     assert np.isnan(rates[:, 3]).all()
-    texts = [describe_each_bin(table)[i].replace("\n", "<br>") for i in held]
+    described = describe_each_bin(table)
+    texts = [described[i].replace("\n", "<br>") for i in held]
     assert traces["observed rate"]["hovertext"][1::4] == texts
     band = rows(traces["accepted by the test"], "y", 6)
     np.testing.assert_allclose(np.nanmin(band, 1), place(axis, table.accepted_low[held]), rtol=1e-5, atol=1e-9)

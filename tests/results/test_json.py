@@ -9,6 +9,7 @@ from decimal import Decimal as Number
 
 import numpy as np
 import pytest
+from conftest import fewer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -306,7 +307,7 @@ def refuse_constant(name):
 
 
 @pytest.mark.parametrize("kind", EVERYTHING, ids=lambda kind: kind.__name__)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=fewer(60, 2), deadline=None)
 @given(st.data())
 def test_what_is_written_reads_back_equal(kind, data):
     value = data.draw(EVERYTHING[kind])
