@@ -28,10 +28,11 @@ struct CellPlace {
         lead = bits >> rest_bits;
         rest = bits & rest_mask;
     }
-    std::uint64_t squared() const {
+    static std::uint64_t squared(std::uint64_t rest) {
         const std::uint64_t d = rest >> (rest_bits - squared_bits);
         return d * d;
     }
+    std::uint64_t squared() const { return squared(rest); }
 };
 
 // Columns of cells in increasing order of their scores.
@@ -68,14 +69,14 @@ struct CellColumns {
 // memory; those of ten million rows fill some thousand pages of two kilobytes.
 class CellTable {
   public:
-    // At most 2^32 - 1 rows in all. Stops at the first score outside [0, 1].
+    // At most 2^32 - 1 rows in all. Stops at the first score outside [0, 1], and where `pause` says so.
     template <class Float, class Label, class Pause>
     Packed add_rows(const Float *score, const Label *label, Index size, Pause pause) {
         constexpr Index chunk = Index(1) << 22; // rows of 41 bits each that a sum of 64 has room for
         std::uint64_t bad_label = 0;
         for (Index begin = 0; begin < size; begin += chunk) {
             const Index end = std::min(size, begin + chunk);
-            pause();
+            if (!pause()) break;
             for (Index i = begin; i < end; ++i) {
                 const double x = static_cast<double>(score[i]);
                 if (!((x >= 0.0) & (x <= 1.0))) return {false, bad_label == 0};
@@ -96,6 +97,25 @@ class CellTable {
                 }
         }
         return {true, bad_label == 0};
+    }
+
+    // The rows of both, at most 2^32 - 1. Sums of integers are the same however rows were parted.
+    void add(const CellTable &other) {
+        for (int upper = 0; upper < 2; ++upper)
+            for (std::size_t page = 0; page < pages; ++page) {
+                const Sums *from = other.pages_[upper][page];
+                if (!from) continue;
+                Sums *&to = pages_[upper][page];
+                if (!to) to = new_page();
+                for (std::size_t i = 0; i < page_size; ++i) {
+                    to[i].n += from[i].n;
+                    to[i].k += from[i].k;
+                    to[i].squared += from[i].squared;
+                    to[i].rest += from[i].rest;
+                    to[i].spilt += from[i].spilt + (to[i].rest >> rest_bits);
+                    to[i].rest &= rest_mask;
+                }
+            }
     }
 
     CellColumns columns() const {
@@ -137,6 +157,48 @@ class CellTable {
         found.push(lead, upper, sums.n, sums.k, (Wide(sums.spilt) << rest_bits) + sums.rest, sums.squared);
     }
 };
+
+// The same of few rows, which are sorted by their cells: a table would take longer to make than to fill.
+template <class Float, class Label> Packed few_rows(const Float *score, const Label *label, Index size, CellColumns &found) {
+    constexpr int digit = 12; // two of them tell a cell: lower ones from 0 up, upper ones below the largest number
+    constexpr std::uint64_t largest = (std::uint64_t(1) << 2 * digit) - 1;
+    struct Row {
+        std::uint64_t order, rest;
+        bool positive;
+    };
+    std::vector<Row> rows(static_cast<std::size_t>(size)), sorted(rows.size());
+    std::vector<Index> begin[2] = {std::vector<Index>((1 << digit) + 1), std::vector<Index>((1 << digit) + 1)};
+    std::uint64_t bad_label = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const double x = static_cast<double>(score[i]);
+        if (!((x >= 0.0) & (x <= 1.0))) return {false, bad_label == 0};
+        bad_label |= odd_label(label[i]);
+        const CellPlace place(x);
+        const std::uint64_t order = place.upper ? largest - place.lead : place.lead;
+        rows[i] = {order, place.rest, label[i] != Label(0)};
+        for (int d = 0; d < 2; ++d) ++begin[d][(order >> d * digit & ((1 << digit) - 1)) + 1];
+    }
+    for (int d = 0; d < 2; ++d) {
+        for (std::size_t i = 1; i < begin[d].size(); ++i) begin[d][i] += begin[d][i - 1];
+        for (const Row &row : rows)
+            sorted[static_cast<std::size_t>(begin[d][row.order >> d * digit & ((1 << digit) - 1)]++)] = row;
+        rows.swap(sorted);
+    }
+    for (std::size_t i = 0; i < rows.size();) {
+        const std::uint64_t order = rows[i].order;
+        const bool upper = order > largest / 2;
+        Counts counts{0, 0};
+        Wide rest = 0, squared = 0;
+        for (; i < rows.size() && rows[i].order == order; ++i) {
+            ++counts.n;
+            counts.k += rows[i].positive;
+            rest += Wide(rows[i].rest);
+            squared += Wide(CellPlace::squared(rows[i].rest));
+        }
+        found.push(upper ? largest - order : order, upper, counts.n, counts.k, rest, squared);
+    }
+    return {true, bad_label == 0};
+}
 
 // The same of sorted entries.
 template <class Entries> CellColumns cell_columns(const Entries &e) {

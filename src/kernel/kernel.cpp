@@ -15,6 +15,7 @@
 #include "random.hpp"
 #include "recalibration.hpp"
 #include "sums.hpp"
+#include "threads.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -84,6 +85,29 @@ class Interrupt {
     }
 };
 
+// Calls work(part, first, last, pause) for parts of some rows, each on its own thread; `pause` ends all after Ctrl-C.
+// Whether the values of all parts are what they must be.
+template <class Work> Packed heed_parts(Index size, Index parts, Work work) {
+    std::vector<Packed> fine(static_cast<std::size_t>(parts), Packed{true, true});
+    std::atomic<bool> stopped{false};
+    in_parts(size, parts, [&](Index part, Index first, Index last) {
+        Interrupt interrupt;
+        fine[static_cast<std::size_t>(part)] = work(part, first, last, [&] {
+            if (part > 0) return !stopped.load();
+            try {
+                interrupt.check();
+            } catch (...) {
+                stopped = true;
+                throw;
+            }
+            return true;
+        });
+    });
+    Packed all{true, true};
+    for (const Packed &each : fine) all = {all.scores_ok && each.scores_ok, all.labels_ok && each.labels_ok};
+    return all;
+}
+
 template <class T> Array<T> empty(std::size_t size) {
     T *data = new T[size];
     nb::capsule owner(data, [](void *p) noexcept { delete[] static_cast<T *>(p); });
@@ -124,27 +148,31 @@ std::tuple<bool, bool> pack_rows(In<Float> score, Any label, Out<Int> key) {
 }
 
 template <class Float>
-auto fixed_bins(In<Float> score, Any label, In<double> edges, bool uniform) {
+auto fixed_bins(In<Float> score, Any label, In<double> edges, bool uniform, Index threads) {
     const Index n_bins = length(edges) - 1;
     demand_equal(length(score), {length(label)});
     demand(n_bins >= 1 && edges.data()[0] == 0, "edges must be two or more, from 0 on");
-    auto n = empty<Index>(static_cast<std::size_t>(n_bins));
-    auto k = empty<Index>(static_cast<std::size_t>(n_bins));
-    auto sums = empty<double>(static_cast<std::size_t>(n_bins));
+    demand(threads >= 1, "threads must be one or more");
     const double *edge = edges.data(), scale = static_cast<double>(n_bins);
     const auto guess = [=](double x) { return std::min(static_cast<Index>(x * scale), n_bins - 1); };
     const auto search = [=](double x) {
         return std::max<Index>(std::upper_bound(edge, edge + n_bins, x) - edge - 1, 0);
     };
+    std::vector<BinSums> sums(static_cast<std::size_t>(threads), BinSums(static_cast<std::size_t>(n_bins)));
     const Packed ok = with_labels(label, [&](auto *labels) {
         nb::gil_scoped_release release;
-        const auto run = [&](auto cell) {
-            return histogram(score.data(), labels, length(score), edge, n_bins, cell, n.data(), k.data(),
-                             sums.data());
-        };
-        return uniform ? run(guess) : run(search);
+        return heed_parts(length(score), threads, [&](Index part, Index first, Index last, auto) {
+            const auto run = [&](auto cell) {
+                return histogram(score.data() + first, labels + first, last - first, edge, n_bins, cell,
+                                 sums[static_cast<std::size_t>(part)]);
+            };
+            return uniform ? run(guess) : run(search);
+        });
     });
-    return std::tuple(n, k, sums, ok.scores_ok, ok.labels_ok);
+    for (std::size_t part = 1; part < sums.size(); ++part) sums[0].add(sums[part]);
+    std::vector<double> total;
+    for (const Wide &each : sums[0].total) total.push_back(from_fixed(each));
+    return std::tuple(to_array(sums[0].n), to_array(sums[0].k), to_array(total), ok.scores_ok, ok.labels_ok);
 }
 
 template <class Int> Index count_row_groups(In<Int> key) {
@@ -189,15 +217,21 @@ auto to_arrays(const CellColumns &found) {
 }
 
 // The cells of rows; whether all scores and all labels are what they must be.
-template <class Float> auto cell_rows(In<Float> score, Any label) {
+template <class Float> auto cell_rows(In<Float> score, Any label, Index threads) {
+    constexpr Index few = 1 << 13;
     demand_equal(length(score), {length(label)});
+    demand(threads >= 1, "threads must be one or more");
     CellColumns found;
     const Packed ok = with_labels(label, [&](auto *labels) {
         nb::gil_scoped_release release;
-        CellTable table;
-        Interrupt interrupt;
-        const Packed fine = table.add_rows(score.data(), labels, length(score), [&] { interrupt.check(); });
-        if (fine.scores_ok && fine.labels_ok) found = table.columns();
+        if (length(score) <= few) return few_rows(score.data(), labels, length(score), found);
+        std::vector<CellTable> tables(static_cast<std::size_t>(threads));
+        const Packed fine = heed_parts(length(score), threads, [&](Index part, Index first, Index last, auto pause) {
+            CellTable &table = tables[static_cast<std::size_t>(part)];
+            return table.add_rows(score.data() + first, labels + first, last - first, pause);
+        });
+        for (std::size_t part = 1; part < tables.size(); ++part) tables[0].add(tables[part]);
+        if (fine.scores_ok && fine.labels_ok) found = tables[0].columns();
         return fine;
     });
     return std::tuple(to_arrays(found), ok.scores_ok, ok.labels_ok);

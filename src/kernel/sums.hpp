@@ -37,20 +37,32 @@ struct Moments {
     std::int64_t low = 0, high = 0;
 };
 
+// Rows, positives and the sum of scores of each bin, in whole numbers.
+struct BinSums {
+    std::vector<Index> n, k;
+    std::vector<Wide> total;
+
+    explicit BinSums(std::size_t bins) : n(bins), k(bins), total(bins, 0) {}
+    void add(const BinSums &other) {
+        for (std::size_t b = 0; b < n.size(); ++b) {
+            n[b] += other.n[b];
+            k[b] += other.k[b];
+            total[b] += other.total[b];
+        }
+    }
+};
+
 // Bins whose edges are known beforehand need no sort: one pass over the rows. `cell` guesses a bin, the edges
 // decide. Four lanes, taken in turn, keep one sum from waiting for the next; a lane holds 2^10 rows at most, since 2^10
 // halves of 40 bits stay below bit 52.
 template <class Float, class Label, class Cell>
-Packed histogram(const Float *score, const Label *label, Index size, const double *edges, Index n_bins,
-                 Cell cell, Index *n, Index *k, double *sums) {
+Packed histogram(const Float *score, const Label *label, Index size, const double *edges, Index n_bins, Cell cell,
+                 BinSums &found) {
     constexpr Index lanes = 4, chunk = lanes << 10;
     constexpr std::int64_t one = std::int64_t(1) << 52, mask = one - 1;
     const std::size_t bins = static_cast<std::size_t>(n_bins);
     std::vector<Moments> part[lanes];
     for (auto &lane : part) lane.resize(bins);
-    std::vector<Wide> total(bins, 0);
-    std::fill(n, n + n_bins, Index(0));
-    std::fill(k, k + n_bins, Index(0));
     bool scores_ok = true;
     std::uint64_t bad_label = 0;
     for (Index begin = 0; begin < size && scores_ok; begin += chunk) {
@@ -74,13 +86,12 @@ Packed histogram(const Float *score, const Label *label, Index size, const doubl
         }
         for (std::size_t b = 0; b < bins; ++b)
             for (auto &moments : part) {
-                n[b] += moments[b].low >> 52;
-                k[b] += moments[b].high >> 52;
-                total[b] += join(moments[b].high & mask, moments[b].low & mask);
+                found.n[b] += moments[b].low >> 52;
+                found.k[b] += moments[b].high >> 52;
+                found.total[b] += join(moments[b].high & mask, moments[b].low & mask);
                 moments[b] = Moments{};
             }
     }
-    for (std::size_t b = 0; b < bins; ++b) sums[b] = from_fixed(total[b]);
     return {scores_ok, bad_label == 0};
 }
 

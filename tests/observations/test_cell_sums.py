@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from truecal import Tally
-from truecal.observations import CellSums, GridTally, _cell_sums, cell, sort_rows
+from truecal import Tally, _kernel
+from truecal.observations import CellSums, GridTally, _arrays, _cell_sums, cell, sort_rows
 
 
 @pytest.fixture
@@ -150,3 +150,29 @@ def test_bad_columns_are_refused(change, message):
     assert len(CellSums(**{name: np.array(column) for name, column in good.items()})) == 2
     with pytest.raises(ValueError, match=message):
         CellSums(**{name: np.array(column) for name, column in (good | change).items()})
+
+
+@pytest.mark.parametrize("rows", [1, 100, 20_000])
+def test_no_number_of_threads_changes_a_bit(rows):
+    """Few rows are sorted by their cells, many are counted in a table for each thread; both as sorted rows are."""
+    rng = np.random.default_rng(rows)
+    score = np.where(rng.random(rows) < 0.5, rng.beta(0.5, 5, rows), 1 - 10.0 ** -rng.uniform(0, 15, rows))
+    score[: rows // 10] = 5e-324 * np.arange(rows // 10)
+    label = rng.random(rows) < score
+    wanted = _kernel.cell_sums(Tally.from_arrays(label, score).entries)
+    edges = np.linspace(0, 1, 11)
+    bins = _kernel.fixed_bins(score, label, edges, True, 1)
+    for threads in (1, 2, 7):
+        columns, *fine = _kernel.cell_rows(score, label, threads)
+        assert fine == [True, True]
+        assert all(map(np.array_equal, columns, wanted))
+        assert all(map(np.array_equal, _kernel.fixed_bins(score, label, edges, True, threads), bins))
+    score[-1] = 1.5
+    assert _kernel.cell_rows(score, label, 3)[1:] == (False, True)
+
+
+def test_many_rows_take_every_core(monkeypatch):
+    monkeypatch.setattr(_arrays, "MANY", 10_000)
+    assert [_arrays.count_threads(rows) for rows in (1, 9_999)] == [1, 1]
+    assert 1 <= _arrays.count_threads(10_000) <= 2
+    assert _arrays.count_threads(10**9) >= _arrays.count_threads(10_000)

@@ -37,6 +37,7 @@ from truecal.observations import (
     check_class_options,
     check_values,
     choose_multiclass,
+    count_threads,
     read_pair,
     sort_rows,
 )
@@ -267,7 +268,8 @@ def compute(metric: Measure, y_true: Any, y_prob: Any, *, pos_label: Any = None,
     plain = type(metric.loss) is Gap and type(scheme) in (Uniform, Edges)  # a class of one's own may bin otherwise
     if plain and isinstance(scheme, (Uniform, Edges)) and len(scheme.edges) <= FEW_EDGES:
         score, label = read_pair(y_true, y_prob, pos_label)
-        n, k, sums, scores_ok, labels_ok = _kernel.fixed_bins(score, label, scheme.edges, isinstance(scheme, Uniform))
+        how = isinstance(scheme, Uniform), count_threads(len(score))
+        n, k, sums, scores_ok, labels_ok = _kernel.fixed_bins(score, label, scheme.edges, *how)
         check_values(score, label, scores_ok, labels_ok)
         return metric.combine(n, gaps(n, k, sums))
     return metric(sort_rows(y_true, y_prob, pos_label))

@@ -11,6 +11,7 @@ from truecal.observations._arrays import check_class_options as check_class_opti
 from truecal.observations._arrays import check_indexes as check_indexes
 from truecal.observations._arrays import check_values as check_values
 from truecal.observations._arrays import choose_multiclass as choose_multiclass
+from truecal.observations._arrays import count_threads as count_threads
 from truecal.observations._arrays import drop_missing as drop_missing
 from truecal.observations._arrays import find_distinct as find_distinct
 from truecal.observations._arrays import guess_scale as guess_scale

@@ -6,6 +6,7 @@ Values are read through NumPy's array protocol; no dataframe or tensor library i
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from truecal._errors import option
 AnyArray = NDArray[Any]
 Bools = NDArray[np.bool_]
 Multiclass = Literal["classwise", "top-label"] | None
+MANY = 1_000_000  # rows that are counted on several threads
 AT_ONCE = 16  # columns of a matrix that are read together: a line of the cache or two
 SUM = 1 - 1e-3 * (1 + 1e-6), 1 + 1e-3 * (1 + 1e-6)  # what the probabilities of a row add up to: 0.999 as well
 NORMALIZE = "apply a softmax to logits, divide rounded probabilities by their sum, or judge single columns"
@@ -140,6 +142,15 @@ def check_values(score: AnyArray, label: AnyArray, scores_ok: bool, labels_ok: b
         raise_for_labels(label, score)
     if not scores_ok:
         raise_for_scores(score)
+
+
+def count_threads(rows: int) -> int:
+    """How many threads count rows: one for fewer than a million, else all cores that the process may use. No answer
+    depends on it."""
+    if rows < MANY:
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, rows // MANY + 1)
 
 
 def as_tuple(names: str | Iterable[str] | None) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._text import plural
-from truecal.observations._arrays import AnyArray, check_values
+from truecal.observations._arrays import AnyArray, check_values, count_threads
 from truecal.observations._clusters import CellClusters
 from truecal.observations._grid import GridTally, cell
 from truecal.observations._labelling import AS_THEY_ARE, Labelling, check_labelling, check_same
@@ -369,7 +369,7 @@ def unchecked_sums(
 
 
 def _count(score: AnyArray, label: AnyArray, labelling: Labelling) -> CellSums:
-    columns, *fine = _kernel.cell_rows(score, label)
+    columns, *fine = _kernel.cell_rows(score, label, count_threads(len(score)))
     check_values(score, label, *fine)
     return unchecked_sums(columns, labelling)
 
