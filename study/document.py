@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from text import (
     ALERT,
     BAD_SEGMENT,
     BETWEEN,
+    CLUSTERS,
+    CLUSTERS_POWER,
     CONSISTENT,
     DELAY,
     DIFFERENCES,
@@ -418,6 +421,64 @@ def rows_section() -> list[str]:
     ]
 
 
+WAYS = {"copula": "c", "log-odds effect": "o", "beta-binomial": "r"}
+FEW = 10.0  # positives, as independent rows have them
+
+
+def clusters_section() -> list[str]:
+    """Models whose rows share customers: how often right ones and wrong ones are off."""
+    if not has_rows("clusters_level") or not has_rows("clusters_power"):
+        return []
+    rows, power = read_rows("clusters_level"), read_rows("clusters_power")
+    ways = list(dict.fromkeys((WAYS[r["labels"]], r["correlation"]) for r in rows))
+    found: dict[tuple[str, ...], dict[tuple[str, str], str]] = {}
+    for r in rows:
+        line = found.setdefault((r["positives"], f"{int(r['rows']):,}", r["size"]), {})
+        line[WAYS[r["labels"]], r["correlation"]] = f"{100 * float(r['off']):.1f}"
+    body = [[*key, *(line.get(way, "") for way in ways)] for key, line in found.items()]
+    shown = [
+        r
+        | {"odds": f"{float(r['odds']):.2f}", "design effect": f"{float(r['design effect']):.1f}"}
+        | {"rows": f"{int(r['rows']):,}"}
+        for r in power
+    ]
+    names = ["labels", "correlation", "rows", "size", "positives", "odds", "design effect"]
+    return [
+        CLUSTERS.format(**clusters_numbers(rows)),
+        table(["positives", "rows", "of a customer", *(f"{way} {c}" for way, c in ways)], body),
+        CLUSTERS_POWER.format(sets=power[0]["sets"]),
+        listed(shown, names, {"off": "found", "independent rows": "independent rows"}),
+    ]
+
+
+def clusters_numbers(rows: list[Row]) -> dict[str, str]:
+    """How many levels lie within 3 to 7 %, and which do not."""
+    sets = int(rows[0]["sets"])
+    off = [round(float(r["off"]) * sets) for r in rows]
+    low, high = (round(share * sets) for share in (0.03, 0.07))
+    below = [r for r, count in zip(rows, off, strict=True) if count < low]
+    above = [r for r, count in zip(rows, off, strict=True) if count > high]
+    chances = [math.comb(sets, k) * 0.05**k * 0.95 ** (sets - k) for k in range(sets + 1)]
+    worst = sorted(above, key=lambda r: -float(r["off"]))[:3]
+    named = (
+        f"{100 * float(r['off']):.1f} % ({r['labels']} at {r['correlation']}, {int(r['rows']):,} rows, {r['size']} a "
+        f"customer, {r['positives']} positive)"
+        for r in worst
+    )
+    told = f"The highest are {', '.join(named)}." if worst else "None is higher."
+    return {
+        "sets": f"{sets:,}",
+        "cells": str(len(rows)),
+        "inside": str(len(rows) - len(below) - len(above)),
+        "chance": f"{len(rows) * (1 - sum(chances[low : high + 1])):.0f}",
+        "below": str(len(below)),
+        "few": str(sum(float(r["expected over effect"]) < FEW for r in below)),
+        "least": f"{FEW:g}",
+        "above": told if len(above) <= len(worst) else f"{len(above)} are higher. {told}",
+        "without": f"{100 * max(float(r['without clusters']) for r in rows):.0f}",
+    }
+
+
 def main() -> None:
     sizes_picture(DOCS / "inference" / "sizes.png")
     landscape_picture(DOCS / "inference" / "landscape.png")
@@ -433,6 +494,7 @@ def main() -> None:
             *slices_section(),
             *remedy_section(),
             *rows_section(),
+            *clusters_section(),
             SIZES,
             "![TCE of perfect models](inference/sizes.png)",
             sizes_table(),

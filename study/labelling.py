@@ -10,7 +10,11 @@ are drawn from the scores as they are seen (the largest difference of distributi
 sqrt(2 / sets) in one of twenty cases).
 
 "power": all odds of the truth times 1.25, found in rows as they are against as many rows without the complication as
-carry the same information.
+carry the same information about that factor: with p' the probability that a row is labelled positive, the sum of
+(dp' / d log-odds)^2 / (p' (1 - p')). Only a test that weights each label by (dp' / d log-odds) / (p' (1 - p')) uses all
+of it. That weight is 1 where labels are not flipped; where they are, the labels of small predictions are mostly flips,
+and a number of positives, which weights all alike, has the information (sum of dp' / d log-odds)^2 / (sum of p' (1 -
+p')): "counted" is that, and "as counted" how often plain rows of as much are found off.
 
 "population": numbers of the population, as kept rows give them, over those of all its rows.
 """
@@ -112,20 +116,31 @@ def level(sets: int) -> Iterator[Line]:
 
 def power(sets: int) -> Iterator[Line]:
     for number, case in enumerate(cases()):
-        rng = np.random.default_rng([2, number])
-        found, plain = 0, 0
+        rng, other = (np.random.default_rng([part, number]) for part in (2, 4))
+        found, plain, alike = 0, 0, 0
         for _ in range(sets):
             p = case.predict(rng)
             label, kept = case.observe(rng, p, with_odds(p, FACTOR))
             found += case.judge(label, kept).word == "off"
             # rows of the same predictions without the complication, as many as carry the same information
             seen = np.asarray(case.how.seen(kept))
-            own = float(np.sum((case.how.slope(kept) * kept * (1 - kept)) ** 2 / (seen * (1 - seen))))
+            moved, spread = case.how.slope(kept) * kept * (1 - kept), seen * (1 - seen)
+            own, counted = float(np.sum(moved**2 / spread)), float(moved.sum() ** 2 / spread.sum())
             shape = seen if not case.how.flips else kept
-            share = own / float(np.sum(shape * (1 - shape)))
-            like = rng.choice(shape, max(round(share * len(shape)), 1))
-            plain += judge(CellSums.from_arrays(rng.random(len(like)) < with_odds(like, FACTOR), like)).word == "off"
-        yield case.line | {"sets": sets, "information": own, "found": found / sets, "without": plain / sets}
+            plain += find_plain(rng, shape, own)
+            alike += find_plain(other, shape, counted)
+        yield (
+            case.line
+            | {"sets": sets, "information": own, "found": found / sets, "without": plain / sets}
+            | {"counted": counted, "as counted": alike / sets}
+        )
+
+
+def find_plain(rng: Rng, shape: Floats, information: float) -> bool:
+    """Whether plain rows of such predictions and of so much information are found off."""
+    share = information / float(np.sum(shape * (1 - shape)))
+    like = rng.choice(shape, max(round(share * len(shape)), 1))
+    return judge(CellSums.from_arrays(rng.random(len(like)) < with_odds(like, FACTOR), like)).word == "off"
 
 
 def population(sets: int) -> Iterator[Line]:

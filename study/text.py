@@ -3,7 +3,7 @@
 HEAD = """# How far the inference can be trusted
 
 Measured by `make study`, which writes this page; the numbers are in `study/results/`. Labels are simulated, so the
-truth is known. Rows are independent throughout: where one customer has many rows, every p-value here is too small."""
+truth is known. Rows are independent but for those of [one customer](#rows-of-one-customer)."""
 
 LOCAL = """## Local TCE
 
@@ -135,6 +135,20 @@ positives."""
 ROWS_POWER = """And how often it finds all odds off by 1.25, beside plain rows that carry the same information, in
 percent of {sets} data sets. Flipped labels of rare positives cost more than their information: 9 for 15.5 % and 34 for
 42 % at worst."""
+
+CLUSTERS = """## Rows of one customer
+
+How often the verdict calls a right model off at 0.05, in percent, where rows of one customer go together and
+[`cluster=`](data.md#several-of-one-customer) says so; {sets} data sets a number. Labels go together by a copula of this
+correlation (c), by an effect of the customer on all his log-odds (o), or by a rate of his own, around one
+prediction for all his rows, with labels of this correlation (r). Without `cluster=` up to {without} % are called off.
+
+{inside} of {cells} numbers lie within 3 to 7; of as many that are truly 5, chance would leave {chance} outside.
+{below} are lower, {few} of these where so few positives are expected that, counted as independent ones (over the
+design effect), they are fewer than {least}: there the verdict says "cannot tell". {above}"""
+
+CLUSTERS_POWER = """And how often it finds all odds off by a factor, beside independent rows of the same information
+(rows over the design effect), in percent of {sets} data sets."""
 
 FINDS = """## Who finds what
 

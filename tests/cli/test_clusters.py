@@ -50,10 +50,22 @@ def test_a_column_of_customers_that_repeats_is_told_of(data):
     assert "independent" not in run("segments", data, "-y", "y", "-p", "p", "--by", "customer_id").stderr
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_files_of_every_kind_are_told_of(data, tmp_path, suffix):
+    pl = pytest.importorskip("polars")
+    write = {"csv": "write_csv", "parquet": "write_parquet", "jsonl": "write_ndjson"}[suffix]
+    getattr(pl.read_csv(data), write)(tmp_path / f"rows.{suffix}")
+    done = run("slices", f"rows.{suffix}", "-y", "y", "-p", "p", cwd=tmp_path)
+    assert "--cluster customer_id allows for rows that go together" in " ".join(done.stderr.split())
+
+
 @pytest.mark.parametrize(
     "words",
     [
         ("segments", "--by", "g"),
+        ("slices",),
+        ("recalibrate", "-o", "{}/map.json"),
+        ("tally", "-o", "{}/t.parquet"),
         ("drift", "--time", "day"),
         ("check",),
         ("watch", "--time", "day", "--state", "{}/watch.json"),
@@ -70,6 +82,33 @@ def test_every_command_takes_it(data, folder, words):
         assert "The 4,000 rows belong to 200 of `customer_id`" in re.sub("<.*?>", "", (folder / "a.html").read_text())
     elif command != "plot":
         assert "note: tests allow for rows of one `customer_id` that go together" in done.stderr
+
+
+def test_files_of_tallies_are_judged_as_the_rows_are(data, folder):
+    """Each customer has rows on all four days, each day a file of its own."""
+    pl = pytest.importorskip("polars")
+    frame = pl.read_csv(data)
+    for (day,), part in frame.partition_by("day", as_dict=True).items():
+        part.write_csv(folder / f"{day}.csv")
+        words = ("-y", "y", "-p", "p", "--cluster", "customer_id", "-o", folder / "days" / f"{day}.parquet")
+        (folder / "days").mkdir(exist_ok=True)
+        assert run("tally", folder / f"{day}.csv", *words).returncode == 0
+    assert run("merge", folder / "days", "-o", folder / "all.parquet").returncode == 0
+    expected = truecal.evaluate(truecal.read(data, label="y", score="p", cluster="customer_id"), ["ltce"]).verdict
+    for place in (folder / "days", folder / "all.parquet"):
+        assert truecal.Result.from_json(run("score", place, "--json").stdout).verdict == expected
+    other = run("score", folder / "all.parquet", "--cluster", "g")
+    assert other.returncode == 2
+    assert "--cluster must be left out where tallies are read" in other.stderr
+
+
+def test_slices_of_rows_that_go_together_are_not_off(data):
+    """The predictions are right: rows as such seem to be off where customers happen to have many positives."""
+    assert len(truecal.slices(data, label="y", score="p", columns="g")) > 0
+    found = truecal.slices(data, label="y", score="p", columns="g", cluster="customer_id")
+    assert len(found) == 0
+    done = run("slices", data, "-y", "y", "-p", "p", "--columns", "g", "--cluster", "customer_id", "--json")
+    assert type(found).from_json(done.stdout) == found
 
 
 def test_the_file_of_a_gate_may_say_it(data, folder):

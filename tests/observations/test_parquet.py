@@ -166,10 +166,10 @@ def forge(place, old, new):
 def test_newer_files_are_refused(tmp_path, need):
     need("polars")
     place = EXACT.save(tmp_path / "a.parquet")
-    forge(place, b'"truecal_tallies": 1', b'"truecal_tallies": 3')
+    forge(place, b'"truecal_tallies": 1', b'"truecal_tallies": 4')
     assert is_tallies(place)
     with pytest.raises(
-        ValueError, match="(?s)a.parquet' .*it is of version 3, written by truecal .*Hint: update truecal"
+        ValueError, match="(?s)a.parquet' .*it is of version 4, written by truecal .*Hint: update truecal"
     ):
         Tallies.load(place)
 

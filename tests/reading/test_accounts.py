@@ -311,7 +311,9 @@ def test_more_pairs_than_rows_are_an_error(need):
 def test_a_row_that_is_lost_while_columns_are_crossed_is_an_error(need, monkeypatch):
     pl = need("polars")
     real = _cross.CodedRows
-    monkeypatch.setattr(_cross, "CodedRows", lambda codes, *rest: real(codes[:, 1:], *(each[1:] for each in rest)))
+    monkeypatch.setattr(
+        _cross, "CodedRows", lambda codes, *rest: real(codes[:, 1:], *(each[1:] for each in rest if each is not None))
+    )
     with pytest.raises(RuntimeError, match="Rows must not get lost: 40 rows were read, but 38"):
         truecal.slices(make(pl, "a"), label="y", score="p")
 

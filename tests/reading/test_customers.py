@@ -7,6 +7,7 @@ import pytest
 
 import truecal
 from truecal import Tally
+from truecal.observations._parquet import _digest
 from truecal.reading import Limits, find_repeats, read_models
 
 
@@ -124,7 +125,7 @@ def test_a_column_that_is_not_there_is_named(rows, need):
         truecal.read(frame, label="y", score="p", cluster="custmer")
 
 
-def test_tallies_keep_their_clusters_and_are_not_saved(rows, need, tmp_path):
+def test_tallies_keep_their_clusters(rows, need):
     frame = need("pandas").DataFrame(rows)
     found = truecal.read(frame, label="y", score="p", by="country", cluster="customer")
     assert repr(found) == (
@@ -134,11 +135,50 @@ def test_tallies_keep_their_clusters_and_are_not_saved(rows, need, tmp_path):
     assert truecal.read(found, cluster="customer") == found
     with pytest.raises(ValueError, match="`cluster` must be left out where tallies are read"):
         truecal.read(found, cluster="name")
-    with pytest.raises(ValueError, match="`cluster` must be None for tallies to be saved"):
-        found.save(tmp_path / "a.parquet")
     other = truecal.read(frame, label="y", score="p", by="country")
     with pytest.raises(ValueError, match="Tallies must agree on `cluster` to add"):
         found + other
+
+
+@pytest.mark.parametrize("bits", [None, 6], ids=["exact", "cells"])
+def test_files_of_tallies_know_the_clusters_of_all_days(rows, need, tmp_path, bits):
+    """Most customers have rows on both days, in several countries; one country has none on the second."""
+    pl = need("polars")
+    frame = pl.DataFrame(rows)
+    for day, part in enumerate((frame[:300], frame[300:].filter(pl.col("country") != "ch"))):
+        options = {"label": "y", "score": "p", "by": "country", "cluster": "name", "limits": Limits(grid=bits)}
+        tallies = truecal.read(part, **options)
+        assert truecal.Tallies.load(tallies.save(tmp_path / f"{day}.parquet")) == tallies
+    kept = [i < 300 or country != "ch" for i, country in enumerate(rows["country"])]
+    both = truecal.read(str(tmp_path))
+    whole = truecal.read(frame.filter(pl.Series(kept)), **options)
+    assert both.cluster == "name"
+    assert [part.clusters for part in both.parts.values()] == [part.clusters for part in whole.parts.values()]
+    found, expected = (truecal.evaluate(each).verdict.p_value for each in (both, whole))
+    assert found == pytest.approx(expected, rel=1e-12)  # sums of scores in cells agree to rounding
+    assert truecal.read(str(tmp_path), by=(), cluster="name").whole().clusters == whole.whole().clusters
+    with pytest.raises(ValueError, match="`cluster` must be left out where tallies are read"):
+        truecal.read(str(tmp_path), cluster="customer")
+
+
+def test_a_file_whose_clusters_are_not_those_of_its_rows_is_refused(rows, need, tmp_path):
+    pl = need("polars")
+    place = truecal.read(pl.DataFrame(rows), label="y", score="p", cluster="name").save(tmp_path / "a.parquet")
+    settings, frame = pl.read_parquet_metadata(place)["truecal"], pl.read_parquet(place)
+    pair = pl.col("cluster").is_not_null()
+    last = pl.int_range(pl.len()) == pl.len() - 1
+    for change in (
+        {"n": pl.when(pair & last).then(pl.col("n") + 1).otherwise("n")},
+        {"pos": pl.when(pair).then(pl.col("n") + 1).otherwise("pos")},
+        {"place": pl.when(pair & last).then(-1).otherwise("place")},
+        {"place": pl.when(pair & last).then(10**6).otherwise("place")},
+    ):
+        frame.with_columns(**change).write_parquet(place, metadata={"truecal": settings})
+        data = place.read_bytes()
+        start, digest = _digest(data)
+        place.write_bytes(data[:start] + digest + data[start + len(digest) :])
+        with pytest.raises(ValueError, match="a.parquet' .*the rows of its clusters are not those of its scores"):
+            truecal.Tallies.load(place)
 
 
 def test_rows_beyond_memory_are_refused(rows, need):

@@ -37,6 +37,7 @@ def slices(  # noqa: PLR0913 (tests/test_size.py says why)
     kept_negatives: float = 1.0,
     kept_positives: float = 1.0,
     flip: tuple[float, float] = (0.0, 0.0),
+    cluster: str | None = None,
     score_scale: ScoreScale = "probability",
 ) -> SliceTable:
     """Find groups of rows whose predictions are off, though nobody named them.
@@ -59,8 +60,9 @@ def slices(  # noqa: PLR0913 (tests/test_size.py says why)
         Whether pairs of columns are searched, too.
     min_rows : int
         The fewest rows of a group that is tested.
-    pos_label, on_null, format, kept_negatives, kept_positives, flip, score_scale
-        As in `truecal.read`; numbers are of the rows that are there.
+    pos_label, on_null, format, kept_negatives, kept_positives, flip, cluster, score_scale
+        As in `truecal.read`; numbers are of the rows that are there. The column of clusters makes no groups unless
+        `columns` names it.
 
     Examples
     --------
@@ -90,6 +92,7 @@ def slices(  # noqa: PLR0913 (tests/test_size.py says why)
         format=format,
         labelling=Labelling(kept_negatives, kept_positives, flip),
         score_scale=score_scale,
+        cluster=cluster,
     )
     if min_rows > crossed.account.judged:
         raise ValueError(
@@ -149,18 +152,28 @@ def _find_wrong(crossed: Crossed, significance: float, level: float, min_rows: i
             sums = crossed.sums(pair, box)
             if sums[:, 0].sum() >= min_rows:
                 places[_name_conditions(pair, box)] = pair, crossed.cells(sums)
-    p_value: list[float] = []
-    for batch in CellGroups.batches([cells for _, cells in places.values()]):
-        p_value += _p_values(batch).tolist()
-    chosen = [(*each, p) for each, p in zip(places.items(), p_value, strict=True) if p <= level]
+    chosen = _choose_wrong([(conditions, *place) for conditions, place in places.items()], level)
+    if crossed.rows.cluster is not None:  # clusters make no p-value smaller, so they are looked up for these alone
+        known = [(each, pair, crossed.with_clusters(each, cells)) for each, pair, cells, _ in chosen]
+        chosen = _choose_wrong(known, level)
     if not chosen:
         return []
-    groups = CellGroups.of([cells for _, (_, cells), _ in chosen])
-    factors = find_odds_factors(Coins.of(groups.cells), *groups.bounds, significance)
+    groups = CellGroups.of([cells for _, _, cells, _ in chosen])
+    factors = find_odds_factors(Coins.in_groups(groups), *groups.bounds, significance)
     return [
         _Slice(pair, conditions, cells, factor, p, _find_loss(cells, factor))
-        for (conditions, (pair, cells), p), factor in zip(chosen, factors, strict=True)
+        for (conditions, pair, cells, p), factor in zip(chosen, factors, strict=True)
     ]
+
+
+def _choose_wrong(
+    places: Sequence[tuple[Conditions, Pair, CellSums]], level: float
+) -> list[tuple[Conditions, Pair, CellSums, float]]:
+    """The groups that are off at a level, each with its p-value."""
+    p_value: list[float] = []
+    for batch in CellGroups.batches([cells for _, _, cells in places]):
+        p_value += _p_values(batch).tolist()
+    return [(*place, p) for place, p in zip(places, p_value, strict=True) if p <= level]
 
 
 def _grow(crossed: Crossed, pair: Pair, surplus: Floats, v: Floats, box: Box) -> Box:
@@ -194,7 +207,7 @@ def _name_conditions(pair: Pair, box: Box) -> Conditions:
 
 def _p_values(groups: CellGroups) -> Floats:
     """The exact two-sided p-value of each group's positives: twice the smaller tail with what came in it."""
-    below, at, above = Coins.of(groups.cells).tails(*groups.bounds)
+    below, at, above = Coins.in_groups(groups).tails(*groups.bounds)
     return np.asarray(np.minimum(1.0, 2 * (np.minimum(below, above) + at)))
 
 

@@ -673,6 +673,7 @@ def search_slices(args: Namespace, source: Source, **options: Any) -> SliceTable
         on_null="drop" if args.drop_missing else "raise",
         format=source.format,
         score_scale=find_scale(args),
+        cluster=_find_cluster(args),
         **_find_labelling(args, source.data),
         **options,
     )

@@ -172,7 +172,6 @@ MONITOR = "what is kept"
 RULES, BASELINE, OUTPUT, GENERAL = "rules, from a file or from options", "baseline", "output", "in general"
 NEEDS_ROWS = (COLUMNS, TIME, COMPUTED, LARGE)  # groups that ask something of rows, which a saved result does not have
 
-CLUSTERED = "score compare segments drift watch recalibrate report plot check"
 READING = "score compare segments slices drift watch recalibrate report plot tally check"
 WEIGHED = "score compare segments drift watch recalibrate report plot tally check"
 SIZED = "score segments drift watch recalibrate report plot tally check"
@@ -315,7 +314,7 @@ OPTIONS = (
     Option(
         "--cluster", "customers, patients or documents whose rows go together; without it rows are taken as "
         "independent",
-        COLUMNS, CLUSTERED, "COLUMN",
+        COLUMNS, READING, "COLUMN",
     ),
     Option(
         "--kept-negatives", "the share of negatives that the data have, where they were sampled; numbers are then of "

@@ -25,6 +25,7 @@ from truecal.observations._clusters import CellClusters as CellClusters
 from truecal.observations._clusters import Clusters as Clusters
 from truecal.observations._clusters import hash_numbers as hash_numbers
 from truecal.observations._clusters import hash_values as hash_values
+from truecal.observations._clusters import note_clusters as note_clusters
 from truecal.observations._clusters import number_values as number_values
 from truecal.observations._counting import TIED as TIED
 from truecal.observations._counting import TieCounter as TieCounter

@@ -93,14 +93,19 @@ class Clusters:
         """The number of clusters."""
         return len(self.starts) - 1
 
+    def adds_up(self, n: Ints, pos: Ints) -> bool:
+        """Whether the pairs add up to the rows and positives of the tally's scores."""
+        pairs = (self.n, n), (self.pos, pos)
+        return all(np.array_equal(np.bincount(self.place, own, len(whole)), whole) for own, whole in pairs)
+
     def check(self, n: Ints, pos: Ints) -> None:
-        """Raise an error unless the pairs add up to the rows and positives of the tally's scores."""
-        for own, whole in ((self.n, n), (self.pos, pos)):
-            if not np.array_equal(np.bincount(self.place, own, len(whole)), whole):
-                raise RuntimeError(
-                    f"The rows of clusters must be those of the tally; {int(own.sum()):,} are not the "
-                    f"{int(whole.sum()):,} of the tally.\n\nHint: please report this as a bug."
-                )
+        """Raise an error unless they do."""
+        if not self.adds_up(n, pos):
+            raise RuntimeError(
+                f"The rows of clusters must be those of the tally; {int(self.n.sum()):,} with {int(self.pos.sum()):,} "
+                f"positive are not the {int(n.sum()):,} with {int(pos.sum()):,} of the tally.\n\n"
+                "Hint: please report this as a bug."
+            )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Clusters):
@@ -172,6 +177,11 @@ def read_clusters(values: Any, size: int) -> Ints:
     if missing.any():
         raise_for_missing("cluster", missing[code])
     return hash_values(distinct)[code]
+
+
+def note_clusters(name: str) -> str:
+    """What a note says of tests where rows are in clusters."""
+    return f"tests allow for rows of one `{name}` that go together"
 
 
 def name_clusters(clusters: Clusters | None) -> str:

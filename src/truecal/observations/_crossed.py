@@ -12,7 +12,8 @@ from truecal import _kernel
 from truecal.observations._account import Account
 from truecal.observations._arrays import AnyArray
 from truecal.observations._cell_sums import CellSums, unchecked_sums
-from truecal.observations._tally import Floats
+from truecal.observations._clusters import CellClusters
+from truecal.observations._tally import Bools, Floats
 
 Condition = tuple[int, int, int]  # a column by its place, and its first and last level
 Conditions = tuple[Condition, ...]
@@ -27,6 +28,14 @@ class CodedRows:
     bin: AnyArray
     label: AnyArray
     q: Floats
+    cluster: AnyArray | None = None  # a number for each customer; rows then come in its order
+
+    def choose(self, conditions: Conditions) -> Bools:
+        """Which rows meet all conditions."""
+        inside = np.ones(len(self.q), dtype=np.bool_)
+        for column, first, last in conditions:
+            inside &= (self.codes[column] >= first) & (self.codes[column] <= last)
+        return inside
 
     def cross(self, pairs: Sequence[Pair], sizes: Sequence[int], bins: int) -> dict[Pair, Floats]:
         """The tables of pairs of columns, of so many levels each."""
@@ -89,9 +98,7 @@ class Crossed:
 
     def corrected(self, conditions: Conditions, factor: float, pairs: Sequence[Pair]) -> Crossed:
         """The same rows with the odds of a group multiplied by a factor, crossed by some of the pairs."""
-        rows, inside = self.rows, np.ones(len(self.rows.q), dtype=np.bool_)
-        for column, first, last in conditions:
-            inside &= (rows.codes[column] >= first) & (rows.codes[column] <= last)
+        rows, inside = self.rows, self.rows.choose(conditions)
         upper = self.bins[rows.bin[inside]] >= 0.5
         f = np.where(upper, 1 / factor, factor)  # of q, the chance of a negative in upper bins
         q = rows.q.copy()
@@ -128,3 +135,17 @@ class Crossed:
         used = np.flatnonzero(sums[:, 0])
         counts = sums[used, :2].astype(np.int64)
         return unchecked_sums((self.bins[used], counts[:, 0], counts[:, 1], *sums[used, 2:].T.copy()))
+
+    def with_clusters(self, conditions: Conditions, cells: CellSums) -> CellSums:
+        """The cells of a group with the clusters of its rows; as they are where rows are in none."""
+        if self.rows.cluster is None:
+            return cells
+        inside = self.rows.choose(conditions)
+        place = np.searchsorted(cells.key, self.bins[self.rows.bin[inside]])
+        first = np.diff(self.rows.cluster[inside], prepend=-1) != 0
+        key = (np.cumsum(first) - 1) * len(cells) + place
+        n, pos = (np.bincount(key, weight) for weight in (None, self.rows.label[inside]))
+        pairs = np.flatnonzero(n)
+        starts = np.searchsorted(pairs // len(cells), np.arange(np.count_nonzero(first) + 1))
+        own = CellClusters(starts, pairs % len(cells), n[pairs].astype(np.int64), pos[pairs].astype(np.int64))
+        return unchecked_sums(cells.columns, cells.labelling, own)

@@ -6,7 +6,8 @@ in the checksum's place. It is checked before any Parquet is decoded.
 Columns are `by0`, `by1`, ... in the order of the setting `by`, then `score`, `n`, `pos`; or for cells `n`, `pos`,
 `low`, `high`, `score_sum`. A null `high` equals `low`; a null `score_sum` equals n (low + high) / 2. Rows with weights
 have their sums in `weight`, those of positives in `weight_pos`. Rows that were dropped are counted in `n` of lines of
-their own, whose `dropped` says why.
+their own, whose `dropped` says why. Rows in clusters have further lines: the hash of a `cluster`, with its rows `n` and
+positives `pos` at the score, or cell, of the segment's line number `place`, from 0 on.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from truecal import __version__
 from truecal._atomic import write_atomically
 from truecal._errors import name_place, option
 from truecal._fork import check_fork
+from truecal.observations._clusters import Clusters
 from truecal.observations._grid import GridTally, cell
 from truecal.observations._importance import Importance
 from truecal.observations._labelling import AS_THEY_ARE, Labelling
@@ -36,12 +38,13 @@ from truecal.observations._tallies import Part, Segment, Tallies, plain_value, w
 from truecal.observations._tally import Floats, Ints, Tally
 
 PathLike = str | os.PathLike[str]
-SCHEMA = 2  # the first that knows rows sampled by label; files without them are of the first
+SCHEMA = 3  # the first that knows clusters; 2 knows rows sampled by label and weights, and 1 neither
 SUFFIXES = (".parquet", ".pq")
 MAGIC = b"PAR1"  # at both ends of a Parquet file
 OPENING = b'{"truecal_tallies": '
 CLOSING = b'"checksum": "'
 BLANK = b"0" * 64
+PAIRS = ("cluster", "place", "n", "pos")
 REMEDY = ".\n\nHint: restore a copy, or read the data again."
 
 
@@ -51,11 +54,6 @@ def write_tallies(tallies: Tallies, path: PathLike) -> Path:
         raise ValueError(
             f"{option('baseline')} must be None for tallies to be saved: a file of tallies has no pairs of scores."
             f"\n\nHint: read the data without {option('baseline')}, or save the results."
-        )
-    if tallies.cluster is not None:
-        raise ValueError(
-            f"{option('cluster')} must be None for tallies to be saved: a file of tallies does not know which rows "
-            f"belong together.\n\nHint: keep the data, and read them with {option('cluster')} when they are judged."
         )
     for key in (*tallies.parts, *tallies.dropped):
         for name, value in zip(tallies.by, key, strict=True):
@@ -171,18 +169,19 @@ def _encode(tallies: Tallies) -> bytes:
     """Return the bytes of the file for tallies."""
     pl = _import_polars()
     parts = [part if isinstance(part, GridTally) else part.tally for part in tallies.parts.values()]
-    place = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     left_out = [(key, reason, n) for key, reasons in tallies.dropped.items() for reason, n in reasons.items()]
-    columns, without = {}, {}
-    for i, name in enumerate(tallies.by):
-        values, others = [key[i] for key in tallies.parts], [key[i] for key, _, _ in left_out]
-        dtype = _choose_dtype(pl, [*values, *others])
-        columns[f"by{i}"] = pl.Series(name, values, dtype=dtype).gather(place)
-        without[f"by{i}"] = pl.Series(name, others, dtype=dtype)
-    numbers = [part.columns if isinstance(part, GridTally) else part.entries for part in parts]
-    joined = [np.concatenate(column) for column in zip(*numbers, strict=True)]
+    pairs = [part.clusters for part in parts if part.clusters is not None]
+    lines = [
+        _name_lines(pl, tallies, list(tallies.parts), [len(part) for part in parts]) | _encode_numbers(pl, parts),
+        _name_lines(pl, tallies, [key for key, _, _ in left_out], [1] * len(left_out))
+        | {"n": [n for _, _, n in left_out], "dropped": [reason for _, reason, _ in left_out]},
+    ]
+    if pairs:
+        columns = {name: np.concatenate([getattr(each, name) for each in pairs]) for name in PAIRS}
+        lines.append(_name_lines(pl, tallies, list(tallies.parts), [len(each) for each in pairs]) | columns)
+    plain = tallies.labelling == AS_THEY_ARE and not tallies.weighted
     settings = {
-        OPENING.decode()[2:-3]: 1 if tallies.labelling == AS_THEY_ARE and not tallies.weighted else SCHEMA,
+        OPENING.decode()[2:-3]: SCHEMA if pairs else 1 if plain else 2,
         "version": __version__,
         "by": tallies.by,
         "windows": tallies.windows,
@@ -194,31 +193,49 @@ def _encode(tallies: Tallies) -> bytes:
         "rows": tallies.n_rows,
         "positives": tallies.positives,
         **({} if tallies.labelling == AS_THEY_ARE else {"labelling": asdict(tallies.labelling)}),
+        **({} if tallies.cluster is None else {"cluster": tallies.cluster}),
         "checksum": BLANK.decode(),
     }
-    if tallies.bits is None:
-        columns |= dict(zip(("score", "n", "pos"), joined, strict=True))
-        weights = [part.importance for part in parts if isinstance(part, Tally) and part.importance is not None]
-        if weights:
-            columns["weight"] = np.concatenate([each.total for each in weights])
-            columns["weight_pos"] = np.concatenate([each.positive for each in weights])
-    else:
-        _, n, pos, score_sum, low, high = joined
-        lines = pl.DataFrame({"n": n, "pos": pos, "low": low, "high": high, "score_sum": score_sum})
-        columns |= lines.with_columns(
-            high=pl.when(pl.lit(pl.Series(high != low))).then("high"),
-            score_sum=pl.when(pl.lit(pl.Series(score_sum != _default_sum(n, low, high)))).then("score_sum"),
-        ).to_dict()
+    frames = [frame for frame in map(pl.DataFrame, lines) if len(frame)]
+    frame = frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal")
     buffer = BytesIO()
     metadata = {"truecal": json.dumps(settings)}
-    frame = pl.DataFrame(columns)
-    if left_out:
-        lines = pl.DataFrame(without | {"n": [n for _, _, n in left_out], "dropped": [why for _, why, _ in left_out]})
-        frame = pl.concat([frame, lines], how="diagonal")
     frame.write_parquet(buffer, compression="zstd", statistics=False, metadata=metadata)
     data = buffer.getvalue()
     start, digest = _digest(data)
     return b"".join((data[:start], digest, data[start + len(BLANK) :]))
+
+
+def _name_lines(pl: Any, tallies: Tallies, keys: Sequence[Segment], counts: Sequence[int]) -> dict[str, Any]:
+    """The columns of segments of lines, so many for each of some segments."""
+    place = np.repeat(np.arange(len(keys)), counts)
+    known = [*tallies.parts, *tallies.dropped]
+    found = {}
+    for i, name in enumerate(tallies.by):
+        dtype = _choose_dtype(pl, [key[i] for key in known])
+        found[f"by{i}"] = pl.Series(name, [key[i] for key in keys], dtype=dtype).gather(place)
+    return found
+
+
+def _encode_numbers(pl: Any, parts: Sequence[Tally | GridTally]) -> dict[str, Any]:
+    """The columns of scores or cells, with their rows, positives and weights."""
+    numbers = [part.columns if isinstance(part, GridTally) else part.entries for part in parts]
+    joined = [np.concatenate(column) for column in zip(*numbers, strict=True)]
+    if isinstance(parts[0], Tally):
+        columns = dict(zip(("score", "n", "pos"), joined, strict=True))
+        weights = [part.importance for part in parts if isinstance(part, Tally) and part.importance is not None]
+        if weights:
+            columns["weight"] = np.concatenate([each.total for each in weights])
+            columns["weight_pos"] = np.concatenate([each.positive for each in weights])
+        return columns
+    _, n, pos, score_sum, low, high = joined
+    lines = pl.DataFrame({"n": n, "pos": pos, "low": low, "high": high, "score_sum": score_sum})
+    return dict(
+        lines.with_columns(
+            high=pl.when(pl.lit(pl.Series(high != low))).then("high"),
+            score_sum=pl.when(pl.lit(pl.Series(score_sum != _default_sum(n, low, high)))).then("score_sum"),
+        ).to_dict()
+    )
 
 
 def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
@@ -231,12 +248,11 @@ def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
         for *key, reason, n in frame.filter(pl.col("dropped").is_not_null()).select(*names, "dropped", "n").rows():
             dropped.setdefault(tuple(key), {})[reason] = n
         frame = frame.filter(pl.col("dropped").is_null())
-    starts = np.zeros(1, dtype=np.int64)
-    keys: list[Segment] = [()]
-    if by:
-        runs = frame.select(pl.struct(names).rle_id().alias("run"))["run"].to_numpy()
-        starts = np.flatnonzero(np.diff(runs, prepend=-1)) if len(runs) else starts
-        keys = frame.select(names)[starts].rows()
+    pairs = None
+    if settings.get("cluster") is not None:
+        pairs = frame.filter(pl.col("cluster").is_not_null())
+        frame = frame.filter(pl.col("cluster").is_null())
+    keys, ends = _find_runs(pl, frame, names)
     n, pos = (frame[name].to_numpy().astype(np.int64) for name in ("n", "pos"))
     if bits is None:
         columns = [frame["score"].to_numpy(), n, pos]
@@ -249,13 +265,15 @@ def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
         columns = [cell(low, bits), n, pos, score_sum, low, high]
     labelling = Labelling(**(settings.get("labelling") or {}))
     parts: dict[Segment, Part] = {}
-    for key, (first, last) in zip(keys, pairwise([*starts.tolist(), len(frame)]), strict=True):
+    for key, (first, last) in zip(keys, ends, strict=True):
         some = [column[first:last] for column in columns]
         own = [column[first:last] for column in weighted]
         part: Part = Tally(*some) if bits is None else GridTally(bits, *some)
         if own:
             part = replace(part.tally, importance=Importance(*own))
         parts[key] = with_labelling(part, labelling)
+    if pairs is not None:
+        parts = _decode_clusters(pl, pairs, names, parts)
     return Tallies(
         settings["label"],
         settings["score"],
@@ -265,8 +283,36 @@ def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Tallies:
         bits,
         settings["pos_label"],
         dropped,
+        cluster=settings.get("cluster"),
         outcome=settings.get("outcome", "positive"),
     )
+
+
+def _find_runs(pl: Any, frame: Any, names: Sequence[str]) -> tuple[list[Segment], list[tuple[int, int]]]:
+    """The segments of lines in their order, and the first line and the end of each."""
+    if not names:
+        return [()], [(0, len(frame))]
+    runs = frame.select(pl.struct(names).rle_id().alias("run"))["run"].to_numpy()
+    starts = np.flatnonzero(np.diff(runs, prepend=-1)) if len(runs) else np.zeros(1, dtype=np.int64)
+    return frame.select(names)[starts].rows(), list(pairwise([*starts.tolist(), len(frame)]))
+
+
+def _decode_clusters(pl: Any, pairs: Any, names: Sequence[str], parts: Mapping[Segment, Part]) -> dict[Segment, Part]:
+    """Return parts with the clusters that a file's other lines have."""
+    keys, ends = _find_runs(pl, pairs, names)
+    if keys != list(parts):
+        raise ValueError("the segments of its clusters are not those of its scores")
+    found: dict[Segment, Part] = {}
+    for key, (first, last) in zip(keys, ends, strict=True):
+        part, own = parts[key], pairs[first:last]
+        cluster, place, n, pos = (own[name].to_numpy().astype(np.int64) for name in PAIRS)
+        whole = part if isinstance(part, GridTally) else part.tally
+        right = (n >= 1) & (pos >= 0) & (pos <= n) & (place >= 0) & (place < len(part))
+        clusters = Clusters.merge(cluster[right], place[right], n[right], pos[right])
+        if not right.all() or len(clusters) < len(own) or not clusters.adds_up(whole.n, whole.pos):
+            raise ValueError("the rows of its clusters are not those of its scores")
+        found[key] = replace(whole, clusters=clusters)
+    return found
 
 
 def _default_sum(n: Ints, low: Floats, high: Floats) -> Floats:

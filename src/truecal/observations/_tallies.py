@@ -17,7 +17,7 @@ from truecal._errors import check_column, option
 from truecal._text import plural
 from truecal.observations._account import Account
 from truecal.observations._arrays import as_tuple
-from truecal.observations._clusters import Clusters
+from truecal.observations._clusters import Clusters, note_clusters
 from truecal.observations._grid import GridTally, check_bits
 from truecal.observations._importance import IMPORTANCE
 from truecal.observations._labelling import Labelling, check_same
@@ -308,7 +308,7 @@ class Tallies:
         """Of these, what the numbers are of where that is not independent rows themselves; a verdict says it too."""
         if self.cluster is None:
             return self.labelling.notes
-        return (*self.labelling.notes, f"tests allow for rows of one `{self.cluster}` that go together")
+        return (*self.labelling.notes, note_clusters(self.cluster))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the tallies to a Parquet file, atomically. The name must end in .parquet or .pq.

@@ -13,7 +13,19 @@ from truecal._errors import check_column, option
 from truecal._fork import check_fork
 from truecal._progress import Progress
 from truecal._text import plural
-from truecal.observations import AS_THEY_ARE, Account, AnyArray, CodedRows, Crossed, Floats, Labelling, Pair, as_tuple
+from truecal.observations import (
+    AS_THEY_ARE,
+    Account,
+    AnyArray,
+    CodedRows,
+    Crossed,
+    Floats,
+    Ints,
+    Labelling,
+    Pair,
+    as_tuple,
+    note_clusters,
+)
 from truecal.reading._columns import Columns, OnNull, ScoreScale, split_name
 from truecal.reading._engines import language, pick, stream
 from truecal.reading._query import KINDS, Query, column_names
@@ -25,7 +37,7 @@ PAIRED = 100  # columns up to which pairs are crossed
 IDS = 1000  # distinct words above which a column may be of names
 
 
-def cross(
+def cross(  # noqa: PLR0913 (tests/test_size.py says why)
     data: Any,
     *,
     label: str,
@@ -37,6 +49,7 @@ def cross(
     format: str | None = None,
     labelling: Labelling = AS_THEY_ARE,
     score_scale: ScoreScale = "probability",
+    cluster: str | None = None,
 ) -> Crossed:
     """Read data in one pass, and add rows up by the levels of every column and of every pair of columns.
 
@@ -44,32 +57,34 @@ def cross(
     the others together. Other numbers and times are cut into ten ranges of about equally many of the first rows. The
     scores are a column as well. Levels do not depend on labels.
 
-    Parameters are those of `truecal.read`; `columns` are all others by default.
-    Another engine's rows are fetched in batches.
+    Parameters are those of `truecal.read`; `columns` are all others by default, but for that of clusters. Another
+    engine's rows are fetched in batches.
     """
     check_fork()
     known = column_names(data, format)
-    names = tuple(name for name in known if name not in (label, score)) if columns is None else as_tuple(columns)
+    own = label, score, cluster
+    names = tuple(name for name in known if name not in own) if columns is None else as_tuple(columns)
     for name in names:
         check_column("columns", name, known)
     if label in names or len(set(names)) < len(names):
         raise ValueError(f"{option('columns')} must name each column once, and not the label; it is {names!r}.")
     names = tuple(name for name in names if name != score)
     settings: Any = {"pos_label": pos_label, "on_null": on_null, "format": format, "labelling": labelling}
-    settings |= {"score_scale": score_scale}
+    settings |= {"score_scale": score_scale, "cluster": cluster}
     query, parts = _open(data, Columns(label, (score,), names, **settings))
     crossing: _Crossing | None = None
     seen, counts = 0, np.zeros(KINDS, dtype=np.int64)
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
         for part in filter(len, parts):
-            (scores,), one, status = Batch(query, part).judge("score0")
+            batch = Batch(query, part)
+            (scores,), one, status = batch.judge("score0")
             counts += np.bincount(status, minlength=KINDS)
             usable = np.flatnonzero(status == 0)
             rows = part if len(usable) == len(part) else part[usable.tolist()]
             if len(usable):
                 if crossing is None:
                     crossing = _Crossing(query, rows, scores[usable])
-                crossing.add(rows, scores[usable], one[usable])
+                crossing.add(rows, scores[usable], one[usable], None if cluster is None else batch.cluster[usable])
             seen += len(part)
             progress.step(len(part))
     query.check_complete(seen)
@@ -83,7 +98,7 @@ def _open(data: Any, columns: Columns) -> tuple[Query, Iterator[Any]]:
     query = Query.of(data, columns)
     if query.here:
         return query, stream_batches(query)
-    names = dict.fromkeys((columns.label, *columns.scores, *columns.by))
+    names = dict.fromkeys((columns.label, *columns.scores, *columns.by, *columns.clusters))
     parts = stream(pick(query.frame, {name: name for name in names}), BATCH)
     first = next(parts, None)
     if first is None:
@@ -103,20 +118,22 @@ class _Crossing:
         own = _Ranges.of(score, scores.astype(np.float64), lambda edge: f"{float(how.predicted(edge)):.4g}")
         self.coders = [(f"by{i}", coder) for i, coder in enumerate(found) if not isinstance(coder, str)]
         self.coders += [("", own)] if own is not None else []
-        self.notes = [*how.notes_on_rows, *(coder for coder in found if isinstance(coder, str))]
+        cluster = query.columns.cluster
+        told = [*how.notes_on_rows, *([] if cluster is None else [note_clusters(cluster)])]
+        self.notes = [*told, *(coder for coder in found if isinstance(coder, str))]
         if not self.coders:
             why = "; ".join(self.notes or ["there is none"])
             raise ValueError(f"There must be a column that makes groups; {why}.")
         self.batches: list[CodedRows] = []
         self.bytes, self.memory = 0, query.columns.limits.memory
 
-    def add(self, rows: Any, scores: AnyArray, one: AnyArray) -> None:
+    def add(self, rows: Any, scores: AnyArray, one: AnyArray, cluster: Ints | None) -> None:
         """Keep a batch of rows."""
         score = scores.astype(np.float64)
         codes = np.stack([coder.code(rows[place] if place else score) for place, coder in self.coders])
         bins = np.searchsorted(self.edges, score, side="right").astype(np.uint8)
-        self.batches.append(CodedRows(codes, bins, one, np.where(score >= 0.5, 1 - score, score)))
-        self.bytes += codes.nbytes + 10 * len(score)
+        self.batches.append(CodedRows(codes, bins, one, np.where(score >= 0.5, 1 - score, score), cluster))
+        self.bytes += codes.nbytes + (10 if cluster is None else 18) * len(score)
         if self.bytes > self.memory:
             raise ValueError(
                 f"The rows must fit into {self.memory:,} bytes, one for each column; they do not.\n\n"
@@ -128,7 +145,7 @@ class _Crossing:
         parts = self.batches
         codes = np.concatenate([part.codes for part in parts], axis=1)
         columns = ([getattr(part, name) for part in parts] for name in ("bin", "label", "q"))
-        rows = CodedRows(codes, *map(np.concatenate, columns))
+        rows = _sort_by_cluster(CodedRows(codes, *map(np.concatenate, columns)), [part.cluster for part in parts])
         Account(account.judged, len(rows.q))  # no row was lost
         self.batches = []
         count, notes = len(self.coders), list(self.notes)
@@ -141,6 +158,16 @@ class _Crossing:
         tables = rows.cross(chosen, [len(each) for each in levels], len(bins))
         names, ordered = zip(*((coder.name, isinstance(coder, _Ranges)) for _, coder in self.coders), strict=True)
         return Crossed(names, levels, ordered, bins, tables, rows, account, tuple(notes))
+
+
+def _sort_by_cluster(rows: CodedRows, hashes: Sequence[AnyArray | None]) -> CodedRows:
+    """The rows in the order of their clusters, given the hashes of these in batches; as they are without any."""
+    known = [each for each in hashes if each is not None]
+    if not known:
+        return rows
+    _, cluster = np.unique(np.concatenate(known), return_inverse=True)
+    order = np.argsort(cluster, kind="stable")
+    return CodedRows(rows.codes[:, order], rows.bin[order], rows.label[order], rows.q[order], cluster[order])
 
 
 def _cut_scores(scores: AnyArray) -> Floats:
