@@ -34,6 +34,7 @@ from text import (
     LOCAL,
     POWER,
     REMEDY,
+    REMEDY_CLUSTERS,
     ROWS,
     ROWS_POWER,
     SEGMENTS,
@@ -388,17 +389,28 @@ def remedy_section() -> list[str]:
     rows = read_rows("remedy")
     worlds, kinds = (list(dict.fromkeys(r[key] for r in rows)) for key in ("world", "kind"))
     found = {(r["world"], r["kind"]): r for r in rows}
-    body = [
-        [
-            world,
-            f"{int(found[world, kinds[0]]['rows']):,}",
-            found[world, kinds[0]]["sets"],
-            *(f"{float(found[world, kind]['excess']):.1f}" for kind in kinds),
-            f"{100 * float(found[world, kinds[0]]['helped']):.1f} %",
-        ]
-        for world in worlds
-    ]
-    return [REMEDY.format(fresh=200_000), table(["world", "rows", "data sets", *kinds, "said to help"], body)]
+    excess = {world: [float(found[world, kind]["excess"]) for kind in kinds] for world in worlds}
+    over = {world: own[0] / min(own[1:]) - 1 for world, own in excess.items() if min(own[1:]) > 1e-6}
+    body = []
+    for world in worlds:
+        one = found[world, kinds[0]]
+        lost = f"{100 * over[world]:.0f} %" if world in over else ""
+        numbers = [*(f"{value:.1f}" for value in excess[world]), lost, f"{100 * float(one['helped']):.1f} %"]
+        body.append([world, "yes" if one["tuned"] == "1" else "", f"{int(one['rows']):,}", one["sets"], *numbers])
+    right = [found[world, kinds[0]] for world in worlds if world not in over]
+    text = REMEDY.format(
+        near=sum(lost <= 0.1 for lost in over.values()),
+        wrong=len(over),
+        worst=f"{100 * max(over.values()):.0f} %",
+        right=span(right, "helped")["high"],
+        sets=right[0]["sets"],
+    )
+    heads = ["world", "tuned on", "rows", "data sets", *kinds, "over best", "said to help"]
+    shown = [text, table(heads, body)]
+    if not has_rows("remedy_clusters"):
+        return shown
+    names = ["labels", "correlation", "rows", "size", "positives", "sets"]
+    return [*shown, REMEDY_CLUSTERS, listed(read_rows("remedy_clusters"), names, {"helped": "said to help"})]
 
 
 def rows_section() -> list[str]:

@@ -1,48 +1,67 @@
-"""Recalibration on held-out rows: the excess log loss of each kind, and how often right models are said to improve."""
+"""Recalibration on held-out rows: the excess log loss of each kind, and how often right models are said to improve.
+
+    python remedy.py [part ...]
+
+Parts: kinds, clusters; both by default. Writes remedy.csv and remedy_clusters.csv, case by case.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 
 import numpy as np
+from clusters import WAYS, draw_scores
 from results import write_rows
+from scipy.special import betaincinv
 from worlds import Floats, log_odds, sigmoid
 
 import truecal
 from truecal.inference import KINDS
 
-SETS, FRESH = 200, 200_000
+Line = dict[str, object]
+FRESH = 20_000  # quantiles of the predictions that stand for all rows to come
+SETS, FEWER, RIGHT = 100, 40, 400  # data sets of wrong models, of more than 2,000 rows, and of right models
 
 
 def _bend(x: Floats) -> Floats:
     return x + 0.15 * (x + 1.5) ** 2
 
 
-# rows to fit, the shape of predictions, and how the true log-odds follow from those predicted
-WORLDS: dict[str, tuple[int, tuple[float, float], Callable[[Floats], Floats]]] = {
-    "prior x 3, 2 %": (2000, (1, 49), lambda x: x + np.log(3)),
-    "right, 2 %": (2000, (1, 49), lambda x: x),
-    "right, 50 %": (2000, (2, 2), lambda x: x),
-    "over-confident, 20 %": (2000, (0.5, 2), lambda x: 0.6 * x - 0.3),
-    "under-confident, 50 %": (2000, (2, 2), lambda x: 1.5 * x),
-    "prior / 2, 10 %": (2000, (1, 9), lambda x: x - np.log(2)),
-    "bent, 20 %": (2000, (1, 4), _bend),
-    "bent, 20 %, more rows": (10_000, (1, 4), _bend),
-    "right, 20 %": (10_000, (1, 4), lambda x: x),
-    "wavy, 50 %": (10_000, (2, 2), lambda x: x + 0.6 * np.sin(3 * x)),
-    "a jump, 20 %": (20_000, (1, 4), lambda x: np.where(x > -1, x + 1, x - 0.3)),
+def _right(x: Floats) -> Floats:
+    return x
+
+
+# whether the rule was tuned on it, rows to fit, the shape of predictions, and how the true log-odds follow from those
+# predicted
+WORLDS: dict[str, tuple[bool, int, tuple[float, float], Callable[[Floats], Floats]]] = {
+    "prior x 3, 2 %": (True, 2000, (1, 49), lambda x: x + np.log(3)),
+    "bent, 20 %": (True, 2000, (1, 4), _bend),
+    "under-confident, 50 %": (True, 2000, (2, 2), lambda x: 1.5 * x),
+    "over-confident, 20 %": (True, 2000, (0.5, 2), lambda x: 0.6 * x - 0.3),
+    "prior / 2, 10 %": (True, 2000, (1, 9), lambda x: x - np.log(2)),
+    "right, 2 %": (True, 2000, (1, 49), _right),
+    "right, 50 %": (True, 2000, (2, 2), _right),
+    "squeezed, 33 %": (False, 2000, (3, 6), lambda x: 2 * x + 0.4),
+    "bent both ways, 50 %": (False, 3000, (1, 1), lambda x: 1.2 * np.sign(x) * np.abs(x) ** 1.3),
+    "labels flipped, 20 %": (False, 4000, (0.5, 2), lambda x: log_odds(0.05 + 0.85 * sigmoid(x))),
+    "over-confident, 1 %": (False, 5000, (0.5, 50), lambda x: 0.7 * x - 1),
+    "odds x 1.16, 10 %": (False, 5000, (1, 9), lambda x: x + 0.15),
+    "bent, 20 %, more rows": (True, 10_000, (1, 4), _bend),
+    "wavy, 50 %": (True, 10_000, (2, 2), lambda x: x + 0.6 * np.sin(3 * x)),
+    "a jump, 20 %": (True, 20_000, (1, 4), lambda x: np.where(x > -1, x + 1, x - 0.3)),
 }
 
 
-def look(name: str) -> list[dict[str, object]]:
+def look(name: str) -> list[Line]:
     rng = np.random.default_rng(list(name.encode()))
-    rows, shape, bend = WORLDS[name]
-    fresh = rng.beta(*shape, FRESH)
+    tuned, rows, shape, bend = WORLDS[name]
+    fresh = np.clip(betaincinv(*shape, (np.arange(FRESH) + 0.5) / FRESH), 1e-15, 1 - 1e-15)
     truth = sigmoid(bend(log_odds(fresh)))
     kinds = ("auto", *KINDS)
     losses: dict[str, list[float]] = {kind: [] for kind in kinds}
     helped = []
-    for _ in range(SETS):
+    for _ in range(sets := RIGHT if bend is _right else SETS if rows <= 2000 else FEWER):
         p = rng.beta(*shape, rows)
         y = rng.random(rows) < sigmoid(bend(log_odds(p)))
         for kind in kinds:
@@ -57,8 +76,9 @@ def look(name: str) -> list[dict[str, object]]:
     return [
         {
             "world": name,
+            "tuned": int(tuned),
             "rows": rows,
-            "sets": SETS,
+            "sets": sets,
             "kind": kind,
             "excess": 1e4 * float(np.mean(found)),
             "helped": share,
@@ -67,14 +87,37 @@ def look(name: str) -> list[dict[str, object]]:
     ]
 
 
-def main() -> None:
-    lines: list[dict[str, object]] = []
-    for name in WORLDS:
+def look_at_clusters() -> Iterator[Line]:
+    """How often right models whose rows go together are said to improve, with `cluster=`."""
+    for way, correlation, rows, size, shape in (
+        ("copula", 0.3, 1000, 10, "33 %"),
+        ("log-odds effect", 0.5, 1000, 20, "9 %"),
+        ("beta-binomial", 0.5, 1000, 10, "33 %"),
+    ):
+        rng = np.random.default_rng([rows, size, *f"{way}{shape}".encode()])
+        labels, shared = WAYS[way]
+        helped: list[bool] = []
+        for _ in range(RIGHT):
+            p, cluster = draw_scores(rng, rows, size, shape, shared)
+            y = labels(rng, p, cluster, correlation)
+            helped.append(truecal.recalibrate(y, p, cluster=cluster).helped)
+        yield {"labels": way, "correlation": correlation, "rows": rows, "size": size, "positives": shape,
+               "sets": RIGHT, "helped": float(np.mean(helped))}  # fmt: skip
+
+
+def main(parts: list[str]) -> None:
+    lines: list[Line] = []
+    for name in WORLDS if "kinds" in parts else ():
         lines += look(name)
         print(name, {line["kind"]: round(float(str(line["excess"])), 2) for line in lines if line["world"] == name},
               "helped", lines[-1]["helped"], flush=True)  # fmt: skip
         write_rows("remedy", lines)
+    found: list[Line] = []
+    for line in look_at_clusters() if "clusters" in parts else ():
+        found.append(line)
+        print(line, flush=True)
+        write_rows("remedy_clusters", found)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:] or ["kinds", "clusters"])

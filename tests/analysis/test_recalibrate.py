@@ -210,6 +210,9 @@ def test_auto_finds_what_is_wrong(shifted, bold):
     assert truecal.recalibrate(*shifted).kind == "offset"
     assert truecal.recalibrate(*bold).kind == "logistic"
     assert truecal.recalibrate(*draw(np.random.default_rng(3), 8000)).kind == "none"
+    # the world "bent" of study/remedy.py, where a beta map is best
+    bent = draw(np.random.default_rng(21), 4000, lambda x: x + 0.15 * (x + 1.5) ** 2, (1, 4))
+    assert truecal.recalibrate(*bent, folds=0).kind == "beta"
 
 
 def test_auto_takes_steps_where_nothing_smooth_will_do():

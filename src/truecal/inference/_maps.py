@@ -37,7 +37,8 @@ KINDS: tuple[Kind, ...] = ("none", "offset", "logistic", "beta", "isotonic")
 FEWEST = 5  # steps that are chosen without being named
 ENOUGH = 5  # positives and negatives of a step
 NUMBERS: dict[Kind, int] = {"none": 0, "offset": 1, "logistic": 2, "beta": 3}  # that are fitted
-WORTH = 2.0  # of log-likelihood, for each number more to fit
+WORTH = (0.0, 3.0, 4.0, 4.5)  # log-likelihood of rows left out by which a map of one, two, three numbers more is better
+CLEAR = 4.0  # and by which steps are
 MANY = 100_000  # scores from which on a map is fitted to their cells first
 AT_ONCE = 1 << 20
 STEPS = 20
@@ -226,31 +227,42 @@ def mean_loss(tally: Tally, p: Floats) -> float:
 def choose_kind(folds: Sequence[Tally], kinds: tuple[Kind, ...]) -> Kind:
     """The simplest kind that no less simple one beats on rows that it was not fitted to.
 
-    A kind beats one before it if its log-likelihood is larger by `WORTH` for each number more that it fits, and by a
-    standard error: where the rows hardly speak for a number, fitting it costs more than it gives. Steps are as many
-    numbers as there are of them in all rows, and fewer than `FEWEST` are not looked at: they would put most of the
-    order away. Rows of one cluster that go together are worth as much less as their
-    design effect says.
+    Maps of few numbers are compared by the log-likelihood of rows that are left out one at a time: what a map gains in
+    all rows, less one for each number that it fits (Stone, 1977). A kind beats one before it if that is larger by
+    `WORTH`, which noise exceeds so seldom that it costs about a tenth of what fitting an offset costs. Then steps are
+    compared with the kind so chosen, by rows of folds that were held out: they must be better there by `CLEAR` and by
+    half a standard error. Fewer than `FEWEST` steps are not looked at: they would put most of the order away. Rows of
+    one cluster that go together are worth as much less as their design effect says.
     """
     if len(folds) < 2:
         return kinds[0]
-    losses: dict[Kind, list[tuple[Floats, Floats]]] = {kind: [] for kind in kinds}
+    whole = add_tallies(folds)
+    effect = find_effects([whole])[0]
+    chosen, best = kinds[0], _add_likelihood(whole, kinds[0])
+    for kind in (each for each in kinds[1:] if each in NUMBERS):
+        more, gain = NUMBERS[kind] - NUMBERS[chosen], _add_likelihood(whole, kind)
+        if (gain - best) / effect > more + WORTH[more]:
+            chosen, best = kind, gain
+    if "isotonic" not in kinds or len(fit_map(whole, "isotonic").values) < FEWEST:
+        return chosen
+    gap = measure_gap(folds, _hold_out(folds, chosen), _hold_out(folds, "isotonic"))
+    return "isotonic" if whole.n_rows * (gap.mean - gap.error / 2) > CLEAR * effect else chosen
+
+
+def _add_likelihood(tally: Tally, kind: Kind) -> float:
+    """The log-likelihood of the rows that a map of a kind is fitted to."""
+    p = tally.labelling.predicted(tally.score)
+    return -tally.n_rows * mean_loss(tally, np.clip(fit_map(tally, kind).apply(p), 1e-15, 1 - 1e-15))
+
+
+def _hold_out(folds: Sequence[Tally], kind: Kind) -> list[tuple[Floats, Floats]]:
+    """The losses of each fold's positives and negatives by a map that was fitted to the others."""
+    found = []
     for i, held_out in enumerate(folds):
         train = add_tallies([fold for j, fold in enumerate(folds) if j != i])
-        p = held_out.labelling.predicted(held_out.score)
-        for kind in kinds:
-            seen = held_out.labelling.seen(fit_map(train, kind).apply(p))
-            losses[kind].append(log_losses(np.clip(seen, 1e-15, 1 - 1e-15)))
-    whole = add_tallies(folds)
-    rows, worth = whole.n_rows, WORTH * find_effects([whole])[0]
-    steps = len(fit_map(whole, "isotonic").values) if "isotonic" in kinds else 0
-    numbers = NUMBERS | ({"isotonic": steps} if steps >= FEWEST else {})
-    chosen = kinds[0]
-    for kind in (each for each in kinds[1:] if each in numbers):
-        gap = measure_gap(folds, losses[chosen], losses[kind])
-        if rows * gap.mean > max(worth * (numbers[kind] - numbers[chosen]), rows * gap.error):
-            chosen = kind
-    return chosen
+        seen = held_out.labelling.seen(fit_map(train, kind).apply(held_out.labelling.predicted(held_out.score)))
+        found.append(log_losses(np.clip(seen, 1e-15, 1 - 1e-15)))
+    return found
 
 
 def add_tallies(tallies: Sequence[Tally]) -> Tally:
