@@ -255,6 +255,13 @@ def test_the_verdict_decides_by_its_word(p_value, word, expected, allowed):
     assert status(Rule("verdict", significance=0.05), make(), p_value=0.04) == "fail"
 
 
+def test_what_is_off_at_the_usual_level_is_no_clean_pass():
+    weak, clean = (one(Rule("verdict"), make(), p_value=p_value) for p_value in (0.016, 0.06))
+    assert (weak.status, clean.status) == ("pass", "pass")
+    assert weak.reason == "a sign of error, too weak for this rule: p is 0.016, above 0.01."
+    assert clean.reason.startswith("no sign of error: ")
+
+
 @pytest.mark.parametrize("kind", ["value", "excess"])
 @pytest.mark.parametrize(
     ("p_value", "low", "expected"),

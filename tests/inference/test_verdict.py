@@ -91,6 +91,20 @@ def test_the_impossible_is_refuted_outright(y, p):
     assert "1 row refutes a prediction of exactly 0 or 1." in found.sentences()
 
 
+def test_positives_beyond_all_odds_move_the_ratio_with_its_interval():
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 9, size=2000)
+    y = rng.random(2000) < p
+    without = judge(CellSums.from_arrays(y, p))
+    found = judge(CellSums.from_arrays(np.append(y, np.ones(30)), np.append(p, np.zeros(30))))
+    assert found.impossible == 30
+    assert found.ratio == pytest.approx(without.ratio + 30 / without.expected)  # 30 of none that were predicted
+    assert np.subtract(found.interval, without.interval) == pytest.approx(30 / without.expected)
+    assert found.interval[0] < found.ratio < found.interval[1]
+    less = judge(CellSums.from_arrays(np.append(y, np.zeros(30)), np.append(p, np.ones(30))))
+    assert less.interval[0] < less.ratio < less.interval[1]
+
+
 def test_nothing_is_drawn_at_random(rng):
     p = np.round(rng.beta(0.5, 5, 3000), 3)
     y = rng.random(3000) < p

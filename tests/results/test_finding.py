@@ -36,7 +36,7 @@ def test_a_range_is_named_by_where_it_begins():
     assert found[2] == f"{sum(each.observed for each in wrong) / sum(each.expected for each in wrong):.2f}"
     assert TOP.short_finding == TOP.finding.partition(":")[0]
     (advice,) = [text for text in TOP.evidence() if "Recalibrate" in text]
-    assert advice.startswith(f"Recalibrate before using scores above {found[1]} % as probabilities; the others")
+    assert advice.startswith(f"Recalibrate before using scores above {found[1]} % as probabilities; no other range")
 
 
 def test_ranges_that_lean_the_same_way_are_not_called_right():
@@ -48,7 +48,7 @@ def test_ranges_that_lean_the_same_way_are_not_called_right():
     assert not all(each.direction for each in result.ranges)
     assert result.finding.startswith("Predictions are too low: 1.")
     assert ", most clearly " in result.finding
-    assert "not refuted" not in " ".join(result.evidence())
+    assert "no other range" not in " ".join(result.evidence())
 
 
 def test_both_directions_are_said_in_the_order_of_scores():

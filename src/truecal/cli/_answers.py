@@ -136,7 +136,7 @@ def _range_columns(result: Result, terminal: Terminal) -> list[Column]:
     """All predictions in a few ranges, with a bar of the ratio; a direction where they are off."""
     found = result.ranges
     spans = [(part.ratio, part.factor.ratio_low, part.factor.ratio_high) for part in found]
-    texts = [format_ratios(*span) for span in spans]
+    texts = [format_ratios(*span) if math.isfinite(span[0]) else None for span in spans]  # None: nothing was predicted
     styles = ["red" if part.direction else "" for part in found]
     scale, bars = _draw_ratios(spans, WIDE if terminal.width >= ROOMY else NARROW)
     return [
@@ -144,8 +144,8 @@ def _range_columns(result: Result, terminal: Terminal) -> list[Column]:
         Column("rows", [f"{part.rows:,}" for part in found], 1),
         Column("said", [format_share(part.shares[0]) for part in found], 3),
         Column("came", [format_share(part.shares[1]) for part in found], 2),
-        Column("ratio", [f"x {ratio}" for ratio, _, _ in texts]),
-        Column("interval", [f"{low} to {high}" for _, low, high in texts], 5),
+        Column("ratio", [f"x {text[0]}" if text else "none" for text in texts]),
+        Column("interval", [f"{text[1]} to {text[2]}" if text else "" for text in texts], 5),
         Column(scale, bars, 4, left=True, styles=styles, name="ratio as a bar"),
         Column("", [part.direction or "" for part in found], left=True, styles=styles),
     ]
@@ -159,8 +159,8 @@ def _draw_ratios(spans: Sequence[tuple[float, float, float]], width: int) -> tup
     def reach(value: float) -> float:
         return abs(math.log(value)) if 0 < value < math.inf else 0.0
 
-    most = max(max(reach(ratio), min(reach(low) or math.inf, reach(high) or math.inf)) for ratio, low, high in spans)
-    most = most if math.isfinite(most) else 0.0
+    known = [(reach(ratio), min(reach(low) or math.inf, reach(high) or math.inf)) for ratio, low, high in spans]
+    most = max((max(span) for span in known if math.isfinite(span[1])), default=0.0)
     limit = next((step for step in RATIO_STEPS if math.log(step) >= 1.1 * most), RATIO_STEPS[-1])
 
     def place(value: float) -> int:
@@ -171,6 +171,9 @@ def _draw_ratios(spans: Sequence[tuple[float, float, float]], width: int) -> tup
     for ratio, low, high in spans:
         line = [" "] * width
         line[half] = "|"
+        if math.isinf(ratio):
+            lines.append("".join([*line[:-1], ">"]))
+            continue
         first = max(place(low), half + 1) if low > 1 else place(low)
         last = min(place(high), half - 1) if high < 1 else place(high)
         line[first : last + 1] = [sign if sign == "|" else "-" for sign in line[first : last + 1]]

@@ -25,6 +25,7 @@ from truecal.metrics import Measure, Unit, adjust_p_values, find_metric
 from truecal.observations import Account, Segment, list_reasons
 from truecal.results import Comparison, GroupTable, Result
 
+USUAL = 0.05  # the level below which an answer is no longer "no sign of error"
 MISSING = {
     "reference": "it has no reference by chance; evaluate with `reference=1000`",
     "interval": "it has no interval; evaluate with {intervals}",
@@ -271,7 +272,8 @@ def _judge_verdict(place: _Place) -> Finding:
     if place.off:
         details = " ".join(verdict.sentences()[1:3])
         return place.find("fail", f"off{beyond}: {place.describe_p()}, at most {level:g}. {details}", place.p_value)
-    message = f"no sign of error{beyond}: {place.describe_p()}, above {level:g}."
+    sign = "no sign of error" if place.p_value > USUAL else "a sign of error, too weak for this rule"
+    message = f"{sign}{beyond}: {place.describe_p()}, above {level:g}."
     return place.find("pass", message, place.p_value)
 
 

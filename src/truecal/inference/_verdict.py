@@ -554,16 +554,16 @@ def _describe_error(verdict: Verdict) -> Iterator[str]:
         yield f"{count:,} row{'s' * (count != 1)} refute{'s' * (count == 1)} a prediction of exactly 0 or 1."
     low, high = verdict.interval
     certain = verdict.expected == 0 and verdict.observed > 0
-    way = "too low" if low > 1 or certain else "too high" if high < 1 else "right on average"
+    way = "too low" if low > 1 or certain else "too high" if high < 1 else ""
     noun = "predictions" if verdict.outcome == "positive" else "confidences"
-    yield f"Overall the {noun} are {way}: {verdict._ratio(verdict)}."
+    yield f"Overall the {noun} are {way or 'not shown to be too low or too high'}: {verdict._ratio(verdict)}."
     by_rows = sorted(verdict.ranges, key=lambda found: abs(found.observed - found.expected), reverse=True)
     for found in by_rows[:3]:
         yield (
             f"{noun.capitalize()} from {found.low:.3g} to {found.high:.3g} are {found.direction}: "
             f"{verdict._ratio(found)}."
         )
-    if not verdict.ranges and not verdict.impossible and way == "right on average":
+    if not verdict.ranges and not verdict.impossible and not way:
         yield "No single range of scores is proven wrong; the error is spread out."
 
 

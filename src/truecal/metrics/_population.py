@@ -19,7 +19,7 @@ Lugannani, Rice. Saddle point approximation for the distribution of the sum of i
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from truecal.metrics._roots import find_root
 from truecal.observations import CellGroups, CellSums, Floats, Ints, Labelling, cell
 
 BITS = 7
+RATIOS = "ratio", "ratio_low", "ratio_high"
 FARTHEST = 36.0  # the largest logarithm of a factor that is looked for
 IMPOSSIBLE = -1e6  # the logarithm of a probability of 0
 
@@ -50,8 +51,9 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
     windows, cells, coins = list(zip(begin.tolist(), end.tolist(), strict=True)), groups.cells, Coins.in_groups(groups)
     if cells.labelling.plain:
         factors, expected = find_odds_factors(coins, begin, end, significance), cells.expected
+        beyond = np.where(cells.s1 == 0, cells.pos - np.where(cells.upper, cells.n, 0), 0)
         return [
-            Count(int(cells.pos[b:e].sum()), float(expected[b:e].sum()), factor)
+            _count(int(cells.pos[b:e].sum()), float(expected[b:e].sum()), factor, float(beyond[b:e].sum()))
             for (b, e), factor in zip(windows, factors, strict=True)
         ]
     levels = np.full(len(begin), significance)
@@ -60,6 +62,15 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
     return [
         _count_population(cells.between(b, e), level) for (b, e), level in zip(windows, levels.tolist(), strict=True)
     ]
+
+
+def _count(observed: int, expected: float, factor: OddsFactor, beyond: float) -> Count:
+    """The count of rows as they are. Positives at 0, less negatives at 1, are beyond every factor on the odds: they
+    move observed over expected, and the ends of its interval with it."""
+    if beyond and expected > 0:
+        moved = {name: max(0.0, getattr(factor, name) + beyond / expected) for name in RATIOS}
+        factor = replace(factor, **moved)
+    return Count(observed, expected, factor)
 
 
 def _count_population(cells: CellSums, significance: float) -> Count:

@@ -98,14 +98,14 @@ def describe_finding(found: Verdict, ranges: Sequence[ScoreRange], *, sizes: boo
     if len(sides) == 1:
         ((way, places),) = sides
         if _all_lean(found, places, ranges):
-            size = f": {_times(found.ratio, found)} as predicted" if sizes else ""
+            size = f": {_times(found.ratio, found)}" if sizes else ""
             return f"{noun} are {way}{size}, most clearly{_name_places(places, ranges)}"
-        size = f": {_tell_size(found, places, ranges)} as predicted" if sizes else ""
+        size = f": {_tell_size(found, places, ranges)}" if sizes else ""
         return f"{noun}{_name_places(places, ranges)} are {way}{size}"
     (way, places), (other, others) = sorted(sides, key=lambda side: side[1])
     first = second = ""
     if sizes:
-        first = f" ({_tell_size(found, places, ranges)})"
+        first = f" ({_tell_size(found, places, ranges).removesuffix(' as predicted')})"
         second = f" ({_tell_size(found, others, ranges).partition(' as many')[0]})"
     return f"{noun}{_name_places(places, ranges)} are {way}{first}, those{_name_places(others, ranges)} {other}{second}"
 
@@ -135,7 +135,9 @@ def describe_evidence(found: Verdict, ranges: Sequence[ScoreRange]) -> list[str]
         lines.append(found.reach)
     elif wrong and len(wrong) < len(ranges) and not _all_lean(found, wrong, ranges):
         where = _name_places(wrong, ranges)
-        lines.append(f"Recalibrate before using {noun}{where} as probabilities; the others are not refuted.")
+        lines.append(
+            f"Recalibrate before using {noun}{where} as probabilities; no other range is proven wrong by itself."
+        )
     else:
         lines.append(f"Recalibrate before using these {noun} as probabilities.")
     return [*lines, *found.remarks]
@@ -156,7 +158,7 @@ def _describe_total(found: Verdict, *, sizes: bool) -> str:
     if found.expected == 0 and found.observed > 0:
         return "too low" + ": nothing was predicted, and positives came" * sizes
     if low > 1 or high < 1:
-        return ("too low" if low > 1 else "too high") + f": {_times(found.ratio, found)} as predicted" * sizes
+        return ("too low" if low > 1 else "too high") + f": {_times(found.ratio, found)}" * sizes
     if found.impossible:
         return "off" + ": some that are exactly 0 or 1 are refuted" * sizes
     return "off, in no single range of scores"
@@ -165,8 +167,8 @@ def _describe_total(found: Verdict, *, sizes: bool) -> str:
 def _times(ratio: float, found: Verdict) -> str:
     noun = "positives came" if found.outcome == "positive" else "were correct"
     if math.isinf(ratio):
-        return f"{noun} though none were"
-    return f"{'only ' * (ratio < 1)}{format_ratio(ratio)} times as many {noun}"
+        return f"{noun} though none were predicted"
+    return f"{'only ' * (ratio < 1)}{format_ratio(ratio)} times as many {noun} as predicted"
 
 
 def _tell_size(found: Verdict, places: Sequence[int], ranges: Sequence[ScoreRange]) -> str:
