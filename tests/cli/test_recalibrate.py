@@ -135,3 +135,25 @@ def test_rows_kept_apart_are_read_as_the_others_are(tmp_path):
     assert proof.before.n == expected.n
     assert proof.before.labelling == expected.labelling
     assert proof.before.verdict.word == "consistent"  # the model is right; read without the option it would be off
+
+
+def test_the_map_names_its_columns_and_rows_left_out_are_told(tmp_path):
+    for name, gone in (("train", 2), ("apart", 3)):
+        lines = [f"{i % 2},0.3,{'ab'[i % 4 > 1]}" for i in range(400)] + [",0.3,a"] * gone
+        (tmp_path / f"{name}.csv").write_text("\n".join(["y,p,g", *lines]))
+    words = ("--by", "g", "--check", "apart.csv", "--drop-missing", "-o", "map.json")
+    done = run("recalibrate", "train.csv", *words, cwd=tmp_path)
+    assert "note: apart.csv: of 403 rows 3 were dropped" in done.stderr
+    assert "note: of 402 rows 2 were dropped" in done.stderr
+    checked = [
+        run("check", "apart.csv", "--drop-missing", "--map", "map.json", *by, cwd=tmp_path) for by in ((), words[:2])
+    ]
+    assert checked[0].returncode in (0, 1, 3), checked[0].stderr
+    assert checked[0].stdout == checked[1].stdout
+    done = run("report", "apart.csv", "--drop-missing", "--map", "map.json", "--reference", "9", cwd=tmp_path)
+    assert "402" not in done.stderr
+    assert "fitted to: of 402 rows 2 were dropped" in (tmp_path / "report.html").read_text()
+    run("tally", "apart.csv", "--drop-missing", "-o", "t.parquet", cwd=tmp_path)
+    done = run("apply", "map.json", "t.parquet", "-o", "mended.csv", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "needs rows; 't.parquet' holds tallies" in done.stderr

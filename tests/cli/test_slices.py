@@ -33,7 +33,9 @@ def test_it_prints_what_the_library_finds(folder):
     assert done.returncode == 0
     assert "country=<b>" in done.stdout
     assert "too low" in done.stdout
-    assert f"Of {found.searched:,} groups in 2 columns" in " ".join(done.stdout.split())
+    assert f"Of {found.searched:,} groups in country and the scores, alone and in pairs," in " ".join(
+        done.stdout.split()
+    )
     assert SliceTable.from_json(run("slices", "preds.csv", "--json", cwd=folder).stdout) == found
     (row,) = csv.DictReader(io.StringIO(run("slices", "preds.csv", "--csv", cwd=folder).stdout))
     assert (row["slice"], int(row["n"])) == ("country=<b>", int(found.n[0]))
@@ -45,6 +47,14 @@ def test_columns_pairs_and_sizes_are_options(folder):
     assert found["columns"]["slice"] == ["p above 0.01181"]  # a group of 10,000 rows holds others
     # 5 levels of country; 55 ranges of p and null
     assert found["searched"] == 5 + 56
+    assert "in country and the scores, alone, " in SliceTable.from_json(json.dumps(found)).summary()
+
+
+def test_rows_without_labels_are_told(tmp_path):
+    lines = [f"{y},{p},{g}" for y, p, g in [(0, 0.2, "a"), (1, 0.7, "b")] * 60] + [",0.5,a"] * 3
+    (tmp_path / "rows.csv").write_text("\n".join(["y,p,g", *lines]))
+    done = run("slices", "rows.csv", "--drop-missing", cwd=tmp_path)
+    assert "note: of 123 rows 3 were dropped: `y` is null in 3" in done.stderr
 
 
 def test_tallies_have_no_rows_to_search(folder):

@@ -67,7 +67,9 @@ def test_clusters_and_segments_are_kept(mend, rng):
     for (name,), part in mended.parts.items():
         score = data.parts[name,].score
         np.testing.assert_array_equal(part.score, each.apply(score, {"name": [name] * len(score)}))
-    with pytest.raises(ValueError, match="`by` must"):
+    with pytest.raises(
+        ValueError, match="`by` must name 'name', too: the map has an offset for each value; it names none"
+    ):
         truecal.check(read(y, p), recalibration=each)
 
 

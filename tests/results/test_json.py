@@ -270,6 +270,8 @@ slice_tables = tables(
     rows=setting(counts),
     searched=setting(counts),
     columns_searched=setting(st.lists(names, max_size=2).map(tuple)),
+    score=setting(st.none() | names),
+    pairs=setting(st.booleans()),
     significance=setting(levels),
     account=setting(st.none() | accounts),
     notes=setting(notes),

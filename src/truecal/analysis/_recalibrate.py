@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from truecal import __version__, _kernel
-from truecal._errors import check_column, did_you_mean, option
+from truecal._errors import did_you_mean, option
 from truecal.analysis._evaluate import evaluate, name_labelling, raise_for_data, refuse_grouped
 from truecal.inference import (
     KINDS,
@@ -273,8 +273,12 @@ def prove_on(found: Recalibration, data: Tallies, how: str = "other rows", confi
 
 def mend_tallies(found: Recalibration, data: Tallies) -> Tallies:
     """The same rows with recalibrated predictions; those before are the baseline."""
-    for name in found.by:
-        check_column("by", name, data.by)
+    lacking = [name for name in found.by if name not in data.by]
+    if lacking:
+        names, read = (", ".join(map(repr, each)) for each in (lacking, data.by))
+        raise ValueError(
+            f"{option('by')} must name {names}, too: the map has an offset for each value; it names {read or 'none'}."
+        )
     if data.weighted:
         raise ValueError(f"{option('importance')} must be left out where a map is applied to tallies.")
     places = [data.by.index(name) for name in found.by]

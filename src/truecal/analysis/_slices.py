@@ -241,6 +241,8 @@ def _make_table(
         rows=rows,
         searched=searched,
         columns_searched=crossed.columns,
+        score=crossed.score,
+        pairs=any(second >= 0 for _, second in crossed.tables),
         significance=significance,
         account=crossed.account,
         notes=notes,

@@ -226,6 +226,8 @@ def recalibrate(args: Namespace) -> int:
     if args.check:
         (apart,) = replace(source, data=[args.check], time=None, every=None).read(args).values()  # as the others were
         found = replace(found, proof=analysis.prove_on(found, apart, Path(args.check).name))
+        for text in apart.account.notes:
+            note(f"{args.check}: {text}")
     tell_notes([found])
     sql = f"{found.to_sql(_write_sql(source.scores[0], find_scale(args)))}\n\n" if args.sql else ""
     with naming(args.output):
@@ -250,7 +252,7 @@ def _write_sql(name: str, scale: ScoreScale) -> str:
 
 def apply(args: Namespace) -> int:
     """Predictions mended by a map."""
-    from truecal.reading import RECALIBRATED, add_column
+    from truecal.reading import RECALIBRATED, add_column, is_tallies
 
     if len(args.files) < 2:
         raise UsageError("a map and the files it is applied to must be named", "apply")
@@ -258,6 +260,8 @@ def apply(args: Namespace) -> int:
     check_places(args, args.output)
     if any(path.lower().endswith(".json") for path in paths) and not place.lower().endswith(".json"):
         raise UsageError(f"the map must be named first; {place!r} is", "apply")
+    if is_tallies(paths):
+        _refuse_tallies(args, paths)
     found = _read_map(place)
     score = args.score or found.score
     if score is None:
@@ -303,7 +307,7 @@ def report(args: Namespace) -> int:
     for name in tables if len(results) > 1 else ():
         what = {"segments": "segments", "slices": "slices", "drift": "windows", "recalibration": "map"}[name]
         note(f"the {what} on the page are those of {next(iter(results))}")
-    tell_notes([*results.values(), *tables.values()])
+    tell_notes([*results.values(), *(table for name, table in tables.items() if name != "recalibration")])
     with naming(args.output):
         report(
             results if classes is None else classes,
@@ -418,7 +422,10 @@ def check(args: Namespace) -> int:
     if args.multiclass == "classwise":
         rules += [replace(rule, multiclass="classwise") for rule in rules if rule.multiclass is None and not args.rules]
     gate.check_segments(rules, args.by or ())
-    if args.by and all(rule.segment is None for rule in rules) and not args.map:
+    mend = _read_map(args.map) if args.map else None
+    if mend is not None and not args.by:
+        args.by = list(mend.by)
+    if args.by and all(rule.segment is None for rule in rules) and mend is None:
         raise UsageError("--by makes segments, but no rule is about them; --segment '*' asks for each of them", "check")
     source = open_source(args)
     if args.baseline in source.scores and not args.on:
@@ -426,7 +433,7 @@ def check(args: Namespace) -> int:
     rows, saved = _choose_baseline(args, source)
     options = {name: getattr(args, name) for name in ("reference", "intervals", "replicates")}
     options |= _region(args) | _draws(args)
-    decision = gate.check(source.read(args, **rows), rules, baseline=saved, recalibration=args.map, **options)
+    decision = gate.check(source.read(args, **rows), rules, baseline=saved, recalibration=mend, **options)
     tell_notes([decision])
     for place, text in ((args.junit, decision.to_junit), (args.markdown, decision.to_markdown)):
         if place:
@@ -832,9 +839,7 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
         paths, format = [str(open_files("-", format=format).places[0])], format or "csv"
     if is_tallies(paths):
         if rows:
-            raise ValueError(
-                f"`truecal {args.command}` needs rows; {_name(args.files)!r} holds tallies, which have none."
-            )
+            _refuse_tallies(args, args.files)
         return _open_tallies(args, paths, models, timed=timed)
     try:
         several = hasattr(args, "multiclass") and args.pos_label is None
@@ -912,6 +917,10 @@ def _open_tallies(args: Namespace, paths: list[str], models: int, *, timed: bool
     note(f"{name}: {what} of {describe_tallies(tallies, by, own)}")
     label, scores = args.label or tallies.label, args.score or [tallies.score]
     return Source(tallies, args.format, name, label, scores, _read_limits(args), time, every)
+
+
+def _refuse_tallies(args: Namespace, paths: list[str]) -> NoReturn:
+    raise ValueError(f"`truecal {args.command}` needs rows; {_name(paths)!r} holds tallies, which have none.")
 
 
 def describe_tallies(tallies: Tallies, by: Sequence[str], windows: Mapping[str, str | None]) -> str:

@@ -73,7 +73,9 @@ class Crossed:
     account : Account
         Where the rows went.
     notes : tuple of str
-        Columns that were left out, and why.
+        Rows and columns that were left out, and why.
+    score : str or None
+        Which of the columns are the scores, if any.
     """
 
     columns: tuple[str, ...]
@@ -84,6 +86,7 @@ class Crossed:
     rows: CodedRows
     account: Account
     notes: tuple[str, ...] = ()
+    score: str | None = None
 
     def sums(self, pair: Pair, box: tuple[int, int, int, int]) -> Floats:
         """The sums by bin of the rows in a box: the first and last level of the first column, then of the second."""

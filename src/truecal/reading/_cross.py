@@ -148,7 +148,7 @@ class _Crossing:
         rows = _sort_by_cluster(CodedRows(codes, *map(np.concatenate, columns)), [part.cluster for part in parts])
         Account(account.judged, len(rows.q))  # no row was lost
         self.batches = []
-        count, notes = len(self.coders), list(self.notes)
+        count, notes = len(self.coders), [*account.notes, *self.notes]
         if pairs and count > PAIRED:
             notes.append(f"{count:,} columns are more than {PAIRED}: they were searched one by one, not in pairs")
         both = combinations(range(count), 2) if pairs and count <= PAIRED else ()
@@ -157,7 +157,8 @@ class _Crossing:
         bins = np.append(0.0, self.edges)
         tables = rows.cross(chosen, [len(each) for each in levels], len(bins))
         names, ordered = zip(*((coder.name, isinstance(coder, _Ranges)) for _, coder in self.coders), strict=True)
-        return Crossed(names, levels, ordered, bins, tables, rows, account, tuple(notes))
+        score = None if self.coders[-1][0] else names[-1]
+        return Crossed(names, levels, ordered, bins, tables, rows, account, tuple(notes), score)
 
 
 def _sort_by_cluster(rows: CodedRows, hashes: Sequence[AnyArray | None]) -> CodedRows:

@@ -12,7 +12,9 @@ from truecal.results import LEFT, Proof, Recalibration
 def write_remedy(found: Recalibration, figures: Figures, whose: str) -> str:
     """The map in a sentence, its numbers, before and after as a picture and a table, and each segment."""
     text = " ".join(found.sentences())
-    notes = "".join(f'<p class="soft">Note: {escape(note)}.</p>' for note in found.notes)
+    notes = "".join(
+        f'<p class="soft">Note on the rows that it was fitted to: {escape(note)}.</p>' for note in found.notes
+    )
     proof = found.proof
     inside = notes + _list_numbers(found)
     if proof is not None:

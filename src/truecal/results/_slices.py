@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from truecal._text import about, plural
+from truecal._text import about, plural, printable
 from truecal.observations import Account, Floats, Ints
 from truecal.results._table import Table, column, register_table
+
+NAMED = 2  # columns that are told by their names
 
 
 @register_table
@@ -17,7 +19,8 @@ class SliceTable(Table):
 
     `searched` is the number of groups that there are; p-values are multiplied by it (Bonferroni). What
     is expected of a group is after those before it were mended: their odds multiplied by a factor. `columns_searched`
-    are the columns whose levels made groups.
+    are the columns whose levels made groups, `score` which of them are the scores, and `pairs` says whether pairs of
+    columns made groups, too.
 
     Examples
     --------
@@ -53,6 +56,8 @@ class SliceTable(Table):
     rows: int = 0
     searched: int = 0
     columns_searched: tuple[str, ...] = ()
+    score: str | None = None
+    pairs: bool = True
     significance: float = 0.05
     account: Account | None = None
     notes: tuple[str, ...] = ()
@@ -65,7 +70,11 @@ class SliceTable(Table):
     def summary(self) -> str:
         """Return how many groups were searched, and how many are off."""
         found = f"{len(self):,} whose predictions are off" if len(self) else "none whose predictions are off"
+        others = [printable(name) for name in self.columns_searched if name != self.score]
+        parts = others if len(others) <= NAMED else [f"{len(others):,} columns"]
+        parts += ["the scores"] if self.score in self.columns_searched else []
+        where = " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
         return (
-            f"Of {plural(self.searched, 'group')} in {plural(len(self.columns_searched), 'column')} and their pairs, "
+            f"Of {plural(self.searched, 'group')} in {where}, {'alone and in pairs' if self.pairs else 'alone'}, "
             f"{found} (adjusted p-value at most {self.significance:g})"
         )
