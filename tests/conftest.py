@@ -123,29 +123,50 @@ def _waits(name: str) -> bool:
     return "spark" in name or (name.startswith(names) and not name.startswith(f"{names}polars"))
 
 
-# What is dear to start or to compute is so in one worker only: tests that use these fixtures share theirs.
-SHARED = ("browser", "driver", "gda_cells", "demonstrated", "native", "archives")
+# What is dear to start or to compute is so in one worker only: all tests of these files run in the same.
+SHARED = (
+    "faults/test_preloaded",
+    "reporting/test_browser",
+    "reproduction/test_reproduction",
+    "test_demo",
+    "test_kernel",
+    "test_packaging",
+)
 
 
-def _find_group(item: pytest.Item) -> str | None:
-    """The tests that must run in the same worker."""
-    if "cluster" in item.fixturenames:
-        return f"{item.callspec.params['cluster']} cluster"
-    if "spark" in item.name:
-        return "spark"
-    return next((name for name in SHARED if name in item.fixturenames), None)
+def _find_group(nodeid: str) -> str:
+    """What must run in the same worker as a test."""
+    place, _, name = nodeid.partition("::")
+    file = place.removeprefix("tests/").removesuffix(".py")
+    if file == "reading/test_clusters":
+        return "cluster of Spark" if "spark" in name else "cluster of Dask"
+    if "spark" in name:
+        return "Spark"
+    return file if file in SHARED else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Large groups first, then single tests. Marks for groups are lost where pytest is newer than pytest-xdist knows."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _find_group(nodeid)
+
+    return Groups(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow, which comes first so that workers end together, and what must run in one worker."""
+    """Mark what is slow, which comes first so that workers end together."""
     here = Path(__file__).parent
     for item in items:
         file = item.path.relative_to(here).with_suffix("").as_posix()
         if file in SLOW_FILES or getattr(item, "originalname", item.name) in SLOW_TESTS or _waits(item.name):
             item.add_marker(pytest.mark.slow)
-        if group := _find_group(item):
-            item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import time
 import zlib
+from importlib.util import find_spec
 
 import pytest
 from conftest import missing
@@ -340,17 +341,21 @@ def test_a_link_opens_what_is_folded(browser, pages):
         time.sleep(0.02)
 
 
+@pytest.fixture(scope="module")
+def shown():
+    """What a notebook shows of each kind of result."""
+    for library in ("matplotlib", "polars"):
+        if find_spec(library) is None:
+            missing(f"{library} is not installed")
+    return "".join(f'<div class="cell" id="c{i}">{make()._repr_html_()}</div>' for i, make in enumerate(FOUND.values()))
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_notebooks_show_a_table_and_a_picture_in_their_own_colours(browser, tmp_path, need, dark):
+def test_notebooks_show_a_table_and_a_picture_in_their_own_colours(browser, tmp_path, shown, dark):
     """A page with the colours of a notebook around what each kind of result gives."""
-    need("matplotlib")
-    need("polars")
     look = "background: #111; color: #ddd" if dark else "background: #fff; color: #222"
-    parts = "".join(
-        f'<div class="cell" id="c{i}">{make()._repr_html_()}</div>' for i, make in enumerate(FOUND.values())
-    )
     place = tmp_path / "notebook.html"
-    place.write_text(f'<!DOCTYPE html><meta charset="utf-8"><body style="{look}">{parts}</body>')
+    place.write_text(f'<!DOCTYPE html><meta charset="utf-8"><body style="{look}">{shown}</body>')
     show(browser, place, dark=dark)
     cells = run(
         browser,
