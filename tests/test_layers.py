@@ -16,7 +16,7 @@ import truecal
 
 ROOT = Path(truecal.__file__).parent
 LAYERS = [
-    *("_kernel", "_face", "_errors", "_progress", "_text", "_atomic", "_fork"),
+    *("_kernel", "_face", "_errors", "_progress", "_text", "_atomic", "_fork", "_threads"),
     *("observations", "metrics", "inference", "results", "reading", "analysis", "gate", "plot", "reporting"),
     *("sklearn", "plugs", "demo", "cli", "__init__", "__main__"),
 ]

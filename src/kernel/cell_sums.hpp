@@ -3,6 +3,9 @@
 // With q = min(p, 1 - p), the cell of a score is q's leading 12 bits and the side of 0.5. All q of a cell share an
 // exponent, and q = 2^e (C + d) with the integer C of 12 bits and 0 <= d < 1 held in the 41 bits behind them. The bits of
 // d are added up as integers, so no order of the rows can change a sum.
+//
+// Pooled cells have one bit less for each two powers of two by which q is smaller: the variance of a sum of labels is
+// changed as little by that, and there are few cells where many classes have small probabilities.
 #pragma once
 
 #include "keys.hpp"
@@ -15,6 +18,7 @@ namespace truecal {
 
 constexpr int cell_bits = 12, rest_bits = 53 - cell_bits;
 constexpr std::uint64_t rest_mask = (std::uint64_t(1) << rest_bits) - 1;
+constexpr int largest_power = 1222; // the exponent's bits of 0.5 2^200, which is 2^199
 constexpr int squared_bits = 16; // of d, in the sum of d^2: 2^32 squares of them fit 64 bits
 
 // A score's cell as the leading bits of q, and the bits behind them. A power of two lifts numbers below the normal ones.
@@ -33,6 +37,29 @@ struct CellPlace {
         return d * d;
     }
     std::uint64_t squared() const { return squared(rest); }
+    static constexpr int dropped(std::uint64_t) { return 0; }
+};
+
+// The same of a pooled cell, whose leading bits end in so many zeros.
+struct PooledPlace {
+    std::uint64_t lead, rest;
+    bool upper;
+
+    explicit PooledPlace(double x) {
+        const CellPlace fine(x);
+        const int bits = dropped(fine.lead);
+        upper = fine.upper;
+        lead = fine.lead >> bits << bits;
+        rest = (fine.lead - lead) << rest_bits | fine.rest;
+    }
+    std::uint64_t squared() const {
+        const std::uint64_t d = rest >> (rest_bits + dropped(lead) - squared_bits);
+        return d * d;
+    }
+    static int dropped(std::uint64_t lead) {
+        const auto power = static_cast<int>(lead >> (cell_bits - 1));
+        return power == 0 ? 0 : std::min((largest_power - power) / 2, cell_bits - 1); // 0 is a cell of its own
+    }
 };
 
 // Columns of cells in increasing order of their scores.
@@ -40,8 +67,9 @@ struct CellColumns {
     std::vector<double> key, s1, s2, s3; // the cell's name; sums of q, q^2, q^3
     std::vector<Index> n, k;
 
-    // rest: sum of the bits behind the leading ones; squared: sum of `CellPlace::squared`
-    void push(std::uint64_t lead, bool upper, Index rows, Index positives, Wide rest, Wide squared) {
+    // rest: sum of the bits behind the leading ones; squared: sum of `CellPlace::squared`; of `lead` the last bits are
+    // dropped
+    void push(std::uint64_t lead, bool upper, Index rows, Index positives, Wide rest, Wide squared, int dropped = 0) {
         const double cut = bit_cast<double>(lead << rest_bits) * 0x1p-200;
         key.push_back(upper ? 1.0 - cut : cut);
         n.push_back(rows);
@@ -50,16 +78,17 @@ struct CellColumns {
             for (auto *sums : {&s1, &s2, &s3}) sums->push_back(0);
             return;
         }
-        const int width = cell_bits - 1;
-        const int e = static_cast<int>(lead >> width) - 1023 - width - 200;
-        const Index c = static_cast<Index>(lead & ((1 << width) - 1)) | Index(1) << width;
+        const int width = cell_bits - 1, behind = rest_bits + dropped;
+        const int e = static_cast<int>(lead >> width) - 1023 - width - 200 + dropped;
+        const Index c = (static_cast<Index>(lead & ((1 << width) - 1)) | Index(1) << width) >> dropped;
         const double C = static_cast<double>(c), N = static_cast<double>(rows);
-        const double d1 = std::ldexp(static_cast<double>(rest), -rest_bits);
+        const double d1 = std::ldexp(static_cast<double>(rest), -behind);
         // No sum of squares is below the square of the sum over n, which it is where all scores are equal. The
-        // sum of cubes is at least d2^2 / d1 and at most 0.1 more, 1e-11 of the cell's.
+        // sum of cubes is at least d2^2 / d1 and at most 0.1 more, 1e-11 of the cell's; of a pooled cell 1e-2 where q is
+        // below 2^-22, and less above.
         const double d2 = std::max(std::ldexp(static_cast<double>(squared), -2 * squared_bits), d1 * d1 / N);
         const double d3 = d1 > 0 ? d2 * d2 / d1 : 0;
-        s1.push_back(std::ldexp(static_cast<double>((Wide(c) * rows << rest_bits) + rest), e - rest_bits));
+        s1.push_back(std::ldexp(static_cast<double>((Wide(c) * rows << behind) + rest), e - behind));
         s2.push_back(std::ldexp(C * C * N + 2 * C * d1 + d2, 2 * e));
         s3.push_back(std::ldexp(C * C * C * N + 3 * C * C * d1 + 3 * C * d2 + d3, 3 * e));
     }
@@ -141,7 +170,7 @@ class CellTable {
     };
     static constexpr int page_bits = 6;
     static constexpr std::size_t page_size = std::size_t(1) << page_bits;
-    static constexpr std::size_t pages = (std::size_t(1223) << (cell_bits - 1)) >> page_bits; // 0.5 2^200 is 2^199
+    static constexpr std::size_t pages = (std::size_t(largest_power + 1) << (cell_bits - 1)) >> page_bits;
 
     std::vector<Sums *> pages_[2] = {std::vector<Sums *>(pages), std::vector<Sums *>(pages)};
     std::vector<std::unique_ptr<Sums[]>> owned_;
@@ -200,15 +229,75 @@ template <class Float, class Label> Packed few_rows(const Float *score, const La
     return {true, bad_label == 0};
 }
 
-// The same of sorted entries.
-template <class Entries> CellColumns cell_columns(const Entries &e) {
+// The same in pooled cells, which are few enough to lie in one piece.
+class PooledTable {
+  public:
+    template <class Float, class Label, class Pause>
+    Packed add_rows(const Float *score, const Label *label, Index size, Pause pause) {
+        std::uint64_t bad_label = 0;
+        for (Index i = 0; i < size; ++i) {
+            if ((i & 0xffff) == 0) pause();
+            const double x = static_cast<double>(score[i]);
+            if (!((x >= 0.0) & (x <= 1.0))) return {false, bad_label == 0};
+            bad_label |= odd_label(label[i]);
+            const PooledPlace place(x);
+            Sums &sums = sums_[place.upper][where(place.lead)];
+            ++sums.n;
+            sums.k += label[i] != Label(0);
+            sums.rest += Wide(place.rest);
+            sums.squared += place.squared();
+        }
+        return {true, bad_label == 0};
+    }
+
+    CellColumns columns() const {
+        CellColumns found;
+        for (std::size_t power = 0; power < powers; ++power)
+            for (std::size_t i = begin_[power]; i < begin_[power + 1]; ++i) push(found, power, i, false);
+        for (std::size_t power = powers; power-- > 0;) // the farther from 1, the lower
+            for (std::size_t i = begin_[power + 1]; i-- > begin_[power];) push(found, power, i, true);
+        return found;
+    }
+
+  private:
+    struct Sums {
+        std::uint32_t n = 0, k = 0;
+        std::uint64_t squared = 0;
+        Wide rest = 0;
+    };
+    static constexpr int width = cell_bits - 1;
+    static constexpr std::size_t powers = largest_power + 1;
+    std::vector<std::size_t> begin_ = list_powers(); // where the cells of each power of two begin, and the last ones end
+    std::vector<Sums> sums_[2] = {std::vector<Sums>(begin_.back()), std::vector<Sums>(begin_.back())};
+
+    static std::vector<std::size_t> list_powers() {
+        std::vector<std::size_t> found(powers + 1);
+        for (std::size_t i = 0; i < powers; ++i)
+            found[i + 1] = found[i] + (std::size_t(1) << (width - PooledPlace::dropped(std::uint64_t(i) << width)));
+        return found;
+    }
+    std::size_t where(std::uint64_t lead) const {
+        return begin_[lead >> width] + ((lead & ((1 << width) - 1)) >> PooledPlace::dropped(lead));
+    }
+    void push(CellColumns &found, std::size_t power, std::size_t at, bool upper) const {
+        const Sums &sums = sums_[upper][at];
+        if (sums.n == 0) return;
+        const std::uint64_t first = std::uint64_t(power) << width;
+        const int dropped = PooledPlace::dropped(first);
+        const std::uint64_t lead = first | std::uint64_t(at - begin_[power]) << dropped;
+        found.push(lead, upper, sums.n, sums.k, sums.rest, Wide(sums.squared), dropped);
+    }
+};
+
+// The cells, or pooled cells, of sorted entries.
+template <class Place, class Entries> CellColumns cell_columns(const Entries &e) {
     CellColumns found;
     for (Index i = 0; i < e.size;) {
-        const CellPlace first(e.score(i));
+        const Place first(e.score(i));
         Counts counts{0, 0};
         Wide rest = 0, squared = 0;
         for (; i < e.size; ++i) {
-            const CellPlace place(e.score(i));
+            const Place place(e.score(i));
             if (place.lead != first.lead || place.upper != first.upper) break;
             const Counts c = e.at(i);
             counts.n += c.n;
@@ -216,7 +305,7 @@ template <class Entries> CellColumns cell_columns(const Entries &e) {
             rest += Wide(place.rest) * c.n;
             squared += Wide(place.squared()) * c.n;
         }
-        found.push(first.lead, first.upper, counts.n, counts.k, rest, squared);
+        found.push(first.lead, first.upper, counts.n, counts.k, rest, squared, Place::dropped(first.lead));
     }
     return found;
 }

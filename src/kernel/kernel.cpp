@@ -217,13 +217,20 @@ auto to_arrays(const CellColumns &found) {
 }
 
 // The cells of rows; whether all scores and all labels are what they must be.
-template <class Float> auto cell_rows(In<Float> score, Any label, Index threads) {
+template <class Float> auto cell_rows(In<Float> score, Any label, Index threads, bool pooled) {
     constexpr Index few = 1 << 13;
     demand_equal(length(score), {length(label)});
     demand(threads >= 1, "threads must be one or more");
     CellColumns found;
     const Packed ok = with_labels(label, [&](auto *labels) {
         nb::gil_scoped_release release;
+        if (pooled) {
+            PooledTable table;
+            Interrupt interrupt;
+            const Packed fine = table.add_rows(score.data(), labels, length(score), [&] { interrupt.check(); });
+            if (fine.scores_ok && fine.labels_ok) found = table.columns();
+            return fine;
+        }
         if (length(score) <= few) return few_rows(score.data(), labels, length(score), found);
         std::vector<CellTable> tables(static_cast<std::size_t>(threads));
         const Packed fine = heed_parts(length(score), threads, [&](Index part, Index first, Index last, auto pause) {
@@ -393,11 +400,12 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
         }
         return std::tuple(to_array(found.starts), to_array(found.sums));
     });
-    m.def("cell_sums", [=](std::tuple<Columns...> columns) {
+    m.def("cell_sums", [=](std::tuple<Columns...> columns, bool pooled) {
         CellColumns found;
         {
             nb::gil_scoped_release release;
-            found = cell_columns(std::apply(make, columns));
+            const auto entries = std::apply(make, columns);
+            found = pooled ? cell_columns<PooledPlace>(entries) : cell_columns<CellPlace>(entries);
         }
         return to_arrays(found);
     });

@@ -13,7 +13,7 @@ from command import read_terminal
 from scipy import stats
 
 import truecal
-from truecal import Result, Tally
+from truecal import Result, Tally, _threads
 from truecal.analysis import _evaluate as module
 from truecal.inference import Draws, _redraw, differences, find_quantiles, intervals, null_reference
 from truecal.inference._logistic import recalibrate
@@ -361,7 +361,7 @@ def test_threads_that_never_run_are_not_waited_for(monkeypatch):
     """Where memory is short, a thread may die before its first line."""
     tally = Tally.from_arrays([0, 1, 1], [0.2, 0.6, 0.7])
     expected = null_reference(tally, TCE_ALONE, Draws(20, 7))
-    monkeypatch.setattr(_redraw, "start_new_thread", lambda *_: None)
+    monkeypatch.setattr(_threads, "start_new_thread", lambda *_: None)
     assert null_reference(tally, TCE_ALONE, Draws(20, 7, threads=4)) == expected
 
 
@@ -370,7 +370,7 @@ def test_threads_that_cannot_start_are_an_error_and_one_needs_none(monkeypatch):
         raise RuntimeError("can't start new thread")
 
     tally = Tally.from_arrays([0, 1, 1], [0.2, 0.6, 0.7])
-    monkeypatch.setattr(_redraw, "start_new_thread", fail)
+    monkeypatch.setattr(_threads, "start_new_thread", fail)
     with pytest.raises(ValueError, match="`threads` must be as many as the system lets start; it is 2, which are too"):
         null_reference(tally, TCE_ALONE, Draws(20, 7, threads=2))
     null_reference(tally, TCE_ALONE, Draws(20, 7))

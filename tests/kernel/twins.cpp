@@ -98,7 +98,7 @@ static void print_bins(const Groups &groups) {
 }
 
 static void print_cells(const Groups &groups) {
-    const CellColumns cells = cell_columns(groups);
+    const CellColumns cells = cell_columns<CellPlace>(groups);
     for (std::size_t i = 0; i < cells.n.size(); ++i) print("cell", {cells.key[i], cells.s1[i], cells.s2[i], cells.s3[i]});
     Levels levels;
     cut_levels(cells.s1.data(), 0, static_cast<Index>(cells.n.size()), cells.s1.back(), true, 0, levels);

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Unpack, overload
 
 import numpy as np
 
 from truecal._errors import option
+from truecal._threads import map_chunks
 from truecal.analysis._evaluate import (
     Metrics,
     Options,
@@ -24,6 +25,7 @@ from truecal.observations import CellSums, Classes, ClassTallies, GridTally, Par
 from truecal.results import ClassResults, ClassTable
 
 MANY = 64  # classes
+AT_ONCE = 64  # that are judged in one pass
 
 
 @overload
@@ -56,8 +58,8 @@ def evaluate_classes(
     The most probable class is evaluated as `evaluate(y_true, y_prob)` does it, with `metrics` and `options`. Each class
     against the rest gets the verdict of `evaluate(y_true == label, y_prob[:, i])`, in a table whose p-values are
     adjusted for the number of classes. (Of 64 classes or more, cells of small probabilities are pooled, which moves the
-    bounds of windows a little.) `labels` names the classes in the order of the columns; 0, 1, ... by default.
-    `sample_weight` and `cluster` are as in `evaluate`.
+    bounds of windows a little, and all cores share the work, or `threads` of them.) `labels` names the classes in the
+    order of the columns; 0, 1, ... by default. `sample_weight` and `cluster` are as in `evaluate`.
 
     In the place of `y_true` and `y_prob` it takes what `truecal.read(..., multiclass="classwise")` gives for dataframes
     and files.
@@ -82,8 +84,12 @@ def evaluate_classes(
             if value is not None:
                 raise TypeError(f"{option(name)} must be left out where rows are grouped by score already.")
         top = evaluate(y_true.top, metrics if y_prob is None else y_prob, **options)
-        parts = (tallies.whole().simplify() for tallies in y_true.classes.values())
-        verdicts = _judge((_choose_cells(part, options) for part in parts), len(y_true.classes), options)
+        wholes = list(y_true.classes.values())
+
+        def find(first: int, last: int, pooled: bool) -> list[CellSums]:
+            return [_choose_cells(each.whole().simplify(), options, pooled) for each in wholes[first:last]]
+
+        verdicts = _judge(find, len(wholes), options)
         predicted = np.array(list(y_true.predicted.values()), dtype=np.int64)
         return ClassResults(top, ClassTable.of(list(y_true.classes), predicted, verdicts))
     probabilities = as_matrix(y_prob)
@@ -92,31 +98,38 @@ def evaluate_classes(
     classes = Classes.of(y_true, probabilities, labels)
     tally = Tally.from_arrays(*classes.top(), sample_weight, cluster=cluster)
     top = name_library(name_outcome(evaluate(tally, metrics, **options), "correct"), find_library(y_prob))
-    cells = (_count_cells(*column, sample_weight, cluster, options) for column in classes.columns())
-    verdicts = _judge(cells, len(classes.names), options)
+
+    def count(first: int, last: int, pooled: bool) -> list[CellSums]:
+        columns = classes.columns(first, last)
+        return [_count_cells(*column, sample_weight, cluster, options, pooled) for column in columns]
+
+    verdicts = _judge(count, len(classes.names), options)
     weight = None if sample_weight is None else np.asarray(sample_weight)
     predicted = np.bincount(classes.probabilities.argmax(axis=1), weight, len(classes.names)).astype(np.int64)
     return ClassResults(top, ClassTable.of(classes.names, predicted, verdicts))
 
 
-def _judge(cells: Iterable[CellSums], count: int, options: Options) -> list[Verdict]:
-    """The verdict on each of so many classes against the rest. Of many, whose probabilities are small, cells are
-    pooled, so that they fit into memory."""
-    loss = choose_test(options)
-    kept = [each.pool() for each in cells] if count >= MANY else list(cells)
-    return judge_all(kept, loss.significance, loss.tolerance)
+def _judge(count: Callable[[int, int, bool], list[CellSums]], classes: int, options: Options) -> list[Verdict]:
+    """The verdict on each of so many classes against the rest, given what counts the cells of some of them. Of many,
+    whose probabilities are small, cells are pooled, and threads share the work."""
+    loss, many = choose_test(options), classes >= MANY
+
+    def judge(first: int, last: int) -> list[Verdict]:
+        return judge_all(count(first, last, many), loss.significance, loss.tolerance)
+
+    return map_chunks(judge, classes, AT_ONCE, options.get("threads") if many else 1)
 
 
-def _count_cells(label: Any, score: Any, sample_weight: Any, cluster: Any, options: Options) -> CellSums:
+def _count_cells(label: Any, score: Any, sample_weight: Any, cluster: Any, options: Options, pooled: bool) -> CellSums:
     """The rows of a class that are judged, in cells."""
     if options.get("above") is None and options.get("top") is None:
-        return CellSums.from_arrays(label, score, sample_weight, cluster=cluster)
-    return _choose_cells(Tally.from_arrays(label, score, sample_weight, cluster=cluster), options)
+        return CellSums.from_arrays(label, score, sample_weight, cluster=cluster, pooled=pooled)
+    return _choose_cells(Tally.from_arrays(label, score, sample_weight, cluster=cluster), options, pooled)
 
 
-def _choose_cells(part: Part, options: Options) -> CellSums:
+def _choose_cells(part: Part, options: Options, pooled: bool) -> CellSums:
     """The same of rows that are grouped by score already."""
     above, top = options.get("above"), options.get("top")
     if isinstance(part, GridTally):
-        return CellSums.of(part.tail(len(part) - len(choose_region(part.tally, above, top)[0])))
-    return CellSums.of(choose_region(part, above, top)[0])
+        return CellSums.of(part.tail(len(part) - len(choose_region(part.tally, above, top)[0])), pooled)
+    return CellSums.of(choose_region(part, above, top)[0], pooled)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any, NoReturn
 
 from truecal._errors import did_you_mean
 from truecal._text import READABLE, Terminal
+from truecal._threads import count_cores
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -106,12 +106,6 @@ def metric_limit(text: str) -> tuple[str, float]:
         raise argparse.ArgumentTypeError(
             f"it must be LIMIT or METRIC=LIMIT, such as ece=0.01; it is {text!r}"
         ) from None
-
-
-def count_cores() -> int:
-    """The processors at hand, up to four: beyond, replicates take memory rather than time."""
-    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(found, 4)
 
 
 # ---- how often it may be given -------------------------------------------------------------------------------------

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from _thread import start_new_thread
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Event, Lock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +12,7 @@ import numpy as np
 from truecal import _kernel
 from truecal._errors import option
 from truecal._progress import Progress
+from truecal._threads import map_chunks
 from truecal.metrics import Binned, Bins, Design, Measure, bin_once
 from truecal.observations import CellGroups, CellSums, Clusters, Floats, Ints, Pairs, Tally, merge, unchecked
 
@@ -172,62 +171,17 @@ def _bin_redrawn(first: Bins, tally: Tally, labels: Labels, metrics: Mapping[str
 
 def map_seeds(function: Callable[[list[int]], list[Any]], draws: Draws, together: int = 1) -> list[Any]:
     """Apply a function to the seeds, at most `together` at a time, and return the results in order. It can be
-    interrupted.
-
-    The thread that calls it works, too, and waits only for seeds that another has taken: where memory is short a thread
-    may die before its first line, and `Thread.start` and pools of threads would wait for it for ever.
-    """
-    replicates, threads = draws.replicates, draws.threads
+    interrupted."""
     seeds = draws.seeds().tolist()
-    results: list[Any] = [None] * replicates
-    # at least one chunk for each thread
-    step = min(together, MOST_TOGETHER, -(-replicates // threads))
-    starts = iter(range(0, replicates, step))
-    running, errors = 0, list[BaseException]()
-    lock, ended = Lock(), Event()
+    step = min(together, MOST_TOGETHER)
+    with Progress(draws.replicates, "replicates") as progress:
 
-    def take() -> int | None:
-        with lock:
-            return None if errors else next(starts, None)
+        def work(first: int, last: int) -> list[Any]:
+            found = function(seeds[first:last])
+            progress.step(last - first)
+            return found
 
-    def work() -> None:
-        for first in iter(take, None):
-            try:
-                chunk = seeds[first : first + step]
-                results[first : first + step] = function(chunk)
-                progress.step(len(chunk))
-            except BaseException as error:
-                errors.append(error)
-
-    def assist() -> None:
-        nonlocal running
-        with lock:
-            running += 1
-        try:
-            work()
-        finally:
-            with lock:
-                running -= 1
-            ended.set()
-
-    def wait() -> None:
-        while running:  # an endless wait cannot be interrupted on every platform
-            ended.wait(0.2)
-            ended.clear()
-
-    with Progress(replicates, "replicates") as progress:
-        try:
-            for _ in range(threads - 1):
-                _start(assist, threads)
-            work()
-            wait()
-        except BaseException as error:
-            errors.append(error)  # so that the other threads stop; the interpreter must not end before them
-            wait()
-            raise
-    if errors:
-        raise errors[0]
-    return results
+        return map_chunks(work, draws.replicates, step, draws.threads)
 
 
 def find_quantiles(values: Floats, shares: Sequence[float]) -> Floats:
@@ -240,13 +194,3 @@ def find_quantiles(values: Floats, shares: Sequence[float]) -> Floats:
     gap = second - first
     found: Floats = np.where(part < 0.5, first + gap * part, second - gap * (1 - part))
     return found
-
-
-def _start(work: Callable[[], None], threads: int) -> None:
-    """Start a thread, without waiting for it."""
-    try:
-        start_new_thread(work, ())
-    except RuntimeError as error:
-        raise ValueError(
-            f"{option('threads')} must be as many as the system lets start; it is {threads:,}, which are too many."
-        ) from error

@@ -305,11 +305,12 @@ class Classes:
         chosen = self.probabilities.argmax(axis=1)
         return self.target == chosen, self.probabilities[np.arange(len(chosen)), chosen]
 
-    def columns(self) -> Iterator[tuple[Bools, AnyArray]]:
-        """The labels and scores of each class against the rest. Columns are read some at a time, each row's share of
-        them in one piece of memory."""
-        for begin in range(0, len(self.names), AT_ONCE):
-            block = np.ascontiguousarray(self.probabilities[:, begin : begin + AT_ONCE].T)
+    def columns(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Bools, AnyArray]]:
+        """The labels and scores of each class against the rest, or of some of them. Columns are read some at a time,
+        each row's share of them in one piece of memory."""
+        last = len(self.names) if last is None else last
+        for begin in range(first, last, AT_ONCE):
+            block = np.ascontiguousarray(self.probabilities[:, begin : min(begin + AT_ONCE, last)].T)
             for index, score in enumerate(block, begin):
                 yield self.target == index, score
 

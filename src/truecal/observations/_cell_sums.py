@@ -120,19 +120,25 @@ class CellSums:
         pos_label: Any = None,
         labelling: Labelling = AS_THEY_ARE,
         cluster: Any = None,
+        pooled: bool = False,
     ) -> CellSums:
-        """The cells of rows, in one pass and without a sort; for the arguments see `Tally.from_arrays`."""
+        """The cells of rows, in one pass and without a sort; for the arguments see `Tally.from_arrays` and `of`."""
         if sample_weight is not None or cluster is not None:
-            return cls.of(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label, labelling, cluster))
+            return cls.of(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label, labelling, cluster), pooled)
         score, label = read_seen(y_true, y_prob, pos_label, labelling)
-        cells = _count(score[:AT_ONCE], label[:AT_ONCE], labelling)
+        cells = _count(score[:AT_ONCE], label[:AT_ONCE], labelling, pooled)
         for begin in range(AT_ONCE, len(score), AT_ONCE):
-            cells = cells + _count(score[begin : begin + AT_ONCE], label[begin : begin + AT_ONCE], labelling)
+            cells = cells + _count(score[begin : begin + AT_ONCE], label[begin : begin + AT_ONCE], labelling, pooled)
         return cells
 
     @classmethod
-    def of(cls, data: Tally | SortedRows | GridTally) -> CellSums:
+    def of(cls, data: Tally | SortedRows | GridTally, pooled: bool = False) -> CellSums:
         """The cells of observations that were grouped or sorted before.
+
+        Pooled cells are fewer: they have one bit less for each two powers of two by which q is smaller. Taking the rows
+        of such a cell as equal changes the variance of a sum of labels by less than 2^-24 of itself, as in cells of 12
+        bits, since that change is of the order of q times the square of the cell's relative width. Rows in clusters
+        stay in the cells that the clusters name.
 
         Those of a `Tally` or `SortedRows` are the same as the rows' own, to the last bit. A `GridTally` knows a cell's
         mean only: it takes all its scores as equal, which changes s2 and s3 by less than 2^-24 and 2^-22 of
@@ -140,8 +146,9 @@ class CellSums:
         keeps its coarser cells.
         """
         if isinstance(data, GridTally):
-            return _of_grid(data.coarsen(min(BITS, data.bits)))
-        cells = unchecked_sums(_kernel.cell_sums(data.entries), data.labelling)
+            grid = _of_grid(data.coarsen(min(BITS, data.bits)))
+            return grid.pool() if pooled and grid.clusters is None else grid
+        cells = unchecked_sums(_kernel.cell_sums(data.entries, pooled and data.clusters is None), data.labelling)
         if data.clusters is None:
             return cells
         return unchecked_sums(cells.columns, data.labelling, CellClusters.of(data.clusters, cells.places(data.tally)))
@@ -187,22 +194,7 @@ class CellSums:
         return np.where(self.upper, self.s1 - (self.n - self.pos), self.pos - self.s1)
 
     def pool(self) -> CellSums:
-        """The same rows in fewer cells: one bit less for each two powers of two by which q is smaller.
-
-        Taking the rows of such a cell as equal changes the variance of a sum of labels by less than 2^-24 of itself,
-        as in cells of 12 bits, since that change is of the order of q times the square of the cell's relative width.
-        Rows in clusters stay in the cells that the clusters name.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> p = np.random.default_rng(0).beta(0.3, 300, size=20_000)
-        >>> cells = CellSums.from_arrays(np.zeros(20_000), p)
-        >>> len(cells) > 10 * len(cells.pool())
-        True
-        """
-        if self.clusters is not None:
-            return self
+        """The same rows in pooled cells; see `of`."""
         fraction, power = np.frexp(np.where(self.upper, 1 - self.key, self.key))
         lead = np.floor(np.ldexp(fraction, np.maximum(BITS - (-power) // 2, 1)))
         new = (np.diff(lead, prepend=-1.0) != 0) | (np.diff(power, prepend=1) != 0)
@@ -368,8 +360,8 @@ def unchecked_sums(
     return cells
 
 
-def _count(score: AnyArray, label: AnyArray, labelling: Labelling) -> CellSums:
-    columns, *fine = _kernel.cell_rows(score, label, count_threads(len(score)))
+def _count(score: AnyArray, label: AnyArray, labelling: Labelling, pooled: bool) -> CellSums:
+    columns, *fine = _kernel.cell_rows(score, label, count_threads(len(score)), pooled)
     check_values(score, label, *fine)
     return unchecked_sums(columns, labelling)
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from truecal._errors import option
 from truecal._progress import Clock, Progress
+from truecal._threads import map_chunks
 from truecal.observations import (
     AS_THEY_ARE,
     Account,
@@ -473,9 +474,16 @@ def _read_classes(query: Query) -> Tallies | ClassTallies:
             progress.step(len(part))
     query.check_complete(seen)
     off.check(seen, ordered=not is_lazy(query.frame))
-    models.reverse()  # each is freed as soon as it is finished
-    found = [models.pop().finish(seen) for _ in own.scores]
-    return _name_classes(found, names, predicted)
+    waiting = dict(enumerate(models))
+    models.clear()  # each is freed as soon as it is finished
+
+    def finish(first: int, last: int) -> list[Tallies]:
+        return [waiting.pop(place).finish(seen) for place in range(first, last)]
+
+    top = finish(0, 1)  # which raises the errors of rows, the same for all
+    threads = None if len(each) > FEW else 1
+    found = map_chunks(lambda first, last: finish(first + 1, last + 1), len(each), 1, threads) if each else []
+    return _name_classes([*top, *found], names, predicted)
 
 
 def _open_small_batches(query: Query) -> Iterator[Any]:
