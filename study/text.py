@@ -123,9 +123,11 @@ REMEDY = """## Recalibration
 The mean excess log loss (x 10,000) of each kind of map on all rows to come; what is lost to the true probabilities.
 "auto" chooses among all of them. "over best" is what it loses over what the best kind of the world loses, which nobody
 knows beforehand: within 10 % in {near} of {wrong} worlds where the model is wrong, and at most {worst} in the others.
-No choice comes near the best kind everywhere: where a model is so little off that its rows hardly show it, leaving it
-as it is costs more than the right map, and a rule that mended it would mend right models, too. The last column is how
-often the proof said that it helps: right models in at most {right} % of {sets} data sets."""
+It falls short in two ways: where a model is so little off that its rows hardly show it, it is left as it is, since a
+rule that mended it would mend right models, too; and where steps are best but held-out rows do not show that clearly,
+a smooth map is taken. The rule was set on the worlds marked so; it was tried on worlds like the others beforehand, and
+not changed for them. The last column is how often the proof said that it helps: right models in at most {right} % of
+{sets} data sets."""
 
 REMEDY_CLUSTERS = """The same of right models whose rows go together by customer, so many rows each: how often the proof
 said that a map helps, in percent, with `cluster=`."""
