@@ -443,6 +443,8 @@ def clusters_section() -> list[str]:
         return []
     rows, power = read_rows("clusters_level"), read_rows("clusters_power")
     ways = list(dict.fromkeys((WAYS[r["labels"]], r["correlation"]) for r in rows))
+    lines = dict.fromkeys((r["positives"], r["rows"], r["size"]) for r in rows)
+    missing = " What is blank was not measured." if len(rows) < len(lines) * len(ways) else ""
     found: dict[tuple[str, ...], dict[tuple[str, str], str]] = {}
     for r in rows:
         line = found.setdefault((r["positives"], f"{int(r['rows']):,}", r["size"]), {})
@@ -456,7 +458,7 @@ def clusters_section() -> list[str]:
     ]
     names = ["labels", "correlation", "rows", "size", "positives", "odds", "design effect"]
     return [
-        CLUSTERS.format(**clusters_numbers(rows)),
+        CLUSTERS.format(**clusters_numbers(rows), missing=missing),
         table(["positives", "rows", "of a customer", *(f"{way} {c}" for way, c in ways)], body),
         CLUSTERS_POWER.format(sets=power[0]["sets"]),
         listed(shown, names, {"off": "found", "independent rows": "independent rows"}),

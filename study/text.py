@@ -152,7 +152,7 @@ prediction for all his rows, with labels of this correlation (r). Without `clust
 
 {inside} of {cells} numbers lie within 3 to 7; of as many that are truly 5, chance would leave {chance} outside.
 {below} are lower, {few} of these where so few positives are expected that, counted as independent ones (over the
-design effect), they are fewer than {least}: there the verdict says "cannot tell". {above}"""
+design effect), they are fewer than {least}: there the verdict says "cannot tell". {above}{missing}"""
 
 CLUSTERS_POWER = """And how often it finds all odds off by a factor, beside independent rows of the same information
 (rows over the design effect), in percent of {sets} data sets."""

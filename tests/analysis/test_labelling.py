@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import truecal
 from truecal import Relative, Result, Tally
@@ -60,6 +61,35 @@ def test_numbers_are_those_of_the_population(sampled):
         rows = [truecal.evaluate(*each, [name], **more)[name] for each, more in
                 (((y[kept], p[kept]), {"kept_negatives": KEPT}), ((y, p), {}))]  # fmt: skip
         assert rows[0] == pytest.approx(rows[1], rel=0.15), name
+
+
+def test_kept_rows_of_a_known_population_follow_the_law_of_what_is_tested():
+    """Rows that are labelled and then kept by their label, against rows that are there with the probability of that, p +
+    (1 - p) KEPT, and then labelled by the scores as they are seen. Distributions of 60 data sets each differ by less
+    than 1.95 sqrt(2 / 60) in all but one of a thousand cases (Smirnov); by far more for labels of another share."""
+    rng, how, sets = np.random.default_rng(11), Labelling(KEPT), 60
+    p = rng.beta(0.5, 9.5, size=3000)
+
+    def judge_kept(y, kept):
+        found = judge(CellSums.from_arrays(y[kept], p[kept], labelling=how))
+        return found.p_value, found.ratio, found.local.value, found.expected, found.n
+
+    def sample():
+        y = rng.random(len(p)) < p
+        return judge_kept(y, y | (rng.random(len(p)) < KEPT))
+
+    def label(there):
+        kept = rng.random(len(p)) < there
+        return judge_kept(rng.random(len(p)) < p / there, kept)
+
+    def compare(first, second):
+        pairs = zip(np.transpose(first), np.transpose(second), strict=True)
+        return [stats.ks_2samp(*pair).statistic for pair in pairs]
+
+    sampled = [sample() for _ in range(sets)]
+    bound = 1.95 * np.sqrt(2 / sets)
+    assert max(compare(sampled, [label(p + (1 - p) * KEPT) for _ in range(sets)])) < bound
+    assert max(compare(sampled, [label(p + (1 - p) * KEPT / 1.3) for _ in range(sets)])) > 2 * bound
 
 
 def test_ranges_and_bins_are_of_predictions(sampled):
