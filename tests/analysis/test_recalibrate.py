@@ -467,3 +467,12 @@ def test_predictions_outside_are_refused(shifted):
         truecal.recalibrate("a.csv")
     with pytest.raises(ValueError, match="must lie in"):
         truecal.recalibrate(*shifted, folds=0).apply([1.2])
+
+
+@pytest.mark.parametrize("kind", ["auto", "logistic", "beta"])
+def test_no_map_turns_the_order_around(kind):
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 4, size=2000)
+    found = truecal.recalibrate(rng.random(2000) > p, p, kind=kind, folds=0)
+    assert np.ptp(found.apply(np.array([0.1, 0.5, 0.9]))) == pytest.approx(0, abs=1e-9)
+    assert any("are labels or scores swapped?" in note for note in found.notes)

@@ -130,6 +130,8 @@ def recalibrate(  # noqa: PLR0913 (tests/test_size.py says why)
     contrary = _count_contrary(whole)
     if contrary:
         notes.append(f"{contrary:,} labels refute predictions of exactly 0 or 1, which no factor on the odds mends")
+    if found[0].kind in ("logistic", "beta") and found[0].low == found[0].high == 0:
+        notes.append("higher predictions go with fewer positives, the map is a constant: are labels or scores swapped?")
     return Recalibration(
         map=found[0],
         n=whole.n_rows,

@@ -77,9 +77,14 @@ def score(args: Namespace) -> int:
 
 
 def _tell_of_groups(args: Namespace, results: Mapping[str, Result]) -> None:
-    """Say where to look before a map is fitted, where a model is off and there are columns besides its own."""
+    """Say where to look before a map is fitted, where a model is off and there are columns besides its own; or that its
+    order is reversed."""
     from truecal.reading import column_names, is_tallies
 
+    for name, result in results.items():
+        if result.verdict is not None and result.verdict.word == "off" and result.values.get("slope", 1.0) < 0:
+            note(f"higher predictions of {name} go with fewer positives: are labels or scores swapped?")
+            return
     off = any(result.verdict is not None and result.verdict.word == "off" for result in results.values())
     if not off or is_saved(args) or "-" in args.files or is_tallies(args.files):
         return

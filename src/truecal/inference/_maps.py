@@ -112,10 +112,12 @@ def _fit_odds(tally: Tally, kind: Kind) -> Map:
     if kind == "logistic":
         columns, start = np.stack([np.ones(len(p)), x + z], 1), np.array([0.0, 1.0])
         c, a = _fit(columns, n, pos, start, tally.labelling, (True, len(p) > 1))
+        if a < 0:  # it must not turn the order around
+            c, a = _fit(columns, n, pos, np.array([0.0, 0.0]), tally.labelling, (True, False))
         return Map(kind, c, a, a)
     columns, start = np.stack([np.ones(len(p)), x, z], 1), np.array([0.0, 1.0, 1.0])
     c, a, b = _fit(columns, n, pos, start, tally.labelling, (True, len(p) > 1, len(p) > 2))
-    if a < 0 or b < 0:  # it must not turn the order around
+    if a < 0 or b < 0:  # as above
         start = np.array([0.0, 0.0 if a < 0 else 1.0, 0.0 if b < 0 else 1.0])
         c, a, b = _fit(columns, n, pos, start, tally.labelling, (True, a >= 0, b >= 0))
     return Map(kind, c, a, b)
