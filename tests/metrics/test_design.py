@@ -98,7 +98,13 @@ def test_degrees_of_freedom_are_those_of_the_fit_and_of_the_kurtosis(rows):
     effect = variance.sum() / total
     clusters = variance.sum() ** 2 / np.sum(variance**2)
     skewness = np.sum(v * (1 - 2 * p)) / total**1.5
-    lost = (1 / (clusters - 1) + 2 * effect * skewness**2) * (1 - 1 / effect) ** 2 + 1 / (4 + 6 * total / (effect - 1))
+    own = np.array([[y[ids == c].sum(), np.mean(p[ids == c]), np.sum(ids == c)] for c in range(40)])
+    carriers = min(
+        own[:, 0].sum() ** 2 / np.sum(own[:, 0] ** 2) + own[:, 1].sum(),
+        np.sum(own[:, 2] - own[:, 0]) ** 2 / np.sum((own[:, 2] - own[:, 0]) ** 2) + np.sum(1 - own[:, 1]),
+    )
+    rare = max(2 * effect * skewness**2, 4 / carriers - 4 / 40)
+    lost = (1 / (clusters - 1) + rare) * (1 - 1 / effect) ** 2 + 1 / (4 + 6 * total / (effect - 1))
     assert design.whole.effect[0] == pytest.approx(effect, rel=1e-9)
     assert design.whole.freedom[0] == pytest.approx(1 / lost, rel=1e-9)
 

@@ -23,12 +23,14 @@ seen in pairs with a sum of sqrt(v_i v_j) of 50, and in half a cluster.
 Tests. A tail x of the count of independent rows becomes P(T > z / sqrt(D)), z the normal quantile of x and T Student's
 with so many degrees of freedom F:
 
-    1 / F = (1 / (C - 1) + 2 D0 S^2) (1 - 1 / D)^2 + 1 / (4 + 6 V / (D - 1)).
+    1 / F = (1 / (C - 1) + max(2 D0 S^2, 4 / M - 4 / K)) (1 - 1 / D)^2 + 1 / (4 + 6 V / (D - 1)).
 
 The first term is what the fit rests on: C counts clusters by their share of the variance, D0 is the design effect of
 all rows and S the skewness of their number of positives if they were independent; few clusters and rare positives
-leave few. The second makes tails longer where a window has few clusters, each with a rate of its own. Both constants,
-2 and 6, were chosen by simulation (study/clusters.py). At D = 1 a tail is as it was.
+leave few. Of K clusters M had positives, by their share of these, or should have had where all rows of one are alike;
+or negatives, where these are fewer: few of them make the fitted D too small just when positives are too few.
+The second makes tails longer where a window has few clusters, each with a rate of its own. The constants, 2, 4 and 6,
+were chosen by simulation (study/clusters.py). At D = 1 a tail is as it was.
 """
 
 from __future__ import annotations
@@ -55,6 +57,7 @@ CORRELATION = 0.1  # what a is drawn to
 PAIRS = 50.0  # with the weight of pairs of this sum
 HALF = 0.5  # and of so many clusters
 SKEWNESS = 2.0  # how much rare positives take of the degrees of freedom
+CARRIERS = 4.0  # and how much few clusters with positives do
 KURTOSIS = 6.0  # times V / (D - 1): the degrees of freedom of a window of few clusters
 LEAST_FREEDOM = 0.01
 LEAST_TAIL = 1e-300
@@ -219,7 +222,10 @@ def _fit(groups: CellGroups, clusters: CellClusters) -> Design:
     effect = np.maximum(add(variance) / information, 1.0)
     many = add(variance) ** 2 / np.maximum(add(variance**2), 1e-300)
     skewness = groups.add(cells.n * v * (1 - 2 * cells.q) * np.where(cells.upper, -1, 1)) ** 2 / information**3
-    freedom = 1 / (1 / np.maximum(many - 1, 1e-9) + SKEWNESS * effect * skewness)
+    carriers = _count_carriers(groups, clusters, owner)
+    missing = np.maximum(1 / np.maximum(carriers, 1e-9) - 1 / add(np.ones(len(owner))), 0.0)
+    rare = np.maximum(SKEWNESS * effect * skewness, CARRIERS * missing)
+    freedom = 1 / (1 / np.maximum(many - 1, 1e-9) + rare)
     paired = add(np.where(rows > 1, 1.0, 0.0)) > 0
     return Design(
         clusters=clusters,
@@ -232,6 +238,20 @@ def _fit(groups: CellGroups, clusters: CellClusters) -> Design:
         effect=effect,
         paired=np.asarray(paired),
     )
+
+
+def _count_carriers(groups: CellGroups, clusters: CellClusters, owner: Ints) -> Floats:
+    """The clusters of each group that positives came from, by their share of these, and those expected to have any if
+    all rows of a cluster were alike; or the same of negatives, where these are fewer."""
+    cells = groups.cells
+    n, pos = (clusters.add(column.astype(np.float64)) for column in (clusters.n, clusters.pos))
+    expected = clusters.add(clusters.n * cells.p[clusters.cell]) / n
+
+    def count(came: Floats, share: Floats) -> Floats:
+        total, squares, alike = (np.bincount(owner, column, len(groups)) for column in (came, came**2, share))
+        return np.asarray(total**2 / np.maximum(squares, 1e-300) + alike)
+
+    return np.minimum(count(pos, expected), count(n - pos, 1 - expected))
 
 
 def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> tuple[Floats, Floats]:
