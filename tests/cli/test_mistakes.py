@@ -201,6 +201,16 @@ def test_near_misses_come_with_the_remedy(folder):
     assert "Hint: 'won' holds 'no' and 'yes'; if these are labels, give the column as --label and the positive" in told
     assert told.endswith(f"one as --pos-label, such as  truecal score {yes} --label won --pos-label yes")
     assert run("score", yes, "--label", "won", "--pos-label", "yes", "--reference", "0").returncode == 0
+    told = refused("score", yes, "--label", "won", "--pos-label", "Yes")
+    assert "one of the labels ('no', 'yes'); it is 'Yes'.\nHint: did you mean 'yes'?" in told
+    fraud = write_csv(folder / "text.csv", {"fraud": ["fraud", "ok", "ok"], "p": [0.5, 0.1, 0.2]})
+    assert refused("score", fraud).endswith("--label fraud --pos-label fraud")
+    other = write_csv(folder / "other.csv", {"kind": ["a", "b", "b"], "p": [0.5, 0.1, 0.2]})
+    assert refused("score", other).endswith("--label kind --pos-label VALUE")
+    signs = write_csv(folder / "signs.csv", {"y": [-1, 1, -1], "p": [0.5, 0.1, 0.2]})
+    assert "--pos-label says which label is positive, such as 1" in refused("score", signs)
+    rare = write_csv(folder / "rare.csv", {"y": [0, 1, 0], "p": [0.5, 0.1, 0.2]})
+    assert "guessed --label y --score p" in run("score", rare, "--percent", "--reference", "0").stderr
     percent = write_csv(folder / "percent.csv", {"id": [3, 4, 5], "won": [1, 0, 0], "risk": [50.5, 10, 20]})
     told = refused("score", percent)
     assert "Hint: 'risk' may hold percentages; --percent reads them as such." in told

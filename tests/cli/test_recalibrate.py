@@ -157,3 +157,9 @@ def test_the_map_names_its_columns_and_rows_left_out_are_told(tmp_path):
     done = run("apply", "map.json", "t.parquet", "-o", "mended.csv", cwd=tmp_path)
     assert done.returncode == 2
     assert "needs rows; 't.parquet' holds tallies" in done.stderr
+
+
+def test_nothing_is_said_of_a_constant_where_no_row_is_positive():
+    found = truecal.recalibrate([0] * 30, [0.01, 0.02, 0.03] * 10)
+    assert "constant" not in repr(found)
+    assert np.isnan(found.proof.skill).all()

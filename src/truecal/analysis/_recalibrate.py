@@ -324,7 +324,10 @@ class _HeldOut:
         rows = before.tally()
         rate = min(max(rows.positives / rows.n_rows, 1e-12), 1 - 1e-12)
         constant = mean_loss(rows, rows.labelling.predicted(np.full(len(rows), rate)))
-        skill = [1 - each.mean("log") / constant if constant > 0 else math.nan for each in (before, after)]
+        skill = [
+            1 - each.mean("log") / constant if 0 < rows.positives < rows.n_rows else math.nan
+            for each in (before, after)
+        ]
         return Proof(
             before=_evaluate(rows, self.cluster),
             after=_evaluate(after.tally(), self.cluster),

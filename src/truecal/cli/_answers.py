@@ -486,6 +486,8 @@ def format_monitor(monitor: Monitor, look: Look, source: str, terminal: Terminal
     """What a monitor says, its streams, and what this look added."""
     table = monitor.table
     cells = table.cells()
+    for name in ("direction", "since"):  # an e-value below 1 speaks for none
+        cells[name] = [text if e >= 1 else "" for text, e in zip(cells[name], table.e_value.tolist(), strict=True)]
     alarms = ["red" if alarm else "" for alarm in table.alarm]
     columns = [
         Column("stream", cells["stream"], left=True, shrinks=NAME),

@@ -945,7 +945,9 @@ def _ask_which(args: Namespace, error: UnclearColumns) -> NoReturn:
     meant, text = [",".join(error.candidates[: error.wanted]) or "COLUMN"], f"{error}\n\nHint: say which"
     if error.near:
         name, values = next(iter(error.near.items()))
-        meant, text = [name, "--pos-label", str(values[-1])], str(error).removesuffix(".")
+        likely = {*name.lower().replace("-", "_").split("_"), *("yes", "true", "positive", "1")}
+        named = [str(value) for value in values if str(value).lower() in likely][:1]
+        meant, text = [name, "--pos-label", *(named or ["VALUE"])], str(error).removesuffix(".")
     command = shlex.join(["truecal", *args.words, f"--{error.role}", *meant])
     raise ValueError(f"{text}, such as  {command}") from error
 

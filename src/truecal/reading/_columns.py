@@ -35,6 +35,12 @@ ScoreScale = Literal["probability", "percent", "logit"]
 SCALES: tuple[ScoreScale, ...] = get_args(ScoreScale)
 SPANS: dict[ScoreScale, str] = {"probability": "[0, 1]", "percent": "[0, 100]", "logit": "[0, 1]"}
 SCORED: dict[ScoreScale, Kind] = {"probability": "fraction", "percent": "percentage", "logit": "number"}
+# what a column of scores may hold, if its name says that it has them
+SCALED: dict[ScoreScale, tuple[Kind, ...]] = {
+    "probability": ("percentage", "number"),
+    "percent": ("fraction", "number"),
+    "logit": ("fraction", "percentage"),
+}
 Role = Literal["label", "score", "time"]
 # Words of a column that tells apart whose rows these are, the fewest values it has, and rows of each.
 OWNERS = {
@@ -348,7 +354,8 @@ def guess_columns(
             _pick_named("score", free, kinds, (wanted,)),
             [name for name in fractions if _sounds_like("score", name)],
             fractions,
-            _pick_named("score", free, kinds, ("percentage", "number")),
+            _pick_named("score", free, kinds, SCALED[score_scale]),
+            [] if wanted == "fraction" else [name for name in free if kinds[name] in ("fraction", "percentage")],
         ]
         scaled = {name: () for name in free if kinds[name] == "percentage"}
         if not any(tiers):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from truecal._errors import check_column, option, point_to
+from truecal._errors import check_column, did_you_mean, option, point_to
 from truecal._text import plural
 from truecal.metrics import choose_bits
 from truecal.observations import Account, AnyArray, WeightSpan, advise_weights, cell, list_reasons
@@ -475,6 +475,8 @@ class Query:
         """Return a hint for values out of range, of `scores` or of labels; raise an error if columns are swapped."""
         self._check_swapped()
         query = self.origin or self
+        if not scores and self.columns.pos_label is None:
+            return f"\n\nHint: {option('pos_label')} says which label is positive, such as 1; all others are negative."
         if not scores or query.columns.score_scale != "probability":
             return ""
         scales = query._find_scales()
@@ -508,9 +510,11 @@ class Query:
         found = pick(self.frame, {"label": self.columns.label}).unique()
         labels = [value for value in collect(found.head(4), ("label",))["label"] if value is not None]
         if len(labels) > 1:
-            known = ", ".join(map(repr, sorted(labels, key=str)[:3]))
+            labels.sort(key=str)
+            known = f"{', '.join(map(repr, labels[:3]))}{', ...' * (len(labels) > 3)}"
+            meant = did_you_mean(self.columns.pos_label, map(str, labels))
             raise ValueError(
-                f"{option('pos_label')} must be one of the labels ({known}, ...); it is {self.columns.pos_label!r}."
+                f"{option('pos_label')} must be one of the labels ({known}); it is {self.columns.pos_label!r}.{meant}"
             )
 
 

@@ -89,8 +89,8 @@ class ProofTable(Table):
         which = f" ({', '.join(worse[:3])}{', ...' * (len(worse) > 3)})" if worse else ""
         return (
             f"Of {plural(len(self), 'segment')} the log loss falls beyond chance in {self.change.count('better'):,} "
-            f"and grows in {len(worse):,}{which}; off are {self.before.count('off'):,} before and "
-            f"{self.after.count('off'):,} after"
+            f"and grows in {len(worse):,}{which}; before, {_count_words(self.before)}; after, "
+            f"{_count_words(self.after)}"
         )
 
 
@@ -311,8 +311,14 @@ class Recalibration(Stored):
         return (
             f"{said}; {after if idle else f'before: {before}, after: {after}'}.",
             *((STILL,) if proof.after.verdict is not None and proof.after.verdict.word == "off" else ()),
-            f"The log loss is {left[0] if idle else f'before {left[0]} and after {left[1]}'} of that of a constant "
-            "prediction, which is calibrated and useless.",
+            *(
+                (
+                    f"The log loss is {left[0] if idle else f'before {left[0]} and after {left[1]}'} of that of a "
+                    "constant prediction, which is calibrated and useless.",
+                )
+                if all(map(math.isfinite, proof.skill))
+                else ()
+            ),
             *(() if self.kind == "none" and proof.segments is None else (_describe_segments(proof.segments),)),
         )
 
@@ -333,6 +339,12 @@ class Recalibration(Stored):
         )
         table = "" if self.proof.segments is None else self.proof.segments.html(self.proof.segments._shown)
         return f"<p>{escape_html(text)}</p><table>{rows}</table>{_draw_inline('recalibration', self, text)}{table}"
+
+
+def _count_words(words: Sequence[str]) -> str:
+    """How many segments have each verdict: "0 off, 8 cannot tell"."""
+    counts = {word: words.count(word) for word in ("off", "consistent", "cannot tell")}
+    return ", ".join(f"{count:,} {word}" for word, count in counts.items() if count or word == "off")
 
 
 def _describe_segments(table: ProofTable | None) -> str:
