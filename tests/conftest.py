@@ -83,6 +83,7 @@ SLOW_TESTS = (
     "test_grid_search_prefers_the_calibrated_model",
     "test_interval_covers_what_new_labels_average",
     "test_interval_covers_where_two_parameters_describe_the_model_badly",
+    "test_kept_rows_of_a_known_population_follow_the_law_of_what_is_tested",
     "test_labels_never_overlap",
     "test_large_plans_have_the_power_and_nearly_the_least_size",
     "test_few_false_alarms_over_many_segments",

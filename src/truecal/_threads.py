@@ -13,10 +13,14 @@ from truecal._errors import option
 MOST_CORES = 4
 
 
+def count_processors() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def count_cores() -> int:
     """The processors at hand, up to four: beyond, threads take memory rather than time."""
-    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(found, MOST_CORES)
+    return min(count_processors(), MOST_CORES)
 
 
 def map_chunks(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import sys
 import sysconfig
 from importlib.metadata import PackageNotFoundError, version
+
+from truecal._threads import count_processors
 
 REQUIRED = ("numpy", "scipy")
 OPTIONAL = (
@@ -20,7 +20,7 @@ def describe_versions() -> str:
     named = {
         "python": _describe_python(),
         "system": _describe_system(),
-        "cores": str(_count_cores()),
+        "cores": str(count_processors()),
         "kernel": _describe_kernel(),
         **{name: _find_version(name) for name in (*REQUIRED, *OPTIONAL)},
     }
@@ -41,11 +41,6 @@ def _describe_system() -> str:
         "Windows": platform.version(),
     }.get(platform.system(), "")
     return " ".join(part for part in (platform.system(), kind, platform.machine()) if part)
-
-
-def _count_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _describe_kernel() -> str:

@@ -99,7 +99,7 @@ class _Place:
             reason = f"{reason[:-1]}, but the data are too few to tell: {self.describe_lack()}"
             status = "pass" if self.rule.allow_cannot_tell else "cannot tell"
             reason += ALLOWED if status == "pass" else "."
-        elif status == "pass" and self.off:
+        elif status == "pass" and self.off and self.rule.kind != "dropped":
             reason = f"{reason[:-1]}, though the verdict is off: {self.describe_p()}."
         return Finding(self.rule, self.model, self.segment, self.n, observed, status, reason)
 

@@ -6,7 +6,6 @@ Values are read through NumPy's array protocol; no dataframe or tensor library i
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecal._errors import option
+from truecal._threads import count_processors
 
 AnyArray = NDArray[Any]
 Bools = NDArray[np.bool_]
@@ -149,8 +149,7 @@ def count_threads(rows: int) -> int:
     depends on it."""
     if rows < MANY:
         return 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, rows // MANY + 1)
+    return min(count_processors(), rows // MANY + 1)
 
 
 def as_tuple(names: str | Iterable[str] | None) -> tuple[str, ...]:
