@@ -207,7 +207,9 @@ def test_categories_are_labels_and_segments_and_no_scores(make, columns):
 
 def test_a_positive_label_that_no_row_has_is_refused(make, columns):
     words = {**columns, "y": ["yes" if v else "no" for v in columns["y"]]}
-    with pytest.raises(ValueError, match=r"one of the labels \('no', 'yes'\); it is 'Yes'\.\s+Hint: did you mean 'yes'"):
+    with pytest.raises(
+        ValueError, match=r"one of the labels \('no', 'yes'\); it is 'Yes'\.\s+Hint: did you mean 'yes'"
+    ):
         read_tally(make(**words), label="y", score="p", pos_label="Yes")
     numbers = read_tally(make(**columns), label="y", score="p", pos_label="1")
     assert numbers == Tally.from_arrays(columns["y"], columns["p"])
