@@ -14,13 +14,15 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
-from hypothesis import settings  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 ):  # as in the background of a shell; programs that tests start would be deaf
     signal.signal(signal.SIGINT, signal.default_int_handler)
-settings.register_profile("truecal", deadline=None, print_blob=True, derandomize=True)
+# a busy machine is no fault of an example: no deadline, and none for drawing it
+SETTINGS = {"deadline": None, "print_blob": True, "derandomize": True, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("truecal", **SETTINGS)
 settings.load_profile("truecal")
 
 # What `make quick` leaves out: files that start processes, clusters or a browser, and single tests of seconds.
