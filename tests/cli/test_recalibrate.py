@@ -110,6 +110,15 @@ def test_segments_are_shown_before_and_after(folder):
     assert "note: `truecal slices` looks for groups" in run("score", "train.csv", cwd=folder).stderr
 
 
+def test_a_reversed_order_is_asked_about(tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 4, size=500)
+    rows = (f"{int(u > q)},{q}" for u, q in zip(rng.random(500), p, strict=True))
+    (tmp_path / "a.csv").write_text("\n".join(["y,p", *rows]))
+    told = "fewer positives: are labels or scores swapped?"
+    assert f"note: higher predictions of p go with {told}" in run("score", "a.csv", cwd=tmp_path).stderr
+
+
 def test_json_is_the_map(folder):
     done = run("recalibrate", "train.csv", "-o", "map.json", "--json", cwd=folder)
     assert json.loads(done.stdout) == json.loads((folder / "map.json").read_text())

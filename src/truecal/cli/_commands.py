@@ -52,7 +52,7 @@ def score(args: Namespace) -> int:
     found, source = evaluate_models(args, METRICS)
     results, classes = split_classes(found)
     tell_notes(results.values())
-    _tell_of_groups(args, results)
+    _tell_of_remedies(args, results)
     answer(
         args,
         lambda terminal: answers.format_results(
@@ -76,16 +76,16 @@ def score(args: Namespace) -> int:
     return 0
 
 
-def _tell_of_groups(args: Namespace, results: Mapping[str, Result]) -> None:
-    """Say where to look before a map is fitted, where a model is off and there are columns besides its own; or that its
-    order is reversed."""
+def _tell_of_remedies(args: Namespace, results: Mapping[str, Result]) -> None:
+    """Where a model is off: ask whether its order is reversed, or say where to look before a map is fitted if there are
+    columns besides its own."""
     from truecal.reading import column_names, is_tallies
 
-    for name, result in results.items():
-        if result.verdict is not None and result.verdict.word == "off" and result.values.get("slope", 1.0) < 0:
+    off = {name: each for name, each in results.items() if each.verdict is not None and each.verdict.word == "off"}
+    for name, result in off.items():
+        if result.values.get("slope", 1.0) < 0:
             note(f"higher predictions of {name} go with fewer positives: are labels or scores swapped?")
             return
-    off = any(result.verdict is not None and result.verdict.word == "off" for result in results.values())
     if not off or is_saved(args) or "-" in args.files or is_tallies(args.files):
         return
     models = [result for result in results.values() if result.outcome == "positive"]
