@@ -59,7 +59,8 @@ coverage: .venv/.harden
 	$(BIN)/python -m coverage run -m pytest $(PARALLEL)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
-	mkdir -p build 	$(BIN)/python -m coverage json --quiet -o build/coverage.json	$(BIN)/python -m coverage json --quiet -o build/coverage.json $(BIN)/python -m coverage json --quiet -o build/coverage.json
+	mkdir -p build
+	$(BIN)/python -m coverage json --quiet -o build/coverage.json
 	$(BIN)/python -c 'import json; found = json.load(open("build/coverage.json"))["totals"]; \
 	  shares = [found[f"percent_{what}_covered"] for what in ("statements", "branches")]; \
 	  print("{:.1f} % of lines, {:.1f} % of branches; at least 95 are asked for".format(*shares)); exit(min(shares) < 95)'
