@@ -1,4 +1,4 @@
-// Cells of 12 significant bits, counted without a sort, and the windows that Local TCE makes of them.
+// Cells of 12 significant bits, counted without a sort.
 //
 // With q = min(p, 1 - p), the cell of a score is q's leading 12 bits and the side of 0.5. All q of a cell share an
 // exponent, and q = 2^e (C + d) with the integer C of 12 bits and 0 <= d < 1 held in the 41 bits behind them. The bits of
@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace truecal {
@@ -62,6 +63,12 @@ struct PooledPlace {
     }
 };
 
+// x 2^power, rounded once as by `std::ldexp`, which is slower.
+inline double scale(double x, int power) {
+    if (power < -1022 || power > 1023) return std::ldexp(x, power);
+    return x * bit_cast<double>(static_cast<std::uint64_t>(power + 1023) << 52);
+}
+
 // Columns of cells in increasing order of their scores.
 struct CellColumns {
     std::vector<double> key, s1, s2, s3; // the cell's name; sums of q, q^2, q^3
@@ -82,15 +89,18 @@ struct CellColumns {
         const int e = static_cast<int>(lead >> width) - 1023 - width - 200 + dropped;
         const Index c = (static_cast<Index>(lead & ((1 << width) - 1)) | Index(1) << width) >> dropped;
         const double C = static_cast<double>(c), N = static_cast<double>(rows);
-        const double d1 = std::ldexp(static_cast<double>(rest), -behind);
+        const double d1 = scale(static_cast<double>(rest), -behind);
         // No sum of squares is below the square of the sum over n, which it is where all scores are equal. The
         // sum of cubes is at least d2^2 / d1 and at most 0.1 more, 1e-11 of the cell's; of a pooled cell 1e-2 where q is
         // below 2^-22, and less above.
-        const double d2 = std::max(std::ldexp(static_cast<double>(squared), -2 * squared_bits), d1 * d1 / N);
+        const double d2 = std::max(scale(static_cast<double>(squared), -2 * squared_bits), d1 * d1 / N);
         const double d3 = d1 > 0 ? d2 * d2 / d1 : 0;
-        s1.push_back(std::ldexp(static_cast<double>((Wide(c) * rows << behind) + rest), e - behind));
-        s2.push_back(std::ldexp(C * C * N + 2 * C * d1 + d2, 2 * e));
-        s3.push_back(std::ldexp(C * C * C * N + 3 * C * C * d1 + 3 * C * d2 + d3, 3 * e));
+        const bool small = rows <= 512 && dropped == 0; // the sum has at most 63 bits
+        const double sum = small ? static_cast<double>((c * rows << rest_bits) + static_cast<Index>(rest))
+                                 : static_cast<double>((Wide(c) * rows << behind) + rest);
+        s1.push_back(scale(sum, e - behind));
+        s2.push_back(scale(C * C * N + 2 * C * d1 + d2, 2 * e));
+        s3.push_back(scale(C * C * C * N + 3 * C * C * d1 + 3 * C * d2 + d3, 3 * e));
     }
 };
 
@@ -189,14 +199,16 @@ class CellTable {
 
 // The same of few rows, which are sorted by their cells: a table would take longer to make than to fill.
 template <class Float, class Label> Packed few_rows(const Float *score, const Label *label, Index size, CellColumns &found) {
-    constexpr int digit = 12; // two of them tell a cell: lower ones from 0 up, upper ones below the largest number
-    constexpr std::uint64_t largest = (std::uint64_t(1) << 2 * digit) - 1;
+    constexpr std::uint64_t largest = (std::uint64_t(1) << 24) - 1;
+    // Digits of a cell's number: lower cells from 0 up, upper ones below the largest number.
+    const int digit = size <= 2048 ? 8 : 12, digits = 24 / digit;
+    const std::uint64_t mask = (std::uint64_t(1) << digit) - 1;
     struct Row {
-        std::uint64_t order, rest;
-        bool positive;
+        std::uint64_t rest; // and the label
+        std::uint32_t order;
     };
     std::vector<Row> rows(static_cast<std::size_t>(size)), sorted(rows.size());
-    std::vector<Index> begin[2] = {std::vector<Index>((1 << digit) + 1), std::vector<Index>((1 << digit) + 1)};
+    std::vector<std::uint32_t> begin(static_cast<std::size_t>(digits) << digit);
     std::uint64_t bad_label = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const double x = static_cast<double>(score[i]);
@@ -204,15 +216,17 @@ template <class Float, class Label> Packed few_rows(const Float *score, const La
         bad_label |= odd_label(label[i]);
         const CellPlace place(x);
         const std::uint64_t order = place.upper ? largest - place.lead : place.lead;
-        rows[i] = {order, place.rest, label[i] != Label(0)};
-        for (int d = 0; d < 2; ++d) ++begin[d][(order >> d * digit & ((1 << digit) - 1)) + 1];
+        rows[i] = {place.rest << 1 | (label[i] != Label(0)), static_cast<std::uint32_t>(order)};
+        for (int d = 0; d < digits; ++d) ++begin[(static_cast<std::size_t>(d) << digit) + (order >> d * digit & mask)];
     }
-    for (int d = 0; d < 2; ++d) {
-        for (std::size_t i = 1; i < begin[d].size(); ++i) begin[d][i] += begin[d][i - 1];
-        for (const Row &row : rows)
-            sorted[static_cast<std::size_t>(begin[d][row.order >> d * digit & ((1 << digit) - 1)]++)] = row;
+    for (int d = 0; d < digits; ++d) {
+        std::uint32_t *next = begin.data() + (static_cast<std::size_t>(d) << digit), before = 0;
+        for (std::size_t i = 0; i <= mask; ++i) before += std::exchange(next[i], before);
+        for (const Row &row : rows) sorted[next[row.order >> d * digit & mask]++] = row;
         rows.swap(sorted);
     }
+    for (auto *column : {&found.key, &found.s1, &found.s2, &found.s3}) column->reserve(rows.size());
+    for (auto *column : {&found.n, &found.k}) column->reserve(rows.size());
     for (std::size_t i = 0; i < rows.size();) {
         const std::uint64_t order = rows[i].order;
         const bool upper = order > largest / 2;
@@ -220,9 +234,9 @@ template <class Float, class Label> Packed few_rows(const Float *score, const La
         Wide rest = 0, squared = 0;
         for (; i < rows.size() && rows[i].order == order; ++i) {
             ++counts.n;
-            counts.k += rows[i].positive;
-            rest += Wide(rows[i].rest);
-            squared += Wide(CellPlace::squared(rows[i].rest));
+            counts.k += static_cast<Index>(rows[i].rest & 1);
+            rest += Wide(rows[i].rest >> 1);
+            squared += Wide(CellPlace::squared(rows[i].rest >> 1));
         }
         found.push(upper ? largest - order : order, upper, counts.n, counts.k, rest, squared);
     }
@@ -308,30 +322,6 @@ template <class Place, class Entries> CellColumns cell_columns(const Entries &e)
         found.push(first.lead, first.upper, counts.n, counts.k, rest, squared, Place::dropped(first.lead));
     }
     return found;
-}
-
-// Where the windows of one of the eight grids begin in the cells [begin, end). `cost` is in units of 2^-30.
-inline void window_starts(const Index *cost, Index begin, Index end, int grid, std::vector<Index> &starts) {
-    constexpr Index one = Index(1) << 30, half = one / 2;
-    const Index phase = grid * (one / 8);
-    for (Index i = begin; i < end;) {
-        starts.push_back(i);
-        if (cost[i] >= one) { // stands alone
-            ++i;
-            continue;
-        }
-        Index last = i, run = 0;
-        while (last < end && cost[last] < one) run += cost[last++];
-        Index next = grid >= 4 ? phase : one + phase, sum = 0;
-        for (; i + 1 < last; ++i) {
-            sum += cost[i];
-            if (sum < next || run - sum < half) continue;
-            starts.push_back(i + 1);
-            next = sum < phase ? phase : phase + ((sum - phase) / one + 1) * one;
-            if (next < sum + half) next += one;
-        }
-        i = last;
-    }
 }
 
 } // namespace truecal

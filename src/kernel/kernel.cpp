@@ -9,11 +9,13 @@
 #include "grid.hpp"
 #include "keys.hpp"
 #include "levels.hpp"
+#include "local.hpp"
 #include "odds_factor.hpp"
 #include "pava.hpp"
 #include "poisson_binomial.hpp"
 #include "random.hpp"
 #include "recalibration.hpp"
+#include "rejected.hpp"
 #include "sums.hpp"
 #include "threads.hpp"
 
@@ -75,10 +77,12 @@ inline void demand_counts(const In<Index> &k, const In<Index> &n) {
 class Interrupt {
     using Clock = std::chrono::steady_clock;
     Clock::time_point next_ = Clock::now() + std::chrono::milliseconds(100);
+    unsigned calls_ = 0;
 
   public:
-    void check() {
-        if (Clock::now() < next_) return;
+    // `every`: calls of which one looks at the clock, where this takes longer than what is done between them.
+    void check(unsigned every = 1) {
+        if (++calls_ % every != 0 || Clock::now() < next_) return;
         nb::gil_scoped_acquire held;
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
         next_ = Clock::now() + std::chrono::milliseconds(100);
@@ -269,6 +273,26 @@ auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
     return std::tuple(below, at, above, mid_p);
 }
 
+// How much of each window [begin, end) is refuted as too low and as too high.
+auto window_shares(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, In<Index> begin, In<Index> end,
+                   double significance) {
+    auto low = empty<double>(begin.shape(0)), high = empty<double>(begin.shape(0));
+    const auto &[s1, s2, s3] = sums;
+    demand_equal(length(n), {length(heads), length(s1), length(s2), length(s3), length(upper)});
+    demand_bins(begin, end, length(n));
+    nb::gil_scoped_release release;
+    Interrupt interrupt;
+    Workspace space;
+    const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
+    for (std::size_t i = 0; i < begin.shape(0); ++i) {
+        interrupt.check(16);
+        const Shares found = decide(coins, begin.data()[i], end.data()[i], significance / 2, space);
+        low.data()[i] = found.low;
+        high.data()[i] = found.high;
+    }
+    return std::tuple(low, high);
+}
+
 // The factor on the odds of the coins of each window [begin, end), and its ratio, each with the ends of its interval.
 // `effect` and `freedom` of each window say how far clusters spread the heads.
 auto odds_factors(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, In<Index> begin, In<Index> end,
@@ -445,6 +469,30 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
                                     places.data() + 6 * b);
         return std::tuple(places, close);
     });
+    m.def("binomial_rejected", [=](std::tuple<Columns...> columns, In<Index> starts, In<Index> k, In<Index> n,
+                                   double significance, double log_factor) {
+        const auto e = std::apply(make, columns);
+        demand_equal(length(k), {length(n), length(starts) - 1});
+        demand_between(starts, 0, e.size);
+        auto low = empty<Index>(k.shape(0)), high = empty<Index>(k.shape(0));
+        bool doubtful = false;
+        nb::gil_scoped_release release;
+        Interrupt interrupt;
+        for (std::size_t b = 0; b < k.shape(0); ++b) {
+            interrupt.check(16);
+            const Index begin = starts.data()[b], end = starts.data()[b + 1], positives = k.data()[b], rows = n.data()[b];
+            demand(begin <= end && positives >= 0 && positives <= rows && (rows > 0 || begin == end),
+                   "k must lie in 0..n, n above 0 unless a bin is empty");
+            Rejected found{0, 0, false};
+            if (begin < end)
+                found = binomial_rejected(e, begin, end, static_cast<double>(positives), static_cast<double>(rows),
+                                          significance, log_factor);
+            low.data()[b] = found.low;
+            high.data()[b] = found.high;
+            doubtful |= found.doubtful;
+        }
+        return std::tuple(low, high, doubtful);
+    });
     m.def("rows_before", [=](std::tuple<Columns...> columns, In<Index> position) {
         const auto e = std::apply(make, columns);
         demand_between(position, 0, e.size);
@@ -452,6 +500,22 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
         nb::gil_scoped_release release;
         rows_before(e, position.data(), length(position), rows.data());
         return rows;
+    });
+    m.def("edges_between", [=](std::tuple<Columns...> columns, In<Index> starts) {
+        const auto e = std::apply(make, columns);
+        demand(length(starts) > 1, "there must be a bin");
+        demand_between(starts, 0, e.size);
+        auto edges = empty<double>(starts.shape(0));
+        const std::size_t last = starts.shape(0) - 1;
+        edges.data()[0] = 0;
+        edges.data()[last] = 1;
+        for (std::size_t b = 1; b < last; ++b) {
+            const Index at = starts.data()[b];
+            demand(at > 0 && at < e.size, "a cut must lie between entries");
+            const double left = e.score(at - 1), right = e.score(at), middle = left + (right - left) / 2;
+            edges.data()[b] = middle > left ? middle : right;
+        }
+        return edges;
     });
     m.def("scores_at", [=](std::tuple<Columns...> columns, In<Index> position) {
         const auto e = std::apply(make, columns);
@@ -576,6 +640,15 @@ NB_MODULE(_kernel, m) {
 
     m.def("cell_rows", &cell_rows<double>);
     m.def("cell_rows", &cell_rows<float>);
+    m.def("window_costs", [](In<Index> n, In<double> v, In<Index> starts) {
+        demand_equal(length(n), {length(v)});
+        demand_groups(starts, length(n));
+        auto cost = empty<Index>(n.shape(0));
+        for_groups(starts, [&](Index, Index first, Index last) {
+            window_costs(n.data(), v.data(), first, last, cost.data());
+        });
+        return cost;
+    });
     m.def("window_starts", [](In<Index> cost, In<Index> starts, int grid) {
         std::vector<Index> found;
         demand_groups(starts, length(cost));
@@ -585,7 +658,21 @@ NB_MODULE(_kernel, m) {
         found.push_back(length(cost));
         return to_array(found);
     });
+    m.def("local_shares", [](In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, double significance) {
+        const auto &[s1, s2, s3] = sums;
+        demand_equal(length(n), {length(heads), length(s1), length(s2), length(s3), length(upper)});
+        demand(length(n) > 0, "there must be a cell");
+        LocalShares found;
+        {
+            nb::gil_scoped_release release;
+            Interrupt interrupt;
+            const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
+            found = local_shares(coins, length(n), significance, [&] { interrupt.check(16); });
+        }
+        return std::tuple(to_array(found.rows), to_array(found.low), to_array(found.high));
+    });
     m.def("window_tails", &window_tails);
+    m.def("window_shares", &window_shares);
     m.def("odds_factors", &odds_factors);
     m.def("cluster_products", &cluster_products);
     m.def("spread_tails", [](In<double> tail, In<double> effect, In<double> freedom) {
@@ -676,6 +763,19 @@ NB_MODULE(_kernel, m) {
     });
     m.def("binomial_accepted", &accepted);
     m.def("binomial_p_values", &p_values);
+    m.def("critical_counts", [](In<Index> n, In<double> p, In<double> significance) {
+        demand_equal(length(n), {length(p), length(significance)});
+        auto low = empty<Index>(n.shape(0)), high = empty<Index>(n.shape(0));
+        nb::gil_scoped_release release;
+        Interrupt interrupt;
+        for (std::size_t i = 0; i < n.shape(0); ++i) {
+            interrupt.check();
+            demand(n.data()[i] > 0 && p.data()[i] >= 0 && p.data()[i] <= 1, "n must be above 0, p lie in [0, 1]");
+            low.data()[i] = critical_count(n.data()[i], p.data()[i], significance.data()[i], -1);
+            high.data()[i] = critical_count(n.data()[i], p.data()[i], significance.data()[i], n.data()[i] + 1);
+        }
+        return std::tuple(low, high);
+    });
     m.def("binomial_rates", [](In<Index> k, In<Index> n, double level) {
         demand_counts(k, n);
         auto rates = empty<double>(k.shape(0));

@@ -77,15 +77,18 @@ template <class Entries> Index locate(const Entries &e, double x, bool after, In
     return lo;
 }
 
-// Where the six cuts of a bin fall among its entries [begin, end), and whether a score lies within reach of one.
+// Where a cut falls among the entries [begin, end), and whether a score lies within its reach.
+template <class Entries>
+bool place(const Entries &e, double cut, double reach, bool after, Index begin, Index end, Index &at) {
+    at = locate(e, cut, after, begin, end);
+    return (at > begin && e.score(at - 1) >= cut - reach) || (at < end && e.score(at) <= cut + reach);
+}
+
+// The same of the six cuts of a bin, whether any has a score within reach.
 template <class Entries>
 bool place(const Entries &e, const double *cuts, const double *reach, Index begin, Index end, Index *places) {
     bool close = false;
-    for (int c = 0; c < 6; ++c) {
-        const double x = cuts[c], r = reach[c];
-        const Index at = places[c] = locate(e, x, c >= 3, begin, end);
-        close |= (at > begin && e.score(at - 1) >= x - r) || (at < end && e.score(at) <= x + r);
-    }
+    for (int c = 0; c < 6; ++c) close |= place(e, cuts[c], reach[c], c >= 3, begin, end, places[c]);
     return close;
 }
 

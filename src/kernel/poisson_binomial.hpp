@@ -45,6 +45,15 @@ struct Side {
     }
 };
 
+// The chances of a row of heads after one more coin, but for the fewest and the most heads.
+static TRUECAL_CLONES void toss_coin(const double *__restrict from, double *__restrict to, std::size_t size, double q) {
+    for (std::size_t i = 1; i < size; ++i) to[i] = from[i] + q * (from[i - 1] - from[i]);
+}
+
+static TRUECAL_CLONES void add_times(double weight, const double *__restrict from, double *__restrict to, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) to[i] += weight * from[i];
+}
+
 // P(X = first + i) of a sum of coins that is made longer coin by coin. What is below `nothing` at either end is cut off.
 // Its memory is used again after `clear`: most sums are so short that to allocate it would take longer than to add.
 class Heads {
@@ -56,7 +65,7 @@ class Heads {
 
     void add(Index n, double q) {
         if (q <= 0) return;
-        if (n > 12) {
+        if (n > together) {
             set_binomial(n, q);
             convolve(block_, binomial_);
         } else {
@@ -64,6 +73,37 @@ class Heads {
         }
         if (block_.p.size() > 64) fold();
     }
+
+    // The chances of fewer than k heads and of k, to the last bit those that `difference` adds up, of coins that are never
+    // so many that rows are joined; false where only it can tell. `k` is at most `few_heads`.
+    template <class Add> static bool begin(Index k, Add for_coins, double &below, double &at) {
+        double row[few_heads + 2];
+        Index size = 1;
+        row[0] = 1;
+        bool fine = true;
+        for_coins([&](Index n, double q) {
+            if (q <= 0) return;
+            fine &= n <= together;
+            for (Index i = 0; i < n && fine; ++i) {
+                double before = row[0];
+                const double last = row[size - 1] * q;
+                row[0] *= 1 - q;
+                for (Index j = 1; j < size; ++j) {
+                    const double own = row[j];
+                    row[j] = own + q * (before - own);
+                    before = own;
+                }
+                if (last >= nothing && size <= k) row[size++] = last;
+            }
+        });
+        if (!fine || size <= k || row[0] < nothing) return false;
+        below = 0;
+        for (Index i = 0; i < k; ++i) below += row[i];
+        at = row[k];
+        return true;
+    }
+
+    static constexpr Index few_heads = 16;
 
     // Of the heads of `low` minus those of `high`.
     static Tails difference(Heads &low, Heads &high, Index k) {
@@ -104,13 +144,17 @@ class Heads {
     Row block_, all_, binomial_;
     std::vector<double> sum_, below_;
     static constexpr double nothing = 1e-40;
+    static constexpr Index together = 12; // coins of equal q beyond which they are a binomial
 
     void toss(double q) {
-        std::vector<double> &p = block_.p;
+        const std::vector<double> &p = block_.p;
+        const std::size_t size = p.size();
         const double last = p.back() * q;
-        for (std::size_t i = p.size() - 1; i > 0; --i) p[i] += q * (p[i - 1] - p[i]);
-        p[0] *= 1 - q;
-        if (last >= nothing) p.push_back(last);
+        sum_.resize(last >= nothing ? size + 1 : size);
+        sum_.back() = last;
+        sum_[0] = p[0] * (1 - q);
+        toss_coin(p.data(), sum_.data(), size, q);
+        block_.p.swap(sum_);
     }
 
     // A short row keeps the coins cheap; full ones join the rest.
@@ -124,11 +168,8 @@ class Heads {
         sum.assign(a.p.size() + b.p.size() - 1, 0.0);
         const bool swap = a.p.size() < b.p.size();
         const std::vector<double> &longer = swap ? b.p : a.p, &shorter = swap ? a.p : b.p;
-        for (std::size_t j = 0; j < shorter.size(); ++j) {
-            const double weight = shorter[j];
-            double *to = sum.data() + j;
-            for (std::size_t i = 0; i < longer.size(); ++i) to[i] += weight * longer[i];
-        }
+        for (std::size_t j = 0; j < shorter.size(); ++j)
+            add_times(shorter[j], longer.data(), sum.data() + j, longer.size());
         std::size_t begin = 0, end = sum.size();
         while (end > 1 && sum[end - 1] < nothing) --end;
         while (begin + 1 < end && sum[begin] < nothing) ++begin;
@@ -222,37 +263,101 @@ inline Side add_cells(const Coins &coins, Index begin, Index end) {
     return sum;
 }
 
-// The tails of the heads of cells [begin, end), X against the number k that came; `computed`: without approximation.
-// Cells lie in increasing order: those of `upper` come last.
-inline Tails tails(const Coins &coins, Index begin, Index end, bool computed, Workspace &space) {
+// What stands for the heads of cells [begin, end): a binomial of real size, of heads or `mirror`ed of tails, or the
+// distribution itself, computed.
+struct Law {
+    bool computed, mirror;
+    double size;
+    Odds odds;
+    double heads;    // that came, as the binomial counts them
+    Index k, middle; // heads that came; the first of the upper cells
+    double v, rows;
+};
+
+// `computed`: without approximation. Cells lie in increasing order: those of `upper` come last.
+inline Law choose_law(const Coins &coins, Index begin, Index end, bool computed) {
     constexpr double gap_allowed = 5e-4, little = 5, enough = 70, few = 64;
     const Index middle = std::partition_point(coins.upper + begin, coins.upper + end, [](bool u) { return !u; }) - coins.upper;
     Side low = add_cells(coins, begin, middle), high = add_cells(coins, middle, end);
     Index k = 0;
     for (Index i = begin; i < end; ++i) k += coins.heads[i];
-    const double v = (low.s1 - low.s2) + (high.s1 - high.s2);
+    const double v = (low.s1 - low.s2) + (high.s1 - high.s2), rows = static_cast<double>(low.n + high.n);
     const bool one = end - begin == 1; // equal coins: a plain binomial
-    const double rows = static_cast<double>(low.n + high.n);
-    if (computed || v < little || (!one && rows <= few))
-        return computed_tails(coins, begin, end, k, computed, space);
     const bool mirror = low.s1 + static_cast<double>(high.n) - high.s1 > rows / 2;
+    const auto law = [&](double size, Odds odds, double heads) { return Law{false, mirror, size, odds, heads, k, middle, v, rows}; };
+    const Law whole{true, false, 0, Odds(0.5, 0.5), 0, k, middle, v, rows};
+    if (computed || v < little || (!one && rows <= few)) return whole;
     if (mirror) std::swap(low, high);
     const double heads = static_cast<double>(mirror ? low.n + high.n - k : k);
-    const auto oriented = [=](Tails found) { return mirror ? found.mirrored() : found; };
     const double mean = low.s1 + (static_cast<double>(high.n) - high.s1);
-    if (one) return oriented(binomial_tails(rows, Odds(mean / rows, 1 - mean / rows), heads));
+    if (one) return law(rows, Odds(mean / rows, 1 - mean / rows), heads);
     const double square = low.s2 + (static_cast<double>(high.n) - 2 * high.s1 + high.s2);
     const double skew = (low.s1 - 3 * low.s2 + 2 * low.s3) - (high.s1 - 3 * high.s2 + 2 * high.s3);
     const double gap = std::abs(skew - v * (1 - 2 * square / mean)) / (15 * v * std::sqrt(v));
     const double matched = mean * mean / square;
     if (gap < gap_allowed && heads + 1 < matched) // beyond its size a binomial has no mass left
-        return oriented(binomial_tails(matched, Odds(square / mean, v / mean), heads));
-    if (v < enough) return computed_tails(coins, begin, end, k, false, space);
+        return law(matched, Odds(square / mean, v / mean), heads);
+    if (v < enough) return whole;
     // v (1 - 2 p) is the third cumulant of a binomial: both p v and (1 - p) v are sums of positive terms
     const double p = ((low.s2 - low.s3) + (high.s1 - 2 * high.s2 + high.s3)) / v;
     const double q = ((low.s1 - 2 * low.s2 + low.s3) + (high.s2 - high.s3)) / v;
     const double size = v / (p * q);
-    return oriented(binomial_tails(size, Odds(p, q), heads - mean + size * p));
+    return law(size, Odds(p, q), heads - mean + size * p);
+}
+
+inline Tails tails(const Coins &coins, Index begin, Index end, bool computed, const Law &law, Workspace &space) {
+    if (law.computed) return computed_tails(coins, begin, end, law.k, computed, space);
+    const Tails found = binomial_tails(law.size, law.odds, law.heads);
+    return law.mirror ? found.mirrored() : found;
+}
+
+// The tails of the heads of cells [begin, end), X against the number k that came; `computed`: without approximation.
+inline Tails tails(const Coins &coins, Index begin, Index end, bool computed, Workspace &space) {
+    return tails(coins, begin, end, computed, choose_law(coins, begin, end, computed), space);
+}
+
+// How much of a window is refuted as too low and as too high.
+struct Shares {
+    double low, high;
+};
+
+// On one side, whose tail must be below the limit.
+inline double refuted_share(double limit, double tail, double at) {
+    if (!(at > 0)) return tail < limit ? 1 : 0;
+    return std::min(std::max((limit - tail) / at, 0.0), 1.0);
+}
+
+// Whether P(X > heads) and P(X < heads) of a binomial are both above the limit: chances beside that of the heads are added
+// up until they are, which takes few of them in the middle.
+inline bool surely_inside(double size, Odds odds, double heads, double limit) {
+    constexpr int most = 40;
+    const double at = Trials(size).pmf(heads, odds), goal = limit * (1 + 1e-6), ratio = odds.p / odds.q;
+    double sum = 0, term = at, x = heads;
+    for (int i = 0; i < most && sum <= goal && x + 1 < size; ++i, ++x) sum += term *= (size - x) / (x + 1) * ratio;
+    if (!(sum > goal)) return false;
+    sum = 0, term = at, x = heads;
+    for (int i = 0; i < most && sum <= goal && x >= 1; ++i, --x) sum += term *= x / ((size - x + 1) * ratio);
+    return sum > goal;
+}
+
+// The shares that the tails of cells [begin, end) give, which most windows need not be known for.
+inline Shares decide(const Coins &coins, Index begin, Index end, double limit, Workspace &space) {
+    const Law law = choose_law(coins, begin, end, false);
+    if (!law.computed && surely_inside(law.size, law.odds, law.heads, limit)) return {0, 0};
+    const bool upper = law.middle == begin;
+    const Index few = upper ? static_cast<Index>(law.rows) - law.k : law.k; // heads, or tails where these are rare
+    if (law.computed && (upper || law.middle == end) && few <= Heads::few_heads && (law.v < 5 || law.rows <= 64)) {
+        double below, at;
+        const auto coins_of = [&](auto use) {
+            for_pools(coins, begin, end, [&](Index, Index, const Side &part) { use(part.n, part.s1 / static_cast<double>(part.n)); });
+        };
+        if (Heads::begin(few, coins_of, below, at) && 1 - below - at > limit * (1 + 1e-6)) {
+            const double share = refuted_share(limit, below, at);
+            return upper ? Shares{share, 0} : Shares{0, share};
+        }
+    }
+    const Tails found = tails(coins, begin, end, false, law, space);
+    return {refuted_share(limit, found.above, found.at), refuted_share(limit, found.below, found.at)};
 }
 
 } // namespace truecal

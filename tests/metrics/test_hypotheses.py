@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from truecal import Binomial, BoundedIsotonic, Quantile, Relative, Tally
+from truecal import Binomial, BoundedIsotonic, Quantile, Relative, Tally, Uniform
 from truecal.metrics import Absolute, BayesFactor, LikelihoodRatio, MidP, ScoreTest, StudentT
 from truecal.metrics._decisions import count_rejected
 from truecal.observations import sort_rows
@@ -141,6 +141,20 @@ def test_counts_on_data_equal_one_scipy_test_per_prediction(layout, rng):
                     for b in range(len(part))
                 ]
                 assert found.tolist() == expected
+
+
+class Slow(Binomial):
+    """The same test from elsewhere: the cuts of all bins are found."""
+
+
+@pytest.mark.parametrize("layout", [Tally.from_arrays, sort_rows])
+def test_counts_do_not_depend_on_whether_all_cuts_are_found(layout, rng):
+    for k, n, significance in HOLES:
+        p = np.sort(rng.random(n))
+        data = layout(np.arange(n) < k, p)
+        for part in (Quantile(1).partition(data), Uniform(4).partition(data)):  # some bins may be empty
+            found, expected = (count_rejected(test, data, [part], significance, None) for test in (Binomial(), Slow()))
+            assert np.array_equal(found, expected)
 
 
 @pytest.mark.parametrize("layout", [Tally.from_arrays, sort_rows])

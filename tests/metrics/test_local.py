@@ -21,7 +21,8 @@ from truecal.metrics import (
     choose,
     local_error,
 )
-from truecal.metrics._local import costs
+from truecal.metrics._local import Tails, costs, decide_windows, find_windows, refute_windows
+from truecal.metrics._poisson_binomial import Coins
 from truecal.observations import CellGroups, CellSums, GridTally, sort_rows
 
 SHAPES = {
@@ -101,6 +102,23 @@ def test_windows_are_those_of_the_text(name):
             starts = _kernel.window_starts(np.array(expected), np.array([0, len(expected)]), grid)
             windows = windows_of(cost_of(cells), grid)
             assert starts.tolist() == [*(window[0] for window in windows), len(cells)]
+
+
+@pytest.mark.parametrize("significance", [1e-4, 0.05, 0.6])
+@pytest.mark.parametrize("name", SHAPES)
+def test_windows_that_are_surely_right_are_decided_as_by_their_tails(name, significance):
+    """To the last bit, since a share is 0 wherever a tail exceeds half of the level."""
+    for seed in range(6):
+        y, p = draw(seed, name, most=3000)
+        cells = CellSums.from_arrays(y, p)
+        coins, grids = Coins.of(cells), find_windows(CellGroups.of([cells]))
+        expected = Tails.of(coins, grids, None).decide(significance)
+        found = decide_windows(coins, grids, significance, None)
+        assert all(map(np.array_equal, found, expected))
+        rows, *sides = refute_windows(cells, significance)
+        partition = Windows().over(cells)[1]
+        assert rows.tolist() == partition.n.tolist()
+        assert all(map(np.array_equal, sides, partition.shares(significance, None, "rows")))
 
 
 def test_a_heavy_cell_stands_alone():

@@ -335,23 +335,4 @@ def detectable_rates(
 
 def critical_counts(n: Ints, p: Floats, significance: Level) -> tuple[Ints, Ints]:
     """Return the largest rejected count below the likeliest one, or -1, and the smallest above it, or n + 1."""
-    centre = np.minimum(np.floor((n + 1) * p).astype(np.int64), n)  # the likeliest count, never rejected
-
-    def is_rejected(k: Ints) -> np.ndarray:
-        inside = (k >= 0) & (k <= n)
-        value = _kernel.binomial_p_values(np.clip(k, 0, n), n, p)
-        return np.asarray(~inside | (value <= significance))
-
-    def search(limit: Ints) -> Ints:
-        # p-values fall with the distance from the centre on either side
-        near, far = centre.copy(), limit.copy()
-        while True:
-            open_ = np.abs(far - near) > 1
-            if not open_.any():
-                return far
-            middle = np.where(open_, (near + far) // 2, far)
-            hit = is_rejected(middle)
-            far = np.where(open_ & hit, middle, far)
-            near = np.where(open_ & ~hit, middle, near)
-
-    return search(np.full_like(n, -1)), search(n + 1)
+    return _kernel.critical_counts(n, p, np.broadcast_to(significance, n.shape) + 0.0)

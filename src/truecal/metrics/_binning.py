@@ -450,6 +450,8 @@ def _cut_at(data: Sorted, edges: Floats) -> Partition:
 
 def edges_between(data: Sorted, starts: Ints) -> Floats:
     """0, the midpoints between the predictions on both sides of each cut, 1."""
+    if data.labelling.plain:
+        return _kernel.edges_between(data.entries, starts)
     inner = starts[1:-1]
     left, right = (data.labelling.predicted(_kernel.scores_at(data.entries, inner - back)) for back in (1, 0))
     middle = left + (right - left) / 2

@@ -165,6 +165,10 @@ def count_rejected(
 ) -> list[tuple[Ints, Ints]]:
     """Count the rows of each bin that the test rejects, as too low and as too high, for each partition of the data."""
     check_significance(significance)
+    if tolerance is None and data.clusters is None and is_own(test) and hasattr(test, "count_rejected"):
+        each = [test.count_rejected(data.entries, bins.starts, bins.k, bins.n, significance) for bins in partitions]
+        if None not in each:
+            return each
     sizes = np.concatenate([partition.n for partition in partitions])
     bins = np.flatnonzero(sizes > 0)
     begin = np.concatenate([partition.starts[:-1] for partition in partitions])[bins]

@@ -12,7 +12,7 @@ from truecal import _kernel
 from truecal.metrics._binning import BinningLike, BoundedIsotonic, Edges, Quantile, Uniform, as_binning
 from truecal.metrics._decisions import Test, Tolerance, as_tolerance
 from truecal.metrics._hypotheses import Binomial
-from truecal.metrics._local import Weight, Windows
+from truecal.metrics._local import Weight, Windows, refute_windows
 from truecal.metrics._metric import (
     ACE,
     ECE,
@@ -260,7 +260,10 @@ def compute(metric: Measure, y_true: Any, y_prob: Any, *, pos_label: Any = None,
     if isinstance(metric, Score):
         return metric(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
     if isinstance(metric.binning, Windows):
-        cells = CellSums.from_arrays(y_true, y_prob, sample_weight, pos_label)
+        cells, loss = CellSums.from_arrays(y_true, y_prob, sample_weight, pos_label), metric.loss
+        if type(loss) is Refutation and loss.tolerance is None and loss.weight == "rows":
+            rows, low, high = refute_windows(cells, loss.significance)
+            return metric.combine(rows, 100 * np.minimum(low + high, 1.0))
         return metric.on(Binned(*metric.binning.over(cells)))
     if sample_weight is not None:
         return metric(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from truecal import _kernel
 from truecal.metrics._decisions import Continuous, Decisions, check_counts, check_probabilities, is_number
-from truecal.observations import Bools, Floats, Ints
+from truecal.observations import Bools, Entries, Floats, Ints
 
 # SciPy's binomtest treats outcomes up to this much likelier than the observed one as equally likely.
 LOG_FACTOR = math.log1p(1e-7)
@@ -48,6 +48,13 @@ class Binomial(Decisions):
         sure = _kernel.binomial_accepted(k, n, significance * (1 + DOUBT), LOG_FACTOR - DOUBT, False)
         perhaps = _kernel.binomial_accepted(k, n, significance * (1 - DOUBT), LOG_FACTOR + DOUBT, True)
         return _nudge_cuts(sure[0].reshape(-1, 6), k, n, 1), _nudge_cuts(perhaps[0].reshape(-1, 6), k, n, -1)
+
+    def count_rejected(
+        self, entries: Entries, starts: Ints, k: Ints, n: Ints, significance: float
+    ) -> tuple[Ints, Ints] | None:
+        """How many rows of each bin are rejected as too low and as too high; None where rounding may decide."""
+        low, high, doubtful = _kernel.binomial_rejected(entries, starts, k, n, significance, LOG_FACTOR)
+        return None if doubtful else (low, high)
 
     def settle(self, k: Ints, n: Ints, p: Floats) -> Floats:
         """SciPy's p-values, for cases that rounding decides; ours where SciPy has none. SciPy is imported only here."""

@@ -35,7 +35,6 @@ from truecal.metrics._population import count_positives
 from truecal.observations import Bools, CellGroups, CellSums, Floats, Ints, Sorted, Tally, find_distinct, unchecked
 
 GRIDS = 8
-UNIT = 2.0**30  # costs are whole numbers of 2^-30
 Direction = Literal["too low", "too high"]
 Weight = Literal["rows", "information"]
 Decided = dict[int, tuple[float, float]]  # what a window with some number of positives is refuted as
@@ -137,8 +136,8 @@ class WindowPartition(Partition):
         keys = (np.arange(len(k)) * (self.cells.n_rows + 1) + k).tolist()
         new = [i for i, key in enumerate(keys) if key not in known]
         if new:
-            tails = Tails.of(Coins.of(self.cells), self.grids, tolerance, np.array(new))
-            sides = (side.tolist() for side in tails.decide(significance))
+            decided = decide_windows(Coins.of(self.cells), self.grids, significance, tolerance, np.array(new))
+            sides = (side.tolist() for side in decided)
             known.update(zip((keys[i] for i in new), zip(*sides, strict=True), strict=True))
         return np.array([known[key] for key in keys]).T
 
@@ -256,8 +255,8 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     cells, count = groups.cells, len(groups)
     grids = find_windows(groups)
     coins = Coins.in_groups(groups)
-    tails = Tails.of(coins, grids, tolerance)
-    decided = tails.decide(significance)
+    tails = Tails.of(coins, grids[:1], tolerance)
+    decided = decide_windows(coins, grids, significance, tolerance)
     begin = np.concatenate([grid[:-1] for grid in grids])
     owner = np.searchsorted(groups.starts, begin, side="right") - 1
     weights = cells.n if cells.labelling.plain else cells.population.n, cells.v
@@ -267,7 +266,7 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     refuted = np.bincount(owner, v * (decided[0] + decided[1]), count)
     first = grids[0]
     windows = np.bincount(owner[: len(first) - 1], minlength=count)
-    smallest, proven = apply_holm(tails.p_values[: len(first) - 1], windows, significance)
+    smallest, proven = apply_holm(tails.p_values, windows, significance)
     share = 100 * np.bincount(owner[: len(first) - 1], rows[: len(first) - 1] * proven, count) / total
     ranges: list[list[ScoreRange]] = [[] for _ in range(count)]
     for at, found in _find_ranges(groups, first, decided, proven, significance):
@@ -297,11 +296,7 @@ def apply_holm(p_values: Floats, windows: Ints, significance: float) -> tuple[Fl
 
 def costs(groups: CellGroups) -> Ints:
     """What each cell costs of a window of its group, in units of 2^-30."""
-    cells = groups.cells
-    information = groups.add(cells.v)
-    by_rows = cells.n / groups.repeat(groups.add(cells.n).astype(np.float64) ** (2 / 3))
-    by_information = cells.v / groups.repeat(np.where(information > 0, information, 1.0) ** (2 / 3))
-    return np.asarray(np.rint(np.maximum(by_rows, by_information) * UNIT), dtype=np.int64)
+    return _kernel.window_costs(groups.cells.n, groups.cells.v, groups.starts)
 
 
 def find_windows(groups: CellGroups) -> tuple[Ints, ...]:
@@ -337,9 +332,7 @@ class Tails:
         cls, coins: Coins, starts: tuple[Ints, ...], tolerance: Tolerance | None, chosen: Ints | None = None
     ) -> Tails:
         """The tails of all windows, or of those chosen."""
-        begin, end = (np.concatenate([s[part] for s in starts]) for part in (slice(None, -1), slice(1, None)))
-        if chosen is not None:
-            begin, end = begin[chosen], end[chosen]
+        begin, end = _list_windows(starts, chosen)
         if tolerance is None or tolerance.value == 0:
             below, at, above = coins.tails(begin, end)
             return cls(at, above, at, below)
@@ -358,6 +351,32 @@ class Tails:
         """Two-sided and exact: twice the smaller tail with k in it."""
         tail = np.minimum(self.above + self.at_raised, self.below + self.at_lowered)
         return np.asarray(np.minimum(2 * tail, 1.0))
+
+
+def _list_windows(starts: tuple[Ints, ...], chosen: Ints | None) -> tuple[Ints, Ints]:
+    """Where all windows begin and end, or those chosen."""
+    begin, end = (np.concatenate([s[part] for s in starts]) for part in (slice(None, -1), slice(1, None)))
+    return (begin, end) if chosen is None else (begin[chosen], end[chosen])
+
+
+def decide_windows(
+    coins: Coins,
+    starts: tuple[Ints, ...],
+    significance: float,
+    tolerance: Tolerance | None,
+    chosen: Ints | None = None,
+) -> tuple[Floats, Floats]:
+    """How much of all windows, or of those chosen, is refuted as too low and as too high."""
+    if coins.design is not None or (tolerance is not None and tolerance.value > 0):
+        return Tails.of(coins, starts, tolerance, chosen).decide(significance)
+    windows = _list_windows(starts, chosen)
+    return _kernel.window_shares(coins.n, coins.pos, coins.sums, coins.upper, *windows, significance)
+
+
+def refute_windows(cells: CellSums, significance: float) -> tuple[Ints, Floats, Floats]:
+    """The rows of each window of the first grid, and how much of it is refuted as too low and as too high."""
+    sums = cells.s1, cells.s2, cells.s3
+    return _kernel.local_shares(cells.n, cells.pos, sums, cells.upper, significance)
 
 
 def _share(limit: float, tail: Floats, at: Floats) -> Floats:

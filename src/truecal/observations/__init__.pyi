@@ -57,6 +57,7 @@ from truecal.observations._tallies import coarsest as coarsest
 from truecal.observations._tallies import merge_parts as merge_parts
 from truecal.observations._tallies import with_labelling as with_labelling
 from truecal.observations._tally import Bools as Bools
+from truecal.observations._tally import Entries as Entries
 from truecal.observations._tally import Floats as Floats
 from truecal.observations._tally import Ints as Ints
 from truecal.observations._tally import Pairs as Pairs
