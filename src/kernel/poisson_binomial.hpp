@@ -272,6 +272,7 @@ struct Law {
     double heads;    // that came, as the binomial counts them
     Index k, middle; // heads that came; the first of the upper cells
     double v, rows;
+    Side whole; // the sums of all cells where they lie on one side
 };
 
 // `computed`: without approximation. Cells lie in increasing order: those of `upper` come last.
@@ -284,8 +285,11 @@ inline Law choose_law(const Coins &coins, Index begin, Index end, bool computed)
     const double v = (low.s1 - low.s2) + (high.s1 - high.s2), rows = static_cast<double>(low.n + high.n);
     const bool one = end - begin == 1; // equal coins: a plain binomial
     const bool mirror = low.s1 + static_cast<double>(high.n) - high.s1 > rows / 2;
-    const auto law = [&](double size, Odds odds, double heads) { return Law{false, mirror, size, odds, heads, k, middle, v, rows}; };
-    const Law whole{true, false, 0, Odds(0.5, 0.5), 0, k, middle, v, rows};
+    const Side side = middle == begin ? high : low;
+    const auto law = [&](double size, Odds odds, double heads) {
+        return Law{false, mirror, size, odds, heads, k, middle, v, rows, side};
+    };
+    const Law whole{true, false, 0, Odds(0.5, 0.5), 0, k, middle, v, rows, side};
     if (computed || v < little || (!one && rows <= few)) return whole;
     if (mirror) std::swap(low, high);
     const double heads = static_cast<double>(mirror ? low.n + high.n - k : k);
@@ -340,6 +344,19 @@ inline bool surely_inside(double size, Odds odds, double heads, double limit) {
     return sum > goal;
 }
 
+// Whether P(X < k) and P(X > k) of coins of q <= 1/2 are both above the limit, by their sums alone. With P(0) = P(X = 0) and
+// the odds o of each, q <= o <= q + 2 q^2: P(X = j) is P(0) times the sum of all products of j odds, which is at most
+// (sum of o)^j / j!; P(0) lies between exp(-sum of q + q^2) and exp(-sum of q + q^2 / 2).
+inline bool surely_inside(const Side &coins, Index k, double limit) {
+    const double goal = limit * (1 + 1e-6), odds = coins.s1 + 2 * coins.s2;
+    const double least = std::exp(-(coins.s1 + coins.s2)), most = std::exp(-(coins.s1 + coins.s2 / 2));
+    const double pairs = (coins.s1 * coins.s1 - coins.s2) / 2; // the sum of all products of two q
+    if (k < 1 || !(least * (1 + (k > 1 ? coins.s1 : 0) + (k > 2 ? pairs : 0)) > goal)) return false;
+    double sum = 1, term = 1;
+    for (Index j = 1; j <= k; ++j) sum += term *= odds / static_cast<double>(j);
+    return 1 - most * sum > goal;
+}
+
 // The shares that the tails of cells [begin, end) give, which most windows need not be known for.
 inline Shares decide(const Coins &coins, Index begin, Index end, double limit, Workspace &space) {
     const Law law = choose_law(coins, begin, end, false);
@@ -347,6 +364,7 @@ inline Shares decide(const Coins &coins, Index begin, Index end, double limit, W
     const bool upper = law.middle == begin;
     const Index few = upper ? static_cast<Index>(law.rows) - law.k : law.k; // heads, or tails where these are rare
     if (law.computed && (upper || law.middle == end) && few <= Heads::few_heads && (law.v < 5 || law.rows <= 64)) {
+        if (surely_inside(law.whole, few, limit)) return {0, 0};
         double below, at;
         const auto coins_of = [&](auto use) {
             for_pools(coins, begin, end, [&](Index, Index, const Side &part) { use(part.n, part.s1 / static_cast<double>(part.n)); });
