@@ -105,6 +105,10 @@ def test_segments_are_shown_before_and_after(folder):
     done = run("recalibrate", "train.csv", "--by", "country", "-o", "map.json", cwd=folder)
     assert "Of 3 segments the log loss falls beyond chance in" in " ".join(done.stdout.split())
     assert "country=at" in done.stdout
+    factors = Recalibration.from_json((folder / "map.json").read_text()).factors
+    assert f"Beyond the common map, the odds of 3 segments are multiplied by:\n{factors.text()}" in done.stdout
+    assert factors.segment[0] == ("at",)  # the odds of "at" are 3 times those predicted, of the others 1.5 times
+    assert factors.factor[0] / factors.factor[1:] == pytest.approx(2, rel=0.2)  # shrunk, and 800 positives each
     plain = run("recalibrate", "train.csv", "-o", "map.json", cwd=folder)
     assert "Segments were not looked at" in " ".join(plain.stdout.split())
     assert "note: `truecal slices` looks for groups" in run("score", "train.csv", cwd=folder).stderr

@@ -298,6 +298,11 @@ def test_a_map_has_a_section_with_before_and_after(tmp_path):
     rows = {row[""]: row for row in table(page, "remedy-table")}
     assert rows["verdict"]["before"] == mend.proof.before.verdict.headline
     assert rows["brier"]["after"] == f"{mend.proof.after['brier']:.5g}"
+    assert rows["observed / expected"]["before"] == f"{mend.proof.before.verdict.ratio:.3f}"
+    assert "remedy-factors" not in page
+    named = replace(mend, by=("country",), segments=(("de",), ("fr",)), offsets=np.log([0.5, 2]), proof=None)
+    page = write(tmp_path, next(iter(RESULTS.values())), recalibration=named)
+    assert [row["odds x"] for row in table(page, "remedy-factors")] == ["2", "0.5"]  # from the largest on
     assert '<a href="#remedy">Remedy</a>' in page
     bare = write(tmp_path, next(iter(RESULTS.values())), recalibration=replace(mend, proof=None))
     assert "It was not tried on rows that it was not fitted to." in shown(bare)

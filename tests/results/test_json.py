@@ -47,6 +47,7 @@ from truecal.results import (
     ClassTable,
     Comparison,
     DriftTable,
+    FactorTable,
     GroupTable,
     MonitorTable,
     ProofTable,
@@ -284,6 +285,7 @@ proof_tables = tables(
     by=setting(st.just(("country",))),
     confidence=setting(levels),
 )
+factor_tables = tables(FactorTable, segment=tuples(st.tuples(names)), by=setting(st.just(("country",))))
 class_results = st.builds(ClassResults, results(), class_tables)
 EVERYTHING = {
     Result: results(),
@@ -295,6 +297,7 @@ EVERYTHING = {
     MonitorTable: monitor_tables,
     SliceTable: slice_tables,
     ProofTable: proof_tables,
+    FactorTable: factor_tables,
     Comparison: comparisons,
     FindingTable: st.lists(findings, max_size=4).map(FindingTable.of),
     Decision: decisions,

@@ -240,9 +240,10 @@ def recalibrate(args: Namespace) -> int:
     if args.json:
         show_data(found.to_json())
         return 0
-    print("\n".join(Terminal.of(sys.stdout).wrap(text) for text in found.sentences()))
-    if found.proof is not None and found.proof.segments is not None:
-        print(f"\n{found.proof.segments.text()}")
+    terminal = Terminal.of(sys.stdout)
+    print("\n".join(map(terminal.wrap, found.sentences())))
+    for table in found.tables(terminal):
+        print(f"\n{table}")
     print(f"\n{sql}Wrote {printable(args.output)}", flush=True)
     return 0
 

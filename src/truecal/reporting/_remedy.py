@@ -6,7 +6,7 @@ from truecal._text import escape_html as escape
 from truecal.inference import Difference
 from truecal.reporting._figures import Figures
 from truecal.reporting._page import Column, write_table
-from truecal.results import LEFT, Proof, Recalibration
+from truecal.results import LEFT, FactorTable, Proof, ProofTable, Recalibration
 
 
 def write_remedy(found: Recalibration, figures: Figures, whose: str) -> str:
@@ -20,7 +20,11 @@ def write_remedy(found: Recalibration, figures: Figures, whose: str) -> str:
     if proof is not None:
         caption = "Above before, below after: the factor on the odds that each window of scores speaks for."
         picture = figures.draw("remedy-picture", "recalibration", found, label=text, caption=caption)
-        inside = picture + _list_changes(proof) + inside + _list_segments(proof)
+        inside = picture + _list_changes(proof) + inside
+        if proof.segments is not None:
+            inside += _write_segments("remedy-segments", proof.segments)
+    if found.factors is not None and found.offsets.any():
+        inside += _write_segments("remedy-factors", found.factors)
     return f'<section id="remedy"><h2>Remedy{escape(whose)}</h2><p class="said">{escape(text)}</p>{inside}</section>'
 
 
@@ -41,6 +45,9 @@ def _list_numbers(found: Recalibration) -> str:
 def _list_changes(proof: Proof) -> str:
     """Metrics and the verdict before and after, with intervals for the differences of losses."""
     values = {"verdict": proof.headlines}
+    verdicts = proof.before.verdict, proof.after.verdict
+    if verdicts[0] is not None and verdicts[1] is not None:
+        values["observed / expected"] = f"{verdicts[0].ratio:.3f}", f"{verdicts[1].ratio:.3f}"
     for name in proof.before.values:
         values[name] = f"{proof.before[name]:.5g}", f"{proof.after[name]:.5g}"
     gaps = {"log_loss": proof.log_loss, "brier": proof.brier}
@@ -57,14 +64,11 @@ def _span(gap: Difference) -> str:
     return f"{gap.difference:.3g} ({gap.low:.3g} to {gap.high:.3g})"
 
 
-def _list_segments(proof: Proof) -> str:
-    """Each segment before and after."""
-    table = proof.segments
-    if table is None:
-        return ""
+def _write_segments(place: str, table: ProofTable | FactorTable) -> str:
+    """A table of segments, under what it says."""
     units = {each.name: each.unit for each in table.columns}
     columns = [
         Column(table.heading(name), cells, text=units[name] in LEFT)
         for name, cells in table.cells(table._shown).items()
     ]
-    return write_table("remedy-segments", f"{table.summary()}.", columns, table.to_csv(), sorts=True)
+    return write_table(place, f"{table.summary()}.", columns, table.to_csv(), sorts=True)

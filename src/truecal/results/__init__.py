@@ -12,6 +12,7 @@ __all__ = [
     "Comparison",
     "Curve",
     "DriftTable",
+    "FactorTable",
     "GroupTable",
     "Models",
     "MonitorTable",

@@ -27,6 +27,7 @@ from truecal.results._monitor import MonitorTable as MonitorTable
 from truecal.results._monitor import Stream as Stream
 from truecal.results._monitor import Waiting as Waiting
 from truecal.results._monitor import order_streams as order_streams
+from truecal.results._recalibration import FactorTable as FactorTable
 from truecal.results._recalibration import Proof as Proof
 from truecal.results._recalibration import ProofTable as ProofTable
 from truecal.results._recalibration import Recalibration as Recalibration

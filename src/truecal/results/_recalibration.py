@@ -13,12 +13,12 @@ import numpy as np
 
 from truecal import _draw_inline
 from truecal._errors import option
-from truecal._text import escape_html, plural, printable
+from truecal._text import Terminal, escape_html, plural, printable
 from truecal.inference import Difference, Map
 from truecal.observations import Floats, Ints, Segment
 from truecal.results._json import Stored, register
 from truecal.results._result import Result
-from truecal.results._table import Column, Table, column, register_table
+from truecal.results._table import WIDE, Column, Table, column, register_table
 
 Quotes = Literal["ansi", "backtick"]
 STILL = "It is off still: look for groups of rows (`truecal slices`), try another kind, or train again."
@@ -69,11 +69,12 @@ class ProofTable(Table):
     _shown: ClassVar[tuple[str, ...]] = (
         *("segment", "n", "ratio_before", "ratio_after", "before", "after", "fall", "low", "high", "change"),
     )
+    _spare: ClassVar[tuple[str, ...]] = ("low", "high", "ratio_before", "ratio_after", "before", "fall", "n", "change")
 
     @property
     def names(self) -> list[str]:
         """The segments in words."""
-        return [", ".join(f"{name}={value}" for name, value in zip(self.by, key, strict=True)) for key in self.segment]
+        return _name_segments(self.by, self.segment)
 
     @property
     def change(self) -> tuple[str, ...]:
@@ -92,6 +93,47 @@ class ProofTable(Table):
             f"and grows in {len(worse):,}{which}; before, {_count_words(self.before)}; after, "
             f"{_count_words(self.after)}"
         )
+
+
+@register_table
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class FactorTable(Table):
+    """A table with one row per segment of a map by segments: what its odds are multiplied by, beyond the common map.
+
+    Segments are listed from the largest factor to the smallest.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> columns = {"y": [0, 1] * 200 + [0, 0, 0, 1] * 100, "p": [0.3] * 800, "country": ["de"] * 400 + ["fr"] * 400}
+    >>> mend = truecal.recalibrate(truecal.read(columns, label="y", score="p", by="country"), by="country")
+    >>> [(row.segment, round(row.factor, 2)) for row in mend.factors]
+    [(('de',), 1.68), (('fr',), 0.56)]
+    """
+
+    segment: tuple[Segment, ...] = field(metadata=column("key", "segment", "Its values in the columns `by`."))
+    offset: Floats = field(metadata=column("ratio", "log-odds +", "What is added to its log-odds."))
+    by: tuple[str, ...] = ()
+
+    _derived_columns: ClassVar[tuple[Column, ...]] = (
+        Column("factor", "ratio", "odds x", "What its odds are multiplied by."),
+    )
+    _shown: ClassVar[tuple[str, ...]] = ("segment", "factor", "offset")
+
+    @property
+    def names(self) -> list[str]:
+        """The segments in words."""
+        return _name_segments(self.by, self.segment)
+
+    @property
+    def factor(self) -> Floats:
+        """What the odds of each are multiplied by."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.offset)
+
+    def summary(self) -> str:
+        """Return what the table is of."""
+        return f"Beyond the common map, the odds of {plural(len(self), 'segment')} are multiplied by"
 
 
 @register
@@ -190,6 +232,16 @@ class Recalibration(Stored):
         """Whether held-out rows show that it helps."""
         return self.proof is not None and self.proof.helped
 
+    @property
+    def factors(self) -> FactorTable | None:
+        """What the odds of each segment are multiplied by, beyond the common map; None of a map without segments."""
+        if not self.by:
+            return None
+        order = np.argsort(-self.offsets, kind="stable")
+        return FactorTable(
+            segment=tuple(self.segments[place] for place in order.tolist()), offset=self.offsets[order], by=self.by
+        )
+
     def apply(self, p: Any, segments: Mapping[str, Sequence[Any]] | None = None) -> Any:
         """Return recalibrated predictions: of one or of many, and for a map by segments with the columns that it names.
 
@@ -286,7 +338,10 @@ class Recalibration(Stored):
             "beta": f": {one.intercept:.3g}, {one.low:.3g} and {one.high:.3g}",
             "isotonic": f": {plural(len(one.values), 'step')}",
         }
-        more = f", and an offset for each of {plural(len(self.segments), 'segment')}" if self.by else ""
+        count = plural(len(self.segments), "segment")
+        more = f", and an offset for each of {count}" if self.by else ""
+        if self.by and not self.offsets.any():
+            more = f", and no offset for any of {count}: they differ by no more than chance"
         head = f"The map: {WORDS[self.kind]}{numbers.get(self.kind, '')}{more}."
         if self.kind != "none":
             changes = zip(SHOWN.tolist(), one.apply(SHOWN).tolist(), strict=True)
@@ -324,8 +379,15 @@ class Recalibration(Stored):
 
     def __repr__(self) -> str:
         lines = [line for text in self.sentences() for line in wrap(text, 100, subsequent_indent="  ")]
-        table = None if self.proof is None else self.proof.segments
-        return "\n".join([*lines, *([table.text()] if table else []), *(f"Note: {note}." for note in self.notes)])
+        return "\n".join([*lines, *self.tables(), *(f"Note: {note}." for note in self.notes)])
+
+    def tables(self, terminal: Terminal = WIDE) -> list[str]:
+        """As text, what the map does to each segment, and what the odds of each are multiplied by."""
+        proven = None if self.proof is None else self.proof.segments
+        found = [] if proven is None else [proven.text(terminal)]
+        if self.factors is not None and self.offsets.any():
+            found.append(f"{terminal.wrap(self.factors.summary())}:\n{self.factors.text(terminal)}")
+        return found
 
     def _repr_html_(self) -> str:
         text = " ".join(self.sentences())
@@ -337,8 +399,14 @@ class Recalibration(Stored):
                 ("before", "after"), self.proof.headlines, (self.proof.before, self.proof.after), strict=True
             )
         )
-        table = "" if self.proof.segments is None else self.proof.segments.html(self.proof.segments._shown)
-        return f"<p>{escape_html(text)}</p><table>{rows}</table>{_draw_inline('recalibration', self, text)}{table}"
+        tables = (self.proof.segments, self.factors if self.offsets.any() else None)
+        shown = "".join(table.html(table._shown) for table in tables if table is not None)
+        return f"<p>{escape_html(text)}</p><table>{rows}</table>{_draw_inline('recalibration', self, text)}{shown}"
+
+
+def _name_segments(by: tuple[str, ...], segments: Sequence[Segment]) -> list[str]:
+    """Segments in words: "country=de, age=old"."""
+    return [", ".join(f"{name}={value}" for name, value in zip(by, key, strict=True)) for key in segments]
 
 
 def _count_words(words: Sequence[str]) -> str:

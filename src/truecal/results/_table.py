@@ -72,7 +72,8 @@ class Table(Stored):
     """Columns of one length, and the settings they were computed with.
 
     A subclass is a dataclass. A field with `column` metadata is a column; other fields are settings. `_derived_columns`
-    declares properties that are columns, `_shown` names the columns that text shows, `_most` is how many rows it shows.
+    declares properties that are columns, `_shown` names the columns that text shows, `_spare` those of them that give
+    way first where they do not fit, `_most` is how many rows it shows.
 
     Examples
     --------
@@ -85,6 +86,7 @@ class Table(Stored):
     __slots__ = ()
     _derived_columns: ClassVar[tuple[Column, ...]] = ()
     _shown: ClassVar[tuple[str, ...]] = ()
+    _spare: ClassVar[tuple[str, ...]] = ()
     _most: ClassVar[int] = 20
     _picture: ClassVar[str] = ""  # the kind that notebooks show
 
@@ -176,16 +178,17 @@ class Table(Stored):
         """Return a line about the table."""
         return _text.plural(len(self), "row")
 
-    def text(self) -> str:
-        """Return the shown columns as text, with headings."""
+    def text(self, terminal: _text.Terminal = WIDE) -> str:
+        """Return the shown columns as text, with headings, as far as they fit a terminal."""
         rows = self._rows_shown()
         units = {each.name: each.unit for each in self.columns}
         shown = []
         for name, cells in self.cells(self._shown, [row for row in rows if row >= 0]).items():
             if -1 in rows:
                 cells.insert(rows.index(-1), "..." if name == self._shown[0] else "")
-            shown.append(_text.Column(self.heading(name), cells, left=units[name] in LEFT))
-        return WIDE.table(shown) if len(self) else "  (no rows)"
+            rank = len(self._spare) - self._spare.index(name) if name in self._spare else 0
+            shown.append(_text.Column(self.heading(name), cells, rank, left=units[name] in LEFT))
+        return terminal.table(shown) if len(self) else "  (no rows)"
 
     def _rows_shown(self) -> list[int]:
         """Return the rows that text shows; -1 stands for rows left out."""
