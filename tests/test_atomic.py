@@ -4,12 +4,15 @@ import errno
 import gzip
 import multiprocessing
 import os
+import re
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import truecal
 from truecal import _atomic
 from truecal._atomic import append_line, write_atomically, write_text
 
@@ -150,7 +153,7 @@ def test_a_line_is_appended_whole_or_not_at_all(tmp_path, monkeypatch):
     assert place.read_text() == "one\nhal\né\n"
 
 
-def test_nothing_that_only_unix_has_is_needed(tmp_path):
+def test_nothing_that_only_unix_has_is_needed(tmp_path, tmp_path_factory):
     """A process in which it is missing, as on Windows, scores, watches, copies a packed file and writes a report."""
     rows = "".join(f"{i % 3 == 0:d},{0.2 + i % 7 / 20:.2f},2026-01-{1 + i % 9:02d}\n" for i in range(400))
     with gzip.open(tmp_path / "data.csv.gz", "wt") as file:
@@ -172,7 +175,17 @@ for words in ("score", "report -o page.html", "watch --time day --state state.js
     assert main([command, "data.csv.gz", "-y", "y", "-p", "p", *options]) in (0, 1), words
 assert sys.modules["fcntl"] is None
 """
-    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    # its copies have no locks, so that other processes of this system take them for left behind
+    own = {**os.environ, "TMPDIR": str(tmp_path_factory.mktemp("own"))}
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=own, capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr
     outputs = {"page.html", "state.json", "state.jsonl", "sums.parquet"}
     assert {place.name for place in tmp_path.iterdir()} == {"data.csv.gz", *outputs}
+
+
+def test_dates_are_written_in_formats_that_every_system_has():
+    """`%-d`, a day without its zero, is an error on Windows."""
+    places = Path(truecal.__file__).parent.rglob("*.py")
+    assert [place.name for place in places if re.search(r"%[-_#^]\w", place.read_text(encoding="utf-8"))] == []

@@ -120,7 +120,7 @@ def check_place(path: str | os.PathLike[str]) -> Path:
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Write a text file atomically."""
     with write_atomically(path) as draft:
-        draft.write_text(text, encoding="utf-8")
+        draft.write_text(text, encoding="utf-8", newline="\n")
     return Path(path)
 
 

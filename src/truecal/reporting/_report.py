@@ -124,7 +124,8 @@ def _write_top(named: Mapping[str, Result], title: str, settings: Mapping[str, A
     first, *others = named.values()
     about = describe_source(first, source) if not others else " \N{MIDDLE DOT} ".join(filter(None, [source]))
     name = f"{next(iter(named))} \N{MIDDLE DOT} " if not others and next(iter(named)) != "model" else ""
-    today = datetime.now(UTC).strftime("%-d %b %Y")
+    now = datetime.now(UTC)
+    today = f"{now.day} {now:%b %Y}"
     line = " \N{MIDDLE DOT} ".join(
         filter(None, [f"{title} \N{MIDDLE DOT} {name}{about}".strip(" \N{MIDDLE DOT}"), today])
     )
