@@ -6,7 +6,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/kernel/*) $(sh
 KERNEL := pyproject.toml CMakeLists.txt $(wildcard src/kernel/*)
 PARALLEL := --numprocesses $(shell getconf _NPROCESSORS_ONLN) --dist loadgroup
 
-.PHONY: demo test long quick lint faults fuzz sanitize threads coverage bench bench-growth bench-scale reproduce study docs dist clean
+.PHONY: demo test long quick lint faults fuzz sanitize threads ports coverage bench bench-growth bench-scale reproduce study docs dist clean
 
 demo: .venv/.installed
 	$(BIN)/python -m truecal.demo
@@ -52,6 +52,12 @@ threads: .venv/.harden
 	$(BIN)/python -m pytest -q --assert=plain --parallel-threads=8 -o thread_unsafe_fixtures=rng -k "not duckdb" -m "not slow" \
 	  tests/metrics tests/observations tests/inference
 	$(BIN)/python -m pytest -q tests/test_threads.py
+
+# The kernel for other systems, by what is at hand of Clang, GCC for ARM, MinGW and Emscripten, and by Zig, which is put into
+# build/ and makes the libraries of each system first: some minutes. Run where something here runs it; a skip says what is not.
+ports: .venv/.test
+	test -x build/ports/ziglang/zig || $(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/ports ziglang
+	TRUECAL_PORTS=1 PATH="$(CURDIR)/build/ports/ziglang:$$PATH" $(BIN)/python -m pytest -v tests/test_kernel.py
 
 # Lines and branches that no test reaches; `a->b` is a jump from one line to another.
 coverage: .venv/.harden

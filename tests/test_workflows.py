@@ -59,6 +59,14 @@ def test_a_release_is_trusted_and_attested_without_a_password(load):
     assert "secrets." not in (ROOT / ".github/workflows/release.yml").read_text()
 
 
+def test_a_checkout_keeps_no_password(load):
+    """No job pushes, and what a job leaves behind may be uploaded."""
+    steps = [step for path in WORKFLOWS for step in list_steps(load(path))]
+    checkouts = [step for step in steps if step.get("uses", "").startswith("actions/checkout@")]
+    assert len(checkouts) >= 7
+    assert all(step["with"] == {"persist-credentials": False} for step in checkouts)
+
+
 def test_forms_ask_for_what_a_bug_needs(load):
     forms = {path.stem: load(path) for path in FILES if path.parent.name == "ISSUE_TEMPLATE"}
     assert set(forms) == {"bug", "config", "wish"}
@@ -72,9 +80,12 @@ def test_forms_ask_for_what_a_bug_needs(load):
 def test_wheels_are_made_for_every_system_and_processor(load):
     """On machines of their own kind; each builds Linux with glibc and with musl, unless something is skipped."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cibuildwheel"]
-    assert config["build"] == ["cp311-*", "cp312-*", "cp314t-*"]
+    assert config["build"][:3] == ["cp311-*", "cp312-*", "cp314t-*"]
     assert "skip" not in config
-    systems = load(ROOT / ".github/workflows/wheels.yml")["jobs"]["wheels"]["strategy"]["matrix"]["os"]
+    jobs = load(ROOT / ".github/workflows/wheels.yml")["jobs"]
+    assert {"CIBW_PLATFORM": "pyodide"} in [step.get("env") for step in jobs["browser"]["steps"]]
+    assert all(name.endswith("-pyodide*") for name in config["build"][3:])
+    systems = jobs["wheels"]["strategy"]["matrix"]["os"]
     kinds = {(system.split("-")[0], "arm" in system or system == "macos-15") for system in systems}
     assert kinds == {(name, arm) for name in ("ubuntu", "macos", "windows") for arm in (False, True)}
     assert (ROOT / config["test-command"].split("{package}/")[1]).is_file()

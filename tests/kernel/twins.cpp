@@ -15,10 +15,12 @@
 #include "random.hpp"
 #include "recalibration.hpp"
 #include "sums.hpp"
+#include "threads.hpp"
 
 #include <cstdio>
 #include <initializer_list>
 #include <random>
+#include <stdexcept>
 #include <string>
 
 using namespace truecal;
@@ -140,6 +142,20 @@ static void print_tests() {
     }
 }
 
+// Parts of a loop, and what one of them throws; where no thread starts, as in a browser, they run one after another.
+static void print_parts() {
+    std::vector<Index> squares(1000);
+    in_parts(1000, 3, [&](Index part, Index first, Index last) {
+        for (Index i = first; i < last; ++i) squares[static_cast<std::size_t>(i)] = i * i + part;
+    });
+    for (Index each : squares) print("part", {each});
+    try {
+        in_parts(3, 3, [](Index part, Index, Index) { if (part == 1) throw std::invalid_argument("part"); });
+    } catch (const std::invalid_argument &error) {
+        std::printf("%s thrown\n", error.what());
+    }
+}
+
 int main() {
 #ifndef TRUECAL_TWO_WORDS
     for (int i = 0; i < 200'000; ++i) {
@@ -153,5 +169,6 @@ int main() {
     print_cells(drawn.groups());
     print_csv();
     print_tests();
+    print_parts();
     return 0;
 }
