@@ -97,13 +97,13 @@ def against_sum() -> Iterator[Line]:
     y, p = simulate(10**7)
     edges = Uniform(10).edges
     for threads, must, aim in ((1, 20, 6), (2, 12, 3)):
-        cells, bins = _kernel.cell_rows(p, y, threads, False), _kernel.fixed_bins(p, y, edges, True, threads)
-        once = _kernel.cell_rows(p, y, 1, False)[0], _kernel.fixed_bins(p, y, edges, True, 1)[:3]
+        cells, bins = _kernel.cell_rows(p, y, threads, False), _kernel.fixed_bins(p, y, edges, threads)
+        once = _kernel.cell_rows(p, y, 1, False)[0], _kernel.fixed_bins(p, y, edges, 1)[:3]
         assert all(map(np.array_equal, cells[0] + bins[:3], once[0] + once[1])), "threads change an answer"
         add, local, fixed = seconds(
             lambda: (p.sum(), y.sum()),
             lambda threads=threads: _kernel.cell_rows(p, y, threads, False),
-            lambda threads=threads: _kernel.fixed_bins(p, y, edges, True, threads),
+            lambda threads=threads: _kernel.fixed_bins(p, y, edges, threads),
         )
         words = "1 thread" if threads == 1 else f"{threads} threads"
         yield Line(f"cells of ltce, N = 1e7, {words}, over np.sum of both", local / add, must, aim)

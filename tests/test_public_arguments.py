@@ -47,9 +47,9 @@ CALLS = {
     **{
         f"{f.__name__} {name}": lambda v, f=f, name=name: f(Y, P, **{name: v})
         for f, names in (
-            (m.tce, "significance tolerance test sample_weight pos_label multiclass labels"),
-            (m.ltce, "significance tolerance weight sample_weight pos_label multiclass labels"),
-            (m.ece, "sample_weight pos_label multiclass labels"),
+            (m.tce, "significance tolerance test sample_weight pos_label multiclass labels threads"),
+            (m.ltce, "significance tolerance weight sample_weight pos_label multiclass labels threads"),
+            (m.ece, "sample_weight pos_label multiclass labels threads"),
             (
                 truecal.evaluate,
                 "metrics significance tolerance test binning adjust above top confidence random_state threads "

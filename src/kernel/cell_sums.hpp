@@ -8,7 +8,7 @@
 // changed as little by that, and there are few cells where many classes have small probabilities.
 #pragma once
 
-#include "keys.hpp"
+#include "sums.hpp"
 
 #include <cmath>
 #include <memory>
@@ -28,8 +28,9 @@ struct CellPlace {
     bool upper;
 
     explicit CellPlace(double x) {
+        const double other = 1.0 - x;
         upper = x >= 0.5;
-        const auto bits = bit_cast<std::uint64_t>(((upper ? 1.0 - x : x) + 0.0) * 0x1p200);
+        const auto bits = bit_cast<std::uint64_t>((std::min(x, other) + 0.0) * 0x1p200);
         lead = bits >> rest_bits;
         rest = bits & rest_mask;
     }
@@ -104,96 +105,138 @@ struct CellColumns {
     }
 };
 
+// The rows of a block: where the cell of each is, and what it adds to the cell's moments.
+struct CellSteps {
+    static constexpr std::uint64_t side = std::uint64_t(largest_power + 1) << (cell_bits - 1); // cells of either side
+    alignas(64) std::uint32_t place[block];
+    alignas(64) Moments moments[block];
+};
+
+// Whether all scores lie in [0, 1]. As `CellPlace`, for several rows at once: squares are those of doubles.
+template <class Float, class Label>
+TRUECAL_CLONES bool list_steps(const Float *__restrict score, const Label *__restrict label, Index size,
+                               CellSteps &__restrict steps) {
+    std::uint64_t bad = 0;
+    for (Index i = 0; i < size; ++i) {
+        const double x = static_cast<double>(score[i]) + 0.0, other = 1.0 - x;
+        const auto bits = bit_cast<std::uint64_t>(x);
+        bad |= lanes::is_no_score(bits);
+        const std::uint64_t lower = lanes::is_below(bits, bit_cast<std::uint64_t>(0.5));
+        const auto q = bit_cast<std::uint64_t>(std::min(x, other) * 0x1p200);
+        const std::uint64_t rest = q & rest_mask;
+        steps.place[i] = static_cast<std::uint32_t>((q >> rest_bits) + ((lower - 1) & CellSteps::side));
+        steps.moments[i].first = rest + Moments::one;
+        const double d = bit_cast<double>(rest >> (rest_bits - squared_bits) | lanes::ground()) - lanes::big;
+        const std::uint64_t squared = bit_cast<std::uint64_t>(d * d + lanes::big) - lanes::ground();
+        steps.moments[i].second = squared + (std::uint64_t(label[i] != Label(0)) << Moments::count_bit);
+    }
+    return bad == 0;
+}
+
 // Pages of neighbouring cells, made when the first row falls into one. Scores that spread over many powers of two cost
-// memory; those of ten million rows fill some thousand pages of two kilobytes.
+// memory; those of ten million rows fill some hundred pages of four kilobytes, or of twelve where cells hold many rows.
 class CellTable {
   public:
-    // At most 2^32 - 1 rows in all. Stops at the first score outside [0, 1], and where `pause` says so.
+    // At most 2^32 - 1 rows in all. Stops at a score outside [0, 1], and where `pause` says so.
     template <class Float, class Label, class Pause>
     Packed add_rows(const Float *score, const Label *label, Index size, Pause pause) {
-        constexpr Index chunk = Index(1) << 22; // rows of 41 bits each that a sum of 64 has room for
-        std::uint64_t bad_label = 0;
-        for (Index begin = 0; begin < size; begin += chunk) {
-            const Index end = std::min(size, begin + chunk);
-            if (!pause()) break;
-            for (Index i = begin; i < end; ++i) {
-                const double x = static_cast<double>(score[i]);
-                if (!((x >= 0.0) & (x <= 1.0))) return {false, bad_label == 0};
-                bad_label |= odd_label(label[i]);
-                const CellPlace place(x);
-                Sums *&page = pages_[place.upper][place.lead >> page_bits];
-                if (!page) page = new_page();
-                Sums &sums = page[place.lead & (page_size - 1)];
-                ++sums.n;
-                sums.k += label[i] != Label(0);
-                sums.rest += place.rest;
-                sums.squared += place.squared();
-            }
-            for (auto &page : owned_)
-                for (std::size_t i = 0; i < page_size; ++i) {
-                    page[i].spilt += page[i].rest >> rest_bits;
-                    page[i].rest &= rest_mask;
-                }
+        CellSteps steps;
+        bool fine = true;
+        for (Index begin = 0; begin < size; begin += block) {
+            if (begin % stretch == 0 && !pause()) break;
+            const Index count = std::min(block, size - begin);
+            if (!list_steps(score + begin, label + begin, count, steps))
+                return {false, fine && labels_fine(label + begin, size - begin)};
+            fine &= labels_fine(label + begin, count);
+            add_steps(steps, count);
         }
-        return {true, bad_label == 0};
+        return {true, fine};
     }
 
     // The rows of both, at most 2^32 - 1. Sums of integers are the same however rows were parted.
     void add(const CellTable &other) {
-        for (int upper = 0; upper < 2; ++upper)
-            for (std::size_t page = 0; page < pages; ++page) {
-                const Sums *from = other.pages_[upper][page];
-                if (!from) continue;
-                Sums *&to = pages_[upper][page];
-                if (!to) to = new_page();
-                for (std::size_t i = 0; i < page_size; ++i) {
-                    to[i].n += from[i].n;
-                    to[i].k += from[i].k;
-                    to[i].squared += from[i].squared;
-                    to[i].rest += from[i].rest;
-                    to[i].spilt += from[i].spilt + (to[i].rest >> rest_bits);
-                    to[i].rest &= rest_mask;
-                }
+        for (std::size_t at = 0; at < pages; ++at)
+            if (const Page *from = other.pages_[at].get()) {
+                Page &to = page(at);
+                for (std::size_t i = 0; i < page_size; ++i) to.total(i).add(from->sum(i));
             }
     }
 
     CellColumns columns() const {
-        std::size_t cells = 0;
-        for (const auto &page : owned_)
-            for (std::size_t i = 0; i < page_size; ++i) cells += page[i].n > 0;
         CellColumns found;
-        for (auto *column : {&found.key, &found.s1, &found.s2, &found.s3}) column->reserve(cells);
-        for (auto *column : {&found.n, &found.k}) column->reserve(cells);
-        for (std::size_t page = 0; page < pages; ++page)
-            if (pages_[0][page])
-                for (std::size_t i = 0; i < page_size; ++i) push(found, page * page_size + i, false);
-        for (std::size_t page = pages; page-- > 0;) // the farther from 1, the lower
-            if (pages_[1][page])
-                for (std::size_t i = page_size; i-- > 0;) push(found, page * page_size + i, true);
+        const auto push = [&](std::size_t at, std::size_t i) {
+            const Sums sums = pages_[at]->sum(i);
+            if (sums.n == 0) return;
+            const std::size_t place = at * page_size + i;
+            const bool upper = place >= CellSteps::side;
+            found.push(upper ? place - CellSteps::side : place, upper, sums.n, sums.k, sums.rest, Wide(sums.squared));
+        };
+        for (std::size_t at = 0; at < pages / 2; ++at)
+            if (pages_[at])
+                for (std::size_t i = 0; i < page_size; ++i) push(at, i);
+        for (std::size_t at = pages; at-- > pages / 2;) // the farther from 1, the lower
+            if (pages_[at])
+                for (std::size_t i = page_size; i-- > 0;) push(at, i);
         return found;
     }
 
   private:
     struct Sums {
-        std::uint32_t n, k;
-        std::uint64_t rest, squared, spilt; // spilt: multiples of 2^41 taken out of `rest`
+        std::uint32_t n = 0, k = 0;
+        std::uint64_t squared = 0;
+        Wide rest = 0;
+
+        void add(const Sums &other) {
+            n += other.n;
+            k += other.k;
+            squared += other.squared;
+            rest += other.rest;
+        }
     };
-    static constexpr int page_bits = 6;
+    static constexpr int page_bits = 8;
     static constexpr std::size_t page_size = std::size_t(1) << page_bits;
-    static constexpr std::size_t pages = (std::size_t(largest_power + 1) << (cell_bits - 1)) >> page_bits;
+    static constexpr std::size_t pages = 2 * (CellSteps::side >> page_bits);
+    static_assert(CellSteps::side % page_size == 0);
 
-    std::vector<Sums *> pages_[2] = {std::vector<Sums *>(pages), std::vector<Sums *>(pages)};
-    std::vector<std::unique_ptr<Sums[]>> owned_;
+    struct Page {
+        Moments moments[page_size]; // of the last rows of each cell
+        std::unique_ptr<Sums[]> before; // of those before them, where there are any
 
-    Sums *new_page() {
-        owned_.push_back(std::make_unique<Sums[]>(page_size));
-        return owned_.back().get();
+        Sums &total(std::size_t i) {
+            if (!before) before = std::make_unique<Sums[]>(page_size);
+            return before[i];
+        }
+        Sums sum(std::size_t i) const {
+            const Moments &last = moments[i];
+            Sums found{last.rows(), last.positives(), last.second_sum(), Wide(last.first_sum())};
+            if (before) found.add(before[i]);
+            return found;
+        }
+    };
+    std::vector<std::unique_ptr<Page>> pages_ = std::vector<std::unique_ptr<Page>>(pages);
+
+    Page &page(std::size_t at) {
+        if (!pages_[at]) pages_[at] = std::make_unique<Page>();
+        return *pages_[at];
     }
 
-    void push(CellColumns &found, std::size_t lead, bool upper) const {
-        const Sums &sums = pages_[upper][lead >> page_bits][lead & (page_size - 1)];
-        if (sums.n == 0) return;
-        found.push(lead, upper, sums.n, sums.k, (Wide(sums.spilt) << rest_bits) + sums.rest, sums.squared);
+    void add_steps(const CellSteps &steps, Index size) {
+        std::uint64_t full = 0;
+        for (Index i = 0; i < size; ++i) {
+            const std::size_t place = steps.place[i];
+            Moments &cell = page(place >> page_bits).moments[place & (page_size - 1)];
+            cell.add(steps.moments[i]);
+            full |= cell.first;
+        }
+        if (!Moments::is_full(full)) return;
+        for (Index i = 0; i < size; ++i) {
+            Page &own = page(steps.place[i] >> page_bits);
+            const std::size_t at = steps.place[i] & (page_size - 1);
+            if (!Moments::is_full(own.moments[at].first)) continue;
+            const Sums sums = own.sum(at);
+            own.total(at) = sums;
+            own.moments[at] = Moments{};
+        }
     }
 };
 

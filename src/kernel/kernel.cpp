@@ -151,26 +151,18 @@ std::tuple<bool, bool> pack_rows(In<Float> score, Any label, Out<Int> key) {
     });
 }
 
-template <class Float>
-auto fixed_bins(In<Float> score, Any label, In<double> edges, bool uniform, Index threads) {
+template <class Float> auto fixed_bins(In<Float> score, Any label, In<double> edges, Index threads) {
     const Index n_bins = length(edges) - 1;
     demand_equal(length(score), {length(label)});
-    demand(n_bins >= 1 && edges.data()[0] == 0, "edges must be two or more, from 0 on");
+    demand(n_bins >= 1 && n_bins <= 1 << 30 && edges.data()[0] == 0, "edges must be two or more, from 0 on");
     demand(threads >= 1, "threads must be one or more");
-    const double *edge = edges.data(), scale = static_cast<double>(n_bins);
-    const auto guess = [=](double x) { return std::min(static_cast<Index>(x * scale), n_bins - 1); };
-    const auto search = [=](double x) {
-        return std::max<Index>(std::upper_bound(edge, edge + n_bins, x) - edge - 1, 0);
-    };
+    const FixedBins bins(edges.data(), n_bins);
     std::vector<BinSums> sums(static_cast<std::size_t>(threads), BinSums(static_cast<std::size_t>(n_bins)));
     const Packed ok = with_labels(label, [&](auto *labels) {
         nb::gil_scoped_release release;
-        return heed_parts(length(score), threads, [&](Index part, Index first, Index last, auto) {
-            const auto run = [&](auto cell) {
-                return histogram(score.data() + first, labels + first, last - first, edge, n_bins, cell,
-                                 sums[static_cast<std::size_t>(part)]);
-            };
-            return uniform ? run(guess) : run(search);
+        return heed_parts(length(score), threads, [&](Index part, Index first, Index last, auto pause) {
+            return histogram(score.data() + first, labels + first, last - first, bins,
+                             sums[static_cast<std::size_t>(part)], pause);
         });
     });
     for (std::size_t part = 1; part < sums.size(); ++part) sums[0].add(sums[part]);

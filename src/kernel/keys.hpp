@@ -111,6 +111,58 @@ template <class Label> inline std::uint64_t odd_label(Label y) {
 #define TRUECAL_CLONES
 #endif
 
+// Rows that are worked on together, twice: what is the same for all of them first, then what goes to places of its own.
+constexpr Index block = 32;
+
+// Of doubles and whole numbers, several at once: compilers do a loop of these for some rows together, as they do not where
+// a number is computed on one side of a choice only, or converted.
+namespace lanes {
+
+constexpr double big = 0x1p52; // x + big has the bits of `ground` and, below them, those of a whole number x
+
+inline std::uint64_t ground() { return bit_cast<std::uint64_t>(big); }
+
+// 1 of a negative number, 0 of others from 0 on.
+inline std::uint64_t is_negative(double x) { return bit_cast<std::uint64_t>(x) >> 63; }
+
+// 1 where a < b, of bits below 2^63.
+inline std::uint64_t is_below(std::uint64_t a, std::uint64_t b) { return (a - b) >> 63; }
+
+// The number 1.0 or 0.0.
+inline double to_double(std::uint64_t bit) { return bit_cast<double>((0 - bit) & bit_cast<std::uint64_t>(1.0)); }
+
+// x as a whole number and a fraction of 0 <= fraction < 1, of 0 <= x < 2^51.
+struct Split {
+    std::uint64_t whole, negative;
+    double rest; // from the nearest whole number
+
+    explicit Split(double x) {
+        const double shifted = x + big;
+        rest = x - (shifted - big);
+        negative = is_negative(rest);
+        whole = bit_cast<std::uint64_t>(shifted) - ground() - negative;
+    }
+    double fraction() const { return rest + to_double(negative); }
+};
+
+// 1 of a score outside [0, 1] and of NaN, and the bits of another.
+inline std::uint64_t is_no_score(std::uint64_t bits) { return ((bit_cast<std::uint64_t>(1.0) - bits) | bits) >> 63; }
+
+} // namespace lanes
+
+// Whether all labels are 0 or 1.
+template <class Label> TRUECAL_CLONES bool labels_fine(const Label *label, Index size) {
+    if constexpr (std::is_integral_v<Label>) {
+        std::make_unsigned_t<Label> odd = 0;
+        for (Index i = 0; i < size; ++i) odd |= static_cast<std::make_unsigned_t<Label>>(label[i]);
+        return odd >> 1 == 0;
+    } else {
+        std::uint64_t odd = 0;
+        for (Index i = 0; i < size; ++i) odd |= odd_label(label[i]);
+        return odd == 0;
+    }
+}
+
 // Scores in [0, 1] leave the two top bits of their pattern free: the label fits below it. x + 0 turns
 // -0.0 into 0.0. Patterns above that of 1 are negative, too large or NaN. Trouble is only reported; the caller looks for
 // its place.

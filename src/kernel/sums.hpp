@@ -3,6 +3,8 @@
 
 #include "keys.hpp"
 
+#include <cmath>
+
 namespace truecal {
 
 // A score as the integer floor(score * 2^80), in two halves; exact from 2^-28 up, off by less than 1e-24
@@ -32,9 +34,22 @@ void score_sums(const Entries &e, const Index *starts, Index n_bins, double *sum
     }
 }
 
-// Sums of the halves of scores below bit 52, above it a count: of rows beside `low`, of positives beside `high`.
+// Two sums of numbers below 2^41 and, above their bits, two counts: of rows beside the first sum, of positives beside the
+// second. Rows are added in one go; the top bit tells when there are 2^10 of them, and there is room for 2^10 - 1 more.
 struct Moments {
-    std::int64_t low = 0, high = 0;
+    static constexpr int count_bit = 53;
+    static constexpr std::uint64_t one = std::uint64_t(1) << count_bit;
+    std::uint64_t first = 0, second = 0;
+
+    void add(const Moments &other) {
+        first += other.first;
+        second += other.second;
+    }
+    static bool is_full(std::uint64_t first) { return first >> 63 != 0; }
+    std::uint32_t rows() const { return static_cast<std::uint32_t>(first >> count_bit); }
+    std::uint32_t positives() const { return static_cast<std::uint32_t>(second >> count_bit); }
+    std::uint64_t first_sum() const { return first & (one - 1); }
+    std::uint64_t second_sum() const { return second & (one - 1); }
 };
 
 // Rows, positives and the sum of scores of each bin, in whole numbers.
@@ -52,47 +67,91 @@ struct BinSums {
     }
 };
 
-// Bins whose edges are known beforehand need no sort: one pass over the rows. `cell` guesses a bin, the edges
-// decide. Four lanes, taken in turn, keep one sum from waiting for the next; a lane holds 2^10 rows at most, since 2^10
-// halves of 40 bits stay below bit 52.
-template <class Float, class Label, class Cell>
-Packed histogram(const Float *score, const Label *label, Index size, const double *edges, Index n_bins, Cell cell,
-                 BinSums &found) {
-    constexpr Index lanes = 4, chunk = lanes << 10;
-    constexpr std::int64_t one = std::int64_t(1) << 52, mask = one - 1;
-    const std::size_t bins = static_cast<std::size_t>(n_bins);
-    std::vector<Moments> part[lanes];
-    for (auto &lane : part) lane.resize(bins);
-    bool scores_ok = true;
-    std::uint64_t bad_label = 0;
-    for (Index begin = 0; begin < size && scores_ok; begin += chunk) {
-        const Index end = std::min(size, begin + chunk);
-        Moments *const lane[lanes] = {part[0].data(), part[1].data(), part[2].data(), part[3].data()};
-        for (Index i = begin; i < end; ++i) {
-            const double x = static_cast<double>(score[i]);
-            const Label y = label[i];
-            bad_label |= odd_label(y);
-            if (!((x >= 0.0) & (x <= 1.0))) {
-                scores_ok = false;
-                break;
-            }
-            Index b = cell(x);
-            b -= x < edges[b];
-            b += (x >= edges[b + 1]) & (b + 1 < n_bins);
-            const Fixed f(x);
-            Moments &m = lane[i % lanes][b];
-            m.low += f.low + one;
-            m.high += f.high + (y != Label(0) ? one : 0);
-        }
-        for (std::size_t b = 0; b < bins; ++b)
-            for (auto &moments : part) {
-                found.n[b] += moments[b].low >> 52;
-                found.k[b] += moments[b].high >> 52;
-                found.total[b] += join(moments[b].high & mask, moments[b].low & mask);
-                moments[b] = Moments{};
-            }
+// The rows of a block: the bin of each, and what it adds to the bin's moments.
+struct BinSteps {
+    alignas(64) std::int32_t bin[block];
+    alignas(64) Moments moments[block];
+};
+
+// Bins whose edges are known beforehand.
+struct FixedBins {
+    const double *edges;
+    Index size;
+    bool even; // whether edges are the multiples of 1 / size, but for rounding
+
+    FixedBins(const double *given, Index bins) : edges(given), size(bins), even(true) {
+        for (Index b = 0; b <= bins; ++b)
+            even &= std::abs(edges[b] * static_cast<double>(bins) - static_cast<double>(b)) <= 1e-11;
     }
-    return {scores_ok, bad_label == 0};
+
+    Index search(double x) const { return std::max<Index>(std::upper_bound(edges, edges + size, x) - edges - 1, 0); }
+
+    // From a guess that is off by one at most.
+    Index correct(Index guess, double x) const {
+        Index b = std::min(guess, size - 1);
+        b -= x < edges[b];
+        return b + ((x >= edges[b + 1]) & (b + 1 < size));
+    }
+};
+
+// Whether all scores lie in [0, 1]. Bins are those of even edges; `close` says whether one may be the neighbour's.
+template <class Float, class Label>
+TRUECAL_CLONES bool list_steps(const Float *__restrict score, const Label *__restrict label, Index size, Index bins,
+                               BinSteps &__restrict steps, bool &close) {
+    const auto reach = bit_cast<std::uint64_t>(1e-9), size_mask = ~std::uint64_t(0) >> 1;
+    const double scale = static_cast<double>(bins);
+    std::uint64_t bad = 0, near = 0;
+    for (Index i = 0; i < size; ++i) {
+        const double x = static_cast<double>(score[i]) + 0.0;
+        bad |= lanes::is_no_score(bit_cast<std::uint64_t>(x));
+        const lanes::Split place(x * scale), high(x * 0x1p40), low(high.fraction() * 0x1p40);
+        near |= lanes::is_below(bit_cast<std::uint64_t>(place.rest) & size_mask, reach);
+        steps.bin[i] = static_cast<std::int32_t>(place.whole);
+        steps.moments[i].first = low.whole + Moments::one;
+        steps.moments[i].second = high.whole + (std::uint64_t(label[i] != Label(0)) << Moments::count_bit);
+    }
+    close = near != 0;
+    return bad == 0;
+}
+
+// One pass over rows, without a sort. Four lanes, taken in turn, keep one sum from waiting for the next.
+template <class Float, class Label, class Pause>
+Packed histogram(const Float *score, const Label *label, Index size, const FixedBins &bins, BinSums &found, Pause pause) {
+    constexpr std::size_t lanes = 4;
+    const std::size_t n_bins = static_cast<std::size_t>(bins.size);
+    std::vector<Moments> part(lanes * n_bins);
+    const auto empty = [&](std::size_t b, Moments &moments) {
+        found.n[b] += moments.rows();
+        found.k[b] += moments.positives();
+        found.total[b] += (Wide(moments.second_sum()) << 40) + Wide(moments.first_sum());
+        moments = Moments{};
+    };
+    BinSteps steps;
+    bool fine = true;
+    for (Index begin = 0; begin < size; begin += block) {
+        if (begin % stretch == 0 && !pause()) break;
+        const Index count = std::min(block, size - begin);
+        bool close;
+        if (!list_steps(score + begin, label + begin, count, bins.size, steps, close))
+            return {false, fine && labels_fine(label + begin, size - begin)};
+        fine &= labels_fine(label + begin, count);
+        if (close || !bins.even)
+            for (Index i = 0; i < count; ++i) {
+                const double x = static_cast<double>(score[begin + i]);
+                steps.bin[i] = static_cast<std::int32_t>(bins.even ? bins.correct(steps.bin[i], x) : bins.search(x));
+            }
+        std::uint64_t full = 0;
+        for (Index i = 0; i < count; ++i) {
+            Moments &moments = part[static_cast<std::size_t>(steps.bin[i]) * lanes + static_cast<std::size_t>(i) % lanes];
+            moments.add(steps.moments[i]);
+            full |= moments.first;
+        }
+        if (!Moments::is_full(full)) continue;
+        for (std::size_t at = 0; at < part.size(); ++at)
+            if (Moments::is_full(part[at].first)) empty(at / lanes, part[at]);
+    }
+    for (std::size_t at = 0; at < part.size(); ++at) empty(at / lanes, part[at]);
+    return {true, fine};
 }
 
 } // namespace truecal

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from _thread import start_new_thread
 from collections.abc import Callable
+from numbers import Integral
 from threading import Event, Lock
 from typing import Any
 
 from truecal._errors import option
 
 MOST_CORES = 4
+MOST_THREADS = 1024
 
 
 def count_processors() -> int:
@@ -21,6 +23,20 @@ def count_processors() -> int:
 def count_cores() -> int:
     """The processors at hand, up to four: beyond, threads take memory rather than time."""
     return min(count_processors(), MOST_CORES)
+
+
+def check_count(name: str, value: Any, most: int) -> None:
+    """Raise an error unless a parameter, such as a number of threads, is a whole number from 1 to `most`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
+        raise ValueError(f"{option(name)} must be a whole number, 1 or more; it is {value!r}.")
+    if int(value) > most:
+        raise ValueError(f"{option(name)} must be at most {most:,}; it is {value:,}.")
+
+
+def check_threads(threads: Any) -> None:
+    """Raise an error unless a number of threads is one, or None, which leaves the choice to us."""
+    if threads is not None:
+        check_count("threads", threads, MOST_THREADS)
 
 
 def map_chunks(

@@ -108,6 +108,26 @@ static void print_cells(const Groups &groups) {
     print("walk", {walk_range(cells.s2.data(), 0, static_cast<Index>(cells.n.size()))});
 }
 
+// The scores as rows, each several times, with labels in turn: as compilers do several at once.
+static void print_rows(const Drawn &drawn) {
+    std::vector<double> score;
+    std::vector<std::uint8_t> label;
+    for (std::size_t i = 0; i < 20'000; ++i) {
+        score.push_back(drawn.score[i % 7 == 0 ? 5 : i * i % drawn.score.size()]);
+        label.push_back(i % 3 == 0);
+    }
+    const auto size = static_cast<Index>(score.size());
+    const auto go = [] { return true; };
+    CellTable table;
+    table.add_rows(score.data(), label.data(), size, go);
+    const CellColumns cells = table.columns();
+    for (std::size_t i = 0; i < cells.n.size(); ++i) print("row", {cells.s1[i], cells.s2[i], cells.s3[i]});
+    const double edges[] = {0, 0.25, 0.5, 0.75, 1};
+    BinSums bins(4);
+    histogram(score.data(), label.data(), size, FixedBins(edges, 4), bins, go);
+    for (std::size_t b = 0; b < 4; ++b) print("row", {static_cast<double>(bins.k[b]), from_fixed(bins.total[b])});
+}
+
 // Rows of CSV, most of them plain so that whole blocks of bytes are, and one byte changed in each text.
 static void print_csv() {
     const std::string odd = "\"\n\r ,;0a\xc3" + std::string(1, '\0');
@@ -167,6 +187,7 @@ int main() {
     const Drawn drawn = draw_tally();
     print_bins(drawn.groups());
     print_cells(drawn.groups());
+    print_rows(drawn);
     print_csv();
     print_tests();
     print_parts();

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from truecal import Tally, _kernel
+from truecal import Tally, Uniform, _kernel, ltce
+from truecal.metrics import Edges
 from truecal.observations import CellSums, GridTally, _arrays, _cell_sums, cell, sort_rows
 
 
@@ -164,14 +165,39 @@ def test_no_number_of_threads_changes_a_bit(rows):
     label = rng.random(rows) < score
     wanted = _kernel.cell_sums(Tally.from_arrays(label, score).entries, False)
     edges = np.linspace(0, 1, 11)
-    bins = _kernel.fixed_bins(score, label, edges, True, 1)
+    bins = _kernel.fixed_bins(score, label, edges, 1)
     for threads in (1, 2, 7):
         columns, *fine = _kernel.cell_rows(score, label, threads, False)
         assert fine == [True, True]
         assert all(map(np.array_equal, columns, wanted))
-        assert all(map(np.array_equal, _kernel.fixed_bins(score, label, edges, True, threads), bins))
+        assert all(map(np.array_equal, _kernel.fixed_bins(score, label, edges, threads), bins))
     score[-1] = 1.5
     assert _kernel.cell_rows(score, label, 3, False)[1:] == (False, True)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_many_equal_rows_are_counted_to_the_last(kind):
+    """A cell's counts are moved every thousand rows, and bins know a score on an edge from its neighbours."""
+    score = np.repeat(np.array([0.0, 0.1, 0.2, 0.3, 0.7, 1 - 2**-20, 1.0], dtype=kind), 3001)
+    score = np.concatenate([score, np.nextafter(score[::3001], kind(0.5))])
+    label = np.arange(len(score)) % 3 == 0
+    tally = Tally.from_arrays(label, score)
+    wanted = _kernel.cell_sums(tally.entries, False)
+    assert all(map(np.array_equal, _kernel.cell_rows(score, label, 2, False)[0], wanted))
+    for edges in (Uniform(10).edges, np.array([0, 0.1, 0.3, 1])):
+        bins = Edges(edges).partition(tally)
+        n, k, _, *fine = _kernel.fixed_bins(score, label, edges, 2)
+        assert fine == [True, True]
+        assert (n.tolist(), k.tolist()) == (bins.n.tolist(), bins.k.tolist())
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_bad_label_is_found_behind_a_bad_score(threads):
+    """Whatever is wrong with rows is the same for any number of threads: labels are named first."""
+    score, label = np.full(20_000, 0.5), np.zeros(20_000, np.int64)
+    score[10], label[19_999] = np.nan, -1
+    assert _kernel.cell_rows(score, label, threads, False)[1:] == (False, False)
+    assert _kernel.fixed_bins(score, label, np.array([0.0, 1.0]), threads)[3:] == (False, False)
 
 
 def test_many_rows_take_every_core(monkeypatch):
@@ -179,3 +205,13 @@ def test_many_rows_take_every_core(monkeypatch):
     assert [_arrays.count_threads(rows) for rows in (1, 9_999)] == [1, 1]
     assert 1 <= _arrays.count_threads(10_000) <= 2
     assert _arrays.count_threads(10**9) >= _arrays.count_threads(10_000)
+
+
+def test_threads_may_be_given():
+    """No more than the rows are worth; a number that is none is refused whatever the rows are used for."""
+    assert [_arrays.count_threads(rows, 3) for rows in (1, 10**5, 10**9)] == [1, 2, 3]
+    y, p = np.arange(200_000) % 2, np.linspace(0, 1, 200_000)
+    assert ltce(y, p, threads=3) == ltce(y, p)
+    for given in ({}, {"sample_weight": y + 1}):
+        with pytest.raises(ValueError, match="`threads` must be a whole number, 1 or more; it is 0."):
+            ltce(y, p, threads=0, **given)

@@ -12,12 +12,12 @@ import numpy as np
 from truecal import _kernel
 from truecal._errors import option
 from truecal._progress import Progress
-from truecal._threads import map_chunks
+from truecal._threads import MOST_THREADS, check_count, map_chunks
 from truecal.metrics import Binned, Bins, Design, Measure, bin_once
 from truecal.observations import CellGroups, CellSums, Clusters, Floats, Ints, Pairs, Tally, merge, unchecked
 
 MOST_TOGETHER = 64
-MOST = {"replicates": 10_000_000, "threads": 1024}
+MOST_REPLICATES = 10_000_000
 ROWS_AT_ONCE = 200_000
 NODES = 21  # at which a mean over a normal variable is taken
 HIGHEST = 0.98  # correlation of normal variables
@@ -44,11 +44,8 @@ class Draws:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        for name, value in (("replicates", self.replicates), ("threads", self.threads)):
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise ValueError(f"{option(name)} must be a whole number, 1 or more; it is {value!r}.")
-            if value > MOST[name]:
-                raise ValueError(f"{option(name)} must be at most {MOST[name]:,}; it is {value:,}.")
+        check_count("replicates", self.replicates, MOST_REPLICATES)
+        check_count("threads", self.threads, MOST_THREADS)
         known = (int, np.integer, np.random.Generator, np.random.RandomState)
         if self.random_state is not None and not isinstance(self.random_state, known):
             raise TypeError(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from truecal import _kernel
+from truecal._threads import check_threads
 from truecal.metrics._binning import BinningLike, BoundedIsotonic, Edges, Quantile, Uniform, as_binning
 from truecal.metrics._decisions import Test, Tolerance, as_tolerance
 from truecal.metrics._hypotheses import Binomial
@@ -56,6 +57,7 @@ def ltce(
     pos_label: Any = None,
     multiclass: Multiclass = None,
     labels: Sequence[Any] | None = None,
+    threads: int | None = None,
 ) -> float:
     """Local TCE: the percentage of predictions in windows of scores that the data refute.
 
@@ -91,10 +93,10 @@ def ltce(
     (5.7, 81.0)
     """
     metric = Metric(Windows(), Refutation(significance, as_tolerance(tolerance), weight))
-    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
+    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
-def tce(
+def tce(  # noqa: PLR0913 (tests/test_size.py says why)
     y_true: Any,
     y_prob: Any,
     *,
@@ -106,6 +108,7 @@ def tce(
     pos_label: Any = None,
     multiclass: Multiclass = None,
     labels: Sequence[Any] | None = None,
+    threads: int | None = None,
 ) -> float:
     """Test-based calibration error: the percentage of predictions that a test finds to deviate from the data.
 
@@ -136,6 +139,9 @@ def tce(
         need a choice, since the positive class is a column by itself.
     labels : sequence, optional
         The classes, in the order of the columns of `y_prob`.
+    threads : int, optional
+        How many threads may pass over the rows: all cores from a million rows on, by default. The number does not
+        depend on them.
 
     References
     ----------
@@ -152,7 +158,7 @@ def tce(
     """
     loss = Rejection(Binomial() if test is None else test, significance, as_tolerance(tolerance))
     metric = Metric(as_binning(binning, BoundedIsotonic(), Quantile), loss)
-    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
+    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
 def ece(
@@ -164,6 +170,7 @@ def ece(
     pos_label: Any = None,
     multiclass: Multiclass = None,
     labels: Sequence[Any] | None = None,
+    threads: int | None = None,
 ) -> float:
     """Expected calibration error: the mean gap between rate and prediction, on 10 bins of equal width or another
     `binning`.
@@ -177,7 +184,7 @@ def ece(
     0.25
     """
     metric = replace(ECE, binning=as_binning(binning, ECE.binning, Uniform))
-    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
+    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
 def ace(
@@ -189,6 +196,7 @@ def ace(
     pos_label: Any = None,
     multiclass: Multiclass = None,
     labels: Sequence[Any] | None = None,
+    threads: int | None = None,
 ) -> float:
     """Adaptive calibration error: as `ece`, on 10 bins of equal size.
 
@@ -199,7 +207,7 @@ def ace(
     0.425
     """
     metric = replace(ACE, binning=as_binning(binning, ACE.binning, Quantile))
-    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
+    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
 def mce(
@@ -211,6 +219,7 @@ def mce(
     pos_label: Any = None,
     multiclass: Multiclass = None,
     labels: Sequence[Any] | None = None,
+    threads: int | None = None,
 ) -> float:
     """Maximum calibration error: the largest gap of a bin; `binning="quantile"` gives MCE(Q).
 
@@ -221,7 +230,7 @@ def mce(
     0.8
     """
     metric = replace(MCE, binning=as_binning(binning, MCE.binning, Uniform))
-    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
+    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
 def rmsce(
@@ -233,6 +242,7 @@ def rmsce(
     pos_label: Any = None,
     multiclass: Multiclass = None,
     labels: Sequence[Any] | None = None,
+    threads: int | None = None,
 ) -> float:
     """Root-mean-square calibration error: as `ece`, with the gaps squared.
 
@@ -243,10 +253,18 @@ def rmsce(
     0.536
     """
     metric = replace(RMSCE, binning=as_binning(binning, RMSCE.binning, Uniform))
-    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels)
+    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
-def compute(metric: Measure, y_true: Any, y_prob: Any, *, pos_label: Any = None, sample_weight: Any = None) -> float:
+def compute(
+    metric: Measure,
+    y_true: Any,
+    y_prob: Any,
+    *,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    threads: int | None = None,
+) -> float:
     """Compute any metric on arrays. Windows and bins with known edges are counted without sorting the rows.
 
     Examples
@@ -257,10 +275,11 @@ def compute(metric: Measure, y_true: Any, y_prob: Any, *, pos_label: Any = None,
     0.425
     """
     check_metric(metric)
+    check_threads(threads)
     if isinstance(metric, Score):
         return metric(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
     if isinstance(metric.binning, Windows):
-        cells, loss = CellSums.from_arrays(y_true, y_prob, sample_weight, pos_label), metric.loss
+        cells, loss = CellSums.from_arrays(y_true, y_prob, sample_weight, pos_label, threads=threads), metric.loss
         if type(loss) is Refutation and loss.tolerance is None and loss.weight == "rows":
             rows, low, high = refute_windows(cells, loss.significance)
             return metric.combine(rows, 100 * np.minimum(low + high, 1.0))
@@ -271,9 +290,8 @@ def compute(metric: Measure, y_true: Any, y_prob: Any, *, pos_label: Any = None,
     plain = type(metric.loss) is Gap and type(scheme) in (Uniform, Edges)  # a class of one's own may bin otherwise
     if plain and isinstance(scheme, (Uniform, Edges)) and len(scheme.edges) <= FEW_EDGES:
         score, label = read_pair(y_true, y_prob, pos_label)
-        how = isinstance(scheme, Uniform), count_threads(len(score))
-        n, k, sums, scores_ok, labels_ok = _kernel.fixed_bins(score, label, scheme.edges, *how)
-        check_values(score, label, scores_ok, labels_ok)
+        n, k, sums, *fine = _kernel.fixed_bins(score, label, scheme.edges, count_threads(len(score), threads))
+        check_values(score, label, *fine)
         return metric.combine(n, gaps(n, k, sums))
     return metric(sort_rows(y_true, y_prob, pos_label))
 
@@ -286,13 +304,14 @@ def compute_any(
     pos_label: Any,
     multiclass: Multiclass,
     labels: Sequence[Any] | None,
+    threads: int | None = None,
 ) -> float:
     """Compute a metric for one column of probabilities, for the most probable class, or its average over classes."""
     probabilities = as_matrix(y_prob)
     if probabilities is None:
         check_class_options(multiclass, labels)
-        return compute(metric, y_true, y_prob, pos_label=pos_label, sample_weight=sample_weight)
+        return compute(metric, y_true, y_prob, pos_label=pos_label, sample_weight=sample_weight, threads=threads)
     chosen = choose_multiclass(multiclass, probabilities.shape[1])
     classes = Classes.of(y_true, probabilities, labels, pos_label)
     columns = [classes.top()] if chosen == "top-label" else classes.columns()
-    return float(np.mean([compute(metric, y, p, sample_weight=sample_weight) for y, p in columns]))
+    return float(np.mean([compute(metric, y, p, sample_weight=sample_weight, threads=threads) for y, p in columns]))

@@ -21,6 +21,7 @@ AnyArray = NDArray[Any]
 Bools = NDArray[np.bool_]
 Multiclass = Literal["classwise", "top-label"] | None
 MANY = 1_000_000  # rows that are counted on several threads
+ENOUGH = 1 << 16  # rows below which a thread takes longer to start than to count them
 AT_ONCE = 16  # columns of a matrix that are read together: a line of the cache or two
 SUM = 1 - 1e-3 * (1 + 1e-6), 1 + 1e-3 * (1 + 1e-6)  # what the probabilities of a row add up to: 0.999 as well
 NORMALIZE = "apply a softmax to logits, divide rounded probabilities by their sum, or judge single columns"
@@ -144,12 +145,12 @@ def check_values(score: AnyArray, label: AnyArray, scores_ok: bool, labels_ok: b
         raise_for_scores(score)
 
 
-def count_threads(rows: int) -> int:
-    """How many threads count rows: one for fewer than a million, else all cores that the process may use. No answer
-    depends on it."""
-    if rows < MANY:
-        return 1
-    return min(count_processors(), rows // MANY + 1)
+def count_threads(rows: int, threads: int | None = None) -> int:
+    """How many threads count rows: at most as many as were asked for; else one for fewer than a million rows and, from
+    there on, all cores that the process may use. No answer depends on it."""
+    if threads is None:
+        return 1 if rows < MANY else min(count_processors(), rows // MANY + 1)
+    return min(int(threads), rows // ENOUGH + 1)
 
 
 def as_tuple(names: str | Iterable[str] | None) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._text import plural
+from truecal._threads import check_threads
 from truecal.observations._arrays import AnyArray, check_values, count_threads
 from truecal.observations._clusters import CellClusters
 from truecal.observations._grid import GridTally, cell
@@ -121,14 +122,20 @@ class CellSums:
         labelling: Labelling = AS_THEY_ARE,
         cluster: Any = None,
         pooled: bool = False,
+        threads: int | None = None,
     ) -> CellSums:
-        """The cells of rows, in one pass and without a sort; for the arguments see `Tally.from_arrays` and `of`."""
+        """The cells of rows, in one pass and without a sort; for the arguments see `Tally.from_arrays` and `of`.
+
+        `threads` are all cores from a million rows on, by default; the cells do not depend on them.
+        """
+        check_threads(threads)
         if sample_weight is not None or cluster is not None:
             return cls.of(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label, labelling, cluster), pooled)
         score, label = read_seen(y_true, y_prob, pos_label, labelling)
-        cells = _count(score[:AT_ONCE], label[:AT_ONCE], labelling, pooled)
+        how = pooled, count_threads(len(score), threads)
+        cells = _count(score[:AT_ONCE], label[:AT_ONCE], labelling, *how)
         for begin in range(AT_ONCE, len(score), AT_ONCE):
-            cells = cells + _count(score[begin : begin + AT_ONCE], label[begin : begin + AT_ONCE], labelling, pooled)
+            cells = cells + _count(score[begin : begin + AT_ONCE], label[begin : begin + AT_ONCE], labelling, *how)
         return cells
 
     @classmethod
@@ -360,8 +367,8 @@ def unchecked_sums(
     return cells
 
 
-def _count(score: AnyArray, label: AnyArray, labelling: Labelling, pooled: bool) -> CellSums:
-    columns, *fine = _kernel.cell_rows(score, label, count_threads(len(score)), pooled)
+def _count(score: AnyArray, label: AnyArray, labelling: Labelling, pooled: bool, threads: int) -> CellSums:
+    columns, *fine = _kernel.cell_rows(score, label, threads, pooled)
     check_values(score, label, *fine)
     return unchecked_sums(columns, labelling)
 
