@@ -418,6 +418,14 @@ def test_a_kind_must_be_worth_more_where_rows_go_together():
     assert kinds["unknown"].count("none") < 12
 
 
+def test_importance_changes_no_map_and_a_note_says_so(shifted):
+    y, p = shifted
+    columns = {"y": y, "p": p, "w": 1 + p}
+    found = truecal.recalibrate(truecal.read(columns, label="y", score="p", importance="w"))
+    assert found.map.intercept == truecal.recalibrate(y, p).map.intercept
+    assert found.notes == ("the map and its proof are of the rows as they are, whatever their importance",)
+
+
 def test_clusters_of_files_are_those_of_arrays():
     pl = pytest.importorskip("polars")
     rng = np.random.default_rng(14)

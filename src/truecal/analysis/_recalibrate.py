@@ -33,6 +33,7 @@ from truecal.inference import (
 )
 from truecal.metrics import adjust_p_values
 from truecal.observations import (
+    IMPORTANCE,
     CellSums,
     Clusters,
     Floats,
@@ -53,6 +54,7 @@ from truecal.results import Proof, ProofTable, Recalibration, Result
 METRICS = ("ltce", "log_loss", "brier", "slope", "intercept")
 MOST_FOLDS = 1000
 INNER = 5  # folds by which a kind is chosen
+WHATEVER = "the map and its proof are of the rows as they are, whatever their importance"
 CONFIDENCE = 0.95
 SIGNIFICANCE = 0.05
 
@@ -126,7 +128,7 @@ def recalibrate(  # noqa: PLR0913 (tests/test_size.py says why)
     parts = {key: part.tally for key, part in data.over(names).parts.items()} if names else {}
     found = _Fit(kind, rng).fit(whole, parts)
     proof = _prove(data, names, kind, folds, rng) if folds else None
-    notes = list(data.notes)
+    notes = [WHATEVER if note == IMPORTANCE else note for note in data.notes]
     contrary = _count_contrary(whole)
     if contrary:
         notes.append(f"{contrary:,} labels refute predictions of exactly 0 or 1, which no factor on the odds mends")
