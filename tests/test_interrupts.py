@@ -34,8 +34,8 @@ def slow_sort():
 
 def slow_draws():
     p, n = np.full(ROWS // 2, 0.3), np.full(ROWS // 2, 1000)
-    pos = np.empty_like(n)
-    return lambda: _kernel.draw_positives(p, n, 0, pos)
+    pos, start = np.empty_like(n), _kernel.draw_starts(p, n)
+    return lambda: _kernel.draw_positives(p, n, start, 0, pos)
 
 
 def slow_groups():

@@ -265,24 +265,71 @@ auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
     return std::tuple(below, at, above, mid_p);
 }
 
-// How much of each window [begin, end) is refuted as too low and as too high.
+// For each window: from which to which number of heads nothing is refuted, and `beside` shares of numbers below, then above,
+// each as too low and as too high.
+using Known = std::tuple<In<Index>, In<Index>, In<double>>;
+
+// How much of each window [begin, end) is refuted as too low and as too high; what is known need not be found again.
 auto window_shares(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, In<Index> begin, In<Index> end,
-                   double significance) {
+                   double significance, std::optional<Known> known) {
+    constexpr Index beside = Untouched::beside;
     auto low = empty<double>(begin.shape(0)), high = empty<double>(begin.shape(0));
     const auto &[s1, s2, s3] = sums;
     demand_equal(length(n), {length(heads), length(s1), length(s2), length(s3), length(upper)});
     demand_bins(begin, end, length(n));
+    if (known) demand_equal(length(begin), {length(std::get<0>(*known)), length(std::get<1>(*known))});
+    if (known) demand_equal(4 * beside * length(begin), {length(std::get<2>(*known))});
     nb::gil_scoped_release release;
     Interrupt interrupt;
     Workspace space;
     const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
+    std::vector<Index> before(n.shape(0) + 1, 0); // heads
+    for (std::size_t i = 0; i < n.shape(0); ++i) before[i + 1] = before[i] + heads.data()[i];
+    const auto look = [&](std::size_t window, Index k, Shares &found) {
+        if (!known) return false;
+        const Index below = std::get<0>(*known).data()[window] - 1 - k, above = k - std::get<1>(*known).data()[window] - 1;
+        if (below < 0 && above < 0) return true;
+        if (below >= beside || above >= beside) return false;
+        const Index at = below >= 0 ? below : beside + above;
+        const double *shares = std::get<2>(*known).data() + 2 * (2 * beside * static_cast<Index>(window) + at);
+        found = {shares[0], shares[1]};
+        return true;
+    };
     for (std::size_t i = 0; i < begin.shape(0); ++i) {
         interrupt.check(16);
-        const Shares found = decide(coins, begin.data()[i], end.data()[i], significance / 2, space);
+        const Index first = begin.data()[i], last = end.data()[i];
+        const Index k = before[static_cast<std::size_t>(last)] - before[static_cast<std::size_t>(first)];
+        Shares found{0, 0};
+        if (!look(i, k, found)) found = decide(coins, first, last, k, significance / 2, space);
         low.data()[i] = found.low;
         high.data()[i] = found.high;
     }
     return std::tuple(low, high);
+}
+
+auto untouched_heads(In<Index> n, Moments3 sums, In<bool> upper, In<Index> begin, In<Index> end, double significance) {
+    auto first = empty<Index>(begin.shape(0)), last = empty<Index>(begin.shape(0));
+    auto beside = empty<double>(4 * Untouched::beside * begin.shape(0));
+    const auto &[s1, s2, s3] = sums;
+    demand_equal(length(n), {length(s1), length(s2), length(s3), length(upper)});
+    demand_bins(begin, end, length(n));
+    nb::gil_scoped_release release;
+    Interrupt interrupt;
+    Workspace space;
+    const Coins coins{n.data(), nullptr, s1.data(), s2.data(), s3.data(), upper.data()};
+    double *next = beside.data();
+    for (std::size_t i = 0; i < begin.shape(0); ++i) {
+        interrupt.check();
+        const Untouched found = find_untouched(coins, begin.data()[i], end.data()[i], significance / 2, space);
+        first.data()[i] = found.first;
+        last.data()[i] = found.last;
+        for (const auto &side : {found.below, found.above})
+            for (Index j = 0; j < Untouched::beside; ++j) {
+                *next++ = side[j].low;
+                *next++ = side[j].high;
+            }
+    }
+    return std::tuple(first, last, beside);
 }
 
 // The factor on the odds of the coins of each window [begin, end), and its ratio, each with the ends of its interval.
@@ -664,7 +711,9 @@ NB_MODULE(_kernel, m) {
         return std::tuple(to_array(found.rows), to_array(found.low), to_array(found.high));
     });
     m.def("window_tails", &window_tails);
-    m.def("window_shares", &window_shares);
+    m.def("window_shares", &window_shares, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+          nb::arg().none());
+    m.def("untouched_heads", &untouched_heads);
     m.def("odds_factors", &odds_factors);
     m.def("cluster_products", &cluster_products);
     m.def("spread_tails", [](In<double> tail, In<double> effect, In<double> freedom) {
@@ -744,14 +793,25 @@ NB_MODULE(_kernel, m) {
     bind_entries<decltype(rows32), Key32>(m, rows32);
     bind_entries<decltype(groups), In<double>, In<Index>, In<Index>>(m, groups);
 
-    m.def("draw_positives", [](In<double> probability, In<Index> n, std::uint64_t seed, Out<Index> pos) {
-        demand_equal(length(n), {length(probability), length(pos)});
+    m.def("draw_starts", [](In<double> probability, In<Index> n) {
+        demand_equal(length(n), {length(probability)});
+        auto start = empty<double>(n.shape(0));
         nb::gil_scoped_release release;
         bool fine = true; // other probabilities would be drawn from for ever
-        for (Index i = 0; i < length(n); ++i) fine &= probability.data()[i] >= 0 && probability.data()[i] <= 1;
+        for (std::size_t i = 0; i < n.shape(0); ++i) {
+            const double p = probability.data()[i];
+            fine &= p >= 0 && p <= 1;
+            start.data()[i] = fine && n.data()[i] > 1 ? Random::start(n.data()[i], p) : 0;
+        }
         demand(fine, "probabilities must lie in [0, 1]");
+        return start;
+    });
+    m.def("draw_positives", [](In<double> probability, In<Index> n, In<double> start, std::uint64_t seed, Out<Index> pos) {
+        demand_equal(length(n), {length(probability), length(start), length(pos)});
+        nb::gil_scoped_release release;
         Interrupt interrupt;
-        draw_positives(probability.data(), n.data(), length(n), seed, pos.data(), [&] { interrupt.check(); });
+        draw_positives(probability.data(), n.data(), start.data(), length(n), seed, pos.data(),
+                       [&] { interrupt.check(); });
     });
     m.def("binomial_accepted", &accepted);
     m.def("binomial_p_values", &p_values);

@@ -103,7 +103,7 @@ template <class Pause> LocalShares local_shares(const Coins &coins, Index size, 
             Tested &known = tested[static_cast<std::size_t>(begin)];
             if (known.end != end) {
                 pause();
-                known = {end, decide(coins, begin, end, significance / 2, space)};
+                known = {end, decide(coins, begin, end, count_heads(coins, begin, end), significance / 2, space)};
             }
             for (Index at = begin; at < end;) { // what it has in common with windows of the first grid
                 if (first[own + 1] <= at) ++own;

@@ -11,6 +11,7 @@
 #include "binomial.hpp"
 #include "keys.hpp"
 
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -275,13 +276,18 @@ struct Law {
     Side whole; // the sums of all cells where they lie on one side
 };
 
-// `computed`: without approximation. Cells lie in increasing order: those of `upper` come last.
-inline Law choose_law(const Coins &coins, Index begin, Index end, bool computed) {
+// The heads that came in cells [begin, end).
+inline Index count_heads(const Coins &coins, Index begin, Index end) {
+    Index k = 0;
+    for (Index i = begin; i < end; ++i) k += coins.heads[i];
+    return k;
+}
+
+// Where k heads came. `computed`: without approximation. Cells lie in increasing order: those of `upper` come last.
+inline Law choose_law(const Coins &coins, Index begin, Index end, Index k, bool computed) {
     constexpr double gap_allowed = 5e-4, little = 5, enough = 70, few = 64;
     const Index middle = std::partition_point(coins.upper + begin, coins.upper + end, [](bool u) { return !u; }) - coins.upper;
     Side low = add_cells(coins, begin, middle), high = add_cells(coins, middle, end);
-    Index k = 0;
-    for (Index i = begin; i < end; ++i) k += coins.heads[i];
     const double v = (low.s1 - low.s2) + (high.s1 - high.s2), rows = static_cast<double>(low.n + high.n);
     const bool one = end - begin == 1; // equal coins: a plain binomial
     const bool mirror = low.s1 + static_cast<double>(high.n) - high.s1 > rows / 2;
@@ -317,7 +323,8 @@ inline Tails tails(const Coins &coins, Index begin, Index end, bool computed, co
 
 // The tails of the heads of cells [begin, end), X against the number k that came; `computed`: without approximation.
 inline Tails tails(const Coins &coins, Index begin, Index end, bool computed, Workspace &space) {
-    return tails(coins, begin, end, computed, choose_law(coins, begin, end, computed), space);
+    const Law law = choose_law(coins, begin, end, count_heads(coins, begin, end), computed);
+    return tails(coins, begin, end, computed, law, space);
 }
 
 // How much of a window is refuted as too low and as too high.
@@ -357,12 +364,12 @@ inline bool surely_inside(const Side &coins, Index k, double limit) {
     return 1 - most * sum > goal;
 }
 
-// The shares that the tails of cells [begin, end) give, which most windows need not be known for.
-inline Shares decide(const Coins &coins, Index begin, Index end, double limit, Workspace &space) {
-    const Law law = choose_law(coins, begin, end, false);
+// The shares that the tails of cells [begin, end) give where k heads came; most windows need not have them computed.
+inline Shares decide(const Coins &coins, Index begin, Index end, Index k, double limit, Workspace &space) {
+    const Law law = choose_law(coins, begin, end, k, false);
     if (!law.computed && surely_inside(law.size, law.odds, law.heads, limit)) return {0, 0};
     const bool upper = law.middle == begin;
-    const Index few = upper ? static_cast<Index>(law.rows) - law.k : law.k; // heads, or tails where these are rare
+    const Index few = upper ? static_cast<Index>(law.rows) - k : k; // heads, or tails where these are rare
     if (law.computed && (upper || law.middle == end) && few <= Heads::few_heads && (law.v < 5 || law.rows <= 64)) {
         if (surely_inside(law.whole, few, limit)) return {0, 0};
         double below, at;
@@ -376,6 +383,56 @@ inline Shares decide(const Coins &coins, Index begin, Index end, double limit, W
     }
     const Tails found = tails(coins, begin, end, false, law, space);
     return {refuted_share(limit, found.above, found.at), refuted_share(limit, found.below, found.at)};
+}
+
+// The numbers of heads from the first to the last of which nothing is refuted, none where the first is the larger; and the
+// shares that are refuted of those beside them, from the nearest on.
+struct Untouched {
+    static constexpr Index beside = 8;
+    Index first, last;
+    Shares below[beside], above[beside];
+};
+
+// Of cells [begin, end). Tails fall with their distance, so what lies between two such numbers is one, too, as long as the
+// same law gives the tails of both.
+inline Untouched find_untouched(const Coins &coins, Index begin, Index end, double limit, Workspace &space) {
+    const Law start = choose_law(coins, begin, end, 0, false);
+    double mean = 0;
+    for (Index i = begin; i < end; ++i)
+        mean += coins.upper[i] ? static_cast<double>(coins.n[i]) - coins.s1[i] : coins.s1[i];
+    const auto rows = static_cast<Index>(start.rows);
+    const Index middle = std::min(std::max(static_cast<Index>(mean + 0.5), Index(0)), rows);
+    const Law own = choose_law(coins, begin, end, middle, false);
+    const auto inside = [&](Index k) {
+        const Law law = choose_law(coins, begin, end, k, false);
+        const Shares found = decide(coins, begin, end, k, limit, space);
+        return law.computed == own.computed && law.size == own.size && found.low == 0 && found.high == 0;
+    };
+    const Index step = 1 + static_cast<Index>(std::sqrt(own.v) / 2);
+    const auto search = [&](Index direction, Index beyond) {
+        Index near = middle, far = beyond;
+        while (near != far) {
+            const Index next = direction > 0 ? std::min(near + step, beyond) : std::max(near - step, beyond);
+            if (next == beyond || !inside(next)) {
+                far = next;
+                break;
+            }
+            near = next;
+        }
+        while (std::abs(far - near) > 1) {
+            const Index half = near + (far - near) / 2;
+            (inside(half) ? near : far) = half;
+        }
+        return near;
+    };
+    Untouched found{middle, middle - 1, {}, {}};
+    if (inside(middle)) found = {search(-1, -1), search(1, rows + 1), {}, {}};
+    for (Index i = 0; i < Untouched::beside; ++i) {
+        const Index below = found.first - 1 - i, above = found.last + 1 + i;
+        if (below >= 0) found.below[i] = decide(coins, begin, end, below, limit, space);
+        if (above <= rows) found.above[i] = decide(coins, begin, end, above, limit, space);
+    }
+    return found;
 }
 
 } // namespace truecal

@@ -121,6 +121,22 @@ def test_windows_that_are_surely_right_are_decided_as_by_their_tails(name, signi
         assert all(map(np.array_equal, sides, partition.shares(significance, None, "rows")))
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_redrawn_labels_are_decided_as_if_they_were_the_first(name):
+    """With what is known of windows whatever their labels, and as far off as labels can be."""
+    rng = np.random.default_rng(7)
+    for seed in range(3):
+        tally = Tally.from_arrays(*draw(seed, name, most=3000))
+        first = Windows().partition(tally)
+        for pos in (*(rng.binomial(tally.n, tally.score**power) for power in (1, 1, 1.3, 0.2)), 0 * tally.n, tally.n):
+            again = tally.relabel(np.asarray(pos))
+            for level in (0.01, 0.2):
+                found, expected = (
+                    part.shares(level, None, "rows") for part in (first.relabel(again), Windows().partition(again))
+                )
+                assert all(map(np.array_equal, found, expected))
+
+
 def test_a_heavy_cell_stands_alone():
     one = 2**30
     cost = np.array([one // 4, one, one // 4, one // 4, 3 * one])

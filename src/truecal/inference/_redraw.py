@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,12 +13,13 @@ from truecal import _kernel
 from truecal._errors import option
 from truecal._progress import Progress
 from truecal._threads import MOST_THREADS, check_count, map_chunks
-from truecal.metrics import Binned, Bins, Design, Measure, bin_once
+from truecal.metrics import Binned, Bins, Design, Measure, Windows, bin_once
 from truecal.observations import CellGroups, CellSums, Clusters, Floats, Ints, Pairs, Tally, merge, unchecked
 
 MOST_TOGETHER = 64
 MOST_REPLICATES = 10_000_000
 ROWS_AT_ONCE = 200_000
+MANY = 50_000  # scores beyond which labels are drawn for cells, where that is all that is asked for
 NODES = 21  # at which a mean over a normal variable is taken
 HIGHEST = 0.98  # correlation of normal variables
 # a string, since importing `np.random` is slow and rarely needed
@@ -64,9 +65,14 @@ class Draws:
 def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Measure], draws: Draws) -> dict[str, Floats]:
     """Compute each metric on sets of labels drawn from `probability`, which has one entry for each score.
 
-    Every set has its own seed.
+    Every set has its own seed. Where all metrics are of windows and scores are many, labels are drawn for cells, which
+    windows are made of: taking the rows of a cell as equal is what the windows' tests do.
     """
-    first, labels = bin_once(tally, metrics), Labels.of(tally, probability)
+    if _is_of_cells(tally, metrics):
+        tally, probability, first = _draw_for_cells(tally, probability, metrics)
+    else:
+        first = bin_once(tally, metrics)
+    labels = Labels.of(tally, probability)
 
     def compute(seeds: list[int]) -> list[list[float]]:
         drawn = [_bin_redrawn(first, tally, labels, metrics, seed) for seed in seeds]
@@ -76,6 +82,20 @@ def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Measure], dr
 
     values = np.array(map_seeds(compute, draws, together=max(1, ROWS_AT_ONCE // len(tally))))
     return dict(zip(metrics, values.T, strict=True))
+
+
+def _is_of_cells(tally: Tally, metrics: Mapping[str, Measure]) -> bool:
+    plain = tally.labelling.plain and tally.clusters is None and tally.importance is None
+    return plain and len(tally) > MANY and all(isinstance(metric.binning, Windows) for metric in metrics.values())
+
+
+def _draw_for_cells(tally: Tally, probability: Floats, metrics: Mapping[str, Measure]) -> tuple[Tally, Floats, Bins]:
+    """The cells of scores as a tally, the mean probability of the rows of each, and their windows."""
+    scheme, cells = Windows(), CellSums.of(tally)
+    begin = np.searchsorted(np.cumsum(tally.n), np.cumsum(cells.n) - cells.n, side="right")
+    mean = np.clip(np.add.reduceat(tally.n * probability, begin) / cells.n, 0.0, 1.0)
+    whole, windows = scheme.over(cells)
+    return whole, mean, {metric.binning: Binned(whole, windows) for metric in metrics.values()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +113,10 @@ class Labels:
     clusters: Clusters | None = None
     shared: float = 0.0
     quantile: Floats | None = None
+    start: Floats = field(init=False)  # of every draw
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "start", _kernel.draw_starts(self.probability, self.n))
 
     @classmethod
     def of(cls, tally: Tally, probability: Floats) -> Labels:
@@ -118,7 +142,7 @@ class Labels:
         """Draw the positives at each score."""
         pos, own = np.empty_like(self.n), self.clusters
         if self.quantile is None or own is None:
-            _kernel.draw_positives(self.probability, self.n, seed, pos)
+            _kernel.draw_positives(self.probability, self.n, self.start, seed, pos)
         else:
             _kernel.draw_together(self.quantile, own.starts, own.place, own.n, self.shared, seed, pos)
         return pos

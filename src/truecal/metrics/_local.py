@@ -77,7 +77,9 @@ class WindowPartition(Partition):
 
     `places` says where each cell begins among the entries, `grids` where the windows of each grid begin among the
     cells. `pieces` are what the windows of all grids and those of the first have in common: the numbers of both, rows
-    and information. None of these depends on labels; nor does what was `decided` for a window and its positives.
+    and information. None of these depends on labels; nor does what was `decided` for a window and its positives, nor
+    from which to which number of positives a window is `untouched` at a level, nor what is refuted beside these, which
+    is found where labels are redrawn.
     """
 
     cells: CellSums
@@ -85,6 +87,8 @@ class WindowPartition(Partition):
     grids: tuple[Ints, ...]
     pieces: tuple[Ints, Ints, Ints, Floats]
     decided: dict[tuple[float, Tolerance | None], Decided] = field(default_factory=dict)
+    untouched: dict[float, tuple[Ints, Ints, Floats]] = field(default_factory=dict)
+    redrawn: bool = False
 
     @classmethod
     def of(cls, data: Sorted, cells: CellSums, places: Ints) -> WindowPartition:
@@ -97,9 +101,9 @@ class WindowPartition(Partition):
 
     def relabel(self, data: Tally) -> WindowPartition:
         """The windows of the same scores with other labels."""
-        pos = np.add.reduceat(data.pos, self.places[:-1])
+        pos = data.pos if len(self.cells) == len(data) else np.add.reduceat(data.pos, self.places[:-1])
         k = np.add.reduceat(pos, self.grids[0][:-1])
-        return replace(self, k=k, cells=self.cells.with_positives(pos))
+        return replace(self, k=k, cells=self.cells.with_positives(pos), redrawn=True)
 
     def shares(self, significance: float, tolerance: Tolerance | None, weight: Weight) -> tuple[Floats, Floats]:
         """How much of each window is refuted as too low and as too high: the mean over its cells and the grids."""
@@ -128,8 +132,10 @@ class WindowPartition(Partition):
         """The exact p-value of each window."""
         return Tails.of(Coins.of(self.cells), self.grids[:1], tolerance).p_values
 
-    def _decide(self, significance: float, tolerance: Tolerance | None) -> Floats:
-        """The shares of all grids' windows that are refuted as too low and as too high, in two rows."""
+    def _decide(self, significance: float, tolerance: Tolerance | None) -> Floats | tuple[Floats, Floats]:
+        """The shares of all grids' windows that are refuted as too low and as too high."""
+        if self.cells.clusters is None and not tolerance:
+            return self._decide_quickly(significance)
         known = self.decided.setdefault((significance, tolerance), {})
         running = np.concatenate([[0], np.cumsum(self.cells.pos)])
         k = np.concatenate([np.diff(running[grid]) for grid in self.grids])
@@ -140,6 +146,18 @@ class WindowPartition(Partition):
             sides = (side.tolist() for side in decided)
             known.update(zip((keys[i] for i in new), zip(*sides, strict=True), strict=True))
         return np.array([known[key] for key in keys]).T
+
+    def _decide_quickly(self, significance: float) -> tuple[Floats, Floats]:
+        """The same of independent rows without a tolerance."""
+        coins = Coins.of(self.cells)
+        if not self.redrawn:
+            return decide_windows(coins, self.grids, significance, None)
+        windows = _list_windows(self.grids, None)
+        if significance not in self.untouched:
+            limits = _kernel.untouched_heads(coins.n, coins.sums, coins.upper, *windows, significance)
+            self.untouched[significance] = limits
+        given = coins.n, coins.pos, coins.sums, coins.upper, *windows
+        return _kernel.window_shares(*given, significance, self.untouched[significance])
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +388,7 @@ def decide_windows(
     if coins.design is not None or (tolerance is not None and tolerance.value > 0):
         return Tails.of(coins, starts, tolerance, chosen).decide(significance)
     windows = _list_windows(starts, chosen)
-    return _kernel.window_shares(coins.n, coins.pos, coins.sums, coins.upper, *windows, significance)
+    return _kernel.window_shares(coins.n, coins.pos, coins.sums, coins.upper, *windows, significance, None)
 
 
 def refute_windows(cells: CellSums, significance: float) -> tuple[Ints, Floats, Floats]:
