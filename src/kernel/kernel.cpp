@@ -207,6 +207,15 @@ std::tuple<Index, Index> count_rows(In<Float> score, Any label, Out<Index> slots
     });
 }
 
+template <class Float> Index count_in_grid(GridTable &table, In<Float> score, Any label, Index most) {
+    demand_equal(length(score), {length(label)});
+    demand(most >= 1, "a table must have room for a cell");
+    return with_labels(label, [&](auto *labels) {
+        nb::gil_scoped_release release;
+        return table.add_rows(score.data(), labels, length(score), most);
+    });
+}
+
 auto to_arrays(const CellColumns &found) {
     return std::tuple(to_array(found.key), to_array(found.n), to_array(found.k), to_array(found.s1),
                       to_array(found.s2), to_array(found.s3));
@@ -663,6 +672,20 @@ NB_MODULE(_kernel, m) {
         for (std::size_t i = 0; i < from.shape(0); i += 2)
             if (from.data()[i + 1] > 0) table.add(from.data()[i], from.data()[i + 1]);
     });
+
+    nb::class_<GridTable>(m, "GridTable")
+        .def("__init__", [](GridTable *table, int bits) {
+            demand(bits >= 2 && bits <= 20, "bits must lie in 2..20");
+            new (table) GridTable(bits);
+        })
+        .def_prop_ro("size", &GridTable::size)
+        .def("add_rows", &count_in_grid<double>)
+        .def("add_rows", &count_in_grid<float>)
+        .def("columns", [](const GridTable &table) {
+            const GridColumns found = table.columns();
+            return std::tuple(to_array(found.n), to_array(found.pos), to_array(found.sum), to_array(found.low),
+                              to_array(found.high));
+        });
 
     m.def("check_csv", [](In<std::uint8_t> text, int separator, Index fields, Out<Index> state) {
         demand(state.shape(0) * sizeof(Index) >= sizeof(CsvState), "the state must be of its length");

@@ -33,7 +33,7 @@ from truecal.metrics import (
     grid_bounds,
 )
 from truecal.metrics._bounds import bound_rejected
-from truecal.observations import GridTally, bits_for, cell, sort_rows
+from truecal.observations import GridTally, bits_for, cell, half_cell, sort_rows, whole_cell
 
 TESTS = [MidP(), ScoreTest(), LikelihoodRatio(), StudentT(), BayesFactor(), BayesFactor(0.5, 0.5, 10), Binomial()]
 TOLERANCES = [None, Absolute(0.01), Relative(0.2), Absolute(0)]
@@ -117,13 +117,14 @@ def test_every_engine_finds_the_same_cells_to_the_last_bit(engine, staged, need,
         def where(condition, a, b):
             return nw.when(condition).then(a).otherwise(b)
 
-        expression = cell(nw.col("x"), bits, where, *([hold] if staged else []))
+        expression = half_cell(nw.col("x"), bits, where, *([hold] if staged else []))
         found = frame.select("row", expression.alias("cell"))
         if isinstance(found, nw.LazyFrame):
             found = found.collect()
         in_order = np.empty(len(x))
         in_order[found["row"].to_numpy()] = found["cell"].to_numpy()
-        np.testing.assert_array_equal(in_order.view(np.int64), cell(x, bits).view(np.int64))
+        np.testing.assert_array_equal(in_order, half_cell(x, bits))
+        np.testing.assert_array_equal(whole_cell(in_order, bits).view(np.int64), cell(x, bits).view(np.int64))
 
 
 def test_bits_keep_cells_at_a_fifteenth_of_the_largest_bin(rng):

@@ -9,7 +9,7 @@ import pytest
 import truecal
 from truecal import Maturity, Tally
 from truecal.observations import GridTally, Labelling
-from truecal.reading import Limits
+from truecal.reading import Limits, _read
 from truecal.reading._engines import engine_of, is_lazy, language, native, open_frame
 
 COLUMNS = {"y": [0, 1, 1, 0], "p": [0.25, 0.5, 0.5, 0.75]}
@@ -153,6 +153,35 @@ def test_every_engine_tells_weights_by_label(make):
         truecal.read(frame, label="y", score="p", weight="w")
     with pytest.warns(UserWarning, match="Every row counts as 10"):
         truecal.read(make(y=y, p=p, w=[10] * 12), label="y", score="p", weight="w")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "dask"])
+def test_cells_counted_by_our_own_loops_are_those_of_the_engine(need, rng, monkeypatch, engine):
+    """DuckDB's rows are counted here and Dask's where its parts are; without pyarrow, or without truecal there, the
+    engine groups them."""
+    pd = need("pandas")
+    p = np.concatenate([rng.beta(0.5, 5, 500), [0.0, 1.0, 0.5, np.nan]])
+    y = np.concatenate([rng.integers(0, 2, 502), [np.nan, 1.0]])
+    frame = pd.DataFrame({"y": y, "p": p})
+    if engine == "duckdb":
+        data = need("duckdb").sql("select * from frame")
+    else:
+        data = need("dask.dataframe").from_pandas(frame, npartitions=3)
+    settings = {"label": "y", "score": "p", "on_null": "drop", "limits": Limits(grid=12)}
+    ours = truecal.read(data, **settings)
+    with monkeypatch.context() as patch:
+        patch.setattr(_read, "stream_arrow", lambda *_: None)
+        patch.setattr(_read, "count_part", fail_to_import)
+        theirs = truecal.read(data, **settings)
+    assert ours.dropped == theirs.dropped == truecal.read(frame, **settings).dropped
+    assert sum(sum(reasons.values()) for reasons in ours.dropped.values()) == 2
+    assert ours.whole() == truecal.read(frame, **settings).whole()
+    for one, other in zip(ours.whole().columns, theirs.whole().columns, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
+
+
+def fail_to_import(*_):
+    raise ImportError
 
 
 def test_columns_by_name_are_read_as_a_frame_of_them(need):

@@ -6,15 +6,17 @@ import os
 import subprocess
 import sys
 import tempfile
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from edges import many_scores
 
 from truecal import Tally
-from truecal.observations import GridTally, Pairs, SortedRows, TieCounter, group_keys, sort_rows
+from truecal.observations import GridTally, Pairs, SortedRows, TieCounter, cell, group_keys, sort_rows
 from truecal.observations._counting import SIZES
 from truecal.reading import _spool as spool_module
-from truecal.reading._spool import FOLD, PairSpool, Spool, pack_rows
+from truecal.reading._spool import FOLD, GridSpool, PairSpool, Spool, pack_rows
 
 
 def tally_of(data):
@@ -77,8 +79,8 @@ def test_doubles_after_singles_and_folded_rows_go_to_disk_too(rng, monkeypatch):
     assert tally_of(spooled(p, y, 32_000, batch=500).finish()) == Tally.from_arrays(y, p)
 
 
-def taken(p, y, batch=1000, **options):
-    spool = Spool(**options)
+def taken(p, y, batch=1000, spool=None, **options):
+    spool = spool or Spool(**options)
     for begin in range(0, len(p), batch):
         part = slice(begin, begin + batch)
         assert spool.add_rows(p[part], y[part]) == len(p[part])
@@ -95,6 +97,8 @@ def test_rows_that_share_scores_are_counted(rng, scores, kind, bits):
     found = taken(p, y, 50_000, bits=bits)
     whole = Tally.from_arrays(y, p)
     assert found == GridTally.of(whole, bits) if bits else tally_of(found) == whole
+    if bits:
+        assert taken(p, y, 50_000, GridSpool(bits)) == found
 
 
 def test_counting_ends_where_it_does_not_pay(rng):
@@ -142,6 +146,42 @@ def test_rows_are_taken_up_to_one_that_is_wrong(rng, bad, place, decimals):
         assert spool.add_rows(p[place + 1 :], y[place + 1 :]) == 2999 - place
         kept = np.r_[:count, place + 1 : 3000]
         assert tally_of(spool.finish()) == Tally.from_arrays(y[kept], p[kept])
+
+
+@pytest.mark.parametrize("bad", ["score", "label"])
+@pytest.mark.parametrize("place", [0, 1500, 2999])
+def test_rows_are_counted_in_cells_up_to_one_that_is_wrong(rng, bad, place):
+    p, y = rng.random(3000), rng.integers(0, 2, 3000)
+    (p if bad == "score" else y)[place] = 2
+    spool = GridSpool(9)
+    count = spool.add_rows(p, y)
+    assert count <= place
+    assert spool.add_rows(p[place + 1 :], y[place + 1 :]) == 2999 - place
+    kept = np.r_[:count, place + 1 : 3000]
+    assert spool.finish() == GridTally.of(Tally.from_arrays(y[kept], p[kept]), 9)
+
+
+@pytest.mark.parametrize("bits", [2, 12, 17])
+def test_sums_of_cells_are_exact_in_any_order(rng, bits):
+    """At both ends of [0, 1] and below the normal numbers, too; the sums of fractions, rounded once."""
+    p = np.concatenate([many_scores(rng, 400), rng.beta(0.2, 0.2, 3000)])
+    y = rng.integers(0, 2, len(p))
+    found = taken(p, y, spool=GridSpool(bits))
+    order = rng.permutation(len(p))
+    assert taken(p[order], y[order], 70, GridSpool(bits)) == found == GridTally.of(Tally.from_arrays(y, p), bits)
+    own = cell(p, bits)
+    for name, total in zip(found.key, found.score_sum, strict=True):
+        assert total == float(sum(map(Fraction, p[own == name].tolist())))
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MOST_CELLS", 200), ("MOST_ROWS", 700)])
+def test_a_full_table_of_cells_is_emptied(rng, monkeypatch, limit, most):
+    monkeypatch.setattr(spool_module, limit, most)
+    p = rng.beta(0.5, 5, 20_000)
+    y = (rng.random(len(p)) < p).astype(np.int8)
+    found, whole = taken(p, y, 3000, GridSpool(10)), GridTally.of(Tally.from_arrays(y, p), 10)
+    for name, one, other in zip(("key", "n", "pos", "sum", "low", "high"), found.columns, whole.columns, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-15 * 30 if name == "sum" else 0)  # sums of tables are rounded
 
 
 def test_negative_zeros_are_zeros(rng):

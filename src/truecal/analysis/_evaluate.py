@@ -400,8 +400,10 @@ def name_outcome(result: Result, outcome: Outcome) -> Result:
     return result if result.verdict is None else replace(result, verdict=replace(result.verdict, outcome=outcome))
 
 
-def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result:
-    """All metrics at once for observations sorted by score."""
+def _evaluate_sorted(
+    data: Sorted, metrics: Metrics, options: Options, find_cells: Callable[[Sorted], CellSums] = CellSums.of
+) -> Result:
+    """All metrics at once for observations sorted by score; the verdict is of the cells that are found of them."""
     read = data.n_rows
     data, region = choose_region(data, options.get("above"), options.get("top"))
     loss, adjust = choose_test(options), options.get("adjust")
@@ -424,7 +426,7 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options) -> Result
     notes = dict.fromkeys(note for scheme, _ in keys.values() for note in bins[scheme].partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
     references, spans, curve, note = _redraw(data, chosen, values, options)
-    verdict, ranges = _judge_ranges(CellSums.of(data), loss)
+    verdict, ranges = _judge_ranges(find_cells(data), loss)
     seed = options.get("random_state") if references or spans else None
     return Result(
         verdict=verdict,
@@ -524,7 +526,9 @@ def _to_redraw(data: Sorted) -> tuple[Tally, list[str]]:
 
 def _evaluate_cells(cells: GridTally, metrics: Metrics, options: Options) -> Result:
     """All metrics at once for observations in cells, with bounds for the bins of cells."""
-    result = _evaluate_sorted(cells.tally, metrics, options)
+    result = _evaluate_sorted(
+        cells.tally, metrics, options, lambda data: CellSums.of(cells.tail(len(cells) - len(data)))
+    )
     judged = cells.tail(len(cells) - int(np.searchsorted(np.cumsum(cells.n[::-1]), result.n)) - 1)
     bounds = {}
     for name, metric in result.metrics.items():
@@ -532,9 +536,7 @@ def _evaluate_cells(cells: GridTally, metrics: Metrics, options: Options) -> Res
             low, high = grid_bounds(judged, metric, _partition(judged, result.tables[name]))
             # a cell that is partly rejected counts in full, or not at all, in the value
             bounds[name] = min(low, result.values[name]), max(high, result.values[name])
-    verdict, ranges = _judge_ranges(CellSums.of(judged), result.rejection)
-    notes = (*result.notes, *_describe_grid(judged, result))
-    return replace(result, bounds=bounds, verdict=verdict, ranges=ranges, notes=notes)
+    return replace(result, bounds=bounds, notes=(*result.notes, *_describe_grid(judged, result)))
 
 
 def _partition(cells: GridTally, table: BinTable) -> Partition:

@@ -38,6 +38,8 @@ from truecal.observations._grid import GridTally as GridTally
 from truecal.observations._grid import bits_for as bits_for
 from truecal.observations._grid import cell as cell
 from truecal.observations._grid import check_bits as check_bits
+from truecal.observations._grid import half_cell as half_cell
+from truecal.observations._grid import whole_cell as whole_cell
 from truecal.observations._importance import IMPORTANCE as IMPORTANCE
 from truecal.observations._importance import Importance as Importance
 from truecal.observations._labelling import AS_THEY_ARE as AS_THEY_ARE

@@ -46,18 +46,35 @@ FEWEST_BITS, MOST_BITS = 2, 26
 # A product below 2^-1022 loses bits, and then the next number below r is wrong. Scores are multiplied by this power of
 # two first, which is exact and cannot overflow.
 LIFT = 2.0**200
+UPPER = 2.0**300  # and those from 0.5 up by this as well, which tells them from the others
 
 
-def cell(
+def cell(x: Any, bits: int) -> Any:
+    """Return the cell of each score: the score truncated to `bits` bits, counted from the nearer end of [0, 1].
+
+    Below 0.5 a cell is named by the smallest score it can hold, from 0.5 up by the largest. 0, 0.5 and 1 have cells of
+    their own. A score and its cell differ by less than 2^(1 - bits) min(x, 1 - x). Missing scores stay missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cell(np.array([0.0, 1e-6, 0.3, 0.5, 0.7, 1.0]), 4).tolist()
+    [0.0, 9.5367431640625e-07, 0.28125, 0.5, 0.71875, 1.0]
+    """
+    return whole_cell(half_cell(x, bits), bits)
+
+
+def half_cell(
     x: Any,
     bits: int,
     where: Callable[[Any, Any, Any], Any] = np.where,
     hold: Callable[[Any], Any] = lambda value: value,
 ) -> Any:
-    """Return the cell of each score: the score truncated to `bits` bits, counted from the nearer end of [0, 1].
+    """Return which half of a cell each score lies in, as one number: half the arithmetic of the cell, for an engine
+    that groups rows; `whole_cell` names the cells of the groups.
 
-    Below 0.5 a cell is named by the smallest score it can hold, from 0.5 up by the largest. 0, 0.5 and 1 have cells of
-    their own. A score and its cell differ by less than 2^(1 - bits) min(x, 1 - x). Missing scores stay missing.
+    It is the distance to the nearer end of [0, 1], times a power of two that is larger from 0.5 up, rounded to the
+    nearest number of `bits` bits; with a minus sign where it was rounded up.
 
     Parameters
     ----------
@@ -70,23 +87,35 @@ def cell(
         `lambda condition, a, b: nw.when(condition).then(a).otherwise(b)`.
     hold : callable
         Called with each value that is used more than once; returns an expression for it. Adding the value to the frame
-        as a column makes dataframes three to eight times as fast: many engines compute an expression each time it
-        occurs.
+        as a column makes dataframes several times as fast: many engines compute an expression each time it occurs.
 
     Examples
     --------
     >>> import numpy as np
-    >>> cell(np.array([0.0, 1e-6, 0.3, 0.5, 0.7, 1.0]), 4).tolist()
-    [0.0, 9.5367431640625e-07, 0.28125, 0.5, 0.71875, 1.0]
+    >>> (half_cell(np.array([0.25, 0.26, 0.28]), 4) / 2**200).tolist()
+    [0.25, 0.25, -0.28125]
     """
     check_bits(bits)
-    upper = x >= 0.5
-    # where() turns -0.0 into 0.0: polars would drop an addition of 0
-    near = hold(where(upper, 1.0 - x, where(x == 0.0, 0.0, x)) * LIFT)
+    upper = where(x == 1.0, 2.0 * UPPER, (1.0 - x) * (LIFT * UPPER))  # 1 is beyond all others, and not at 0
+    near = hold(where(x >= 0.5, upper, x * LIFT + 0.0))  # turns -0.0 into 0.0, but in polars, which drops it
     nearest = hold(_round(near, bits, hold))
-    below = _round(hold(nearest * (1.0 - 2.0**-bits)), bits, hold)
-    cut = where(nearest <= near, nearest, below) * (1.0 / LIFT)
-    return where(upper, 1.0 - cut, cut)
+    return where(nearest <= near, nearest, nearest * -1.0)
+
+
+def whole_cell(half: Any, bits: int) -> Any:
+    """Return the cells that halves, as `half_cell` names them, belong to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> whole_cell(half_cell(np.array([0.26, 0.28]), 4), 4).tolist()
+    [0.25, 0.25]
+    """
+    size = np.abs(half)
+    upper = size > UPPER
+    near = np.where(upper, size / UPPER, size)
+    cut = np.where(half < 0, _round(near * (1.0 - 2.0**-bits), bits), near) * (1.0 / LIFT)
+    return np.where(upper, 1.0 - cut, cut) + 0.0
 
 
 def bits_for(n_rows: int, largest_bin: int) -> int:
@@ -113,7 +142,7 @@ def check_bits(bits: int) -> None:
         raise ValueError(f"{option('bits')} must be a whole number from {FEWEST_BITS} to {MOST_BITS}; it is {bits!r}.")
 
 
-def _round(x: Any, bits: int, hold: Callable[[Any], Any]) -> Any:
+def _round(x: Any, bits: int, hold: Callable[[Any], Any] = lambda value: value) -> Any:
     """Return V(x), the nearest number of `bits` significant bits; either neighbour in a tie."""
     c = hold(x * (2.0 ** (53 - bits) + 1.0))
     return c - (c - x)

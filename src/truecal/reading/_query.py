@@ -18,7 +18,15 @@ import numpy as np
 from truecal._errors import check_column, did_you_mean, option, point_to
 from truecal._text import plural
 from truecal.metrics import choose_bits
-from truecal.observations import Account, AnyArray, WeightSpan, advise_weights, cell, list_reasons
+from truecal.observations import (
+    Account,
+    AnyArray,
+    WeightSpan,
+    advise_weights,
+    half_cell,
+    list_reasons,
+    whole_cell,
+)
 from truecal.reading import _extras as extras
 from truecal.reading._classes import OFF
 from truecal.reading._columns import (
@@ -45,6 +53,7 @@ from truecal.reading._engines import (
 )
 from truecal.reading._paths import Files, is_path, open_files
 
+INVALID = 2.0**900  # beyond all cells; times its status, what an invalid row is grouped by in their place
 DROP = 'on_null="drop"'  # the option that leaves out rows without a value
 CLUSTERLESS = extras.KINDS
 KINDS = extras.KINDS + 1
@@ -365,23 +374,26 @@ class Query:
         if not labelling.plain:
             seen = labelling.seen(pl.col("score0"), where, hold)  # adds columns to the rows, and so does the cell
             rows = rows.with_columns(seen.alias("score0"))
-        key = cell(pl.col("score0"), bits, where, hold)
+        key = half_cell(pl.col("score0"), bits, where, hold)
+        key = where(pl.col("status") == 0, key, pl.col("status") * INVALID)
         rows = rows.with_columns(key.alias("key"))
-        score, counts = pl.col("score0"), ["status", "rows", "pos"]
+        score, counts = pl.col("score0"), ["rows", "pos"]
         rows = rows.with_columns(pl.col("one").alias("pos"), score.alias("score_sum"))
         added = ["pos", "score_sum"]
         if self.columns.extras.weight is not None:
             weight = pl.col("weight")
             rows = rows.with_columns(*((pl.col(name) * weight).alias(name) for name in added))
             added, counts = [*added, "weight"], [*counts, "weight"]
-        found = rows.group_by(*self._segment_names, *self._cluster_names, "status", "key").agg(
+        found = rows.group_by(*self._segment_names, *self._cluster_names, "key").agg(
             pl.len().alias("rows"),
             *(pl.col(name).sum() for name in added),
             score.min().alias("low"),
             score.max().alias("high"),
         )
         lines = _collect_counts(found, tuple(counts))
-        return lines | {"n": lines.get("weight", lines["rows"])}
+        status = np.where(lines["key"] >= INVALID, lines["key"] / INVALID, 0).astype(np.int64)
+        lines["key"] = whole_cell(np.where(status == 0, lines["key"], 0.0), bits)
+        return lines | {"status": status, "n": lines.get("weight", lines["rows"])}
 
     def span_weights(self) -> WeightSpan:
         """Return the smallest and largest weight of each label, asked for in the engine."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
@@ -67,12 +68,21 @@ from truecal.reading._classes import (
     refuse_sums,
 )
 from truecal.reading._columns import DEFAULT, LEAST_MEMORY, Columns, Limits, OnNull, ScoreScale
-from truecal.reading._engines import collect, engine_of, is_lazy, language, native, pick
+from truecal.reading._engines import (
+    collect,
+    engine_of,
+    is_lazy,
+    language,
+    native,
+    open_frame,
+    pick,
+    stream_arrow,
+)
 from truecal.reading._extras import FRACTION, Extras
 from truecal.reading._paths import is_path
 from truecal.reading._places import PathLike, expand, expand_all
 from truecal.reading._query import CLUSTER, FILE, KINDS, MATCHED, Query, column_names, span_lines, status_of
-from truecal.reading._spool import PairSpool, Spool, pack_rows
+from truecal.reading._spool import GridSpool, PairSpool, Spool, pack_rows
 
 IN_MEMORY = 1 << 62
 BATCH = 1 << 19
@@ -82,6 +92,7 @@ VERY_TIED = 64  # the same if scores are grouped into a grid
 LABELLING = ("kept_negatives", "kept_positives", "flip")
 FEW = 16  # models whose tied rows are counted in tables, of up to 4 MB each
 SPAN = ("one", "least", "most", "rows")
+LINES = ("status", "key", "n", "pos", "score_sum", "low", "high")
 CLUSTER_BYTES = 25  # of a row that is in a cluster
 RADIX = 1 << 16  # codes below this sort in linear time
 
@@ -426,7 +437,7 @@ def _read_query(query: Query) -> dict[str, Tallies]:
             f"{option('importance')} needs scores as they are; they would be grouped into cells of {bits} bits.\n\n"
             f"Hint: {option('limits')} may let more rows in."
         )
-    parts = _open_batches(query, TIED if bits is None else VERY_TIED)
+    parts = _open_batches(query, bits)
     if parts is None:
         if query.joined is not None:
             query.check_matches(query.count_matches())
@@ -553,14 +564,15 @@ def _group_classes(query: Query, judged: Query, names: ClassNames, bits: int | N
     return _name_classes(found, names, predicted.astype(np.int64))
 
 
-def _open_batches(query: Query, tied: int) -> Iterator[Any] | None:
+def _open_batches(query: Query, bits: int | None) -> Iterator[Any] | None:
     """Return batches with the columns `label`, `score0`, ... and `by0`, ...; None if the engine should group the rows.
 
     It should if the data are in another process, or if one model is read by segments and, judged by the first rows,
     many rows share segment and score.
     """
+    tied = TIED if bits is None else VERY_TIED
     if not query.here:
-        return None
+        return stream_arrow(query.rename(query.frame), BATCH) if _is_countable(query, bits) else None
     lone = len(query.columns.scores) == 1 and not (query.baselines or query.marked or query.columns.clusters)
     if is_lazy(query.frame) and query.columns.by and lone:
         names = ("score0", *(f"by{i}" for i in range(len(query.columns.by))))
@@ -720,8 +732,8 @@ class _Model:
         self.query, self.bits = query.of_model(index), bits
         self.score, self.base = f"score{index}", f"base{index}"
         memory = max(query.columns.limits.memory // len(query.columns.scores), LEAST_MEMORY)
-        self.whole = None if query.columns.by else Spool(memory, bits, count=len(query.columns.scores) <= FEW)
         self.memory = memory
+        self.whole = None if query.columns.by else self._open_spool(few=len(query.columns.scores) <= FEW)
         self.spools: dict[Segment, Spool] = {}
         self.pairs = PairSpool() if query.baselines else None
         self.counts, self.pair_counts = np.zeros(KINDS, dtype=np.int64), np.zeros(KINDS, dtype=np.int64)
@@ -737,7 +749,12 @@ class _Model:
         if self.pairs is not None:
             self._add_pairs(batch, self.pairs)
 
-    def _add_rows(self, batch: Batch, spool: Spool) -> None:
+    def _open_spool(self, *, few: bool) -> Spool | GridSpool:
+        if few and self.bits is not None and self.bits <= GridSpool.MOST_BITS:
+            return GridSpool(self.bits)
+        return Spool(self.memory, self.bits, count=few)
+
+    def _add_rows(self, batch: Batch, spool: Spool | GridSpool) -> None:
         added = 0
         if batch.is_plain(self.score):
             added = spool.add_rows(batch.score(self.score), batch.label)
@@ -995,7 +1012,7 @@ def _group(query: Query, bits: int | None) -> Tallies:
     (name,) = query.columns.scores
     cells = bits is not None and not query.here
     with query.explain_errors(), Clock("grouping"):
-        lines = query.group_cells(bits) if cells and bits is not None else query.group()
+        lines = _group_cells(query, bits) if cells and bits is not None else query.group()
     status, rows = lines["status"], int(lines["rows"].sum())
     query.check_complete(rows)
     span = WeightSpan()
@@ -1014,8 +1031,7 @@ def _group(query: Query, bits: int | None) -> Tallies:
     parts: dict[Segment, Part] = {}
     for segment, own in _split_lines(query.columns, lines, kept):
         if cells and bits is not None:
-            names = ("key", "n", "pos", "score_sum", "low", "high")
-            columns = tuple(lines[name][own] for name in names)
+            columns = tuple(lines[name][own] for name in LINES[1:])
             grid = GridTally.merge(bits, columns)
             found: Tally | GridTally = grid
             if hashes is not None:
@@ -1029,6 +1045,45 @@ def _group(query: Query, bits: int | None) -> Tallies:
     pairs = _group_pairs(query, int(lines["n"].sum())) if query.baselines else None
     files = {file: Account(count, count) for file, count in query.count_files().items()}
     return _make_tallies(query, parts, int(lines["n"].sum()), dropped, pairs, files)
+
+
+def _group_cells(query: Query, bits: int) -> dict[str, Any]:
+    """Group the rows of one model by cell: where the engine runs Python in other processes, each part by our own loops,
+    if these processes have truecal; else in the engine's own language."""
+    if engine_of(query.frame) == "dask" and _is_countable(query, bits):
+        with suppress(ImportError, RuntimeError):
+            alone = replace(query, frame=None)
+            meta = {name: "float64" if name in ("key", "score_sum", "low", "high") else "int64" for name in LINES}
+            parts = native(query.rename(query.frame))
+            found = parts.map_partitions(count_part, alone, bits, meta=meta).compute()
+            return {name: found[name].to_numpy() for name in LINES} | {"rows": found["n"].to_numpy()}
+    return query.group_cells(bits)
+
+
+def count_part(part: Any, query: Query, bits: int) -> Any:
+    """The cells of a part of a frame of Dask, in the process that has it, and lines that count its invalid rows."""
+    model = _Model(query, 0, bits)
+    assert model.whole is not None, "there are no segments"
+    model.add(Batch(query, open_frame(part)))
+    cells = model.whole.finish()
+    assert isinstance(cells, GridTally), "cells are asked for"
+    invalid = np.flatnonzero(model.counts[1:]) + 1
+    none = np.zeros(len(invalid))
+    columns = {
+        "status": np.concatenate([np.zeros(len(cells), np.int64), invalid]),
+        **{
+            name: np.concatenate([column, model.counts[invalid] if name == "n" else none.astype(column.dtype)])
+            for name, column in zip(LINES[1:], cells.columns, strict=True)
+        },
+    }
+    return language(open_frame(part)).dependencies.get_pandas().DataFrame(columns)
+
+
+def _is_countable(query: Query, bits: int | None) -> bool:
+    """Whether all that is asked for are the cells of a coarse grid, which are counted fastest by our own loops."""
+    columns = query.columns
+    other = columns.by or columns.clusters or columns.extras.names or query.baselines
+    return not other and bits is not None and bits <= GridSpool.MOST_BITS
 
 
 def _count_lines(lines: Mapping[str, Any], rows: Any) -> AnyArray:

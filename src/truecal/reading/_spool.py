@@ -3,6 +3,8 @@
 If many rows share their scores, they are counted in a hash table, or grouped into a tally on the way. If they exceed
 the memory allowed, they go to disk: every full buffer is sorted and cut at the same keys, and each piece of the key
 range has its own file. At the end the pieces are sorted one by one into a single file, which is memory-mapped.
+
+Where the cells of a coarse grid are asked for, rows are counted in these, and none is kept.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from truecal.observations import (
     SortedRows,
     Tally,
     TieCounter,
+    cell,
     group_keys,
     pack_keys,
     sort_keys,
@@ -35,6 +38,7 @@ from truecal.observations import (
 
 FOLD = 1 << 20  # rows after which the buffer is grouped into a tally, if many share their scores
 MEMORY = 4 << 30
+MOST_CELLS, MOST_ROWS = 1 << 21, 1 << 31  # of a table of cells; what it holds is then added to what came before
 
 
 def pack_rows(score: AnyArray, label: AnyArray) -> AnyArray | None:
@@ -161,6 +165,41 @@ class Spool:
         if self._disk is not None:
             with name_place(tempfile.gettempdir()):
                 self._disk.widen()
+
+
+class GridSpool:
+    """Count rows in the cells of a grid of few bits, in whatever order they come; `finish` returns the cells.
+
+    Nothing is sorted. Within a table sums of scores are exact until they are rounded, so that no order of rows changes
+    them.
+    """
+
+    MOST_BITS = 17
+
+    def __init__(self, bits: int) -> None:
+        self._bits = bits
+        self._table, self._rows = _kernel.GridTable(bits), 0
+        self._cells: GridTally | None = None
+
+    def add_rows(self, score: AnyArray, label: AnyArray) -> int:
+        """Add a batch of rows and return how many were added: fewer than all if some are invalid."""
+        done = 0
+        while done < len(score):
+            if self._table.size >= MOST_CELLS or self._rows >= MOST_ROWS:
+                self._cells = self.finish()
+                self._table, self._rows = _kernel.GridTable(self._bits), 0
+            end = min(len(score), done + MOST_ROWS - self._rows)
+            added = self._table.add_rows(score[done:end], label[done:end], MOST_CELLS)
+            done, self._rows = done + added, self._rows + added
+            if done < end and self._table.size < MOST_CELLS:
+                break
+        return done
+
+    def finish(self) -> GridTally:
+        """Return the cells. The spool cannot be used afterwards."""
+        n, pos, score_sum, low, high = self._table.columns()
+        found = GridTally.merge(self._bits, (cell(low, self._bits), n, pos, score_sum, low, high))
+        return found if self._cells is None else self._cells + found
 
 
 class PairSpool:
