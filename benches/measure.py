@@ -59,9 +59,10 @@ def fresh(code: str, repeats: int = 1) -> float:
 
 @dataclass(frozen=True)
 class Run:
-    """A process: how long it took, its largest resident memory, what it printed."""
+    """A process: how long it took, on how many processors' time, its largest resident memory, what it printed."""
 
     seconds: float
+    cpu: float
     gigabytes: float
     output: str
 
@@ -82,7 +83,7 @@ def run(code: str | list[str], told: str | None = None, fail: bool = False) -> R
         return None
     assert process.returncode == 0, f"{command} ended with {process.returncode}"
     assert told is None or output.split() == told.split(), f"{output!r} is not {told!r}"
-    return Run(taken, usage.ru_maxrss / 2**20, output)
+    return Run(taken, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20, output)
 
 
 def limit_memory(limit: int) -> bool:
