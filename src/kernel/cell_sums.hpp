@@ -42,6 +42,22 @@ struct CellPlace {
     static constexpr int dropped(std::uint64_t) { return 0; }
 };
 
+// How many of the leading bits pooled cells drop at each power of two, and where the cells of each one begin in a table.
+struct PooledPowers {
+    static constexpr std::size_t count = largest_power + 1;
+    std::uint8_t dropped[count] = {};
+    std::uint16_t begin[count + 1] = {};
+
+    constexpr PooledPowers() {
+        for (std::size_t power = 0; power < count; ++power) {
+            const int most = cell_bits - 1, more = (largest_power - static_cast<int>(power)) / 2;
+            dropped[power] = static_cast<std::uint8_t>(power == 0 ? 0 : more < most ? more : most); // 0 is a cell of its own
+            begin[power + 1] = static_cast<std::uint16_t>(begin[power] + (1 << (most - dropped[power])));
+        }
+    }
+};
+inline constexpr PooledPowers pooled_powers;
+
 // The same of a pooled cell, whose leading bits end in so many zeros.
 struct PooledPlace {
     std::uint64_t lead, rest;
@@ -58,10 +74,7 @@ struct PooledPlace {
         const std::uint64_t d = rest >> (rest_bits + dropped(lead) - squared_bits);
         return d * d;
     }
-    static int dropped(std::uint64_t lead) {
-        const auto power = static_cast<int>(lead >> (cell_bits - 1));
-        return power == 0 ? 0 : std::min((largest_power - power) / 2, cell_bits - 1); // 0 is a cell of its own
-    }
+    static int dropped(std::uint64_t lead) { return pooled_powers.dropped[lead >> (cell_bits - 1)]; }
 };
 
 // x 2^power, rounded once as by `std::ldexp`, which is slower.
@@ -310,9 +323,11 @@ class PooledTable {
     CellColumns columns() const {
         CellColumns found;
         for (std::size_t power = 0; power < powers; ++power)
-            for (std::size_t i = begin_[power]; i < begin_[power + 1]; ++i) push(found, power, i, false);
+            for (std::size_t i = pooled_powers.begin[power]; i < pooled_powers.begin[power + 1]; ++i)
+                push(found, power, i, false);
         for (std::size_t power = powers; power-- > 0;) // the farther from 1, the lower
-            for (std::size_t i = begin_[power + 1]; i-- > begin_[power];) push(found, power, i, true);
+            for (std::size_t i = pooled_powers.begin[power + 1]; i-- > pooled_powers.begin[power];)
+                push(found, power, i, true);
         return found;
     }
 
@@ -323,25 +338,18 @@ class PooledTable {
         Wide rest = 0;
     };
     static constexpr int width = cell_bits - 1;
-    static constexpr std::size_t powers = largest_power + 1;
-    std::vector<std::size_t> begin_ = list_powers(); // where the cells of each power of two begin, and the last ones end
-    std::vector<Sums> sums_[2] = {std::vector<Sums>(begin_.back()), std::vector<Sums>(begin_.back())};
+    static constexpr std::size_t powers = PooledPowers::count, cells = pooled_powers.begin[powers];
+    std::vector<Sums> sums_[2] = {std::vector<Sums>(cells), std::vector<Sums>(cells)};
 
-    static std::vector<std::size_t> list_powers() {
-        std::vector<std::size_t> found(powers + 1);
-        for (std::size_t i = 0; i < powers; ++i)
-            found[i + 1] = found[i] + (std::size_t(1) << (width - PooledPlace::dropped(std::uint64_t(i) << width)));
-        return found;
-    }
-    std::size_t where(std::uint64_t lead) const {
-        return begin_[lead >> width] + ((lead & ((1 << width) - 1)) >> PooledPlace::dropped(lead));
+    static std::size_t where(std::uint64_t lead) {
+        return pooled_powers.begin[lead >> width] + ((lead & ((1 << width) - 1)) >> PooledPlace::dropped(lead));
     }
     void push(CellColumns &found, std::size_t power, std::size_t at, bool upper) const {
         const Sums &sums = sums_[upper][at];
         if (sums.n == 0) return;
         const std::uint64_t first = std::uint64_t(power) << width;
         const int dropped = PooledPlace::dropped(first);
-        const std::uint64_t lead = first | std::uint64_t(at - begin_[power]) << dropped;
+        const std::uint64_t lead = first | std::uint64_t(at - pooled_powers.begin[power]) << dropped;
         found.push(lead, upper, sums.n, sums.k, sums.rest, Wide(sums.squared), dropped);
     }
 };

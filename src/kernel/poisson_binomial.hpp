@@ -55,6 +55,21 @@ static TRUECAL_CLONES void add_times(double weight, const double *__restrict fro
     for (std::size_t i = 0; i < size; ++i) to[i] += weight * from[i];
 }
 
+// Adds a row four times, each one place further on and with a weight of its own: to the last bit what `add_times` adds one
+// after the other, with a quarter of the reads and writes. `size` is four or more.
+static TRUECAL_CLONES void add_four_times(const double *__restrict weight, const double *__restrict from,
+                                          double *__restrict to, std::size_t size) {
+    const double a = weight[0], b = weight[1], c = weight[2], d = weight[3];
+    to[0] += a * from[0];
+    to[1] = to[1] + a * from[1] + b * from[0];
+    to[2] = to[2] + a * from[2] + b * from[1] + c * from[0];
+    for (std::size_t i = 3; i < size; ++i)
+        to[i] = to[i] + a * from[i] + b * from[i - 1] + c * from[i - 2] + d * from[i - 3];
+    to[size] = to[size] + b * from[size - 1] + c * from[size - 2] + d * from[size - 3];
+    to[size + 1] = to[size + 1] + c * from[size - 1] + d * from[size - 2];
+    to[size + 2] += d * from[size - 1];
+}
+
 // P(X = first + i) of a sum of coins that is made longer coin by coin. What is below `nothing` at either end is cut off.
 // Its memory is used again after `clear`: most sums are so short that to allocate it would take longer than to add.
 class Heads {
@@ -165,17 +180,22 @@ class Heads {
     }
 
     void convolve(Row &a, const Row &b) {
-        std::vector<double> &sum = sum_;
-        sum.assign(a.p.size() + b.p.size() - 1, 0.0);
         const bool swap = a.p.size() < b.p.size();
         const std::vector<double> &longer = swap ? b.p : a.p, &shorter = swap ? a.p : b.p;
-        for (std::size_t j = 0; j < shorter.size(); ++j)
-            add_times(shorter[j], longer.data(), sum.data() + j, longer.size());
+        const std::size_t size = longer.size(), count = shorter.size();
+        std::vector<double> &sum = sum_;
+        sum.assign(size + count - 1, 0.0);
+        std::size_t j = 0;
+        if (size >= 4)
+            for (; j + 3 < count; j += 4) add_four_times(shorter.data() + j, longer.data(), sum.data() + j, size);
+        for (; j < count; ++j) add_times(shorter[j], longer.data(), sum.data() + j, size);
         std::size_t begin = 0, end = sum.size();
         while (end > 1 && sum[end - 1] < nothing) --end;
         while (begin + 1 < end && sum[begin] < nothing) ++begin;
         a.first += b.first + static_cast<Index>(begin);
-        a.p.assign(sum.begin() + static_cast<Index>(begin), sum.begin() + static_cast<Index>(end));
+        sum.resize(end);
+        if (begin > 0) sum.erase(sum.begin(), sum.begin() + static_cast<Index>(begin));
+        a.p.swap(sum);
     }
 
     void set_binomial(Index n, double q) {

@@ -105,7 +105,7 @@ def evaluate_classes(
 
     verdicts = _judge(count, len(classes.names), options)
     weight = None if sample_weight is None else np.asarray(sample_weight)
-    predicted = np.bincount(classes.probabilities.argmax(axis=1), weight, len(classes.names)).astype(np.int64)
+    predicted = np.bincount(classes.chosen, weight, len(classes.names)).astype(np.int64)
     return ClassResults(top, ClassTable.of(classes.names, predicted, verdicts))
 
 

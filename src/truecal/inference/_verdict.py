@@ -400,10 +400,11 @@ def _test(groups: CellGroups, coins: Coins) -> dict[str, Floats]:
     # a window of few clusters is far from normal: it must tell as much as the smallest one of independent rows
     effect = np.ones(len(groups)) if design is None else np.maximum(design.effect, 1.0)
     least = np.maximum(20.0, groups.add(cells.n) ** (2 / 3) / 8) * effect
+    total = coins.mid_p(*groups.bounds)
     parts = {
-        "total": coins.mid_p(*groups.bounds),
-        "information": _scan(groups, coins, cells.v, effect),
-        "rows": _scan(groups, coins, cells.n.astype(np.float64), np.nextafter(least, 0.0)),
+        "total": total,
+        "information": _scan(groups, coins, total, cells.v, effect),
+        "rows": _scan(groups, coins, total, cells.n.astype(np.float64), np.nextafter(least, 0.0)),
     }
     alone = np.ones(len(groups), dtype=np.bool_) if design is None else ~design.paired
     large = np.flatnonzero(alone & (information >= ASYMPTOTIC))
@@ -419,13 +420,19 @@ def _test(groups: CellGroups, coins: Coins) -> dict[str, Floats]:
     return parts
 
 
-def _scan(groups: CellGroups, coins: Coins, weight: Floats, smallest: Floats) -> Floats:
-    """Two neighbouring parts of each level as a window: those that weigh more than the smallest, and the whole."""
+def _scan(groups: CellGroups, coins: Coins, total: Floats, weight: Floats, smallest: Floats) -> Floats:
+    """Two neighbouring parts of each level as a window: those that weigh more than the smallest, and the whole, whose
+    p-values are known."""
     begin, end, first, group = _kernel.cut_levels(weight, groups.starts, smallest, True)
     sizes = np.diff(first, append=len(begin))
+    wholes = first[np.flatnonzero(np.diff(group, prepend=-1))]  # the first level of each group
+    rest = np.ones(len(begin), dtype=np.bool_)
+    rest[wholes] = False
+    p = np.empty(len(begin))
+    p[wholes], p[rest] = total, coins.mid_p(begin[rest], end[rest])
     # no window may weigh more against the rest than a part at the highest p-value does
     highest = np.repeat(1 - (1 - HIGHEST) / sizes, sizes)
-    means = np.add.reduceat(_as_cauchy(coins.mid_p(begin, end), highest), first) / sizes
+    means = np.add.reduceat(_as_cauchy(p, highest), first) / sizes
     found = _from_cauchy(np.bincount(group, means, len(groups)) / np.bincount(group, minlength=len(groups)))
     several = np.bincount(group, sizes, len(groups)) > 1
     return np.minimum(np.where(several, OVERLAP, 1.0) * found, 1.0)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecal._errors import option
-from truecal._threads import count_processors
+from truecal._threads import count_processors, map_chunks
 
 AnyArray = NDArray[Any]
 Bools = NDArray[np.bool_]
@@ -23,6 +23,7 @@ Multiclass = Literal["classwise", "top-label"] | None
 MANY = 1_000_000  # rows that are counted on several threads
 ENOUGH = 1 << 16  # rows below which a thread takes longer to start than to count them
 AT_ONCE = 16  # columns of a matrix that are read together: a line of the cache or two
+BLOCK = 1 << 18  # probabilities that are looked at together, while a cache holds them
 SUM = 1 - 1e-3 * (1 + 1e-6), 1 + 1e-3 * (1 + 1e-6)  # what the probabilities of a row add up to: 0.999 as well
 NORMALIZE = "apply a softmax to logits, divide rounded probabilities by their sum, or judge single columns"
 
@@ -274,6 +275,7 @@ class Classes:
     names: tuple[Any, ...]
     target: NDArray[np.int64]
     probabilities: AnyArray
+    chosen: NDArray[np.int64]  # the most probable class of each row
 
     @classmethod
     def of(cls, y_true: Any, probabilities: AnyArray, labels: Sequence[Any] | None, pos_label: Any = None) -> Classes:
@@ -287,10 +289,17 @@ class Classes:
             )
         target = _find_classes(y_true, names, size)
         flat = read_scores(probabilities.ravel())
-        if not (flat.min(initial=0.0) >= 0 and flat.max(initial=1.0) <= 1):  # NaN is neither
-            raise_for_scores(flat)
         matrix = flat.reshape(size, classes)
-        sums = matrix.sum(axis=1, dtype=np.float64)
+        step = max(BLOCK // classes, 1)
+        blocks = [matrix[begin : begin + step] for begin in range(0, size, step)]
+
+        def look(first: int, last: int) -> list[tuple[bool, Any, Any]]:
+            return [_look_at_rows(block) for block in blocks[first:last]]
+
+        seen = map_chunks(look, len(blocks), 1, None if len(blocks) > 1 else 1) if blocks else []
+        if not all(fine for fine, _, _ in seen):
+            raise_for_scores(flat)
+        sums, chosen = (np.concatenate([each[i] for each in seen] or [np.zeros(0, np.int64)]) for i in (1, 2))
         off = ~((sums >= SUM[0]) & (sums <= SUM[1]))
         if off.any():
             first = int(np.argmax(off))
@@ -298,12 +307,11 @@ class Classes:
                 f"The rows of `y_prob` must sum to 1 within 0.001; {int(off.sum())} of {size} do not, the first to "
                 f"{sums[first].item():.4g} at position {first}.\n\nHint: {NORMALIZE}."
             )
-        return cls(tuple(names), target, matrix)
+        return cls(tuple(names), target, matrix, chosen)
 
     def top(self) -> tuple[Bools, AnyArray]:
         """Whether the most probable class of each row is the right one, and its probability."""
-        chosen = self.probabilities.argmax(axis=1)
-        return self.target == chosen, self.probabilities[np.arange(len(chosen)), chosen]
+        return self.target == self.chosen, self.probabilities[np.arange(len(self.chosen)), self.chosen]
 
     def columns(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Bools, AnyArray]]:
         """The labels and scores of each class against the rest, or of some of them. Columns are read some at a time,
@@ -313,6 +321,12 @@ class Classes:
             block = np.ascontiguousarray(self.probabilities[:, begin : min(begin + AT_ONCE, last)].T)
             for index, score in enumerate(block, begin):
                 yield self.target == index, score
+
+
+def _look_at_rows(block: AnyArray) -> tuple[bool, AnyArray, AnyArray]:
+    """Whether all probabilities of some rows lie in [0, 1], their sums, and the most probable class of each."""
+    fine = bool(block.min(initial=0.0) >= 0 and block.max(initial=1.0) <= 1)  # NaN is neither
+    return fine, block.sum(axis=1, dtype=np.float64), block.argmax(axis=1)
 
 
 def refuse_pos_label(pos_label: Any) -> None:
