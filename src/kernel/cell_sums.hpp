@@ -331,6 +331,10 @@ class PooledTable {
         return found;
     }
 
+    void clear() {
+        for (auto &sums : sums_) std::fill(sums.begin(), sums.end(), Sums{});
+    }
+
   private:
     struct Sums {
         std::uint32_t n = 0, k = 0;
@@ -353,6 +357,38 @@ class PooledTable {
         found.push(lead, upper, sums.n, sums.k, sums.rest, Wide(sums.squared), dropped);
     }
 };
+
+// The pooled cells of columns [first, last) of a matrix of so many rows and columns, each as the scores of rows that are
+// positive where `target` is the column. Some columns and rows are read together, while a cache holds them. False if a
+// score lies outside [0, 1].
+template <class Float, class Pause>
+bool class_columns(const Float *matrix, const Index *target, Index rows, Index columns, Index first, Index last,
+                   std::vector<CellColumns> &found, Pause pause) {
+    constexpr Index wide = 16, high = 1024;
+    std::vector<PooledTable> tables(static_cast<std::size_t>(std::min(wide, last - first)));
+    std::vector<Float> score(static_cast<std::size_t>(wide * high));
+    std::vector<std::uint8_t> positive(static_cast<std::size_t>(high));
+    for (Index column = first; column < last; column += wide) {
+        const Index width = std::min(wide, last - column);
+        for (Index row = 0; row < rows; row += high) {
+            const Index height = std::min(high, rows - row);
+            for (Index i = 0; i < height; ++i)
+                for (Index j = 0; j < width; ++j)
+                    score[static_cast<std::size_t>(j * high + i)] = matrix[(row + i) * columns + column + j];
+            for (Index j = 0; j < width; ++j) {
+                for (Index i = 0; i < height; ++i)
+                    positive[static_cast<std::size_t>(i)] = target[row + i] == column + j;
+                PooledTable &table = tables[static_cast<std::size_t>(j)];
+                if (!table.add_rows(score.data() + j * high, positive.data(), height, pause).scores_ok) return false;
+            }
+        }
+        for (Index j = 0; j < width; ++j) {
+            found.push_back(tables[static_cast<std::size_t>(j)].columns());
+            tables[static_cast<std::size_t>(j)].clear();
+        }
+    }
+    return true;
+}
 
 // The cells, or pooled cells, of sorted entries.
 template <class Place, class Entries> CellColumns cell_columns(const Entries &e) {

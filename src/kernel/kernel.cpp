@@ -249,6 +249,27 @@ template <class Float> auto cell_rows(In<Float> score, Any label, Index threads,
     return std::tuple(to_arrays(found), ok.scores_ok, ok.labels_ok);
 }
 
+// The pooled cells of some classes, whose probabilities are columns of a matrix, each against the rest.
+template <class Float>
+nb::list cell_classes(nb::ndarray<const Float, nb::ndim<2>, nb::c_contig, nb::device::cpu> matrix, In<Index> target,
+                      Index first, Index last) {
+    demand_equal(length(matrix), {length(target)});
+    demand(length(matrix) < Index(1) << 32, "rows are counted in 32 bits");
+    demand(0 <= first && first <= last && last <= static_cast<Index>(matrix.shape(1)), "columns must be of the matrix");
+    std::vector<CellColumns> found;
+    {
+        nb::gil_scoped_release release;
+        Interrupt interrupt;
+        const auto columns = static_cast<Index>(matrix.shape(1));
+        demand(class_columns(matrix.data(), target.data(), length(matrix), columns, first, last, found,
+                             [&] { interrupt.check(); }),
+               "scores must lie in [0, 1]");
+    }
+    nb::list result;
+    for (const CellColumns &each : found) result.append(nb::cast(to_arrays(each)));
+    return result;
+}
+
 using Moments3 = std::tuple<In<double>, In<double>, In<double>>;
 
 // Below, at and above the heads that came, and their mid-p-value, for the cells of each window [begin, end).
@@ -702,6 +723,8 @@ NB_MODULE(_kernel, m) {
 
     m.def("cell_rows", &cell_rows<double>);
     m.def("cell_rows", &cell_rows<float>);
+    m.def("cell_classes", &cell_classes<double>);
+    m.def("cell_classes", &cell_classes<float>);
     m.def("window_costs", [](In<Index> n, In<double> v, In<Index> starts) {
         demand_equal(length(n), {length(v)});
         demand_groups(starts, length(n));

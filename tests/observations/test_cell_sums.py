@@ -87,6 +87,15 @@ def test_a_coarse_grid_keeps_its_cells(rows):
     assert len(CellSums.of(grid)) == len(grid)
 
 
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_classes_have_the_cells_of_their_columns(kind):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(37, 0.1), size=2500).astype(kind)
+    y = rng.integers(0, 37, size=2500)
+    found = CellSums.of_classes(_arrays.Classes.of(y, p, None), 3, 37)
+    assert found == [CellSums.from_arrays(y == i, np.ascontiguousarray(p[:, i]), pooled=True) for i in range(3, 37)]
+
+
 def test_pooled_cells_hold_the_same_rows_and_are_narrow():
     """What a cell's rows differ by, s2 - s1^2 / n, is less than 2^-24 of the variance of a sum of their labels."""
     rng = np.random.default_rng(5)

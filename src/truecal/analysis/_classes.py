@@ -25,7 +25,7 @@ from truecal.observations import CellSums, Classes, ClassTallies, GridTally, Par
 from truecal.results import ClassResults, ClassTable
 
 MANY = 64  # classes
-AT_ONCE = 64  # that are judged in one pass
+AT_ONCE = 32  # that are judged in one pass
 
 
 @overload
@@ -95,11 +95,15 @@ def evaluate_classes(
     probabilities = as_matrix(y_prob)
     if probabilities is None:
         raise ValueError("`y_prob` must be of shape (rows, classes); it has a single column.\n\nHint: use `evaluate`.")
-    classes = Classes.of(y_true, probabilities, labels)
+    classes = Classes.of(y_true, probabilities, labels, threads=options.get("threads"))
     tally = Tally.from_arrays(*classes.top(), sample_weight, cluster=cluster)
     top = name_library(name_outcome(evaluate(tally, metrics, **options), "correct"), find_library(y_prob))
 
+    plain = sample_weight is None and cluster is None and options.get("above") is None and options.get("top") is None
+
     def count(first: int, last: int, pooled: bool) -> list[CellSums]:
+        if pooled and plain:
+            return CellSums.of_classes(classes, first, last)
         columns = classes.columns(first, last)
         return [_count_cells(*column, sample_weight, cluster, options, pooled) for column in columns]
 

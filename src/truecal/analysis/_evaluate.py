@@ -258,7 +258,7 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
         return replace(found, top=_count_dropped(name_library(found.top, library), dropped))
     else:
         refuse_classes(labelling)
-        y_true, column = Classes.of(y_true, probabilities, labels, pos_label).top()
+        y_true, column = Classes.of(y_true, probabilities, labels, pos_label, options.get("threads")).top()
     data = Tally.from_arrays(y_true, column, sample_weight, pos_label, labelling, cluster, importance)
     result = _evaluate_sorted(data, metrics, options)
     if sample_weight is not None:

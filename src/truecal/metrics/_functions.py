@@ -312,6 +312,6 @@ def compute_any(
         check_class_options(multiclass, labels)
         return compute(metric, y_true, y_prob, pos_label=pos_label, sample_weight=sample_weight, threads=threads)
     chosen = choose_multiclass(multiclass, probabilities.shape[1])
-    classes = Classes.of(y_true, probabilities, labels, pos_label)
+    classes = Classes.of(y_true, probabilities, labels, pos_label, threads)
     columns = [classes.top()] if chosen == "top-label" else classes.columns()
     return float(np.mean([compute(metric, y, p, sample_weight=sample_weight, threads=threads) for y, p in columns]))

@@ -278,7 +278,14 @@ class Classes:
     chosen: NDArray[np.int64]  # the most probable class of each row
 
     @classmethod
-    def of(cls, y_true: Any, probabilities: AnyArray, labels: Sequence[Any] | None, pos_label: Any = None) -> Classes:
+    def of(
+        cls,
+        y_true: Any,
+        probabilities: AnyArray,
+        labels: Sequence[Any] | None,
+        pos_label: Any = None,
+        threads: int | None = None,
+    ) -> Classes:
         """Check labels and probabilities. `labels` names the columns' classes; 0, 1, ... by default."""
         refuse_pos_label(pos_label)
         size, classes = probabilities.shape
@@ -296,7 +303,7 @@ class Classes:
         def look(first: int, last: int) -> list[tuple[bool, Any, Any]]:
             return [_look_at_rows(block) for block in blocks[first:last]]
 
-        seen = map_chunks(look, len(blocks), 1, None if len(blocks) > 1 else 1) if blocks else []
+        seen = map_chunks(look, len(blocks), 1, threads if len(blocks) > 1 else 1) if blocks else []
         if not all(fine for fine, _, _ in seen):
             raise_for_scores(flat)
         sums, chosen = (np.concatenate([each[i] for each in seen] or [np.zeros(0, np.int64)]) for i in (1, 2))

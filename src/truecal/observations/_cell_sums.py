@@ -16,7 +16,7 @@ import numpy as np
 from truecal import _kernel
 from truecal._text import plural
 from truecal._threads import check_threads
-from truecal.observations._arrays import AnyArray, check_values, count_threads
+from truecal.observations._arrays import AnyArray, Classes, check_values, count_threads
 from truecal.observations._clusters import CellClusters
 from truecal.observations._grid import GridTally, cell
 from truecal.observations._labelling import AS_THEY_ARE, Labelling, check_labelling, check_same
@@ -137,6 +137,12 @@ class CellSums:
         for begin in range(AT_ONCE, len(score), AT_ONCE):
             cells = cells + _count(score[begin : begin + AT_ONCE], label[begin : begin + AT_ONCE], labelling, *how)
         return cells
+
+    @staticmethod
+    def of_classes(classes: Classes, first: int, last: int) -> list[CellSums]:
+        """The pooled cells of some classes, each against the rest; see `of`."""
+        found = _kernel.cell_classes(classes.probabilities, classes.target, first, last)
+        return [unchecked_sums(columns) for columns in found]
 
     @classmethod
     def of(cls, data: Tally | SortedRows | GridTally, pooled: bool = False) -> CellSums:

@@ -499,7 +499,7 @@ def _read_classes(query: Query) -> Tallies | ClassTallies:
 
 def _open_small_batches(query: Query) -> Iterator[Any]:
     """Return batches of renamed columns that are few if there are many columns."""
-    size = max(BATCH * 8 // (8 + len(query.columns.scores)), 1 << 12)
+    size = max(BATCH * 25 // (25 + len(query.columns.scores)), 1 << 12)
     if is_lazy(query.frame):
         parts = query.select().collect_batches(chunk_size=size, maintain_order=False, engine="streaming")
     else:
