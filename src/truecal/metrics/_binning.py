@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
@@ -84,10 +85,17 @@ class Uniform:
 
     @property
     def edges(self) -> Floats:
-        return np.arange(self.n_bins + 1) / self.n_bins
+        return _space_edges(self.n_bins)
 
     def partition(self, data: Sorted) -> Partition:
         return _cut_at(data, self.edges)
+
+
+@lru_cache(maxsize=4)
+def _space_edges(n_bins: int) -> Floats:
+    edges: Floats = np.arange(n_bins + 1) / n_bins
+    edges.flags.writeable = False
+    return edges
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,17 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._threads import check_threads
-from truecal.metrics._binning import BinningLike, BoundedIsotonic, Edges, Quantile, Uniform, as_binning
+from truecal.metrics._binning import BinningLike, Edges, Quantile, Uniform, as_binning
 from truecal.metrics._decisions import Test, Tolerance, as_tolerance
 from truecal.metrics._hypotheses import Binomial
 from truecal.metrics._local import Weight, Windows, refute_windows
 from truecal.metrics._metric import (
     ACE,
     ECE,
+    LTCE,
     MCE,
     RMSCE,
+    TCE,
     Binned,
     Gap,
     Measure,
@@ -92,7 +94,9 @@ def ltce(
     >>> round(truecal.ltce(y, p), 1), round(truecal.ltce(y, p / 2), 1)
     (5.7, 81.0)
     """
-    metric = Metric(Windows(), Refutation(significance, as_tolerance(tolerance), weight))
+    metric = LTCE
+    if not (tolerance is None and isinstance(significance, float) and significance == 0.05 and weight == "rows"):
+        metric = Metric(LTCE.binning, Refutation(significance, as_tolerance(tolerance), weight))
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
@@ -156,8 +160,11 @@ def tce(  # noqa: PLR0913 (tests/test_size.py says why)
     >>> truecal.tce(y, p) < 20 < truecal.tce(y, p / 2)
     True
     """
-    loss = Rejection(Binomial() if test is None else test, significance, as_tolerance(tolerance))
-    metric = Metric(as_binning(binning, BoundedIsotonic(), Quantile), loss)
+    metric = TCE
+    plain = binning is None and test is None and tolerance is None
+    if not (plain and isinstance(significance, float) and significance == 0.05):
+        loss = Rejection(Binomial() if test is None else test, significance, as_tolerance(tolerance))
+        metric = Metric(as_binning(binning, TCE.binning, Quantile), loss)
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
@@ -183,7 +190,7 @@ def ece(
     >>> truecal.ece([0, 1, 1, 1], [0.25, 0.75, 0.75, 0.75])
     0.25
     """
-    metric = replace(ECE, binning=as_binning(binning, ECE.binning, Uniform))
+    metric = ECE if binning is None else replace(ECE, binning=as_binning(binning, ECE.binning, Uniform))
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
@@ -206,7 +213,7 @@ def ace(
     >>> round(truecal.ace([0, 1, 0, 1], [0.1, 0.2, 0.7, 0.9]), 3)
     0.425
     """
-    metric = replace(ACE, binning=as_binning(binning, ACE.binning, Quantile))
+    metric = ACE if binning is None else replace(ACE, binning=as_binning(binning, ACE.binning, Quantile))
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
@@ -229,7 +236,7 @@ def mce(
     >>> round(truecal.mce([0, 1, 0, 1], [0.1, 0.2, 0.7, 0.9]), 3)
     0.8
     """
-    metric = replace(MCE, binning=as_binning(binning, MCE.binning, Uniform))
+    metric = MCE if binning is None else replace(MCE, binning=as_binning(binning, MCE.binning, Uniform))
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
@@ -252,7 +259,7 @@ def rmsce(
     >>> round(truecal.rmsce([0, 1, 0, 1], [0.1, 0.2, 0.7, 0.9]), 3)
     0.536
     """
-    metric = replace(RMSCE, binning=as_binning(binning, RMSCE.binning, Uniform))
+    metric = RMSCE if binning is None else replace(RMSCE, binning=as_binning(binning, RMSCE.binning, Uniform))
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
@@ -288,9 +295,9 @@ def compute(
         return metric(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
     scheme = metric.binning
     plain = type(metric.loss) is Gap and type(scheme) in (Uniform, Edges)  # a class of one's own may bin otherwise
-    if plain and isinstance(scheme, (Uniform, Edges)) and len(scheme.edges) <= FEW_EDGES:
+    if plain and isinstance(scheme, (Uniform, Edges)) and len(edges := scheme.edges) <= FEW_EDGES:
         score, label = read_pair(y_true, y_prob, pos_label)
-        n, k, sums, *fine = _kernel.fixed_bins(score, label, scheme.edges, count_threads(len(score), threads))
+        n, k, sums, *fine = _kernel.fixed_bins(score, label, edges, count_threads(len(score), threads))
         check_values(score, label, *fine)
         return metric.combine(n, gaps(n, k, sums))
     return metric(sort_rows(y_true, y_prob, pos_label))

@@ -79,7 +79,7 @@ class WindowPartition(Partition):
     cells. `pieces` are what the windows of all grids and those of the first have in common: the numbers of both, rows
     and information. None of these depends on labels; nor does what was `decided` for a window and its positives, nor
     from which to which number of positives a window is `untouched` at a level, nor what is refuted beside these, which
-    is found where labels are redrawn.
+    is found where labels are `redrawn`; what they are decided `once` is kept where not.
     """
 
     cells: CellSums
@@ -88,6 +88,7 @@ class WindowPartition(Partition):
     pieces: tuple[Ints, Ints, Ints, Floats]
     decided: dict[tuple[float, Tolerance | None], Decided] = field(default_factory=dict)
     untouched: dict[float, tuple[Ints, Ints, Floats]] = field(default_factory=dict)
+    once: dict[float, tuple[Floats, Floats]] = field(default_factory=dict)
     redrawn: bool = False
 
     @classmethod
@@ -151,7 +152,9 @@ class WindowPartition(Partition):
         """The same of independent rows without a tolerance."""
         coins = Coins.of(self.cells)
         if not self.redrawn:
-            return decide_windows(coins, self.grids, significance, None)
+            if significance not in self.once:
+                self.once[significance] = decide_windows(coins, self.grids, significance, None)
+            return self.once[significance]
         windows = _list_windows(self.grids, None)
         if significance not in self.untouched:
             limits = _kernel.untouched_heads(coins.n, coins.sums, coins.upper, *windows, significance)

@@ -390,7 +390,7 @@ class Mean:
     words: ClassVar[str] = ""
 
     def __call__(self, n: Ints, loss: Floats) -> float:
-        return float(np.sum(n * loss) / n.sum())
+        return float(np.add.reduce(n * loss) / np.add.reduce(n))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,11 +25,12 @@ DECADE = np.log(10)
 class Ranked:
     """Sorted rows with their ranks: the entries of scores, and the rows before entries."""
 
-    __slots__ = ("_ranks", "data")
+    __slots__ = ("_inner", "_ranks", "data")
 
     def __init__(self, data: Sorted) -> None:
         self.data = data
         self._ranks: Ints | None = None  # entries are rows
+        self._inner: tuple[int, int] | None = None
         if isinstance(data, Tally) and data.n_rows > len(data):
             self._ranks = np.zeros(len(data) + 1, dtype=np.int64)
             np.cumsum(data.n, out=self._ranks[1:])
@@ -56,8 +57,10 @@ class Ranked:
 
     def inner(self) -> tuple[int, int]:
         """Return the range of entries that are neither exactly 0 nor exactly 1."""
-        after = _kernel.locate(self.data.entries, np.array([0.0]), True)
-        return int(after[0]), int(self.find(np.array([1.0]))[0])
+        if self._inner is None:
+            after = _kernel.locate(self.data.entries, np.array([0.0]), True)
+            self._inner = int(after[0]), int(self.find(np.array([1.0]))[0])
+        return self._inner
 
 
 @register
@@ -216,7 +219,7 @@ def _smooth(n: Ints, flat: Bools) -> Ints:
     """Return counts in thousandths of their maximum, after averaging neighbours."""
     density = n.astype(np.float64)
     for _ in range(2):
-        wide = np.pad(density, ((0, 0), (1, 1)), mode="edge")
+        wide = np.concatenate([density[:, :1], density, density[:, -1:]], axis=1)
         density = (wide[:, :-2] + 2 * wide[:, 1:-1] + wide[:, 2:]) / 4
     density[flat] = 1.0
     return np.asarray(np.rint(1000 * density / density.max(axis=1, keepdims=True)), dtype=np.int64)
