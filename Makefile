@@ -73,6 +73,7 @@ coverage: .venv/.harden
 
 bench: .venv/.test
 	$(BIN)/python benches/run.py
+	$(BIN)/python benches/small.py
 	$(BIN)/python benches/drawing.py
 	$(BIN)/python benches/files.py
 	$(BIN)/python benches/slices.py

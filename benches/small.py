@@ -1,0 +1,115 @@
+"""Small data and first answers: one number, one verdict, one segment, one command; and labels redrawn for many rows.
+
+Run by `make bench`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from measure import Line, seconds, simulate
+
+import truecal
+from truecal.inference import Draws, intervals, null_reference
+from truecal.metrics import METRICS, local_error
+from truecal.observations import CellSums
+
+SEGMENTS, ROWS = 500, 400
+
+
+def measure_numbers() -> list[Line]:
+    """One number of 1,000 rows, in microseconds."""
+    y, p = simulate(1000)
+    tally = truecal.Tally.from_arrays(y, p)
+    assert truecal.tce(y, p) == METRICS["tce"](tally)
+    assert abs(truecal.ltce(y, p) - local_error(CellSums.of(tally)).value) < 1e-9
+    bin_of = (p * 10).astype(int)
+    gaps = [abs(p[bin_of == b].sum() - y[bin_of == b].sum()) for b in range(10)]
+    assert abs(truecal.ece(y, p) - sum(gaps) / 1000) < 1e-12
+    lines = []
+    for name, must in (("tce", 100), ("ltce", 200), ("ece", 40)):
+        function = getattr(truecal, name)
+        (taken,) = seconds(lambda function=function: [function(y, p) for _ in range(20)], repeats=100)
+        lines.append(Line(f"{name} of 1,000 rows, microseconds", taken / 20 * 1e6, must, 25, unit=""))
+    return lines
+
+
+def measure_results() -> list[Line]:
+    """A result of 10,000 rows, and one of 500 segments of 400 rows, in milliseconds of the processor."""
+    y, p = simulate(10_000)
+    assert truecal.evaluate(y, p).verdict.word != "off"
+    assert truecal.evaluate(y, p / 2).verdict.word == "off"
+    whole, *_ = seconds(lambda: truecal.evaluate(y, p), repeats=15, clock=time.process_time)
+    y, p = simulate(SEGMENTS * ROWS)
+    wrong = np.arange(len(y)) < 20 * ROWS  # 20 segments are off by a factor of five
+    frame = {"y": y, "p": np.where(wrong, p / 5, p), "g": np.repeat(np.arange(SEGMENTS), ROWS)}
+    tallies = truecal.read(frame, label="y", score="p", by="g")
+    table = truecal.segments(tallies)
+    found = {name for (name,), p_value in zip(table.segment, table.p_value, strict=True) if p_value < 1e-6}
+    assert len(found) >= 10
+    assert found <= set(range(20))
+    each, *_ = seconds(lambda: truecal.segments(tallies), repeats=5, clock=time.process_time)
+    return [
+        Line("evaluate with its verdict of 10,000 rows, ms", whole * 1e3, 40, 10, unit=""),
+        Line("a segment of 400 rows with its verdict, ms", each / SEGMENTS * 1e3, 1.5, 0.2, unit=""),
+    ]
+
+
+def measure_draws() -> list[Line]:
+    """1,000 sets of labels for a million scores, in seconds of the processor."""
+    y, p = simulate(1_000_000)
+    tally, metrics, draws = truecal.Tally.from_arrays(y, p), {"ltce": METRICS["ltce"]}, Draws(1000, random_state=0)
+    found, span = null_reference(tally, metrics, draws)["ltce"], intervals(tally, metrics, draws)["ltce"]
+    assert abs(found.mean - 5) < 0.2, "a right model scores 5 % on average"
+    assert span.low <= METRICS["ltce"](tally) <= span.high
+    reference, interval = seconds(
+        lambda: null_reference(tally, metrics, draws),
+        lambda: intervals(tally, metrics, draws),
+        repeats=2,
+        clock=time.process_time,
+    )
+    return [
+        Line("reference of ltce, 1,000 draws at 1e6 rows, CPU s", reference, 2, 1, unit="s"),
+        Line("interval of ltce, 1,000 draws at 1e6 rows, CPU s", interval, 2, 1, unit="s"),
+    ]
+
+
+def measure_commands() -> list[Line]:
+    """Whole processes beyond one of Python that does nothing."""
+
+    def call(*words: str) -> str:
+        return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True).stdout
+
+    y, p = simulate(1000)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "small.csv"
+        place.write_text("y,p\n" + "".join(f"{a},{b:.17g}\n" for a, b in zip(y.tolist(), p.tolist(), strict=True)))
+        assert "1,000 predictions" in call("-m", "truecal", "score", str(place))
+        nothing, help_, score = seconds(
+            lambda: call("-c", "pass"),
+            lambda: call("-m", "truecal", "--help"),
+            lambda: call("-m", "truecal", "score", str(place)),
+            repeats=7,
+        )
+    return [
+        Line("truecal --help, s", help_, 0.12, 0.06, unit="s"),
+        Line("truecal score of 1,000 rows beyond `python -c pass`, s", score - nothing, 0.7, 0.35, unit="s"),
+    ]
+
+
+def main() -> int:
+    missed = False
+    for measure in (measure_numbers, measure_results, measure_draws, measure_commands):
+        for line in measure():
+            print(line, flush=True)
+            missed |= line.verdict() == "MISSED"
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
