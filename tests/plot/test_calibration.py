@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 import truecal
 from truecal.plot._kinds import make_picture
-from truecal.plot._pictures import BLUE, VERMILION, Areas, Bars, Lines
+from truecal.plot._pictures import BLUE, VERMILION, Areas, Bars, Lines, Points
 
 
 def simulate(truth, rows=20_000, seed=0, shape=(0.5, 20)):
@@ -89,6 +89,42 @@ def test_boxes_and_lines_are_the_windows_of_local_tce():
     for mark in boxes:
         for y in mark.y:
             assert -reach <= y[0] <= y[2] <= reach
+
+
+def test_a_window_has_the_colour_that_its_own_box_says():
+    for result in (TOO_LOW, TOO_HIGH, BOLD):
+        table, found = result.tables["ltce"], []
+        for mark in make_picture("calibration", result).panels[0].marks:
+            if isinstance(mark, Areas):
+                assert all((y[0] > 0) == (mark.colour == BLUE) for y in mark.y)
+                assert all((y[2] < 0) == (mark.colour == VERMILION) for y in mark.y)
+                found.append(len(mark.y))
+        assert sum(found) == np.count_nonzero(table.n)
+
+
+def test_what_goes_on_beyond_the_axis_has_an_arrow():
+    for result in (TOO_LOW, BOLD, TINY):
+        table, panel = result.tables["ltce"], make_picture("calibration", result).panels[0]
+        arrows = [mark for mark in panel.marks if isinstance(mark, Points)]
+        reach, count = panel.y.limits[1], 0
+        with np.errstate(divide="ignore"):
+            odds = [np.log(c / (1 - c)) for c in (table.rate, table.rate_low, table.rate_high, table.mean)]
+            value, low, high = (column - odds[3] for column in odds[:3])
+        count += np.sum(np.abs(value) > reach) + np.sum(low < -reach) + np.sum(high > reach)
+        assert sum(len(mark.x) for mark in arrows) == count > 0
+        for mark in arrows:
+            assert np.all((np.abs(mark.y) < reach) & (np.sign(mark.y) == {"^": 1, "v": -1}[mark.marker]))
+        # no refuted window without its line, if anything came
+        assert not np.any((np.abs(value) > reach) & (table.rate_low > table.mean))
+
+
+def test_labels_that_refute_a_certain_prediction_are_seen():
+    p = np.repeat([0.0, 0.5, 1.0], 400)
+    y = np.concatenate([np.arange(400) == 0, np.arange(800) % 2])
+    marks = make_picture("calibration", truecal.evaluate(y, p)).panels[0].marks
+    found = {mark.label: (mark.colour, mark.marker, mark.x.tolist()) for mark in marks if isinstance(mark, Points)}
+    assert found["too low: exactly 0"] == (BLUE, "^", [0.0])
+    assert found["too high: exactly 1"] == (VERMILION, "v", [1.0])
 
 
 def test_the_line_of_chance_is_the_level():

@@ -326,3 +326,21 @@ def test_ticks_keep_their_distance_and_the_last_is_shown(inches, count):
     assert len(ticks) <= max(3, inches / 0.2) + 1
     apart = np.diff(ticks)
     assert len(apart) == 0 or apart[-1] >= 0.7 * apart[0]  # the last step may be a little shorter
+
+
+def test_intervals_of_segments_are_drawn_whole_or_end_in_an_arrow():
+    """25 of 400 where 20 are expected: exact to 1.95, as the table says; none of 40: down to 0, which no axis holds."""
+    sizes = {"wide": (400, 25), "narrow": (20_000, 965), "none": (40, 0)}
+    table = judge_segments(
+        {(name,): Tally.from_arrays(np.arange(n) < k, np.full(n, 0.05)) for name, (n, k) in sizes.items()}
+    )
+    panel = make_picture("segments", table).panels[0]
+    rows = {int(y[0]): x for mark in panel.marks if isinstance(mark, Lines) and mark.label == "_interval"
+            for x, y in zip(mark.x, mark.y, strict=True)}  # fmt: skip
+    arrows = {(mark.marker, row) for mark in panel.marks if isinstance(mark, Points) and mark.marker in "<>"
+              for row in mark.y.astype(int).tolist()}  # fmt: skip
+    for row, i in enumerate(table.order()):
+        with np.errstate(divide="ignore"):
+            low, high = np.log([table.ratio_low[i], table.ratio_high[i]])
+        assert rows[row][1] == pytest.approx(high)
+        assert (rows[row][0] == pytest.approx(low)) == (("<", row) not in arrows) == (table.observed[i] > 0)

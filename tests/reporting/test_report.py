@@ -75,6 +75,13 @@ def test_the_sentence_the_picture_and_the_verdict_agree(tmp_path, result, badge,
         assert ("too" in row["ratio"]) == (found.direction is not None)
 
 
+def test_a_certain_prediction_that_a_label_refutes_has_its_sign(tmp_path):
+    y, p = np.arange(1200) % 600 == 0, np.repeat([0.0, 0.3], [600, 600])
+    page = write(tmp_path, truecal.evaluate(y, p, metrics=["ltce"]))
+    (row,) = (row for row in table(page, "ranges-1") if "none predicted" in row["ratio"])
+    assert "too low" in row["ratio"]
+
+
 def test_the_four_numbers_are_those_of_the_verdict(tmp_path):
     page = write(tmp_path, WRONG)
     tiles = re.findall(r"<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", page)

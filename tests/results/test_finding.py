@@ -86,6 +86,13 @@ def test_impossible_rows_are_told(rng):
     found = truecal.evaluate(y, p, metrics=["ltce"])
     assert found.verdict.word == "off"
     assert "1 row refutes a prediction of exactly 0 or 1." in found.evidence()
+    advice = found.evidence()[-1]
+    assert advice.startswith("No factor on the odds mends scores of exactly 0 or 1")
+    assert "Recalibrate" not in advice
+    (note,) = truecal.recalibrate(y, p, folds=0).notes
+    assert note == "1 label refutes a prediction of exactly 0 or 1, which no factor on the odds mends"
+    wrong = np.concatenate([y[:1000], rng.random(1000) < 3 * p[1000:]])  # and all others are off, which a map mends
+    assert "Recalibrate" in truecal.evaluate(wrong, p, metrics=["ltce"]).evidence()[-1]
 
 
 @pytest.mark.parametrize(

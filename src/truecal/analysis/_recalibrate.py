@@ -131,7 +131,8 @@ def recalibrate(  # noqa: PLR0913 (tests/test_size.py says why)
     notes = [WHATEVER if note == IMPORTANCE else note for note in data.notes]
     contrary = _count_contrary(whole)
     if contrary:
-        notes.append(f"{contrary:,} labels refute predictions of exactly 0 or 1, which no factor on the odds mends")
+        refute = "1 label refutes a prediction" if contrary == 1 else f"{contrary:,} labels refute predictions"
+        notes.append(f"{refute} of exactly 0 or 1, which no factor on the odds mends")
     if found[0].kind in ("logistic", "beta") and found[0].low == found[0].high == 0:
         notes.append("higher predictions go with fewer positives, the map is a constant: are labels or scores swapped?")
     return Recalibration(

@@ -48,6 +48,12 @@ class Axis:
         """Return where probabilities are drawn: inside the axis."""
         return np.clip(np.asarray(p, dtype=np.float64), self.low, self.high)
 
+    def halve(self, left: Floats, right: Floats) -> Floats:
+        """Return the middles of ranges, on the scale of the axis."""
+        if not self.logit:
+            return np.asarray((left + right) / 2)
+        return np.asarray(1 / (1 + np.exp(-(log_odds(left) + log_odds(right)) / 2)))
+
     @property
     def limits(self) -> tuple[float, float]:
         """The ends of the axis, a little outside `low` and `high`."""

@@ -28,6 +28,7 @@ from truecal.plot._pictures import (
     make_factor_ticks,
     make_time_ruler,
     place_times,
+    point_beyond,
 )
 from truecal.plot._ratios import SIDES, find_reach, name_side
 from truecal.results import INCOMPLETE, PREVALENCE, DriftTable
@@ -81,6 +82,7 @@ def _draw_ratios(table: DriftTable, x: Floats, half: float) -> tuple[list[Mark],
             marks.append(Lines(upright[~partial], ends[~partial], colour, "_interval", width=thin))
             if partial.any():
                 marks.append(Lines(upright[partial], ends[partial], colour, PARTIAL, width=thin, dash=":"))
+            marks += point_beyond(x[at], (low[at], high[at]), reach, colour, 2 if len(table) > MANY_WINDOWS else 4)
             at = at[np.abs(value[at]) <= reach]
             size = 3 if len(table) > MANY_WINDOWS else 7
             marks.append(Points(x[at], value[at], colour, side, marker, size, [texts[i] for i in at]))

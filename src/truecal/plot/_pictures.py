@@ -58,6 +58,7 @@ FACTORS = (  # ticks of an axis of factors on the odds, the widest first
 )
 MIDDLE = "as predicted"  # of such an axis
 FEW_WINDOWS = 8  # windows up to which each is labelled
+EDGE = 0.965  # where an arrow stands that says that something goes on beyond an axis, as a share of its reach
 Style = Literal["verdict", "paper"]
 Rows: TypeAlias = Sequence[Floats] | Floats  # the positions of several shapes, one per row
 
@@ -249,21 +250,29 @@ def _make_factor_panel(result: Result, metric: str, axis: Axis, reach: float | N
     rows, value, low, high = _find_factors(table)
     reach = _find_reach(table) if reach is None else reach
     left, right = axis.place(table.left[rows]), axis.place(table.right[rows])
-    value = np.where(np.abs(value) <= reach, value, np.nan)  # beyond, the box alone says where
-    low, high = np.clip(low, -reach, reach), np.clip(high, -reach, reach)
-    texts = [text for text, n, m in zip(describe_each_bin(table), table.n, table.mean, strict=True) if n and 0 < m < 1]
-    side = _find_sides(result, metric)[rows]
+    middle, small = axis.halve(left, right), len(rows) > MANY_WINDOWS
+    every = describe_each_bin(table)
+    texts = [every[i] for i in rows]
+    side = _find_sides(table)[rows]
     marks: list[Mark] = []
     for way, colour, word in ((0, GREY, "allowed by the data"), (1, BLUE, "too low"), (-1, VERMILION, "too high")):
         chosen = np.flatnonzero(side == way if off else np.full(len(side), way == 0))
         if len(chosen):
             a, b, c, d = (column[chosen] for column in (left, right, low, high))
+            c, d = np.clip(c, -reach, reach), np.clip(d, -reach, reach)
             marks.append(Areas(_stack(a, b, b, a), _stack(c, c, d, d), colour, f"_{word}: interval", 0.3))
             label = word if off else "observed against predicted"
-            shown = chosen[~np.isnan(value[chosen])]
+            inside = np.abs(value[chosen]) <= reach
+            shown, beyond = chosen[inside], chosen[~inside]
             lines = _level_lines(left[shown], right[shown], value[shown])
             ink = DARK if way == 0 else colour
             marks.append(Lines(*lines, ink, label, width=2.5, texts=[texts[i] for i in shown]))
+            marks += point_beyond(middle[chosen], (low[chosen], high[chosen]), reach, colour, 2 if small else 3)
+            around = value[beyond], value[beyond]
+            marks += point_beyond(
+                middle[beyond], around, reach, ink, 4 if small else 7, texts=[texts[i] for i in beyond]
+            )
+    marks += _point_at_certain(table, axis, reach, every)
     marks.append(Lines([np.array(axis.limits)], [np.zeros(2)], INK, "_as predicted", width=1.2))
     noun = OUTCOMES[result.outcome]
     more, fewer = (BLUE, VERMILION) if off else (DARK, DARK)
@@ -280,7 +289,8 @@ def _make_factor_panel(result: Result, metric: str, axis: Axis, reach: float | N
 
 
 def _find_reach(table: BinTable) -> float:
-    """How far an axis of factors reaches: to values and nearer ends of intervals, but for a tenth of the evidence."""
+    """How far an axis of factors reaches: to values and nearer ends of intervals, but for a tenth of the evidence; to
+    the values of all windows that are refuted."""
     rows, *columns = _find_factors(table)
     weight = table.n[rows] * table.mean[rows] * (1 - table.mean[rows])
     value, low, high = np.abs(columns)
@@ -288,7 +298,43 @@ def _find_reach(table: BinTable) -> float:
     order = np.argsort(ends)
     running = np.cumsum(weight[order])
     most = float(ends[order][np.searchsorted(running, 0.9 * running[-1])]) if len(ends) else 0.0
-    return float(np.clip(1.5 * most, np.log(1.6), np.log(100)))
+    refuted = value[(_find_sides(table)[rows] != 0) & (value < 9)]
+    return float(np.clip(max(1.5 * most, 1.1 * refuted.max(initial=0.0)), np.log(1.6), np.log(100)))
+
+
+def point_beyond(
+    at: Floats,
+    ends: tuple[Floats, Floats],
+    reach: float,
+    colour: str,
+    size: float,
+    *,
+    flat: bool = False,
+    texts: Sequence[str] = (),
+) -> list[Mark]:
+    """Arrows at the ends of an axis of factors, across if `flat`, for what goes on beyond: from `ends[0]` to `ends[1]`
+    at each place `at`."""
+    found: list[Mark] = []
+    for sign, end, marker in ((-1, ends[0], "<" if flat else "v"), (1, ends[1], ">" if flat else "^")):
+        beyond = np.flatnonzero(sign * end > reach)
+        if len(beyond):
+            along, place = at[beyond], np.full(len(beyond), sign * EDGE * reach)
+            x, y = (place, along) if flat else (along, place)
+            said = [texts[i] for i in beyond] if texts else ()
+            found.append(Points(x, y, colour, "_goes on beyond the axis", marker, size, said))
+    return found
+
+
+def _point_at_certain(table: BinTable, axis: Axis, reach: float, texts: Sequence[str]) -> list[Mark]:
+    """Arrows where labels refute predictions of exactly 0 or 1, which no factor on the odds mends."""
+    found: list[Mark] = []
+    for certain, way, colour, word in ((0.0, 1, BLUE, "too low"), (1.0, -1, VERMILION, "too high")):
+        rows = np.flatnonzero((table.n > 0) & (table.mean == certain) & (table.rate != certain))
+        if len(rows):
+            x, y = axis.place(table.mean[rows]), np.full(len(rows), way * EDGE * reach)
+            said = [texts[i] for i in rows]
+            found.append(Points(x, y, colour, f"{word}: exactly {certain:.0f}", "^" if way > 0 else "v", 9, said))
+    return found
 
 
 def _find_refuted(table: BinTable) -> Ints:
@@ -296,15 +342,13 @@ def _find_refuted(table: BinTable) -> Ints:
     return np.where(table.too_low >= 0.5, 1, np.where(table.too_high >= 0.5, -1, 0))
 
 
-def _find_sides(result: Result, metric: str) -> Ints:
-    """1 for bins that are too low, -1 for those that are too high, 0 for others.
+def _find_sides(table: BinTable) -> Ints:
+    """1 for bins that are too low, as their mean prediction lies below the exact interval of their rate, -1 for those
+    that are too high, 0 for others. That interval is the box which pictures show.
 
-    Windows are refuted as a whole. Where a metric judges each prediction, a bin is too low if its mean prediction lies
-    below the interval of its rate: predictions of a wide bin differ from its rate even if they are right.
+    The share of a bin's predictions that is refuted may say otherwise: predictions of a wide bin differ from its rate
+    even if they are right, and those of Local TCE are judged in many windows, of which pictures show one grid.
     """
-    table, own = get_table(result, metric), result.metrics[metric]
-    if isinstance(own, Metric) and not own.test_of_bins(result.rejection).per_prediction:
-        return _find_refuted(table)
     return np.where(table.rate_low > table.mean, 1, np.where(table.rate_high < table.mean, -1, 0))
 
 

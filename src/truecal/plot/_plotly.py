@@ -34,6 +34,8 @@ SYMBOLS = {
     "x": "x",
     "s": "square",
     "v": "triangle-down",
+    "<": "triangle-left",
+    ">": "triangle-right",
 }
 DASHES = {"-": "solid", "--": "dash", ":": "dot"}
 INCHES = 7.5  # assumed width of a picture

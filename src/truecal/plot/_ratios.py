@@ -22,6 +22,7 @@ from truecal.plot._pictures import (
     Points,
     Ruler,
     make_factor_ticks,
+    point_beyond,
 )
 from truecal.results import ClassTable, GroupTable, SliceTable, format_span
 
@@ -135,6 +136,7 @@ def _make_panel(
             continue
         ends = np.clip(np.stack([low[at], high[at]], 1), -reach, reach)
         marks.append(Lines(ends, np.stack([rows[at]] * 2, 1), colour, "_interval", width=2.5))
+        marks += point_beyond(rows[at], (low[at], high[at]), reach, colour, 7, flat=True)
         at = at[known[at]]
         texts_at = [texts[i] for i in at]
         marks.append(Points(value[at], rows[at], colour, side, marker, 8, texts_at))
@@ -150,11 +152,11 @@ def _make_panel(
 
 def find_reach(value: Floats, low: Floats, high: Floats) -> float:
     """How far an axis of factors reaches, as a logarithm: past all values and the nearer end of each interval; to the
-    farther end, too, where that takes no more than half of the axis."""
+    farther end, too, up to a factor of 4 or where that takes no more than half of the axis."""
     nearer, farther = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
     known = np.abs(value)[np.isfinite(value)]
     most = max(known.max(initial=0.0), nearer[np.isfinite(nearer)].max(initial=0.0))
-    least = max(1.3 * most, min(2 * most, 1.05 * float(farther.max(initial=0.0))))
+    least = max(1.3 * most, min(max(2 * most, np.log(4)), 1.05 * float(farther.max(initial=0.0))))
     return float(np.clip(least, np.log(1.6), np.log(1000)))
 
 

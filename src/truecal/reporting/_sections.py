@@ -32,7 +32,7 @@ def write_where(number: int, name: str, result: Result, figures: Figures) -> str
     """The diagram, beside a table of ranges of scores."""
     caption = (
         "Above: observed against predicted in each window of scores, as a factor on the odds, with its exact interval "
-        "as a box. Below: the predictions, those that the data refute, and what chance alone would refute."
+        "as a box (an arrow: it goes on). Below: the predictions, those that the data refute, and what chance alone would refute."
     )
     diagram = figures.draw(
         f"diagram-{number}", "calibration", result, label=describe_numbers(result), caption=caption, both=True
@@ -65,11 +65,11 @@ def _write_ranges(number: int, name: str, result: Result) -> str:
 
 def _write_ratio(found: ScoreRange) -> str:
     """Observed over expected, which way the predictions are off, and the interval."""
-    if not found.expected > 0:
-        return "none predicted"
-    ratio, _, span = format_span(found.ratio, found.factor.ratio_low, found.factor.ratio_high).partition(" ")
     way = found.direction
     sign = f' <span aria-hidden="true">{ARROWS[way]}</span><span class="unseen"> {way}</span>' if way else ""
+    if not found.expected > 0:
+        return f"none predicted{sign}"
+    ratio, _, span = format_span(found.ratio, found.factor.ratio_low, found.factor.ratio_high).partition(" ")
     return f"\N{MULTIPLICATION SIGN} {ratio}{sign}<small>{span.strip('()')}</small>"
 
 

@@ -133,6 +133,11 @@ def describe_evidence(found: Verdict, ranges: Sequence[ScoreRange]) -> list[str]
     noun = "scores" if found.outcome == "positive" else "confidences"
     if found.word != "off":
         lines.append(found.reach)
+    elif found.impossible and _only_certain(found, [ranges[i] for i in wrong]):
+        lines.append(
+            f"No factor on the odds mends {noun} of exactly 0 or 1: find out what makes them certain; no other range "
+            "is proven wrong by itself."
+        )
     elif wrong and len(wrong) < len(ranges) and not _all_lean(found, wrong, ranges):
         where = _name_places(wrong, ranges)
         lines.append(
@@ -141,6 +146,14 @@ def describe_evidence(found: Verdict, ranges: Sequence[ScoreRange]) -> list[str]
     else:
         lines.append(f"Recalibrate before using these {noun} as probabilities.")
     return [*lines, *found.remarks]
+
+
+def _only_certain(found: Verdict, wrong: Sequence[ScoreRange]) -> bool:
+    """Whether nothing is proven wrong but predictions of exactly 0 or 1."""
+    low, high = found.interval
+    if not wrong:
+        return low <= 1 <= high
+    return all(each.high == 0 or each.low == 1 for each in wrong)
 
 
 def _all_lean(found: Verdict, places: Sequence[int], ranges: Sequence[ScoreRange]) -> bool:
