@@ -31,8 +31,9 @@ WAYS = {"too low": "low", "too high": "high"}
 def write_where(number: int, name: str, result: Result, figures: Figures) -> str:
     """The diagram, beside a table of ranges of scores."""
     caption = (
-        "Above: observed against predicted in each window of scores, as a factor on the odds, with its exact interval "
-        "as a box (an arrow: it goes on). Below: the predictions, those that the data refute, and what chance alone would refute."
+        "Above: observed against predicted in each window of scores, as a factor on the odds, with its exact "
+        "interval as a box (an arrow: it goes on). Below: the predictions, those that the data refute, and what "
+        "chance alone would refute."
     )
     diagram = figures.draw(
         f"diagram-{number}", "calibration", result, label=describe_numbers(result), caption=caption, both=True
