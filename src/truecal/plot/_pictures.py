@@ -320,7 +320,7 @@ def point_beyond(
         if len(beyond):
             along, place = at[beyond], np.full(len(beyond), sign * EDGE * reach)
             x, y = (place, along) if flat else (along, place)
-            said = [texts[i] for i in beyond] if texts else ()
+            said = [texts[i] for i in beyond.tolist()] if texts else []
             found.append(Points(x, y, colour, "_goes on beyond the axis", marker, size, said))
     return found
 
@@ -332,7 +332,7 @@ def _point_at_certain(table: BinTable, axis: Axis, reach: float, texts: Sequence
         rows = np.flatnonzero((table.n > 0) & (table.mean == certain) & (table.rate != certain))
         if len(rows):
             x, y = axis.place(table.mean[rows]), np.full(len(rows), way * EDGE * reach)
-            said = [texts[i] for i in rows]
+            said = [texts[i] for i in rows.tolist()]
             found.append(Points(x, y, colour, f"{word}: exactly {certain:.0f}", "^" if way > 0 else "v", 9, said))
     return found
 
