@@ -7,6 +7,7 @@ import pytest
 from command import run
 
 import truecal
+from truecal.cli import main
 from truecal.results import Recalibration
 
 pl = pytest.importorskip("polars")
@@ -121,6 +122,22 @@ def test_a_reversed_order_is_asked_about(tmp_path):
     (tmp_path / "a.csv").write_text("\n".join(["y,p", *rows]))
     told = "fewer positives: are labels or scores swapped?"
     assert f"note: higher predictions of p go with {told}" in run("score", "a.csv", cwd=tmp_path).stderr
+
+
+def test_percentages_that_are_all_below_1_are_asked_about(tmp_path, monkeypatch, capsys):
+    """Scores of a rare event in percent can all be probabilities: 0.3 on average where 0.3 % is true."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.001, 0.006, 20_000)
+    rows = (f"{int(u < q)},{100 * q}" for u, q in zip(rng.random(20_000), p, strict=True))
+    (tmp_path / "a.csv").write_text("\n".join(["y,p", *rows]))
+    monkeypatch.chdir(tmp_path)
+    told = "note: positives came about a hundredth as often as p says: --percent reads scores in percent"
+    assert main(["score", "a.csv"]) == 0
+    assert told in capsys.readouterr().err
+    assert main(["score", "a.csv", "--percent"]) == 0
+    printed = capsys.readouterr()
+    assert told not in printed.err
+    assert "OFF" not in printed.out
 
 
 def test_json_is_the_map(folder):

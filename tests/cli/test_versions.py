@@ -13,7 +13,7 @@ from command import run
 
 import truecal
 from truecal._errors import DOCS
-from truecal.cli._versions import OPTIONAL, REQUIRED
+from truecal.cli._versions import OPTIONAL, REQUIRED, describe_versions
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,6 +46,14 @@ def test_every_part_is_told():
 def test_a_part_that_is_missing_is_told(monkeypatch):
     monkeypatch.setattr("truecal.cli._versions.OPTIONAL", ("no-such-part",))
     assert "no-such-part  not installed\n" in run("--version", "--verbose").stdout
+
+
+def test_musl_is_told(monkeypatch):
+    """Python 3.13 says "libc" of it, without a version."""
+    monkeypatch.setattr("platform.system", lambda: "Linux")
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    monkeypatch.setattr("sysconfig.get_config_var", {"SOABI": "cpython-313-x86_64-linux-musl"}.get)
+    assert "system          Linux musl x86_64" in describe_versions().splitlines()
 
 
 def test_an_error_with_a_remedy_points_nowhere(need, tmp_path):

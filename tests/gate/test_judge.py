@@ -276,6 +276,14 @@ def test_a_number_above_its_limit_fails_where_the_verdict_and_the_interval_show_
     assert status(Rule(kind, limit, allow_cannot_tell=True), result, p_value=p_value, low=low) == expected
 
 
+def test_predictions_that_are_all_0_or_1_are_not_called_too_few():
+    data = truecal.read({"y": [0, 1] * 500, "p": [0.0, 1.0] * 500}, label="y", score="p")
+    (found,) = truecal.check(data).findings
+    assert found.status == "cannot tell"
+    assert found.reason.endswith("but every prediction is exactly 0 or 1, and no factor on the odds changes these.")
+    assert "too few" not in found.reason
+
+
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_nothing_passes_where_the_verdict_cannot_tell(kind):
     result = make(1.0, reference=by_chance(1.0, 1.0), interval=Interval(0.0, 2.0, 0.95, 999))

@@ -77,8 +77,8 @@ def score(args: Namespace) -> int:
 
 
 def _tell_of_remedies(args: Namespace, results: Mapping[str, Result]) -> None:
-    """Where a model is off: ask whether its order is reversed, or say where to look before a map is fitted if there are
-    columns besides its own."""
+    """Where a model is off: ask whether its order is reversed, or its scores are percentages; or say where to look
+    before a map is fitted if there are columns besides its own."""
     from truecal.reading import column_names, is_tallies
 
     off = {name: each for name, each in results.items() if each.verdict is not None and each.verdict.word == "off"}
@@ -88,6 +88,16 @@ def _tell_of_remedies(args: Namespace, results: Mapping[str, Result]) -> None:
             return
     if not off or is_saved(args) or "-" in args.files or is_tallies(args.files):
         return
+    for name, result in off.items():
+        # a hundredth as many as predicted, as far as can be told
+        if (
+            not args.percent
+            and result.verdict
+            and 0.005 < result.verdict.ratio < 0.02
+            and result.verdict.interval[1] < 0.1
+        ):
+            note(f"positives came about a hundredth as often as {name} says: --percent reads scores in percent")
+            return
     models = [result for result in results.values() if result.outcome == "positive"]
     if models and len(column_names(args.files, args.format)) > 1 + len(models):
         note("`truecal slices` looks for groups of rows that are off; `truecal recalibrate` mends all rows alike")

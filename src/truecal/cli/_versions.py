@@ -35,8 +35,9 @@ def _describe_python() -> str:
 
 def _describe_system() -> str:
     """The system, its C library or version, and the processor; a release may be named by who built it."""
+    musl = "musl" in str(sysconfig.get_config_var("SOABI"))  # whose version only Python 3.14 knows
     kind = {
-        "Linux": " ".join(platform.libc_ver()),
+        "Linux": "musl" if musl else " ".join(platform.libc_ver()),
         "Darwin": platform.mac_ver()[0],
         "Windows": platform.version(),
     }.get(platform.system(), "")

@@ -96,7 +96,7 @@ class _Place:
         """A finding. None passes where the verdict cannot tell, unless the rule allows it."""
         told = self.verdict is not None and (self.off or self.verdict.word != "cannot tell")
         if status == "pass" and not told:
-            reason = f"{reason[:-1]}, but the data are too few to tell: {self.describe_lack()}"
+            reason = f"{reason[:-1]}, but {self.describe_lack()}"
             status = "pass" if self.rule.allow_cannot_tell else "cannot tell"
             reason += ALLOWED if status == "pass" else "."
         elif status == "pass" and self.off and self.rule.kind != "dropped":
@@ -105,12 +105,15 @@ class _Place:
 
     def describe_lack(self) -> str:
         """Why the verdict cannot tell."""
+        if self.verdict is not None and self.verdict.certain:
+            return "every prediction is exactly 0 or 1, and no factor on the odds changes these"
+        few = "the data are too few to tell:"
         if self.verdict is None:
-            return "there is no verdict"
+            return f"{few} there is no verdict"
         if math.isinf(self.verdict.detectable):
-            return "no factor on all odds would have been found"
+            return f"{few} no factor on all odds would have been found"
         found = format_factor(self.verdict.detectable)
-        return f"only a factor of {found} or more on all odds would have been found, and {FACTOR:g} is needed"
+        return f"{few} only a factor of {found} or more on all odds would have been found, and {FACTOR:g} is needed"
 
     def describe_p(self) -> str:
         parts = "classes" if self.rule.multiclass == "classwise" else "segments"
@@ -406,7 +409,7 @@ def _list(names: list[str], most: int = 5) -> str:
 
 def _unit(rule: Rule, metric: Measure | None) -> Unit:
     """The unit of a rule's numbers; the metric that was computed knows better than its name."""
-    return rule.unit if metric is None or rule.kind in ("p_value", "verdict") else metric.unit
+    return rule.unit if metric is None or rule.kind in ("p_value", "verdict", "dropped") else metric.unit
 
 
 def _missing(need: str) -> str:

@@ -178,6 +178,11 @@ class Verdict:
         return self.factor.ratio_low, self.factor.ratio_high
 
     @property
+    def certain(self) -> bool:
+        """Whether every prediction is exactly 0 or 1: such have no odds."""
+        return math.isnan(self.factor.value)
+
+    @property
     def ranges(self) -> tuple[ScoreRange, ...]:
         """Ranges of scores that are refuted the same way, whatever the number of windows, in increasing order."""
         return tuple(found for found in self.local.ranges if found.proven)
@@ -584,6 +589,8 @@ def _describe_sharing(verdict: Verdict) -> str:
 
 
 def _missing(verdict: Verdict) -> str:
+    if verdict.certain:
+        return "Every prediction is exactly 0 or 1, and none is refuted; no factor on the odds changes these."
     if math.isinf(verdict.detectable):
         return "No factor on all odds would have been found in both directions."
     return (
