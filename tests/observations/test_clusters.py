@@ -117,7 +117,7 @@ def test_tallies_with_and_without_clusters_do_not_add(rows):
         Tally.from_arrays(y, p, cluster=ids) + Tally.from_arrays(y, p)
 
 
-@pytest.mark.parametrize("hole", [None, float("nan"), np.datetime64("NaT")])
+@pytest.mark.parametrize("hole", [None, float("nan"), np.datetime64("NaT", "s")])
 def test_a_row_without_a_cluster_is_an_error(hole):
     with pytest.raises(
         ValueError, match=r"`cluster` must not be missing; 1 of 3 values is null, the first at position 1"
