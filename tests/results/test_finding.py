@@ -72,6 +72,13 @@ def test_ranges_have_names_that_differ():
     assert name_ranges(RIGHT.ranges)[-1].startswith("above ")
 
 
+def test_nothing_is_above_1():
+    """Classes in place of probabilities: half of the rows are said to be 1, and half of each kind come."""
+    result = truecal.evaluate([0, 1] * 500, [0.0] * 500 + [1.0] * 500, metrics=["ltce"])
+    assert name_ranges(result.ranges) == ["below 100 %", "at 100 %"]
+    assert result.short_finding == "Predictions below 100 % are too low, those at 100 % too high"
+
+
 def test_the_most_probable_class_has_confidences(rng):
     probabilities = rng.dirichlet([1, 1, 1], 3000)
     found = truecal.evaluate(rng.integers(0, 3, 3000), probabilities, metrics=["ltce"])

@@ -78,7 +78,12 @@ def name_ranges(ranges: Sequence[ScoreRange]) -> list[str]:
         return ["all"] * len(ranges)
     ends = name_ends(ranges)
     inner = [f"{low.removesuffix(' %')} to {high}" for low, high in pairwise(ends)]
-    return [f"below {ends[0]}", *inner, f"above {ends[-1]}"]
+    return [f"below {ends[0]}", *inner, _name_last(ends[-1])]
+
+
+def _name_last(end: str) -> str:
+    """The range from an end on, by name; nothing is above 1."""
+    return f"{'at' if end == '100 %' else 'above'} {end}"
 
 
 def describe_finding(found: Verdict, ranges: Sequence[ScoreRange], *, sizes: bool = True) -> str:
@@ -197,7 +202,7 @@ def _name_places(places: Sequence[int], ranges: Sequence[ScoreRange]) -> str:
     begins = [i for i in places if i - 1 not in places]
     stops = [i for i in places if i + 1 not in places]
     names = [
-        f"below {ends[b]}" if a == 0 else f"above {ends[a - 1]}" if b == last else f"from {ends[a - 1]} to {ends[b]}"
+        f"below {ends[b]}" if a == 0 else _name_last(ends[a - 1]) if b == last else f"from {ends[a - 1]} to {ends[b]}"
         for a, b in zip(begins, stops, strict=True)
     ]
     return f" {' and '.join(names)}"
