@@ -389,6 +389,23 @@ def test_a_metric_that_is_no_number_is_never_a_pass(need):
     assert all("no finite number" in reason for reason in found.reason)
 
 
+def test_an_infinite_loss_is_beyond_every_limit(need):
+    """A positive at a prediction of 0 has no finite log loss, which no redrawn labels reach."""
+    p = np.r_[0.0, np.full(999, 0.1)]
+    frame = need("polars").DataFrame({"y": np.arange(1000) % 10 == 0, "p": p, "old": np.full(1000, 0.1)})
+    rules = [
+        Rule("value", 5, metric="log_loss"),
+        Rule("p_value", 0.05, metric="log_loss"),
+        Rule("excess", 5, metric="log_loss"),
+    ]
+    found = truecal.check(truecal.read(frame, label="y", score="p"), rules).findings
+    assert list(found.status) == ["fail"] * 3
+    assert found.reason[0] == "log_loss is infinite, beyond the limit of 5."
+    data = truecal.read(frame, label="y", score="p", baseline="old")
+    worse = truecal.check(data, [Rule("worse", 0, metric="log_loss")])
+    assert worse.findings.reason[0] == "log_loss minus the baseline's is infinite, beyond the limit of 0."
+
+
 # what could not be told
 
 

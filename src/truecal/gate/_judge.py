@@ -190,7 +190,7 @@ def _judge_whole(rule: Rule, model: str, subject: Subject) -> Finding:
         return place.find("cannot tell", f"{name} cannot be judged: {_missing(rule.needs)}.")
     if rule.kind == "p_value":
         return _judge_p_value(place, reference.p_value, reference.replicates)
-    shifted = reference.excess + low - value, reference.excess + high - value
+    shifted = low - reference.mean, high - reference.mean
     what = f"{name} minus its mean by chance ({plural(reference.replicates, 'draw')})"
     return _judge_limit(place, reference.excess, shifted, what, reference.mean)
 
@@ -291,7 +291,7 @@ def _judge_limit(
     """
     least = place.rule.kind == "least"
     if not all(map(math.isfinite, (observed, *ends))):
-        return place.find("cannot tell", f"{what} is no finite number.")
+        return _judge_infinite(place, min(ends, key=place.breaks), what)
     low, high = (place.write(end) for end in ends)
     known = f"is {place.write(observed)}" if ends[0] == ends[1] else f"lies between {low} and {high} on bins of cells"
     near, far = ends[::-1] if least else ends
@@ -321,12 +321,19 @@ def _judge_limit(
     return place.find("fail", f"{message}; {shown}{p_value}.", observed)
 
 
+def _judge_infinite(place: _Place, value: float, what: str) -> Finding:
+    """What is beyond every limit, as the log loss is where a prediction of exactly 0 or 1 is wrong, or is no number."""
+    if math.isinf(value) and place.breaks(value):
+        return place.find("fail", f"{what} is infinite, beyond {place.limit}.", value)
+    return place.find("cannot tell", f"{what} is no finite number.")
+
+
 def _judge_difference(place: _Place, found: Difference | None) -> Finding:
     rule = place.rule
     if found is None:
         return place.find("cannot tell", f"{rule.metric} cannot be judged: {MISSING['difference']}.")
     if not all(map(math.isfinite, (found.difference, found.low, found.high))):
-        return place.find("cannot tell", f"the difference of {rule.metric} is no finite number.")
+        return _judge_infinite(place, found.difference, f"{rule.metric} minus the baseline's")
     few = _too_few(place, found)
     if few:
         return few

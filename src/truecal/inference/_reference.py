@@ -134,8 +134,8 @@ def null_reference(
 
 def reaches(values: Floats, observed: float) -> Bools:
     """Which values are as large as the observed one; rounding may make equal ones differ a little."""
-    # what could not be computed tells nothing
-    return np.asarray(~(values < observed - 1e-12 * abs(observed)))
+    limit = observed if math.isinf(observed) else observed - 1e-12 * abs(observed)
+    return np.asarray(~(values < limit))  # what could not be computed tells nothing
 
 
 def _drop_unknown(values: Floats) -> Floats:
