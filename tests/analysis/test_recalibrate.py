@@ -9,6 +9,7 @@ from conftest import fewer
 
 import truecal
 from truecal import Tallies, Tally
+from truecal.analysis._recalibrate import _find_spread
 from truecal.inference import KINDS, Map, fit_map, split
 from truecal.observations import SortedRows, sort_rows
 from truecal.results import Recalibration
@@ -484,3 +485,18 @@ def test_no_map_turns_the_order_around(kind):
     found = truecal.recalibrate(rng.random(2000) > p, p, kind=kind, folds=0)
     assert np.ptp(found.apply(np.array([0.1, 0.5, 0.9]))) == pytest.approx(0, abs=1e-9)
     assert any("are labels or scores swapped?" in note for note in found.notes)
+
+
+def test_segments_of_one_size_spread_by_their_variance_less_that_of_chance(rng):
+    offsets = rng.normal(0, 1, 12)
+    assert _find_spread(offsets, np.full(12, 50.0)) == pytest.approx(offsets.var(ddof=1) - 1 / 50)
+
+
+def test_a_small_segment_that_is_far_off_is_mended_by_more_than_half():
+    """Of 1,000 rows with 20 % positives where 10 % are said, beside 9,000 that are right; odds of 2.25 are missing."""
+    p = np.full(10_000, 0.1)
+    y = np.r_[np.arange(9_000) % 10 == 0, np.arange(1_000) % 5 == 0]
+    data = truecal.read({"y": y, "p": p, "g": np.repeat(list("aaabbbcccd"), 1_000)}, label="y", score="p", by="g")
+    factors = {row.segment[0]: row.factor for row in truecal.recalibrate(data, kind="offset", by="g").factors}
+    common = truecal.recalibrate(data, kind="offset").map.apply(np.array([0.1]))[0]
+    assert 1 + 0.5 * 1.25 < factors["d"] * common / (1 - common) * 9 < 2.25

@@ -205,9 +205,10 @@ def as_cells(data: Sorted) -> Tally:
 def _fit_offsets(common: Map, parts: dict[Segment, Tally]) -> dict[Segment, float]:
     """Offsets of segments on the log-odds, shrunk by how much segments differ beyond chance.
 
-    With E and v the mean and variance of a segment's positives k under the common map, D its design effect, the
-    offsets' variance is that which makes sum of (k - E)^2 as large as it is: tau^2 = (sum of (k - E)^2 - sum of D v) /
-    sum of v^2, 0 at least. An offset d then solves k - E(d) = D d / tau^2.
+    With E and v the mean and variance of a segment's positives k under the common map, and D its design effect, the
+    offset (k - E) / v has a variance of 1 / w = D / v beside tau^2, how far segments differ (DerSimonian and Laird
+    1986): tau^2 = (sum of w times the squares about the mean - (segments - 1)) / (sum of w - sum of w^2 / sum of w), 0
+    at least. An offset d then solves k - E(d) = D d / tau^2.
     """
     if len(parts) < 2:
         return {}
@@ -215,7 +216,7 @@ def _fit_offsets(common: Map, parts: dict[Segment, Tally]) -> dict[Segment, floa
     k = np.array([tally.positives for tally in parts.values()], dtype=np.float64)
     expected, v = np.array(sums).T
     effects = find_effects(list(parts.values()))
-    spread = float(np.sum((k - expected) ** 2) - v @ effects) / max(float(np.sum(v**2)), 1e-300)
+    spread = _find_spread(*(column[v > 0] for column in ((k - expected) / np.maximum(v, 1e-300), v / effects)))
     if spread <= 0:
         return {}
     offsets = {}
@@ -229,6 +230,14 @@ def _fit_offsets(common: Map, parts: dict[Segment, Tally]) -> dict[Segment, floa
                 break
         offsets[key] = d
     return offsets
+
+
+def _find_spread(offsets: Floats, w: Floats) -> float:
+    """The variance of offsets beyond chance."""
+    if len(offsets) < 2:
+        return 0.0
+    about = offsets - (w @ offsets) / w.sum()
+    return float((w @ about**2 - (len(w) - 1)) / (w.sum() - w @ w / w.sum()))
 
 
 def _expect(common: Map, tally: Tally, offset: float) -> tuple[float, float]:

@@ -108,7 +108,7 @@ class FactorTable(Table):
     >>> columns = {"y": [0, 1] * 200 + [0, 0, 0, 1] * 100, "p": [0.3] * 800, "country": ["de"] * 400 + ["fr"] * 400}
     >>> mend = truecal.recalibrate(truecal.read(columns, label="y", score="p", by="country"), by="country")
     >>> [(row.segment, round(row.factor, 2)) for row in mend.factors]
-    [(('de',), 1.68), (('fr',), 0.56)]
+    [(('de',), 1.65), (('fr',), 0.56)]
     """
 
     segment: tuple[Segment, ...] = field(metadata=column("key", "segment", "Its values in the columns `by`."))
