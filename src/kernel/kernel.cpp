@@ -15,6 +15,7 @@
 #include "poisson_binomial.hpp"
 #include "random.hpp"
 #include "recalibration.hpp"
+#include "sorting.hpp"
 #include "rejected.hpp"
 #include "sums.hpp"
 #include "threads.hpp"
@@ -147,6 +148,19 @@ std::tuple<bool, bool> pack_rows(In<Float> score, Any label, Out<Int> key) {
     return with_labels(label, [&](auto *labels) {
         nb::gil_scoped_release release;
         const Packed ok = pack(score.data(), labels, key.data(), length(score));
+        return std::tuple(ok.scores_ok, ok.labels_ok);
+    });
+}
+
+// The same, sorted.
+template <class Int, class Float>
+std::tuple<bool, bool> pack_sorted(In<Float> score, Any label, Out<Int> key, Index threads) {
+    demand_equal(length(score), {length(label), length(key)});
+    demand(threads >= 1, "threads must be one or more");
+    return with_labels(label, [&](auto *labels) {
+        nb::gil_scoped_release release;
+        const auto heed = [](Index size, Index parts, auto work) { return heed_parts(size, parts, work); };
+        const Packed ok = sort_rows(score.data(), labels, key.data(), length(score), threads, heed);
         return std::tuple(ok.scores_ok, ok.labels_ok);
     });
 }
@@ -678,6 +692,9 @@ NB_MODULE(_kernel, m) {
     m.def("pack", &pack_rows<std::int64_t, double>);
     m.def("pack", &pack_rows<std::int32_t, float>);
     m.def("pack", &pack_rows<std::int32_t, double>);
+    m.def("pack_sorted", &pack_sorted<std::int64_t, double>);
+    m.def("pack_sorted", &pack_sorted<std::int32_t, float>);
+    m.def("pack_sorted", &pack_sorted<std::int32_t, double>);
     m.def("fits_float", [](In<double> score) { return fits_float(score.data(), length(score)); });
     m.def("fixed_bins", &fixed_bins<double>);
     m.def("fixed_bins", &fixed_bins<float>);

@@ -104,8 +104,8 @@ template <class Label> inline std::uint64_t odd_label(Label y) {
     else return (y != Label(0)) & (y != Label(1));
 }
 
-// The same loop compiled for newer processors too, chosen at run time.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+// The same loop compiled for newer processors too, chosen at run time where the C library can.
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define TRUECAL_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define TRUECAL_CLONES

@@ -14,6 +14,7 @@
 #include "poisson_binomial.hpp"
 #include "random.hpp"
 #include "recalibration.hpp"
+#include "sorting.hpp"
 #include "sums.hpp"
 #include "threads.hpp"
 
@@ -125,6 +126,10 @@ static void print_rows(const Drawn &drawn) {
     const double edges[] = {0, 0.25, 0.5, 0.75, 1};
     BinSums bins(4);
     histogram(score.data(), label.data(), size, FixedBins(edges, 4), bins, go);
+    std::vector<Index> key(score.size());
+    pack(score.data(), label.data(), key.data(), size);
+    DigitSort<Index>().sort(key.data(), size);
+    for (std::size_t i = 0; i < key.size(); i += 500) print("row", {key[i]});
     for (std::size_t b = 0; b < 4; ++b) print("row", {static_cast<double>(bins.k[b]), from_fixed(bins.total[b])});
 }
 

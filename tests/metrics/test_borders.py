@@ -287,6 +287,9 @@ def test_the_kernel_demands_equal_lengths():
     calls = [
         lambda: _kernel.pack(three, yes, key),
         lambda: _kernel.pack(two, yes, key),
+        lambda: _kernel.pack_sorted(three, yes, key, 1),
+        lambda: _kernel.pack_sorted(two, yes, key, 1),
+        lambda: _kernel.pack_sorted(two, yes, np.zeros(2, int), 0),
         lambda: _kernel.fixed_bins(three, yes, np.array([0.0, 1.0]), 1),
         lambda: _kernel.fixed_bins(two, yes, np.array([0.5, 1.0]), 1),
         lambda: _kernel.fixed_bins(two, yes, np.array([0.0]), 1),

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from truecal import Tally
+from truecal import Tally, _kernel
 
 scores = st.one_of(
     st.sampled_from([0.0, -0.0, 5e-324, 1e-310, 0.25, 0.5, 1 - 2**-53, 1.0]), st.floats(0, 1), st.floats(0, 1, width=32)
@@ -73,6 +73,31 @@ def test_float16_equals_its_float64_image(score):
 def test_labels_of_every_number_type(kind, rng):
     p, y = rng.random(100), rng.integers(0, 2, 100)
     assert Tally.from_arrays(y.astype(kind), p) == Tally.from_arrays(y, p)
+
+
+CROWDS = {
+    "spread": lambda rng, size: rng.beta(0.5, 5, size),
+    "near both ends": lambda rng, size: np.where(rng.random(size) < 0.5, 1 - 10.0 ** -rng.uniform(0, 15, size), 0.0),
+    "below the normal numbers": lambda rng, size: 10.0 ** -rng.uniform(0, 320, size),
+    "in one cell": lambda rng, size: 0.25 + rng.integers(0, 2**40, size) * 2.0**-54,
+    "ties": lambda rng, size: np.round(rng.random(size), 3),
+}
+
+
+@pytest.mark.parametrize("size", [1, 33, 700, 5000, 2**18 + 1])
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_rows_are_sorted_as_numpy_sorts_them(crowd, size, rng):
+    """Few rows by digits of their bits, many in buckets, wherever scores crowd and whatever the threads."""
+    score = CROWDS[crowd](rng, size)
+    label = rng.random(size) < 0.5
+    for scores, kind in ((score, np.int64), (score.astype(np.float32), np.int32)):
+        key, found = np.empty(size, kind), np.empty(size, kind)
+        assert _kernel.pack(scores, label, key) == (True, True)
+        for threads in (1, 3):
+            assert _kernel.pack_sorted(scores, label, found, threads) == (True, True)
+            assert np.array_equal(found, np.sort(key))
+    score[0] = np.nan
+    assert _kernel.pack_sorted(score, label, np.empty(size, np.int64), 2) == (False, True)
 
 
 def test_strided_and_big_endian_scores(rng):

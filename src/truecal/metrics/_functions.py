@@ -300,7 +300,7 @@ def compute(
         n, k, sums, *fine = _kernel.fixed_bins(score, label, edges, count_threads(len(score), threads))
         check_values(score, label, *fine)
         return metric.combine(n, gaps(n, k, sums))
-    return metric(sort_rows(y_true, y_prob, pos_label))
+    return metric(sort_rows(y_true, y_prob, pos_label, threads=threads))
 
 
 def compute_any(

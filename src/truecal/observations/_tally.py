@@ -509,8 +509,16 @@ FEW = 1 << 18  # rows up to which sorting is faster than looking for ties
 SOON = 1 << 22  # rows that are sorted within a fraction of a second
 
 
-def sort_rows(y_true: Any, y_prob: Any, pos_label: Any = None, labelling: Labelling = AS_THEY_ARE) -> Sorted:
+def sort_rows(
+    y_true: Any,
+    y_prob: Any,
+    pos_label: Any = None,
+    labelling: Labelling = AS_THEY_ARE,
+    threads: int | None = None,
+) -> Sorted:
     """Sort rows by score; group them if many share a score, or have another labelling than all.
+
+    `threads` are all cores from a million rows on, by default; the rows do not depend on them.
 
     Examples
     --------
@@ -523,8 +531,8 @@ def sort_rows(y_true: Any, y_prob: Any, pos_label: Any = None, labelling: Labell
         ties = TieCounter(len(score))
         if ties.add(score, label) == len(score) and ties.tied:
             return group_keys(*ties.count(), labelling)
-    key = _pack(score, label)
-    sort_keys(key)
+    key = _make_keys(score)
+    arrays.check_values(score, label, *_kernel.pack_sorted(score, label, key, arrays.count_threads(len(key), threads)))
     return SortedRows(key) if labelling == AS_THEY_ARE else group_keys(key, None, labelling)
 
 
@@ -570,9 +578,14 @@ def _count_wanted(total: float, count: int | float) -> float:
 
 def pack_keys(score: AnyArray, label: AnyArray) -> tuple[AnyArray, bool, bool]:
     """Pack rows into keys, of 32 bits if possible. Also return whether all scores and all labels are valid."""
-    narrow = score.dtype == np.float32 or _kernel.fits_float(score)
-    key = np.empty(len(score), dtype=np.int32 if narrow else np.int64)
+    key = _make_keys(score)
     return key, *_kernel.pack(score, label, key)
+
+
+def _make_keys(score: AnyArray) -> AnyArray:
+    """Return room for the keys of rows."""
+    narrow = score.dtype == np.float32 or _kernel.fits_float(score)
+    return np.empty(len(score), dtype=np.int32 if narrow else np.int64)
 
 
 def _pack(score: AnyArray, label: AnyArray) -> AnyArray:
