@@ -9,11 +9,13 @@
 #include "csv.hpp"
 #include "grid.hpp"
 #include "levels.hpp"
+#include "local.hpp"
 #include "odds_factor.hpp"
 #include "pava.hpp"
 #include "poisson_binomial.hpp"
 #include "random.hpp"
 #include "recalibration.hpp"
+#include "rejected.hpp"
 #include "sorting.hpp"
 #include "sums.hpp"
 #include "threads.hpp"
@@ -123,6 +125,14 @@ static void print_rows(const Drawn &drawn) {
     table.add_rows(score.data(), label.data(), size, go);
     const CellColumns cells = table.columns();
     for (std::size_t i = 0; i < cells.n.size(); ++i) print("row", {cells.s1[i], cells.s2[i], cells.s3[i]});
+    const std::unique_ptr<bool[]> upper(new bool[cells.n.size()]);
+    for (std::size_t i = 0; i < cells.n.size(); ++i) upper[i] = cells.key[i] >= 0.5;
+    const Coins coins{cells.n.data(), cells.k.data(), cells.s1.data(), cells.s2.data(), cells.s3.data(), upper.get()};
+    const LocalShares shares = local_shares(coins, static_cast<Index>(cells.n.size()), 0.05, [] {});
+    for (std::size_t w = 0; w < shares.rows.size(); ++w) {
+        print("start", {shares.rows[w]});
+        std::printf("near %.17g %.17g\n", shares.low[w], shares.high[w]);
+    }
     const double edges[] = {0, 0.25, 0.5, 0.75, 1};
     BinSums bins(4);
     histogram(score.data(), label.data(), size, FixedBins(edges, 4), bins, go);
@@ -158,6 +168,8 @@ static void print_tests() {
                         cuts[5], fragile);
         }
     }
+    for (Index n : {3, 40, 2000})
+        for (double p : {0.001, 0.2, 0.7}) print("level", {critical_count(n, p, 0.05, -1), critical_count(n, p, 0.05, n + 1)});
     Random random(7);
     for (Index n : {3, 40, 2000}) {
         for (int i = 0; i < 50; ++i) {
