@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal as Number
+from typing import Generic, TypeVar
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from conftest import fewer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
 
 import truecal
 from truecal import ClassResults, Decision, Metric, Result, Rule, Tallies, Tally
@@ -477,3 +479,16 @@ def test_every_test_and_binning_can_be_saved():
     wanted = [part for part in parts if hasattr(part, "p_value") or hasattr(part, "partition")]
     assert {"Binomial", "StudentT", "Uniform", "BoundedIsotonic"} <= {part.__name__ for part in wanted}
     assert all(find_part(part.__name__) is part for part in wanted)
+
+
+def test_arrays_are_known_by_the_alias_of_every_numpy(monkeypatch):
+    """Up to 2.4 `NDArray[np.float64]` is an `np.ndarray[...]`; since 2.5 it is of a type alias, as this class stands for."""
+
+    class Alias(Generic[TypeVar("T")]):
+        pass
+
+    hints = [NDArray[np.float64], Alias[np.float64]]
+    monkeypatch.setattr("truecal.results._json.NDArray", Alias)
+    for hint in hints:
+        found = decode([0.5, None], hint)
+        assert (type(found), found.dtype, found.tolist()[:1]) == (np.ndarray, np.float64, [0.5])

@@ -21,6 +21,7 @@ from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truecal import __version__, inference, metrics, observations
 
@@ -243,8 +244,9 @@ def decode(raw: Any, hint: Any = Any) -> Any:
         return _decode_dict(raw, *get_args(hint))
     if isinstance(raw, dict):
         return _decode_part(raw)
-    if kind is np.ndarray:
-        return _decode_array(raw, get_args(get_args(hint)[1])[0])
+    items = _find_items(hint)
+    if items is not None:
+        return _decode_array(raw, items)
     if kind in (Union, UnionType):
         allowed = get_args(hint)
         if raw is None and NoneType in allowed:
@@ -256,6 +258,14 @@ def decode(raw: Any, hint: Any = Any) -> Any:
     if kind is tuple:
         return tuple(decode(part, each) for part, each in zip(raw, _item_hints(hint, len(raw)), strict=True))
     return _read_float(raw) if hint is float else raw
+
+
+def _find_items(hint: Any) -> Any:
+    """The declared type of an array's items, None for what is no array. `NDArray` is an alias since NumPy 2.5."""
+    kind, parts = get_origin(hint), get_args(hint)
+    if kind is np.ndarray:
+        return get_args(parts[1])[0]
+    return parts[0] if kind is NDArray else None
 
 
 def encode_fields(value: Any) -> dict[str, Any]:
