@@ -18,12 +18,13 @@ from results import write_rows
 from shapes import Rng, with_odds
 from worlds import Floats, log_odds, sigmoid
 
-from truecal.inference import judge
+from truecal.inference import Verdict, judge, judge_all
 from truecal.observations import CellSums, Ints
 
 Line = dict[str, object]
 Labels = Callable[[Rng, Floats, Ints, float], np.ndarray]
 SHAPES = {"33 %": (1.0, 2.0), "9 %": (0.5, 5.0), "1 %": (0.5, 50.0)}
+TOGETHER = 40  # data sets that are judged in one pass: a verdict does not depend on the others
 SHARED = 0.5  # correlation of the predictions of a cluster, on the normal scale
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(61)
 GRID = np.linspace(-40.0, 40.0, 8001)
@@ -82,15 +83,18 @@ WAYS: dict[str, tuple[Labels, float]] = {
 
 def judge_sets(
     way: str, correlation: float, rows: int, size: int, shape: str, sets: int, factor: float = 1.0
-) -> Iterator[tuple[object, object]]:
+) -> Iterator[tuple[Verdict, Verdict]]:
     """Verdicts with and without clusters on data sets whose true odds are the predicted ones times a factor."""
     rng = np.random.default_rng([rows, size, round(1000 * correlation), *f"{way}{shape}{factor}".encode()])
     labels, shared = WAYS[way]
-    for _ in range(sets):
-        truth, cluster = draw_scores(rng, rows, size, shape, shared)
-        y = labels(rng, truth, cluster, correlation)
-        p = truth if factor == 1 else with_odds(truth, 1 / factor)
-        yield judge(CellSums.from_arrays(y, p, cluster=cluster)), judge(CellSums.from_arrays(y, p))
+    for begin in range(0, sets, TOGETHER):
+        groups: list[tuple[CellSums, CellSums]] = []
+        for _ in range(min(TOGETHER, sets - begin)):
+            truth, cluster = draw_scores(rng, rows, size, shape, shared)
+            y = labels(rng, truth, cluster, correlation)
+            p = truth if factor == 1 else with_odds(truth, 1 / factor)
+            groups.append((CellSums.from_arrays(y, p, cluster=cluster), CellSums.from_arrays(y, p)))
+        yield from zip(*(judge_all(each) for each in zip(*groups, strict=True)), strict=True)
 
 
 def level(sets: int) -> Iterator[Line]:

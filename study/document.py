@@ -41,6 +41,7 @@ from text import (
     SIZE,
     SIZES,
     SLICES,
+    SLICES_CLUSTERS,
     TOLERANCE,
     VALUES,
     WATCH,
@@ -382,7 +383,18 @@ def slices_section() -> list[str]:
         for r in read_rows("slices")
     ]
     heads = ["N", "columns", "groups", "factor", "data sets", "anything listed", "c0=b among it"]
-    return [SLICES, table(heads, body)]
+    if not has_rows("slices_clusters"):
+        return [SLICES, table(heads, body)]
+    customers = [
+        r
+        | {"N": f"{int(r['rows']):,}", "anything listed": f"{100 * float(r['anything listed']):.1f} %"}
+        | {"groups": f"{int(r['groups']):,}", "without": f"{100 * float(r['without cluster']):.1f} %"}
+        for r in read_rows("slices_clusters")
+    ]
+    names = ["N", "columns", "groups", "of a customer", "correlation", "sets", "anything listed", "without"]
+    heads_of_customers = [*names[:5], "data sets", "anything listed", "without `cluster=`"]
+    shown = table(heads_of_customers, [[str(r[name]) for name in names] for r in customers])
+    return [SLICES, table(heads, body), SLICES_CLUSTERS, shown]
 
 
 def remedy_section() -> list[str]:
@@ -420,16 +432,25 @@ def rows_section() -> list[str]:
     def by_prevalence(rows: list[dict[str, str]], names: tuple[str, ...]) -> str:
         kinds, prevalences = (list(dict.fromkeys(r[key] for r in rows)) for key in ("rows are", "prevalence"))
         found = {
-            (r["rows are"], r["prevalence"]): " / ".join(f"{100 * float(r[name]):.1f}" for name in names) for r in rows
+            (r["rows are"], r["prevalence"]): " / ".join(f"{100 * float(r[name]):.1f}" for name in names if r[name])
+            for r in rows
         }
         body = [[kind, *(found.get((kind, p), "") for p in prevalences)] for kind in kinds]
         return table(["rows are", *(f"{100 * float(p):g} % positive" for p in prevalences)], body)
 
+    rare = [r for r in power if r["as counted"] and float(r["prevalence"]) < 0.1]
+    found, same, counted = (sum(float(r[name]) for r in rare) for name in ("found", "without", "as counted"))
+    least = min(rare, key=lambda r: float(r["found"]) / float(r["without"]))
+    worst = (
+        f"{100 * float(least['prevalence']):g} % are positive and labels {least['rows are']}, "
+        f"{100 * float(least['found']):.1f} for {100 * float(least['without']):.1f} %"
+    )
+    shares = {"counted": f"{100 * found / counted:.0f}", "same": f"{100 * found / same:.0f}", "worst": worst}
     return [
         ROWS.format(sets=f"{int(level[0]['sets']):,}"),
         by_prevalence(level, ("off at 0.05",)),
-        ROWS_POWER.format(sets=power[0]["sets"]),
-        by_prevalence(power, ("found", "without")),
+        ROWS_POWER.format(sets=power[0]["sets"], **shares),
+        by_prevalence(power, ("found", "without", "as counted")),
     ]
 
 

@@ -14,7 +14,7 @@ carry the same information about that factor: with p' the probability that a row
 (dp' / d log-odds)^2 / (p' (1 - p')). Only a test that weights each label by (dp' / d log-odds) / (p' (1 - p')) uses all
 of it. That weight is 1 where labels are not flipped; where they are, the labels of small predictions are mostly flips,
 and a number of positives, which weights all alike, has the information (sum of dp' / d log-odds)^2 / (sum of p' (1 -
-p')): "counted" is that, and "as counted" how often plain rows of as much are found off.
+p')): "counted" is that of flipped labels of all rows, and "as counted" how often plain rows of as much are found off.
 
 "population": numbers of the population, as kept rows give them, over those of all its rows.
 """
@@ -117,6 +117,7 @@ def level(sets: int) -> Iterator[Line]:
 def power(sets: int) -> Iterator[Line]:
     for number, case in enumerate(cases()):
         rng, other = (np.random.default_rng([part, number]) for part in (2, 4))
+        flips = case.how.flips and case.how.kept_negatives == 1
         found, plain, alike = 0, 0, 0
         for _ in range(sets):
             p = case.predict(rng)
@@ -128,12 +129,9 @@ def power(sets: int) -> Iterator[Line]:
             own, counted = float(np.sum(moved**2 / spread)), float(moved.sum() ** 2 / spread.sum())
             shape = seen if not case.how.flips else kept
             plain += find_plain(rng, shape, own)
-            alike += find_plain(other, shape, counted)
-        yield (
-            case.line
-            | {"sets": sets, "information": own, "found": found / sets, "without": plain / sets}
-            | {"counted": counted, "as counted": alike / sets}
-        )
+            alike += flips and find_plain(other, shape, counted)
+        line = case.line | {"sets": sets, "information": own, "found": found / sets, "without": plain / sets}
+        yield line | {"counted": counted if flips else "", "as counted": alike / sets if flips else ""}
 
 
 def find_plain(rng: Rng, shape: Floats, information: float) -> bool:

@@ -1,9 +1,18 @@
-"""The search for groups of rows: how often it lists anything of right models, and how often a group that is off."""
+"""The search for groups of rows: how often it lists anything of right models, and how often a group that is off; and of
+right models whose rows go together by customer.
+
+    python slices.py [part ...]
+
+Parts: search, clusters; both by default.
+"""
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import polars as pl
+from clusters import SHARED, copula, draw_scores
 from results import write_rows
 from verdict import with_odds
 
@@ -41,13 +50,54 @@ def look(rows: int, columns: int, factor: float) -> dict[str, object]:
     }  # fmt: skip
 
 
-def main() -> None:
+def look_at_customers(rows: int, columns: int, size: int, correlation: float) -> dict[str, object]:
+    """Right models whose rows go together by customer, as many rows each; words are the customer's own, numbers are the
+    row's, and say nothing."""
+    rng = np.random.default_rng([rows, columns, size, int(100 * correlation)])
+    weights = 0.5 ** np.arange(1, 7)
+    weights /= weights.sum()
+    listed, alone = [], []
+    for _ in range(SETS):
+        p, customer = draw_scores(rng, rows, size, "9 %", SHARED)
+        y = copula(rng, p, customer, correlation)
+        found = {
+            f"c{i}": rng.normal(size=rows) if i % 2 else rng.choice(list("abcdef"), rows // size, p=weights)[customer]
+            for i in range(columns)
+        }
+        frame = pl.DataFrame({"y": y, "p": p, "customer": customer, **found})
+        names = [f"c{i}" for i in range(columns)]
+        with_them = truecal.slices(frame, label="y", score="p", columns=names, cluster="customer")
+        listed.append(len(with_them) > 0)
+        alone.append(len(truecal.slices(frame, label="y", score="p", columns=names)) > 0)
+    return {
+        "rows": rows, "columns": columns, "of a customer": size, "correlation": correlation,
+        "groups": with_them.searched, "sets": SETS,
+        "anything listed": float(np.mean(listed)), "without cluster": float(np.mean(alone)),
+    }  # fmt: skip
+
+
+def search() -> None:
     lines = []
     for rows, columns in SIZES:
         for factor in (1.0, 1.5, 2.0):
             lines.append(look(rows, columns, factor))
             print(lines[-1], flush=True)
     write_rows("slices", lines)
+
+
+def clusters() -> None:
+    lines = []
+    for size in (5, 20):
+        for correlation in (0.1, 0.3):
+            lines.append(look_at_customers(2000, 10, size, correlation))
+            print(lines[-1], flush=True)
+            write_rows("slices_clusters", lines)
+
+
+def main() -> None:
+    parts = {"search": search, "clusters": clusters}
+    for name in sys.argv[1:] or parts:
+        parts[name]()
 
 
 if __name__ == "__main__":

@@ -119,6 +119,10 @@ SLICES = """## Slices
 How often the search lists anything at 0.05. The odds of one group, of a pair of columns ("c0=b" and c1 above its mean),
 are multiplied by a factor: 1 is a right model."""
 
+SLICES_CLUSTERS = """The same of right models whose rows go together by customer (a copula of this correlation), with
+[`cluster=`](data.md#several-of-one-customer) and without. Half of the columns are the customer's, half the row's, and
+none says anything."""
+
 REMEDY = """## Recalibration
 
 The mean excess log loss (x 10,000) of each kind of map on all rows to come; what is lost to the true probabilities.
@@ -141,8 +145,10 @@ number, which chance moves by 1.1 points in one of twenty. The lowest are those 
 positives."""
 
 ROWS_POWER = """And how often it finds all odds off by 1.25, beside plain rows that carry the same information, in
-percent of {sets} data sets. Flipped labels of rare positives cost more than their information: 9 for 15.5 % and 34 for
-42 % at worst."""
+percent of {sets} data sets. Of flipped labels the third number is of plain rows with the information that a number of
+positives carries: labels of small predictions are mostly flips, and who counts positives weighs them like the others.
+The verdict counts: of 5 and 1 % positive rows it finds {counted} % of what the same counted information would, and
+{same} % of what all of it would; least where {worst}."""
 
 CLUSTERS = """## Rows of one customer
 
@@ -153,7 +159,8 @@ prediction for all his rows, with labels of this correlation (r). Without `clust
 
 {inside} of {cells} numbers lie within 3 to 7; of as many that are truly 5, chance would leave {chance} outside.
 {below} are lower, {few} of these where so few positives are expected that, counted as independent ones (over the
-design effect), they are fewer than {least}: there the verdict says "cannot tell". {above}{missing}"""
+design effect), they are fewer than {least}. That is a limit: how far rows go together must be estimated, and so few
+positives do not say. There the verdict says "cannot tell". {above}{missing}"""
 
 CLUSTERS_POWER = """And how often it finds all odds off by a factor, beside independent rows of the same information
 (rows over the design effect), in percent of {sets} data sets."""
