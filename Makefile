@@ -6,7 +6,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/kernel/*) $(sh
 KERNEL := pyproject.toml CMakeLists.txt $(wildcard src/kernel/*)
 PARALLEL := --numprocesses $(shell getconf _NPROCESSORS_ONLN) --dist loadgroup
 
-.PHONY: demo test long quick lint faults fuzz sanitize threads ports coverage bench bench-growth bench-scale reproduce study docs dist clean
+.PHONY: demo test long quick lint faults fuzz sanitize threads ports coverage bench bench-growth bench-scale bench-peers reproduce study docs dist clean
 
 demo: .venv/.installed
 	$(BIN)/python -m truecal.demo
@@ -83,9 +83,18 @@ bench: .venv/.test
 bench-growth: .venv/.test
 	$(BIN)/python benches/growth.py
 
-# 1e7 and 1e8 rows in Parquet, under a limit of 4 GB; some minutes and 2 GB of disk.
+# 1e7 and 1e8 rows in Parquet, under a limit of 4 GB, then up to 1e9: half an hour and 5 GB of disk.
 bench-scale: .venv/.test
-	$(BIN)/python benches/scale.py
+	$(BIN)/python benches/scale.py exact
+	$(BIN)/python benches/scale.py 1e7 "all distinct"
+	$(BIN)/python benches/scale.py 1e8 "all distinct"
+	for rows in 1e6 1e7 1e8 1e9; do $(BIN)/python benches/scale.py $$rows float32 || exit 1; done
+	$(BIN)/python docs/speed.py
+
+# Other packages beside ours, in an environment of their own, build/peers, which nothing else uses; about ten minutes.
+bench-peers: .venv/.test
+	$(BIN)/python benches/peers.py
+	$(BIN)/python docs/speed.py
 
 # The paper's tables and figures; DATA=folder or TRUECAL_DATA names the data at hand, the rest is downloaded.
 reproduce: .venv/.test

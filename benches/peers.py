@@ -2,13 +2,15 @@
 
 Run by `make bench-peers`. The packages are installed in an environment of their own, build/peers, which nothing else
 uses. Each number comes from a new process; results are written to benches/results/peers.csv, from which docs/speed.py
-makes the tables and the picture of docs/speed.md.
+makes the tables and the picture of docs/speed.md. Given names, as in `benches/peers.py netcal`, only these packages and
+ours are measured, and given numbers, these numbers of rows.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -28,6 +30,7 @@ HOME = HERE.parent / "build" / "peers"
 SIZES = (1_000, 100_000, 1_000_000, 10_000_000)
 LIMIT = 300  # seconds that one process may take
 ENOUGH = 1.5  # seconds of repeats, after which the shortest is taken
+ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # threads that wait spin, and cost as if they worked
 FIELDS = ("peer", "version", "work", "rows", "value", "cpu_ms", "wall_ms", "memory", "note")
 
 
@@ -201,7 +204,9 @@ def measure_fresh(python: Path | str, peer: Peer, work: str, folder: Path) -> di
     given = json.dumps([peer.imports, peer.calls[work].removesuffix(" !"), str(folder)])
     command = [str(python), "-W", "ignore", __file__, "measure", given]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=LIMIT, check=False, env=os.environ | ALONE
+        )
     except subprocess.TimeoutExpired:
         return {"note": f"more than {LIMIT} s"}
     if done.returncode:
@@ -230,8 +235,11 @@ def compare(work: str, call: str, value: float, own: float) -> None:
         raise AssertionError(f"{work} by {call} is {value}, and ours is {own}")
 
 
-def main(sizes: list[int]) -> None:
+def main(chosen: list[str]) -> None:
     failed = install()
+    sizes = [int(float(name)) for name in chosen if name[0].isdigit()] or SIZES
+    names = {name for name in chosen if not name[0].isdigit()}
+    peers = [OURS, *(peer for peer in PEERS if not names or peer.name.partition("==")[0] in names)]
     lines: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -239,7 +247,7 @@ def main(sizes: list[int]) -> None:
             for array, column in zip(make_data(rows), "yp", strict=True):
                 np.save(folder / f"{column}.npy", array)
             own: dict[str, float] = {}
-            for peer in (OURS, *PEERS):
+            for peer in peers:
                 package, _, number = peer.name.partition("==")
                 if peer.name in failed:
                     lines.append({"peer": package, "version": number, "note": failed[peer.name]})
@@ -260,14 +268,16 @@ def main(sizes: list[int]) -> None:
 
 
 def write(lines: list[dict[str, Any]]) -> None:
-    """The results, with a line for what each import takes at least."""
+    """The results, with a line for what each import takes at least; other packages keep theirs."""
     for peer in dict.fromkeys(line["peer"] for line in lines):
         own = [line for line in lines if line["peer"] == peer and "import_ms" in line]
         if own:
             least = min(own, key=lambda line: float(line["import_ms"]))
             found = {"cpu_ms": least["import_ms"], "value": min(line["import_mb"] for line in own)}
             lines.append({"peer": peer, "version": least["version"], "work": "import", "rows": 0} | found)
-    RESULTS.parent.mkdir(exist_ok=True)
+    with RESULTS.open(newline="", encoding="utf-8") as file:
+        measured = {line["peer"] for line in lines}
+        lines += [line for line in csv.DictReader(file) if line["peer"] not in measured]
     with RESULTS.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
@@ -279,4 +289,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["measure"]:
         print(json.dumps(measure_here(*json.loads(sys.argv[2]))))
     else:
-        main([int(float(size)) for size in sys.argv[1:]] or list(SIZES))
+        main(sys.argv[1:])
