@@ -11,7 +11,10 @@
 #include "sums.hpp"
 
 #include <cmath>
+#include <cstdlib>
 #include <memory>
+#include <new>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -118,9 +121,10 @@ struct CellColumns {
     }
 };
 
-// The rows of a block: where the cell of each is, and what it adds to the cell's moments.
+// The rows of a block: where the cell of each is, and what it adds to the cell's moments. Places rise with scores: the cells
+// of q < 0.5 are where their leading bits say, and those above mirror them.
 struct CellSteps {
-    static constexpr std::uint64_t side = std::uint64_t(largest_power + 1) << (cell_bits - 1); // cells of either side
+    static constexpr std::uint32_t middle = std::uint32_t(largest_power) << (cell_bits - 1); // of 0.5
     alignas(64) std::uint32_t place[block];
     alignas(64) Moments moments[block];
 };
@@ -134,10 +138,10 @@ TRUECAL_CLONES bool list_steps(const Float *__restrict score, const Label *__res
         const double x = static_cast<double>(score[i]) + 0.0, other = 1.0 - x;
         const auto bits = bit_cast<std::uint64_t>(x);
         bad |= lanes::is_no_score(bits);
-        const std::uint64_t lower = lanes::is_below(bits, bit_cast<std::uint64_t>(0.5));
+        const std::uint64_t mirrored = lanes::is_below(bits, bit_cast<std::uint64_t>(0.5)) - 1; // all bits, or none
         const auto q = bit_cast<std::uint64_t>(std::min(x, other) * 0x1p200);
-        const std::uint64_t rest = q & rest_mask;
-        steps.place[i] = static_cast<std::uint32_t>((q >> rest_bits) + ((lower - 1) & CellSteps::side));
+        const std::uint64_t lead = q >> rest_bits, rest = q & rest_mask;
+        steps.place[i] = static_cast<std::uint32_t>((lead ^ mirrored) - mirrored + (2 * CellSteps::middle & mirrored));
         steps.moments[i].first = rest + Moments::one;
         const double d = bit_cast<double>(rest >> (rest_bits - squared_bits) | lanes::ground()) - lanes::big;
         const std::uint64_t squared = bit_cast<std::uint64_t>(d * d + lanes::big) - lanes::ground();
@@ -146,10 +150,14 @@ TRUECAL_CLONES bool list_steps(const Float *__restrict score, const Label *__res
     return bad == 0;
 }
 
-// Pages of neighbouring cells, made when the first row falls into one. Scores that spread over many powers of two cost
-// memory; those of ten million rows fill some hundred pages of four kilobytes, or of twelve where cells hold many rows.
+// Pages of neighbouring cells. Those of q >= 2^-17 lie in one piece of a megabyte, of which the system gives what is used;
+// others are made when the first row falls into one. Scores that spread over many powers of two cost memory.
 class CellTable {
   public:
+    CellTable() {
+        if (!near_) throw std::bad_alloc();
+    }
+
     // At most 2^32 - 1 rows in all. Stops at a score outside [0, 1], and where `pause` says so.
     template <class Float, class Label, class Pause>
     Packed add_rows(const Float *score, const Label *label, Index size, Pause pause) {
@@ -168,28 +176,20 @@ class CellTable {
 
     // The rows of both, at most 2^32 - 1. Sums of integers are the same however rows were parted.
     void add(const CellTable &other) {
-        for (std::size_t at = 0; at < pages; ++at)
-            if (const Page *from = other.pages_[at].get()) {
-                Page &to = page(at);
-                for (std::size_t i = 0; i < page_size; ++i) to.total(i).add(from->sum(i));
-            }
+        other.for_cells([&](std::size_t place, const Sums &sums) { before(place).add(sums); });
     }
 
     CellColumns columns() const {
+        std::size_t cells = 0;
+        for_cells([&](std::size_t, const Sums &) { ++cells; });
         CellColumns found;
-        const auto push = [&](std::size_t at, std::size_t i) {
-            const Sums sums = pages_[at]->sum(i);
-            if (sums.n == 0) return;
-            const std::size_t place = at * page_size + i;
-            const bool upper = place >= CellSteps::side;
-            found.push(upper ? place - CellSteps::side : place, upper, sums.n, sums.k, sums.rest, Wide(sums.squared));
-        };
-        for (std::size_t at = 0; at < pages / 2; ++at)
-            if (pages_[at])
-                for (std::size_t i = 0; i < page_size; ++i) push(at, i);
-        for (std::size_t at = pages; at-- > pages / 2;) // the farther from 1, the lower
-            if (pages_[at])
-                for (std::size_t i = page_size; i-- > 0;) push(at, i);
+        for (auto *column : {&found.key, &found.s1, &found.s2, &found.s3}) column->reserve(cells);
+        for (auto *column : {&found.n, &found.k}) column->reserve(cells);
+        for_cells([&](std::size_t place, const Sums &sums) {
+            const bool upper = place >= CellSteps::middle;
+            const std::size_t lead = upper ? 2 * CellSteps::middle - place : place;
+            found.push(lead, upper, sums.n, sums.k, sums.rest, Wide(sums.squared));
+        });
         return found;
     }
 
@@ -205,50 +205,64 @@ class CellTable {
             squared += other.squared;
             rest += other.rest;
         }
+        void add(const Moments &last) { add({last.rows(), last.positives(), last.second_sum(), Wide(last.first_sum())}); }
     };
     static constexpr int page_bits = 8;
     static constexpr std::size_t page_size = std::size_t(1) << page_bits;
-    static constexpr std::size_t pages = 2 * (CellSteps::side >> page_bits);
-    static_assert(CellSteps::side % page_size == 0);
+    static constexpr std::size_t pages = (2 * CellSteps::middle >> page_bits) + 1;
+    static constexpr std::uint32_t near_size = 32 << (cell_bits - 1), near_begin = CellSteps::middle - near_size / 2;
+    static_assert(near_begin % page_size == 0 && near_size % page_size == 0);
 
-    struct Page {
-        Moments moments[page_size]; // of the last rows of each cell
-        std::unique_ptr<Sums[]> before; // of those before them, where there are any
-
-        Sums &total(std::size_t i) {
-            if (!before) before = std::make_unique<Sums[]>(page_size);
-            return before[i];
-        }
-        Sums sum(std::size_t i) const {
-            const Moments &last = moments[i];
-            Sums found{last.rows(), last.positives(), last.second_sum(), Wide(last.first_sum())};
-            if (before) found.add(before[i]);
-            return found;
-        }
+    struct Free {
+        void operator()(void *memory) const { std::free(memory); }
     };
-    std::vector<std::unique_ptr<Page>> pages_ = std::vector<std::unique_ptr<Page>>(pages);
+    // Of the last rows of each cell, at most some thousand; and, by page, of those before them.
+    std::unique_ptr<Moments[], Free> near_{static_cast<Moments *>(std::calloc(near_size, sizeof(Moments)))};
+    std::vector<std::unique_ptr<Moments[]>> far_ = std::vector<std::unique_ptr<Moments[]>>(pages);
+    std::unordered_map<std::size_t, std::unique_ptr<Sums[]>> before_;
 
-    Page &page(std::size_t at) {
-        if (!pages_[at]) pages_[at] = std::make_unique<Page>();
-        return *pages_[at];
+    Moments &moments(std::uint32_t place) {
+        if (place - near_begin < near_size) return near_[place - near_begin];
+        std::unique_ptr<Moments[]> &page = far_[place >> page_bits];
+        if (!page) page = std::make_unique<Moments[]>(page_size);
+        return page[place & (page_size - 1)];
+    }
+    Sums &before(std::size_t place) {
+        std::unique_ptr<Sums[]> &page = before_[place >> page_bits];
+        if (!page) page = std::make_unique<Sums[]>(page_size);
+        return page[place & (page_size - 1)];
+    }
+
+    // Calls use(place, sums) for each cell with rows, in order.
+    template <class Use> void for_cells(Use use) const {
+        for (std::size_t page = 0; page < pages; ++page) {
+            const std::size_t first = page << page_bits;
+            const bool is_near = first >= near_begin && first < near_begin + near_size;
+            const Moments *last = is_near ? &near_[first - near_begin] : far_[page].get();
+            const auto found = before_.find(page);
+            const Sums *earlier = found == before_.end() ? nullptr : found->second.get();
+            for (std::size_t i = 0; (last || earlier) && i < page_size; ++i) {
+                Sums sums;
+                if (last) sums.add(last[i]);
+                if (earlier) sums.add(earlier[i]);
+                if (sums.n > 0) use(first + i, sums);
+            }
+        }
     }
 
     void add_steps(const CellSteps &steps, Index size) {
         std::uint64_t full = 0;
         for (Index i = 0; i < size; ++i) {
-            const std::size_t place = steps.place[i];
-            Moments &cell = page(place >> page_bits).moments[place & (page_size - 1)];
+            Moments &cell = moments(steps.place[i]);
             cell.add(steps.moments[i]);
             full |= cell.first;
         }
         if (!Moments::is_full(full)) return;
         for (Index i = 0; i < size; ++i) {
-            Page &own = page(steps.place[i] >> page_bits);
-            const std::size_t at = steps.place[i] & (page_size - 1);
-            if (!Moments::is_full(own.moments[at].first)) continue;
-            const Sums sums = own.sum(at);
-            own.total(at) = sums;
-            own.moments[at] = Moments{};
+            Moments &cell = moments(steps.place[i]);
+            if (!Moments::is_full(cell.first)) continue;
+            before(steps.place[i]).add(cell);
+            cell = Moments{};
         }
     }
 };

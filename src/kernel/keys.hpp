@@ -112,7 +112,7 @@ template <class Label> inline std::uint64_t odd_label(Label y) {
 #endif
 
 // Rows that are worked on together, twice: what is the same for all of them first, then what goes to places of its own.
-constexpr Index block = 32;
+constexpr Index block = 128;
 
 // Of doubles and whole numbers, several at once: compilers do a loop of these for some rows together, as they do not where
 // a number is computed on one side of a choice only, or converted.

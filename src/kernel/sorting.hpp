@@ -25,9 +25,9 @@ template <class Float> TRUECAL_CLONES bool list_cells(const Float *score, Index 
         const auto bits = bit_cast<std::uint64_t>(x);
         bad |= lanes::is_no_score(bits);
         const auto lead = static_cast<std::int32_t>(bit_cast<std::uint64_t>(std::min(x, other)) >> (52 - SortCells::bits));
-        const std::int32_t near = std::max(lead - first, 0);
+        const std::int32_t inner = std::max(lead - first, 0);
         const auto lower = static_cast<std::int32_t>(lanes::is_below(bits, bit_cast<std::uint64_t>(0.5)));
-        cell[i] = ((near ^ (lower - 1)) - (lower - 1)) + (2 * half & (lower - 1)); // 2 half - near from 0.5 on
+        cell[i] = ((inner ^ (lower - 1)) - (lower - 1)) + (2 * half & (lower - 1)); // 2 half - inner from 0.5 on
     }
     return bad == 0;
 }

@@ -100,17 +100,17 @@ TRUECAL_CLONES bool list_steps(const Float *__restrict score, const Label *__res
                                BinSteps &__restrict steps, bool &close) {
     const auto reach = bit_cast<std::uint64_t>(1e-9), size_mask = ~std::uint64_t(0) >> 1;
     const double scale = static_cast<double>(bins);
-    std::uint64_t bad = 0, near = 0;
+    std::uint64_t bad = 0, at_edge = 0;
     for (Index i = 0; i < size; ++i) {
         const double x = static_cast<double>(score[i]) + 0.0;
         bad |= lanes::is_no_score(bit_cast<std::uint64_t>(x));
         const lanes::Split place(x * scale), high(x * 0x1p40), low(high.fraction() * 0x1p40);
-        near |= lanes::is_below(bit_cast<std::uint64_t>(place.rest) & size_mask, reach);
+        at_edge |= lanes::is_below(bit_cast<std::uint64_t>(place.rest) & size_mask, reach);
         steps.bin[i] = static_cast<std::int32_t>(place.whole);
         steps.moments[i].first = low.whole + Moments::one;
         steps.moments[i].second = high.whole + (std::uint64_t(label[i] != Label(0)) << Moments::count_bit);
     }
-    close = near != 0;
+    close = at_edge != 0;
     return bad == 0;
 }
 
