@@ -1,5 +1,6 @@
 """The search for groups of rows: its sums against group-bys, its tests against exact ones, its error rate."""
 
+import re
 from itertools import combinations
 
 import numpy as np
@@ -136,14 +137,30 @@ def test_columns_that_make_no_groups_are_named():
     rng = np.random.default_rng(5)
     numbers = np.arange(3000)
     frame = simulate(rng, 3000).assign(
-        customer=[f"c{i}" for i in numbers], one="x", orderId=numbers, amount=rng.permutation(numbers)
+        customer=[f"c{i}" for i in numbers],
+        one="x",
+        orderId=7 * numbers,
+        loan=numbers,
+        amount=7 * rng.permutation(numbers),
     )
     found = truecal.slices(frame, label="y", score="p")
     assert any("`customer` has 3,000 values" in note for note in found.notes)
     assert any("`orderId` has 3,000 values" in note for note in found.notes)
     assert any("`one` has one value" in note for note in found.notes)
-    assert not {"customer", "orderId"} & set(found.columns_searched)
+    assert any("`loan` has 3,000 values" in note for note in found.notes)
+    assert not {"customer", "orderId", "loan"} & set(found.columns_searched)
     assert "amount" in found.columns_searched
+
+
+@pytest.mark.parametrize("unit", ["D", "M", "s"])
+def test_dates_in_text_are_cut_into_ranges(unit):
+    rng = np.random.default_rng(6)
+    month = rng.integers(0, 36, size=8000)
+    moments = np.datetime64("2023-01") + month.astype("timedelta64[M]")
+    frame = simulate(rng, 8000, lambda f: month >= 24, factor=2).assign(day=np.datetime_as_string(moments, unit))
+    frame.loc[0, "day"] = None
+    found = truecal.slices(frame, label="y", score="p", columns=["day"], pairs=False)
+    assert re.fullmatch(r"day above 202[45]-\d\d-01", found.slice[0])
 
 
 def test_rare_values_are_others():

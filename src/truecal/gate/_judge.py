@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from truecal._errors import option
+from truecal._errors import did_you_mean, option
 from truecal._text import plural
 from truecal.gate._decision import ALLOWED, Decision, Finding, FindingTable, Status
 from truecal.gate._rules import Rule
@@ -200,7 +200,10 @@ def _judge_each(rule: Rule, model: str, subject: Subject) -> Iterator[Finding]:
     table = subject.tables.get(rule.metric)
     matching = {key: name for key, name in subject.segments.items() if _matches(name, rule.segment or "*")}
     if not matching:
-        reason = f"no segment matches {rule.segment!r}; the segments are: {_list(list(subject.segments.values()))}."
+        names = list(subject.segments.values())
+        near = did_you_mean(rule.segment, [*names, *(f"{name.partition('=')[0]}=*" for name in names)])
+        reason = f"no segment matches {rule.segment!r}; the segments are: {_list(names)}."
+        reason += near.replace("\n\nHint: d", " D")
         yield Finding(rule, model, rule.segment, None, None, "cannot tell", reason)
     judged = [key for key in matching if subject.accounts[key].judged >= max(1, rule.min_rows)]
     count = max(1, len(judged))

@@ -290,7 +290,7 @@ def _make_factor_panel(result: Result, metric: str, axis: Axis, reach: float | N
 
 def _find_reach(table: BinTable) -> float:
     """How far an axis of factors reaches: to values and nearer ends of intervals, but for a tenth of the evidence; to
-    the values of all windows that are refuted."""
+    the values of windows that are refuted, unless they lie far beyond these."""
     rows, *columns = _find_factors(table)
     weight = table.n[rows] * table.mean[rows] * (1 - table.mean[rows])
     value, low, high = np.abs(columns)
@@ -299,7 +299,7 @@ def _find_reach(table: BinTable) -> float:
     running = np.cumsum(weight[order])
     most = float(ends[order][np.searchsorted(running, 0.9 * running[-1])]) if len(ends) else 0.0
     refuted = value[(_find_sides(table)[rows] != 0) & (value < 9)]
-    return float(np.clip(max(1.5 * most, 1.1 * refuted.max(initial=0.0)), np.log(1.6), np.log(100)))
+    return float(np.clip(max(1.5 * most, min(2.5 * most, 1.1 * refuted.max(initial=0.0))), np.log(1.6), np.log(100)))
 
 
 def point_beyond(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain, combinations, pairwise
 from typing import Any
 
@@ -35,6 +37,8 @@ LEVELS = 10  # of a column, besides other values and null
 BINS = 8  # of scores
 PAIRED = 100  # columns up to which pairs are crossed
 IDS = 1000  # distinct words above which a column may be of names
+DATE = re.compile(r"\d{4}-\d\d(-\d\d([T ].*)?)?")  # a date, a time or a month in text
+EPOCH = datetime(1970, 1, 1)
 
 
 def cross(  # noqa: PLR0913 (tests/test_size.py says why)
@@ -54,7 +58,7 @@ def cross(  # noqa: PLR0913 (tests/test_size.py says why)
     """Read data in one pass, and add rows up by the levels of every column and of every pair of columns.
 
     Words, truth values and numbers of few values are levels as they are: the ten most frequent of the first rows, and
-    the others together. Other numbers and times are cut into ten ranges of about equally many of the first rows. The
+    the others together. Other numbers and times, and text that holds dates as ISO 8601 writes them, are cut into ten ranges of about equally many of the first rows. The
     scores are a column as well. Levels do not depend on labels.
 
     Parameters are those of `truecal.read`; `columns` are all others by default, but for that of clusters. Another
@@ -189,8 +193,9 @@ class _Ranges:
     levels: tuple[str, ...]
 
     @classmethod
-    def of(cls, name: str, values: Floats, text: Any = "{:.4g}".format) -> _Ranges | None:
-        """Ten ranges of about equally many values; None for values that are all equal or null."""
+    def of(cls, name: str, values: Floats, text: Any = "{:.4g}".format, none: str = "null") -> _Ranges | None:
+        """Ten ranges of about equally many values; None for values that are all equal or null. `none` says what NaN
+        is."""
         known = values[~np.isnan(values)]
         if not len(known):
             return None
@@ -200,7 +205,7 @@ class _Ranges:
             return None
         ends = [text(edge) for edge in edges.tolist()]
         inner = (f"{name} above {low} up to {high}" for low, high in pairwise(ends))
-        return cls(name, edges, (f"{name} up to {ends[0]}", *inner, f"{name} above {ends[-1]}", f"{name} is null"))
+        return cls(name, edges, (f"{name} up to {ends[0]}", *inner, f"{name} above {ends[-1]}", f"{name} is {none}"))
 
     def code(self, column: Any) -> AnyArray:
         """The range of each value."""
@@ -243,13 +248,20 @@ def _look(name: str, column: Any) -> _Ranges | _Values | str:
     distinct = int(column.n_unique())
     if distinct < 2:
         return f"`{name}` has one value and makes no groups"
-    numbered = kind.is_integer() and "id" in split_name(name)  # whose ranges mean nothing
+    if not ordered and _holds_dates(column):
+        if distinct <= LEVELS + 1:
+            return _Values.of(name, *encode_values(column))
+        ranges = _Ranges.of(name, _as_numbers(column), _name_day, "null or no date")
+        return ranges or f"`{name}` has one value and makes no groups"
+    # numbers whose ranges mean nothing: by their name, or as they count the rows
+    numbered = kind.is_integer() and (
+        "id" in split_name(name) or (distinct == rows and int(column.max()) - int(column.min()) < 2 * rows)
+    )
     if distinct > max(IDS, rows / 10) and (numbered or not ordered):
         return f"`{name}` has {plural(distinct, 'value')} in {rows:,} rows, as names have, and makes no groups"
     if ordered and distinct > LEVELS + 1:
         if kind in (pl.Date, pl.Datetime):
-            text: Any = lambda value: str(np.datetime64(int(value), "us"))[:10]  # noqa: E731
-            ranges = _Ranges.of(name, _as_numbers(column), text)
+            ranges = _Ranges.of(name, _as_numbers(column), _name_day)
         elif kind.is_temporal():
             return f"`{name}` holds {kind}, which makes no groups"
         else:
@@ -258,9 +270,36 @@ def _look(name: str, column: Any) -> _Ranges | _Values | str:
     return _Values.of(name, *encode_values(column))
 
 
+def _holds_dates(column: Any) -> bool:
+    """Whether a column holds text that is dates."""
+    values, _ = encode_values(column)
+    known = (value for value in values if not is_missing(value))
+    return all(isinstance(value, str) and not np.isnan(_read_date(value)) for value in known)
+
+
+def _read_date(text: Any) -> float:
+    """A date or time in text, in microseconds since 1970; NaN if it is none."""
+    if not isinstance(text, str) or not DATE.fullmatch(text.strip()):
+        return np.nan
+    word = text.strip()
+    try:
+        moment = datetime.fromisoformat(f"{word}-01" if len(word) == 7 else word)
+    except ValueError:
+        return np.nan
+    moment = moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+    return (moment - EPOCH).total_seconds() * 1e6
+
+
+def _name_day(value: float) -> str:
+    return str(np.datetime64(int(value), "us"))[:10]
+
+
 def _as_numbers(column: Any) -> Floats:
-    """Numbers, or times in microseconds; NaN for null."""
+    """Numbers, or times in microseconds; NaN for null, and for text that is no date."""
     pl = language(column)
+    if not column.dtype.is_numeric() and not column.dtype.is_temporal():
+        values, code = encode_values(column)
+        return np.array([_read_date(value) for value in values], dtype=np.float64)[code]
     if column.dtype.is_temporal():
         column = column.cast(pl.Datetime("us")).dt.timestamp("us")
     array = column.cast(pl.Float64).to_numpy()
