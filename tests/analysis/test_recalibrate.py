@@ -1,6 +1,7 @@
 """Recalibration: maps against scikit-learn's fits and DuckDB's arithmetic, proofs on rows that were held out."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -271,6 +272,12 @@ def test_words_say_what_a_map_does_and_what_is_left():
     assert f"grows by {-gap.difference:.3g} (95 % interval {-gap.high:.3g} to {-gap.low:.3g})" in " ".join(
         str(worse).split()
     )
+    # a model that is off, and a map that is not shown to help: groups may be off
+    off = truecal.evaluate(np.random.default_rng(20).random(2000) < half, p, metrics=["ltce"])
+    unsure = replace(worse.proof, before=off, log_loss=replace(gap, difference=0.0, low=-1e-3, high=1e-3))
+    told = " ".join(str(replace(worse, proof=unsure)).split())
+    assert "The model is off, but it is not shown that one map for all rows mends it" in told
+    assert "may harm" not in told
 
 
 def test_time_goes_forwards():

@@ -157,7 +157,9 @@ def test_dates_in_text_are_cut_into_ranges(unit):
     rng = np.random.default_rng(6)
     month = rng.integers(0, 36, size=8000)
     moments = np.datetime64("2023-01") + month.astype("timedelta64[M]")
-    frame = simulate(rng, 8000, lambda f: month >= 24, factor=2).assign(day=np.datetime_as_string(moments, unit))
+    frame = simulate(rng, 8000, lambda f: pd.Series(month >= 24), factor=2).assign(
+        day=np.datetime_as_string(moments, unit)
+    )
     frame.loc[0, "day"] = None
     found = truecal.slices(frame, label="y", score="p", columns=["day"], pairs=False)
     assert re.fullmatch(r"day above 202[45]-\d\d-01", found.slice[0])

@@ -303,3 +303,18 @@ def test_an_error_from_inside_polars_is_told_as_one():
 def test_segments_that_no_rule_is_about_are_a_mistake(data):
     told = refused("check", data, "-p", "p", "--by", "country")
     assert "--by makes segments, but no rule is about them; --segment '*' asks for each" in told
+
+
+def test_hints_lead_on(folder):
+    months = {"month": [f"2026-{1 + i % 12:02}" for i in range(300)], "tier": ["a", "b", "c"] * 100}
+    place = write_csv(folder / "months.csv", predictions(300) | months)
+    assert "--every none takes each value as a window" in refused("drift", place, "--time", "month")
+    told = refused("segments", place)
+    assert "'tier'" in told.partition(" could")[0]
+    assert " --by " in told.partition("Hint: ")[2]
+    (folder / "one.csv").write_text("y,p,g\n1,0.5,a\n0,0.25,b\n" * 30)
+    assert refused("compare", folder / "one.csv").endswith("--score p,COLUMN")
+    done = run("check", folder / "one.csv", "--by", "g", "--segment", "gg=*")
+    assert "Did you mean 'g=*'?" in done.stdout
+    assert "--allow-cannot-tell" not in done.stdout
+    assert "--drop-missing" not in refused("score", folder / "one.csv", "-y", "y", "-p", "g")

@@ -72,6 +72,7 @@ def test_rows_without_a_score_stay_without_one(folder):
 def test_nothing_is_lost_or_overwritten(folder):
     run("recalibrate", "train.csv", "-o", "map.json", cwd=folder)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / "other.csv").write_text("q\n0.1\n")
     (folder / "wrong.csv").write_text("p\n0.1\n1.7\n")
     for words, told in (
         (("apply", "map.json", "apart.csv", "-o", "apart.csv"), "is an input"),
@@ -79,6 +80,7 @@ def test_nothing_is_lost_or_overwritten(folder):
         (("apply", "map.json", "wrong.csv", "-o", "out.csv"), "`p` must lie in [0, 1]; it is 1.7"),
         (("apply", "map.json", "apart.csv", "-o", "out.docx"), "must end in"),
         (("apply", "map.json", "-o", "out.csv"), "must be named"),
+        (("apply", "map.json", "other.csv", "-o", "out.csv"), "The map was fitted to 'p', which must be among"),
         (("apply", "train.csv", "apart.csv", "-o", "out.csv"), "must be the JSON"),
         (("apply", "apart.csv", "map.json", "-o", "out.csv"), "The map must be named first; 'apart.csv' is"),
         (("recalibrate", "train.csv", "-o", "map.txt"), "must end in .json"),
@@ -87,7 +89,7 @@ def test_nothing_is_lost_or_overwritten(folder):
         done = run(*words, cwd=folder)
         assert done.returncode == 2, words
         assert told in " ".join(done.stderr.split())
-    now = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "wrong.csv"}
+    now = {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in ("wrong.csv", "other.csv")}
     assert now == before
 
 

@@ -885,3 +885,12 @@ def test_bounds_of_gridded_segments_leave_the_answer_open():
     found = table(lowest=np.array([9.0, 16.0]), highest=np.array([16.0, 22.0]))
     verdict = decide([Rule("value", 15, segment="*"), Rule("excess", 11, segment="*")], {}, segments={"m": found})
     assert [finding.status for finding in verdict.findings] == ["cannot tell", "fail", "cannot tell", "fail"]
+
+
+def test_a_ratio_beyond_the_tolerance_is_told_where_it_is_not_proven():
+    """24 of 200 where 18 are expected: a third more, beyond 20 %, but no proof of it."""
+    y, p = np.arange(200) < 24, np.full(200, 0.09)
+    (found,) = truecal.check(
+        truecal.read({"y": y, "p": p}, label="y", score="p"), [Rule("verdict", tolerance=Relative(0.2))]
+    ).findings.reason
+    assert found.startswith("not shown to be beyond the tolerance, though x 1.33 (")

@@ -255,7 +255,7 @@ def _metric_columns(results: Mapping[str, Result]) -> list[Column]:
     confidence = next((span.confidence for span in first.intervals.values()), 0.95)
     bounded = [record["metric"] in results[record["model"]].bounds for record in records]
     models = [printable(record["model"]) if len(results) > 1 else "" for record in records]
-    p_values = ["" if record["p_value"] is None else f"{record['p_value']:.3g}" for record in records]
+    p_values = ["" if record["p_value"] is None else _format_p(record["p_value"]) for record in records]
     on_grid = [span if known else "" for span, known in zip(spans("lowest", "highest"), bounded, strict=True)]
     return [
         Column("metric", once(names), left=True),
@@ -269,6 +269,10 @@ def _metric_columns(results: Mapping[str, Result]) -> list[Column]:
         Column("p-value", p_values),
         Column("bins", once(metric.bins for metric in metrics), 5, left=True),
     ]
+
+
+def _format_p(p: float) -> str:
+    return "none" if math.isnan(p) else f"{p:.3g}"
 
 
 def _classes(found: ClassResults, terminal: Terminal) -> list[str]:
@@ -658,7 +662,8 @@ def format_decision(decision: Decision, terminal: Terminal, most: int = 50) -> s
     names = dict.fromkeys(rule.metric for rule in decision.findings.rule if rule.limit is not None)
     terms = _meanings({name: metric for name in names if (metric := find_metric(name)) is not None})
     parts = [title, "", *lines, *(["", terminal.terms(terms)] if terms else [])]
-    if decision.status == "cannot tell":
+    lacking = [each for each in decision.worst() if each.status == "cannot tell" and each.observed is not None]
+    if decision.status == "cannot tell" and lacking:  # rows, of which --allow-cannot-tell speaks
         parts += ["", terminal.wrap(UNTOLD, "  ", "  ")]
     return "\n".join(parts)
 

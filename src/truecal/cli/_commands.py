@@ -131,8 +131,7 @@ def segments(args: Namespace) -> int:
     """Every segment of one or more models."""
     from truecal.cli import _answers as answers
 
-    if not args.by:
-        raise UsageError("--by must name the columns that make segments", "segments")
+    _need_segments(args, "segments")
     check_places(args, args.output)
     metric = choose_metric(args)
     source = open_source(args)
@@ -268,7 +267,7 @@ def _write_sql(name: str, scale: ScoreScale) -> str:
 
 def apply(args: Namespace) -> int:
     """Predictions mended by a map."""
-    from truecal.reading import RECALIBRATED, add_column, is_tallies
+    from truecal.reading import RECALIBRATED, add_column, column_names, is_tallies
 
     if len(args.files) < 2:
         raise UsageError("a map and the files it is applied to must be named", "apply")
@@ -283,11 +282,24 @@ def apply(args: Namespace) -> int:
     if score is None:
         raise UsageError("--score must name the column of predictions; the map knows none", "apply")
     into = args.into or f"{score}{RECALIBRATED}"
+    known, strangers = set(found.segments), list[int]()  # by pieces, which are computed in several threads
+    if args.score is None and score not in (names := column_names(paths, args.format)):
+        raise ValueError(
+            f"The map was fitted to {score!r}, which must be among the columns {', '.join(map(repr, names))}; it is "
+            "not.\n\nHint: --score names another column of predictions."
+        )
+
+    def mend(p: Any, columns: Any) -> Any:
+        if not found.by:
+            return found.apply(p)
+        strangers.append(sum(key not in known for key in zip(*(columns[name] for name in found.by), strict=True)))
+        return found.apply(p, columns)
+
     with naming(args.output):
         rows = add_column(
             paths,
             args.output,
-            lambda p, columns: found.apply(p, columns if found.by else None),
+            mend,
             score=score,
             into=into,
             others=found.by,
@@ -295,6 +307,8 @@ def apply(args: Namespace) -> int:
             score_scale=find_scale(args),
         )
     note(f"{args.output} holds {plural(rows, 'row')}, with `{into}`")
+    if sum(strangers):
+        note(f"{plural(sum(strangers), 'row')} of segments that the map does not know got the common map")
     return tell_files(args, [Path(args.output)])
 
 
@@ -380,8 +394,7 @@ def _choose_picture(args: Namespace, kind: str | None) -> tuple[str, Any, dict[s
         tell_notes([table])
         return kind, table, {"title": args.title}
     if kind == "segments":
-        if not args.by:
-            raise UsageError("--by must name the columns that make segments", "plot")
+        _need_segments(args, "plot")
         found = next(iter(judge_segments(args, open_source(args).read(args), "ltce").values()))
         tell_notes([found])
         return kind, found, {}
@@ -949,11 +962,27 @@ def describe_tallies(tallies: Tallies, by: Sequence[str], windows: Mapping[str, 
     )
 
 
+def _need_segments(args: Namespace, command: str) -> None:
+    """Refuse to go on without columns that make segments, with those that could."""
+    from truecal.reading import find_groups, is_tallies
+
+    if args.by:
+        return
+    paths, missing = list(args.files), "--by must name the columns that make segments"
+    used = [args.label, *(args.score or ())]
+    found = [] if paths == ["-"] or is_tallies(paths) else find_groups(paths, used, format=args.format)
+    if not found:
+        raise UsageError(missing, command)
+    such = shlex.join(["truecal", *args.words, "--by", found[0]])
+    raise UsageError(f"{missing}; {', '.join(map(repr, found[:5]))} could\n\nHint: such as  {such}", command)
+
+
 def _ask_which(args: Namespace, error: UnclearColumns) -> NoReturn:
     """Refuse to guess, with a command that would not have to, if there is one."""
     if error.near and error.role == "score":
         raise error
-    meant, text = [",".join(error.candidates[: error.wanted]) or "COLUMN"], f"{error}\n\nHint: say which"
+    named = [*error.candidates[: error.wanted], *["COLUMN"] * (error.wanted - len(error.candidates))]
+    meant, text = [",".join(named)], f"{error}\n\nHint: say which"
     if error.near:
         name, values = next(iter(error.near.items()))
         likely = {*name.lower().replace("-", "_").split("_"), *("yes", "true", "positive", "1")}

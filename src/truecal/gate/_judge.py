@@ -21,9 +21,9 @@ from truecal._text import plural
 from truecal.gate._decision import ALLOWED, Decision, Finding, FindingTable, Status
 from truecal.gate._rules import Rule
 from truecal.inference import FACTOR, Difference, Interval, Verdict, format_factor
-from truecal.metrics import Measure, Unit, adjust_p_values, find_metric
+from truecal.metrics import Measure, Relative, Unit, adjust_p_values, find_metric
 from truecal.observations import Account, Segment, list_reasons
-from truecal.results import Comparison, GroupTable, Result
+from truecal.results import Comparison, GroupTable, Result, format_span
 
 USUAL = 0.05  # the level below which an answer is no longer "no sign of error"
 MISSING = {
@@ -279,8 +279,19 @@ def _judge_verdict(place: _Place) -> Finding:
         details = " ".join(verdict.sentences()[1:3])
         return place.find("fail", f"off{beyond}: {place.describe_p()}, at most {level:g}. {details}", place.p_value)
     sign = "no sign of error" if place.p_value > USUAL else "a sign of error, too weak for this rule"
+    if not _is_within(verdict):
+        sign, beyond = f"not shown to be{beyond}", f", though x {format_span(verdict.ratio, *verdict.interval)} came"
     message = f"{sign}{beyond}: {place.describe_p()}, above {level:g}."
     return place.find("pass", message, place.p_value)
+
+
+def _is_within(verdict: Verdict) -> bool:
+    """Whether the positives that came are within a verdict's tolerance of those expected."""
+    tolerance, expected = verdict.tolerance, verdict.expected
+    if tolerance is None:
+        return True
+    of = expected if isinstance(tolerance, Relative) else verdict.n
+    return abs(verdict.observed - expected) <= tolerance.value * of
 
 
 def _judge_limit(

@@ -80,6 +80,7 @@ ASYMPTOTIC = 5.0  # the least V at which limits are trusted
 HIGHEST = 0.99  # a part's p-value, at most
 OVERLAP = 1.2  # on the p-value of a scan, whose windows share rows
 WEIGHTS = {"spread": 0.5}  # the others' are 1
+FEW_CLUSTERS = 10  # below which nobody can say how far clusters differ
 SMALLEST = 4.0  # the least v of a part whose square is summed
 OUTCOMES: dict[Outcome, str] = {"positive": "positives", "correct": "correct predictions"}
 SIGNS: dict[Word, str] = {"off": "\N{MULTIPLICATION X}", "consistent": "\N{CHECK MARK}", "cannot tell": "?"}
@@ -585,7 +586,8 @@ def _describe_sharing(verdict: Verdict) -> str:
     whose = plural(count, "cluster") if verdict.cluster is None else f"{count:,} of `{verdict.cluster}`"
     like = f"{about(verdict.n / effect)} independent ones" if effect >= 1.005 else "independent ones"
     rows = plural(verdict.n, "row")
-    return f"The {rows} belong to {whose}: they tell as much as {like}, a design effect of {effect:.2f}."
+    few = " So few clusters can hardly carry a verdict." if count < FEW_CLUSTERS else ""
+    return f"The {rows} belong to {whose}: they tell as much as {like}, a design effect of {effect:.2f}.{few}"
 
 
 def _missing(verdict: Verdict) -> str:

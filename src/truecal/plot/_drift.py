@@ -54,7 +54,7 @@ def picture_drift(table: DriftTable, *, title: str | None = None) -> Picture:
         Panel(replace(ruler, named=False), above, tuple(upper), (0, 0.46, 1, 0.54), legend="above"),
         Panel(ruler, below, tuple(lower), (0, 0, 1, 0.36), legend="above"),
     )
-    word = table.overall
+    word = f"{table.overall}: the error {table.turn}" if table.turn else table.overall
     heading = "\n".join(filter(None, [title, describe_drift(table)]))
     return Picture(panels, (9, 5.6), heading, finding=f"{word[0].upper()}{word[1:]}")
 

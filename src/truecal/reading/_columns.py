@@ -51,6 +51,7 @@ MANY, REPEATED = 20, 1.2
 RECALIBRATED = "_recalibrated"  # ends the name of a column of mended predictions
 LARGEST = 700.0  # of a logit: its probability differs from 0 by 1e-304
 PERCENT, LOGIT = 'score_scale="percent"', 'score_scale="logit"'  # options that say what scores are
+FEW = 20  # values of a column that could make segments, at most
 ROWS = 10_000  # the first rows, by which columns are guessed
 LEAST_MEMORY = 100_000  # bytes; with less, rows go to disk in too many pieces
 # Names that columns usually have.
@@ -439,6 +440,28 @@ def find_repeats(data: Any, used: Iterable[str], *, format: str | None = None) -
         if values >= MANY and len(head) / values >= REPEATED:
             found[name] = values
     return max(found, key=found.__getitem__, default=None)
+
+
+def find_groups(data: Any, used: Iterable[str | None] = (), *, format: str | None = None) -> list[str]:
+    """Return columns that could make segments: text, truth values and whole numbers of few values in the first rows,
+    but no numbers of two values, as labels are.
+
+    Examples
+    --------
+    >>> import polars, truecal
+    >>> frame = polars.DataFrame({"y": [0, 1] * 100, "p": [0.2] * 200, "country": ["at", "de"] * 100})
+    >>> truecal.reading.find_groups(frame)
+    ['country']
+    """
+    head, own, found = _read_head(data, format), set(used), []
+    for name in head.columns:
+        kind = head[name].dtype
+        if name in own or kind.is_nested() or kind.is_float() or kind.is_decimal():
+            continue
+        values = int(head[name].drop_nulls().n_unique())
+        if 2 + kind.is_integer() <= values <= FEW:
+            found.append(name)
+    return found
 
 
 def check_swapped(kinds: Mapping[str, Kind], label: str, scores: Iterable[str]) -> None:

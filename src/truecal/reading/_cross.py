@@ -58,8 +58,8 @@ def cross(  # noqa: PLR0913 (tests/test_size.py says why)
     """Read data in one pass, and add rows up by the levels of every column and of every pair of columns.
 
     Words, truth values and numbers of few values are levels as they are: the ten most frequent of the first rows, and
-    the others together. Other numbers and times, and text that holds dates as ISO 8601 writes them, are cut into ten ranges of about equally many of the first rows. The
-    scores are a column as well. Levels do not depend on labels.
+    the others together. Other numbers and times, and dates in text as ISO 8601 writes them, are cut into ten ranges of
+    about equally many of the first rows. The scores are a column as well. Levels do not depend on labels.
 
     Parameters are those of `truecal.read`; `columns` are all others by default, but for that of clusters. Another
     engine's rows are fetched in batches.

@@ -119,7 +119,7 @@ class Files:
             if first is not None and not re.match(r"\s*\d{4}-\d\d-\d\d", first):
                 raise ValueError(
                     f"`{name}` must hold dates written as YYYY-MM-DD; in {name_places(self.places)} the first is "
-                    f"{first!r}."
+                    f"{first!r}.\n\nHint: {option('every=None')} takes each value as a window."
                 )
 
     def check_present(self, names: Iterable[str]) -> None:
@@ -183,7 +183,7 @@ def _advise_on(word: str) -> str:
     if re.fullmatch(r"\s*\d*\.?\d+\s*%\s*", word):
         percent = option('score_scale="percent"')
         return f"\n\nHint: write percentages without their signs; {percent} then reads them as such."
-    if re.search(r"\d", word):
+    if not re.fullmatch(r"\W*|(?i:\W*(na|nan|n/a|nil|null|none|missing|unknown)\W*)", word):
         return ""
     drop = option('on_null="drop"')
     return f"\n\nHint: leave the fields of missing values empty; {drop} then leaves out their rows."

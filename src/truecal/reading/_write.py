@@ -59,10 +59,9 @@ def add_column(
     if into in known and into != score:
         raise ValueError(f"{option('into')} must be a new column, or the score's; there is one called {into!r}.")
     failed: list[Exception] = []
-    seen = 0
+    seen: list[int] = []  # rows of each piece: pieces are computed in several threads, which may append
 
     def compute(rows: Any) -> Any:
-        nonlocal seen
         try:
             frame = rows.struct.unnest()
             given = pl.DataFrame({"p": frame[score].cast(pl.Float64)})
@@ -73,7 +72,7 @@ def add_column(
         except Exception as error:
             failed.append(error)
             raise
-        seen += len(frame)
+        seen.append(len(frame))
         made = pl.Series(into, np.asarray(found))
         return made if not column.null_count() else made.set(column.is_null(), None)
 
@@ -87,8 +86,8 @@ def add_column(
             if failed:
                 raise failed[0] from None
             raise
-        files.check_complete(seen)
-    return seen
+        files.check_complete(sum(seen))
+    return sum(seen)
 
 
 def _sink(frame: Any, draft: Path, suffix: str) -> None:

@@ -241,9 +241,16 @@ class DriftTable(Judged):
                 "Nothing is shown to have moved since the baseline; a factor of "
                 f"{format_factor(self.detectable_move)} on the odds would have been found."
             )
-        if self.off and self.moved_together_p <= self.significance and self.since_ratio is not None:
-            early, late = self.since_ratio
-            yield f"The error changed most at {self._name_since()}: x {early:.2f} before, x {late:.2f} since."
+        if self.turn:
+            yield f"The error {self.turn}."
+
+    @property
+    def turn(self) -> str:
+        """When an error that moved changed most, in words, and what it was before and since; "" if none did."""
+        if not self.off or self.moved_together_p > self.significance or self.since_ratio is None:
+            return ""
+        early, late = self.since_ratio
+        return f"changed most at {self._name_since()}: x {early:.2f} before, x {late:.2f} since"
 
     def _name_since(self) -> str:
         return printable(_name_window(self.since, self.every))

@@ -21,6 +21,10 @@ from truecal.results._result import Result
 from truecal.results._table import WIDE, Column, Table, column, register_table
 
 Quotes = Literal["ansi", "backtick"]
+UNPROVEN = (
+    "The model is off, but it is not shown that one map for all rows mends it: look for groups of rows (`truecal "
+    "slices`), and let each have an offset of its own ({by})."
+)
 STILL = "It is off still: look for groups of rows (`truecal slices`), try another kind, or train again."
 SHOWN = np.array([0.01, 0.1, 0.5])  # predictions by which a map is told
 FARTHEST = 600.0  # log-odds whose exponential a double holds, with room for the offsets of segments
@@ -54,7 +58,7 @@ class ProofTable(Table):
     segment: tuple[Segment, ...] = field(metadata=column("key", "segment", "Its values in the columns `by`."))
     n: Ints = field(metadata=column("count", "n", "Rows."))
     ratio_before: Floats = field(metadata=column("ratio", "obs / exp before", "Observed over expected, before."))
-    ratio_after: Floats = field(metadata=column("ratio", "after", "The same after."))
+    ratio_after: Floats = field(metadata=column("ratio", "obs / exp after", "The same after."))
     before: tuple[str, ...] = field(metadata=column("text", "before", "The verdict on it before."))
     after: tuple[str, ...] = field(metadata=column("text", "after", "The verdict on it after."))
     fall: Floats = field(metadata=column("ratio", "log loss falls by", "The mean fall of the rows' log loss."))
@@ -64,17 +68,28 @@ class ProofTable(Table):
     confidence: float = 0.95
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
+        Column("ratios", "text", "obs / exp", "Observed over expected before, then after."),
+        Column("interval", "text", "interval", "Both ends of the interval of the fall."),
         Column("change", "text", "it is", '"better" or "worse" where the interval shows it, else "".'),
     )
-    _shown: ClassVar[tuple[str, ...]] = (
-        *("segment", "n", "ratio_before", "ratio_after", "before", "after", "fall", "low", "high", "change"),
-    )
-    _spare: ClassVar[tuple[str, ...]] = ("low", "high", "ratio_before", "ratio_after", "before", "fall", "n", "change")
+    _shown: ClassVar[tuple[str, ...]] = (*("segment", "n", "ratios", "before", "after", "fall", "interval", "change"),)
+    _spare: ClassVar[tuple[str, ...]] = ("interval", "ratios", "before", "fall", "n", "change")
 
     @property
     def names(self) -> list[str]:
         """The segments in words."""
         return _name_segments(self.by, self.segment)
+
+    @property
+    def ratios(self) -> list[str]:
+        """Observed over expected before, then after, in words."""
+        pairs = zip(self.ratio_before.tolist(), self.ratio_after.tolist(), strict=True)
+        return [f"{before:.3g}, then {after:.3g}" for before, after in pairs]
+
+    @property
+    def interval(self) -> list[str]:
+        """Both ends of the interval of the fall, in words."""
+        return [f"{low:.3g} to {high:.3g}" for low, high in zip(self.low.tolist(), self.high.tolist(), strict=True)]
 
     @property
     def change(self) -> tuple[str, ...]:
@@ -363,9 +378,11 @@ class Recalibration(Stored):
         left = [f"{100 * (1 - share):.3g} %" for share in proof.skill]
         if idle := self.kind == "none" and gap.low == gap.high == 0:
             said = f"Leave it alone: no map is better by enough {where}"
+        words = [None if each.verdict is None else each.verdict.word for each in (proof.before, proof.after)]
+        unproven = words[0] == "off" and not proof.helped and not proof.harmed
         return (
             f"{said}; {after if idle else f'before: {before}, after: {after}'}.",
-            *((STILL,) if proof.after.verdict is not None and proof.after.verdict.word == "off" else ()),
+            *((STILL,) if words[1] == "off" else (UNPROVEN.format(by=option("by")),) if unproven else ()),
             *(
                 (
                     f"The log loss is {left[0] if idle else f'before {left[0]} and after {left[1]}'} of that of a "
@@ -374,7 +391,11 @@ class Recalibration(Stored):
                 if all(map(math.isfinite, proof.skill))
                 else ()
             ),
-            *(() if self.kind == "none" and proof.segments is None else (_describe_segments(proof.segments),)),
+            *(
+                ()
+                if proof.segments is None and (self.kind == "none" or unproven)
+                else (_describe_segments(proof.segments),)
+            ),
         )
 
     def __repr__(self) -> str:
