@@ -312,9 +312,9 @@ def test_hints_lead_on(folder):
     told = refused("segments", place)
     assert "'tier'" in told.partition(" could")[0]
     assert " --by " in told.partition("Hint: ")[2]
-    (folder / "one.csv").write_text("y,p,g\n1,0.5,a\n0,0.25,b\n" * 30)
+    (folder / "one.csv").write_text("y,p,g\n" + "1,0.5,a\n0,0.25,b\n" * 30)
     assert refused("compare", folder / "one.csv").endswith("--score p,COLUMN")
     done = run("check", folder / "one.csv", "--by", "g", "--segment", "gg=*")
-    assert "Did you mean 'g=*'?" in done.stdout
+    assert "Did you mean 'g=*'?" in " ".join(done.stdout.split())
     assert "--allow-cannot-tell" not in done.stdout
     assert "--drop-missing" not in refused("score", folder / "one.csv", "-y", "y", "-p", "g")

@@ -48,10 +48,8 @@ RATIO_STEPS = (1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 30, 100)
 ON_GRID = "the lowest and highest value on these bins of cells, wherever in its cell a score lies; exact bins differ"
 P_VALUE = "how often a perfect model would look as bad; small means worse than chance"
 VERDICT_P_VALUE = "how often right predictions would look as wrong, by the tests of the verdict together"
-UNTOLD = (
-    "`truecal plan RATE --factor 1.5` tells how many rows it takes at a rate of positives; --allow-cannot-tell lets "
-    "what cannot be told pass."
-)
+UNTOLD = "`truecal plan RATE --factor 1.5` tells how many rows it takes at a rate of positives"
+ALLOWING = "--allow-cannot-tell lets what cannot be told pass"
 WOULD_FIND = "the factor on all odds that would have been found in four of five data sets"
 
 
@@ -662,9 +660,10 @@ def format_decision(decision: Decision, terminal: Terminal, most: int = 50) -> s
     names = dict.fromkeys(rule.metric for rule in decision.findings.rule if rule.limit is not None)
     terms = _meanings({name: metric for name in names if (metric := find_metric(name)) is not None})
     parts = [title, "", *lines, *(["", terminal.terms(terms)] if terms else [])]
-    lacking = [each for each in decision.worst() if each.status == "cannot tell" and each.observed is not None]
-    if decision.status == "cannot tell" and lacking:  # rows, of which --allow-cannot-tell speaks
-        parts += ["", terminal.wrap(UNTOLD, "  ", "  ")]
+    lacking = [each for each in decision.worst() if each.status == "cannot tell" and each.n is not None]
+    if decision.status == "cannot tell" and lacking:  # of rows; what has no number to judge is not let pass
+        allowing = f"; {ALLOWING}" if any(each.observed is not None for each in lacking) else ""
+        parts += ["", terminal.wrap(f"{UNTOLD}{allowing}.", "  ", "  ")]
     return "\n".join(parts)
 
 
