@@ -196,7 +196,7 @@ def placed(ruler, values):
 def read(ruler, values):
     """Positions that plotly has, dates as days."""
     if ruler.kind == "date":
-        dates = [np.datetime64("nat") if value is None else np.datetime64(value, "s") for value in values]
+        dates = [np.datetime64("nat", "s") if value is None else np.datetime64(value, "s") for value in values]
         days = (np.array(dates) - np.datetime64("1970-01-01")) / np.timedelta64(86_400, "s")
         return days.astype(float)
     return np.array(values, dtype=float)
