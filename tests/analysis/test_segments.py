@@ -111,13 +111,25 @@ def test_segments_without_events_of_one_class_or_one_row_have_an_answer(rng):
     assert "nothing" in repr(found)
 
 
-def test_errors_that_cancel_are_mixed(rng):
+def test_a_direction_is_told_only_where_the_interval_shows_it():
+    """226 came where 200 were predicted, all of it among 100 predictions of 0.5: the total has p = 0.045, which is above
+    a fifth of the level."""
+    p = np.repeat([0.05, 0.5], [3000, 100])
+    right = Tally.from_arrays(np.concatenate([np.arange(3000) < 150, np.arange(100) < 50]), p)
+    odd = Tally.from_arrays(np.concatenate([np.arange(3000) < 156, np.arange(100) < 70]), p)
+    found = judge_segments({("a",): odd, **{(name,): right for name in "bcde"}}, "ltce")
+    assert found.total_p[0] < 0.05
+    assert found.ratio_low[0] < 1 < found.ratio_high[0]
+    assert (found.verdict[0], found.direction[0]) == ("off", "unclear")
+
+
+def test_errors_that_cancel_have_no_direction(rng):
     p = np.repeat([0.25, 0.75], 400)
     y = np.concatenate([np.arange(400) < 60, np.arange(400) < 340])  # 400 came where 400 were predicted
     found = judge_segments({("a",): Tally.from_arrays(y, p)}, "ltce")
     assert found.verdict == ["off"]
-    assert found.direction == ["mixed"]
-    assert "predictions are wrong in parts" in found.sentences()[1]
+    assert found.direction == ["unclear"]
+    assert "predictions are off, all together neither shown to be too low nor too high" in found.sentences()[1]
 
 
 def test_few_false_alarms_over_many_segments(rng):

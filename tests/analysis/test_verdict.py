@@ -2,6 +2,7 @@
 must say the same."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -107,7 +108,10 @@ def test_the_verdict_is_on_what_is_judged(strong):
     y, p = strong
     above = truecal.evaluate(y, p, ["ltce"], above=0.05)
     high = p >= 0.05
-    assert above.verdict == truecal.evaluate(y[high], p[high], ["ltce"]).verdict
+    alone = truecal.evaluate(y[high], p[high], ["ltce"])
+    assert above.verdict == replace(alone.verdict, whole=False)
+    assert alone.range_names[0].startswith("below ")
+    assert above.range_names == [f"5 to {above.range_names[0].split()[-2]} %", *alone.range_names[1:]]
     assert above.verdict.n == above.n == high.sum()
     assert truecal.evaluate(y, p, ["ltce"], significance=0.2).verdict.significance == 0.2
 

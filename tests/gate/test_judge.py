@@ -104,6 +104,9 @@ class Told:
         word = "off" if p_value <= level else self.word
         return replace(BASE.verdict, n=self.rows, p_value=p_value, word=word, significance=level, detectable=2.0)
 
+    def locate(self, segment, verdict):
+        return verdict
+
     def interval(self, segment, metric, level):
         low = self.low
         if low is None and segment is None:

@@ -17,8 +17,8 @@ from reported import DRAWN, EVIL, RIGHT, TINY, WRONG, segments, windows
 
 import truecal
 from truecal import Metric, Quantile
+from truecal.inference import format_span
 from truecal.metrics import Gap
-from truecal.results import format_span, name_ranges
 
 
 def write(folder, results, **options):
@@ -67,7 +67,7 @@ def test_the_sentence_the_picture_and_the_verdict_agree(tmp_path, result, badge,
     coloured = re.search(r'class="(area|box|line|note) (blue|red)"', diagram)
     assert bool(coloured) == (result.verdict.word == "off")
     ranges = table(page, "ranges-1")
-    assert [row["predictions"] for row in ranges] == name_ranges(result.ranges)
+    assert [row["predictions"] for row in ranges] == result.range_names
     for row, found in zip(ranges, result.ranges, strict=True):
         span = format_span(found.ratio, found.factor.ratio_low, found.factor.ratio_high)
         assert span.partition(" ")[0] in row["ratio"]

@@ -165,8 +165,9 @@ def test_repr_is_for_a_terminal():
     y, p = [0, 0, 1, 1, 0, 1], [0.1, 0.1, 0.1, 0.8, 0.8, 0.8]
     assert repr(truecal.evaluate(y, p, metrics=["tce", "ece"], binning=2)) == (
         "Verdict: cannot tell (p = 0.77)\n"
-        "  3 positives came where 2.7 were predicted (x 1.11, 0.31 to 1.91).\n"
-        "  A factor of 1.5 on all odds would have been missed too often; one of 36 would have been found.\n"
+        "  3 positives came where 2.7 were predicted: x 1.11 (95 % interval 0.31 to 1.91).\n"
+        "  A factor of 1.5 on all odds, up or down, would have been missed too often; one of 36 would have\n"
+        "    been found.\n"
         "\n"
         "6 predictions, 50 % positive; Binomial test at 0.05\n"
         "  tce             0.00 %  refuted predictions; 2 equal-size bins\n"

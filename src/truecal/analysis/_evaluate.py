@@ -12,7 +12,7 @@ import numpy as np
 
 from truecal import __version__, _kernel, inference
 from truecal._errors import did_you_mean, option
-from truecal.inference import Draws, Interval, RandomState, Reference, Verdict, judge, null_reference
+from truecal.inference import Draws, Interval, RandomState, Reference, judge, null_reference
 from truecal.metrics import (
     Adjustment,
     BinningLike,
@@ -22,14 +22,12 @@ from truecal.metrics import (
     Metric,
     Partition,
     Rejection,
-    ScoreRange,
     Test,
     Tolerance,
     as_tolerance,
     bin_once,
     choose,
     choose_bits,
-    divide_scores,
     grid_bounds,
 )
 from truecal.observations import (
@@ -426,11 +424,10 @@ def _evaluate_sorted(
     notes = dict.fromkeys(note for scheme, _ in keys.values() for note in bins[scheme].partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
     references, spans, curve, note = _redraw(data, chosen, values, options)
-    verdict, ranges = _judge_ranges(find_cells(data), loss)
+    verdict = judge(find_cells(data), loss.significance, loss.tolerance)
     seed = options.get("random_state") if references or spans else None
     return Result(
-        verdict=verdict,
-        ranges=ranges,
+        verdict=replace(verdict, whole=region is None),
         seed=int(seed) if isinstance(seed, (int, np.integer)) else None,
         n=data.n_rows,
         positives=data.positives,
@@ -453,15 +450,6 @@ def _evaluate_sorted(
         labelling=data.labelling,
         weighted=data.importance is not None,
     )
-
-
-def _judge_ranges(cells: CellSums, test: Rejection) -> tuple[Verdict, tuple[ScoreRange, ...]]:
-    """The verdict, and all predictions in ranges of scores: they have a direction only where the verdict is off."""
-    verdict = judge(cells, test.significance, test.tolerance)
-    ranges = divide_scores(cells, test.significance, test.tolerance)
-    if verdict.word != "off":
-        ranges = tuple(replace(found, direction=None, proven=False) for found in ranges)
-    return verdict, ranges
 
 
 def choose_test(options: Options) -> Rejection:

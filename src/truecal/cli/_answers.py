@@ -15,20 +15,18 @@ import numpy as np
 
 from truecal._errors import name_place
 from truecal._text import Column, Terminal, escape_csv, plural, printable, printable_lines
-from truecal.inference import OUTCOMES, SIGNS, Verdict, Word, format_p_value
+from truecal.inference import OUTCOMES, SIGNS, Verdict, Word, format_p_value, format_percent, format_ratios
+from truecal.inference import format_span as format_ratio_span
 from truecal.metrics import LTCE, Measure, find_metric
 from truecal.results import (
     Result,
     count_verdicts,
     envelope,
-    format_ratios,
     format_share,
     from_json,
-    name_ranges,
     rank_models,
     to_json,
 )
-from truecal.results import format_span as format_ratio_span
 
 if TYPE_CHECKING:
     from truecal.analysis import Look, Monitor
@@ -50,7 +48,7 @@ P_VALUE = "how often a perfect model would look as bad; small means worse than c
 VERDICT_P_VALUE = "how often right predictions would look as wrong, by the tests of the verdict together"
 UNTOLD = "`truecal plan RATE --factor 1.5` tells how many rows it takes at a rate of positives"
 ALLOWING = "--allow-cannot-tell lets what cannot be told pass"
-WOULD_FIND = "the factor on all odds that would have been found in four of five data sets"
+WOULD_FIND = "the factor on all odds that would have been found in four of five data sets, up as well as down"
 
 
 # ---- results -------------------------------------------------------------------------------------------------------
@@ -136,14 +134,15 @@ def _range_columns(result: Result, terminal: Terminal) -> list[Column]:
     spans = [(part.ratio, part.factor.ratio_low, part.factor.ratio_high) for part in found]
     texts = [format_ratios(*span) if math.isfinite(span[0]) else None for span in spans]  # None: nothing was predicted
     styles = ["red" if part.direction else "" for part in found]
+    level = f"{format_percent(1 - result.significance / len(found))} interval"  # all hold together
     scale, bars = _draw_ratios(spans, WIDE if terminal.width >= ROOMY else NARROW)
     return [
-        Column("prediction", name_ranges(found), left=True),
+        Column("prediction", result.range_names, left=True),
         Column("rows", [f"{part.rows:,}" for part in found], 1),
         Column("said", [format_share(part.shares[0]) for part in found], 3),
         Column("came", [format_share(part.shares[1]) for part in found], 2),
         Column("ratio", [f"x {text[0]}" if text else "none" for text in texts]),
-        Column("interval", [f"{text[1]} to {text[2]}" if text else "" for text in texts], 5),
+        Column(level, [f"{text[1]} to {text[2]}" if text else "" for text in texts], 5, name="interval"),
         Column(scale, bars, 4, left=True, styles=styles, name="ratio as a bar"),
         Column("", [part.direction or "" for part in found], left=True, styles=styles),
     ]
@@ -354,7 +353,7 @@ def format_segments(tables: Mapping[str, GroupTable], source: str, terminal: Ter
     first = next(iter(tables.values()))
     together = " for all segments together" if first.adjust else ""
     terms = [
-        ("obs / exp", f"{OUTCOMES[first.outcome]} over what was predicted, with an exact interval{together}"),
+        ("obs / exp", f"{OUTCOMES[first.outcome]} over what was predicted, with {_name_level(first)}{together}"),
         (_p_heading(first), f"{VERDICT_P_VALUE}{ADJUSTED[first.adjust].format('segments')}"),
         ("would find", WOULD_FIND),
         (first.metric.name, first.metric.meaning),
@@ -447,7 +446,7 @@ def format_drift(table: DriftTable, source: str, terminal: Terminal) -> str:
     shown = terminal.table(_window_columns(table))
     together = " for all windows together" if table.adjust else ""
     terms = [
-        ("obs / exp", f"{OUTCOMES[table.outcome]} over what was predicted, with an exact interval{together}"),
+        ("obs / exp", f"{OUTCOMES[table.outcome]} over what was predicted, with {_name_level(table)}{together}"),
         (_p_heading(table), f"{VERDICT_P_VALUE}{ADJUSTED[table.adjust].format('windows')}"),
         ("would find", WOULD_FIND),
         ("against the baseline", f"what moved: the error of predictions, or the share of {OUTCOMES[table.outcome]}"),
@@ -573,6 +572,12 @@ def _format_size(table: GroupTable | DriftTable) -> str:
     """How many predictions, and how many of them positive."""
     share = format_share(table.overall_prevalence)
     return f"{plural(int(table.n.sum()), 'prediction')}, {share} {table.outcome}"
+
+
+def _name_level(table: GroupTable | DriftTable) -> str:
+    """The intervals of a table: exact ones are of independent rows."""
+    exact = "" if np.any(table.design_effect != 1) else "exact "
+    return f"{'an ' if exact else 'a '}{exact}{format_percent(1 - table.significance)} interval"
 
 
 def _p_heading(table: GroupTable | DriftTable) -> str:

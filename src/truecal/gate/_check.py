@@ -25,7 +25,7 @@ from truecal.analysis import (
 from truecal.gate._decision import Decision
 from truecal.gate._judge import Subject, count_needed, judge
 from truecal.gate._rules import Rule, read_cluster, read_labelling, read_rules
-from truecal.inference import Difference, Interval, Verdict, judge_all
+from truecal.inference import Difference, Interval, Verdict, divide, judge_all
 from truecal.metrics import Tolerance, as_tolerance
 from truecal.observations import Account, CellSums, ClassTallies, Outcome, Part, Segment, Tallies
 from truecal.results import Comparison, GroupTable, Recalibration, Result, read_stored
@@ -162,7 +162,12 @@ class _Rows:
                 self.cells[segment] = CellSums.of(self.parts[segment])
         cells = [self.cells[segment] for segment in segments]
         found = judge_all(cells, level, self.options.get("tolerance"))
-        return [replace(verdict, outcome=self.outcome) for verdict in found]
+        whole = self.options.get("above") is None and self.options.get("top") is None
+        return [replace(verdict, outcome=self.outcome, whole=whole) for verdict in found]
+
+    def locate(self, segment: Segment | None, verdict: Verdict) -> Verdict:
+        """A verdict with its ranges of scores."""
+        return divide(verdict, self.cells[segment])
 
     def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None:
         wanted: Any = {name: value for name, value in self.options.items() if name in INTERVAL}

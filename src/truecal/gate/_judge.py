@@ -38,6 +38,8 @@ class Evidence(Protocol):
 
     def verdicts(self, segments: Sequence[Segment | None], level: float) -> list[Verdict]: ...
 
+    def locate(self, segment: Segment | None, verdict: Verdict) -> Verdict: ...
+
     def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None: ...
 
 
@@ -111,9 +113,10 @@ class _Place:
         if self.verdict is None:
             return f"{few} there is no verdict"
         if math.isinf(self.verdict.detectable):
-            return f"{few} no factor on all odds would have been found"
+            return f"{few} {self.verdict.blind}"
         found = format_factor(self.verdict.detectable)
-        return f"{few} only a factor of {found} or more on all odds would have been found, and {FACTOR:g} is needed"
+        odds = f"a factor of {found} or more on all odds"
+        return f"{few} only {odds} would have been found both ways, and {FACTOR:g} is needed"
 
     def describe_p(self) -> str:
         parts = "classes" if self.rule.multiclass == "classwise" else "segments"
@@ -276,7 +279,9 @@ def _judge_verdict(place: _Place) -> Finding:
         return place.find("cannot tell", "there is no verdict.")
     beyond = "" if verdict.tolerance is None else " beyond the tolerance"
     if place.off:
-        details = " ".join(verdict.sentences()[1:3])
+        if place.evidence is not None:
+            verdict = place.evidence.locate(place.key, replace(verdict, word="off"))
+        details = " ".join(verdict.sentences()[1 : 3 + bool(verdict.impossible)])
         return place.find("fail", f"off{beyond}: {place.describe_p()}, at most {level:g}. {details}", place.p_value)
     sign = "no sign of error" if place.p_value > USUAL else "a sign of error, too weak for this rule"
     if not _is_within(verdict):

@@ -3,6 +3,17 @@ from truecal.inference._eprocess import Turn as Turn
 from truecal.inference._eprocess import WindowSums as WindowSums
 from truecal.inference._eprocess import find_change as find_change
 from truecal.inference._eprocess import find_pivot as find_pivot
+from truecal.inference._finding import UNCLEAR as UNCLEAR
+from truecal.inference._finding import describe_evidence as describe_evidence
+from truecal.inference._finding import describe_finding as describe_finding
+from truecal.inference._finding import format_in_brackets as format_in_brackets
+from truecal.inference._finding import format_p_value as format_p_value
+from truecal.inference._finding import format_percent as format_percent
+from truecal.inference._finding import format_ratio as format_ratio
+from truecal.inference._finding import format_ratios as format_ratios
+from truecal.inference._finding import format_span as format_span
+from truecal.inference._finding import name_direction as name_direction
+from truecal.inference._finding import name_ranges as name_ranges
 from truecal.inference._maps import KINDS as KINDS
 from truecal.inference._maps import Kind as Kind
 from truecal.inference._maps import Map as Map
@@ -44,8 +55,8 @@ from truecal.inference._verdict import SIGNS as SIGNS
 from truecal.inference._verdict import Verdict as Verdict
 from truecal.inference._verdict import Word as Word
 from truecal.inference._verdict import combine_parts as combine_parts
+from truecal.inference._verdict import divide as divide
 from truecal.inference._verdict import find_parts as find_parts
 from truecal.inference._verdict import format_factor as format_factor
-from truecal.inference._verdict import format_p_value as format_p_value
 from truecal.inference._verdict import judge as judge
 from truecal.inference._verdict import judge_all as judge_all

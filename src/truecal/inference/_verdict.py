@@ -50,7 +50,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Literal
 
@@ -58,10 +58,12 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._text import about, plural
+from truecal.inference._finding import describe_evidence, describe_finding, format_p_value, name_direction
 from truecal.inference._power import Shifted
 from truecal.metrics import (
     Coins,
     Design,
+    Direction,
     LocalError,
     OddsFactor,
     ScoreRange,
@@ -69,6 +71,7 @@ from truecal.metrics import (
     as_tolerance,
     check_significance,
     count_positives,
+    divide_scores,
     find_local_errors,
     gamma_tail,
 )
@@ -130,6 +133,11 @@ class Verdict:
         is independent.
     cluster : str, optional
         The column that tells clusters apart, if it has a name.
+    divided : tuple of ScoreRange
+        All predictions in a few ranges of scores, with a direction where they are shown to be off; empty where nobody
+        asked for them.
+    whole : bool
+        Whether all predictions were judged, not the highest alone.
 
     Examples
     --------
@@ -165,6 +173,8 @@ class Verdict:
     clusters: int | None = None
     design_effect: float = 1.0
     cluster: str | None = None
+    divided: tuple[ScoreRange, ...] = ()
+    whole: bool = True
 
     @property
     def ratio(self) -> float:
@@ -184,6 +194,12 @@ class Verdict:
         return math.isnan(self.factor.value)
 
     @property
+    def direction(self) -> Direction | None:
+        """Whether all predictions together are "too low" or "too high"; None where the interval does not show it."""
+        certain = self.expected == 0 and self.observed > 0
+        return "too low" if certain else name_direction(*self.interval)
+
+    @property
     def ranges(self) -> tuple[ScoreRange, ...]:
         """Ranges of scores that are refuted the same way, whatever the number of windows, in increasing order."""
         return tuple(found for found in self.local.ranges if found.proven)
@@ -200,14 +216,14 @@ class Verdict:
 
     def sentences(self) -> tuple[str, ...]:
         """The verdict in words: the headline first, then what supports it, then what the numbers are of."""
-        if self.word == "off":
-            found = (f"The model is off (p {format_p_value(self.p_value)}).", *_describe_error(self))
-        elif self.word == "consistent":
-            beyond = "" if self.tolerance is None else " beyond the tolerance"
-            found = (f"No sign of error{beyond}.", f"{self._ratio(self)}.", self.reach)
-        else:
-            found = ("Cannot tell.", f"{self._ratio(self)}.", self.reach)
-        return (*found, *self.remarks)
+        beyond = "" if self.tolerance is None else " beyond the tolerance"
+        heads: dict[Word, str] = {
+            "off": f"The model is off (p {format_p_value(self.p_value)}).",
+            "consistent": f"No sign of error{beyond}.",
+            "cannot tell": "Cannot tell.",
+        }
+        where = (f"{describe_finding(self)}.",) if self.word == "off" else ()
+        return (heads[self.word], *where, *describe_evidence(self))
 
     @property
     def reach(self) -> str:
@@ -220,10 +236,20 @@ class Verdict:
                 f"only if above x {self.detectable_above:.2f} or below / {self.detectable_below:.2f}."
             )
         total = self.parts.get("total", 1.0)
-        if total <= self.significance < self.p_value:
+        if total <= self.significance < self.p_value and self.direction is not None:
             alone = f"The total alone speaks against the model (p {format_p_value(total)})"
             found = f"{found} {alone}, all tests together do not."
         return found
+
+    @property
+    def blind(self) -> str:
+        """Which error would not have been found by any factor on all odds, where `detectable` is infinite: the one that
+        has fewer outcomes to take away."""
+        noun = "predictions" if self.outcome == "positive" else "confidences"
+        which = f"{noun} that are too low, or those that are too high,"
+        if self.labelling.plain:
+            which = f"{noun} that are {'too high' if self.expected <= self.n / 2 else 'too low'}"
+        return f"{which} would not have been found, whatever the factor on all odds"
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -239,15 +265,6 @@ class Verdict:
             return f"{observed} positive{many} came where {expected} {due}"
         verb = "were" if many else "was"
         return f"{observed} prediction{many} {verb} correct where {expected} were expected to be"
-
-    def _ratio(self, found: Verdict | ScoreRange) -> str:
-        if not found.expected > 0:
-            return self.count(found)
-        ends, digits = (found.factor.ratio_low, found.factor.ratio_high), 2
-        while digits < 6 and any(end != 1 and round(end, digits) == 1 for end in ends):  # an end beside 1 is not 1
-            digits += 1
-        low, high = (f"{end:.{digits}f}" for end in ends)
-        return f"{self.count(found)} (x {found.ratio:.{digits}f}, {low} to {high})"
 
     def reasons(self) -> tuple[str, ...]:
         """The sentences that stand beside the word without saying it again."""
@@ -269,7 +286,15 @@ def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | fl
     'off'
     """
     (verdict,) = judge_all([cells], significance, tolerance)
-    return verdict
+    return divide(verdict, cells)
+
+
+def divide(verdict: Verdict, cells: CellSums) -> Verdict:
+    """A verdict with all predictions in ranges of scores: they have a direction only where it is off."""
+    ranges = divide_scores(cells, verdict.significance, verdict.tolerance)
+    if verdict.word != "off":
+        ranges = tuple(replace(found, direction=None, proven=False) for found in ranges)
+    return replace(verdict, divided=ranges)
 
 
 def judge_all(
@@ -545,41 +570,6 @@ def _add_windows(column: Floats, begin: Ints, end: Ints) -> Floats:
     return np.asarray(np.add.reduceat(np.append(column, 0.0), pairs)[::2])
 
 
-def format_p_value(p: float) -> str:
-    """A p-value with its sign, with two digits, or as many as tell it from the usual levels.
-
-    Examples
-    --------
-    >>> format_p_value(0.0123), format_p_value(0.0504), format_p_value(2e-5)
-    ('= 0.012', '= 0.0504', '< 0.0001')
-    """
-    if p < 1e-4:
-        return "< 0.0001"
-    digits = 2
-    while digits < 6 and any(p > level >= float(f"{p:.{digits}g}") for level in (0.05, 0.01)):
-        digits += 1
-    return f"= {p:.{digits}g}"
-
-
-def _describe_error(verdict: Verdict) -> Iterator[str]:
-    if verdict.impossible:
-        count = verdict.impossible
-        yield f"{count:,} row{'s' * (count != 1)} refute{'s' * (count == 1)} a prediction of exactly 0 or 1."
-    low, high = verdict.interval
-    certain = verdict.expected == 0 and verdict.observed > 0
-    way = "too low" if low > 1 or certain else "too high" if high < 1 else ""
-    noun = "predictions" if verdict.outcome == "positive" else "confidences"
-    yield f"Overall the {noun} are {way or 'not shown to be too low or too high'}: {verdict._ratio(verdict)}."
-    by_rows = sorted(verdict.ranges, key=lambda found: abs(found.observed - found.expected), reverse=True)
-    for found in by_rows[:3]:
-        yield (
-            f"{noun.capitalize()} from {found.low:.3g} to {found.high:.3g} are {found.direction}: "
-            f"{verdict._ratio(found)}."
-        )
-    if not verdict.ranges and not verdict.impossible and not way:
-        yield "No single range of scores is proven wrong; the error is spread out."
-
-
 def _describe_sharing(verdict: Verdict) -> str:
     """How far rows of one cluster go together, in words."""
     count, effect = verdict.clusters or 0, verdict.design_effect
@@ -594,9 +584,9 @@ def _missing(verdict: Verdict) -> str:
     if verdict.certain:
         return "Every prediction is exactly 0 or 1, and none is refuted; no factor on the odds changes these."
     if math.isinf(verdict.detectable):
-        return "No factor on all odds would have been found in both directions."
+        return f"{verdict.blind[0].upper()}{verdict.blind[1:]}."
     return (
-        f"A factor of {FACTOR:g} on all odds would have been missed too often; one of "
+        f"A factor of {FACTOR:g} on all odds, up or down, would have been missed too often; one of "
         f"{format_factor(verdict.detectable)} would have been found."
     )
 

@@ -46,6 +46,7 @@ from truecal.metrics._hypotheses import LikelihoodRatio as LikelihoodRatio
 from truecal.metrics._hypotheses import MidP as MidP
 from truecal.metrics._hypotheses import ScoreTest as ScoreTest
 from truecal.metrics._hypotheses import StudentT as StudentT
+from truecal.metrics._local import Direction as Direction
 from truecal.metrics._local import LocalError as LocalError
 from truecal.metrics._local import ScoreRange as ScoreRange
 from truecal.metrics._local import Weight as Weight

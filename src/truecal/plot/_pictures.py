@@ -17,7 +17,7 @@ import numpy as np
 
 from truecal._errors import option
 from truecal._text import plural, shorten
-from truecal.inference import OUTCOMES
+from truecal.inference import OUTCOMES, format_percent, format_span
 from truecal.metrics import Metric, format_name
 from truecal.observations import Bools, Floats, Ints
 from truecal.plot._axis import (
@@ -36,8 +36,6 @@ from truecal.results import (
     Recalibration,
     Result,
     count_verdicts,
-    format_percent,
-    format_span,
     log_odds,
     rank_models,
 )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from truecal._text import about, plural, shorten, shorten_all
+from truecal.inference import format_span
 from truecal.observations import Floats, Ints
 from truecal.plot._pictures import (
     BLUE,
@@ -24,14 +25,14 @@ from truecal.plot._pictures import (
     make_factor_ticks,
     point_beyond,
 )
-from truecal.results import ClassTable, GroupTable, SliceTable, format_span
+from truecal.results import ClassTable, GroupTable, SliceTable
 
 NAME = 40  # signs of a group's name
 SEGMENT_CELLS = ("p_value", "p_adjusted", "detectable", "value")  # what hovering over a segment shows
 SIDES: dict[str, tuple[str, str]] = {
     "too low": (BLUE, "^"),
     "too high": (VERMILION, "v"),
-    "off in parts": (VERMILION, "D"),
+    "off, way unclear": (VERMILION, "D"),
     "consistent": (DARK, "o"),
     "cannot tell": (GREY, "x"),
 }
@@ -112,8 +113,8 @@ def describe_each_segment(table: GroupTable, rows: Ints) -> list[str]:
 
 
 def name_side(word: str, way: str) -> str:
-    """Which way a group is off, or why it is not: its total may be right where its parts are not."""
-    return word if word != "off" else way if way in SIDES else "off in parts"
+    """Which way a group is off, or why it is not: its total may not show it."""
+    return word if word != "off" else way if way in SIDES else "off, way unclear"
 
 
 def _make_panel(

@@ -8,7 +8,7 @@ import numpy as np
 
 from truecal._text import escape_html as escape
 from truecal._text import plural, shorten
-from truecal.inference import OUTCOMES
+from truecal.inference import OUTCOMES, format_ratio
 from truecal.plot import describe_drift, describe_segments
 from truecal.reporting._figures import Figures
 from truecal.reporting._page import Column, write_badge, write_table
@@ -19,7 +19,6 @@ from truecal.results import (
     GroupTable,
     SliceTable,
     Table,
-    format_ratio,
 )
 
 NAME = 60  # signs of a group's name at the top of the page

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from truecal._text import escape_html as escape
 from truecal._text import plural
-from truecal.inference import Reference, format_p_value
+from truecal.inference import Reference, format_p_value, format_span
 from truecal.metrics import LTCE
 from truecal.plot import Scale, make_thumbnail
 from truecal.reporting._page import TONES, Column, write_badge, write_table
-from truecal.results import Result, format_share, format_span, name_ranges, rank_models
+from truecal.results import Result, format_share, rank_models
 
 
 def write_headline(result: Result, alarms: Sequence[str], level: int = 1) -> str:
@@ -100,7 +100,7 @@ def describe_numbers(result: Result) -> str:
     """What a picture of a result shows, for those who cannot see it: the finding, and each range of scores."""
     parts = [
         f"{name}: {format_span(each.ratio, each.factor.ratio_low, each.factor.ratio_high)}"
-        for name, each in zip(name_ranges(result.ranges), result.ranges, strict=True)
+        for name, each in zip(result.range_names, result.ranges, strict=True)
         if each.expected > 0
     ]
     return f"{result.finding}. Observed over predicted by range of predictions: {'; '.join(parts)}."

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from truecal._text import escape_html as escape
 from truecal._text import plural
-from truecal.inference import FACTOR, Verdict, format_factor, format_p_value
+from truecal.inference import FACTOR, Verdict, format_factor, format_p_value, format_span
 from truecal.metrics import Quantile, ScoreRange, Uniform, format_name
 from truecal.plot import get_table, group_metrics, list_binnings
 from truecal.reporting._figures import Figures
 from truecal.reporting._headline import describe_numbers, format_reference
 from truecal.reporting._page import Column, write_table
-from truecal.results import BinTable, Result, format_share, format_span, name_ranges
+from truecal.results import BinTable, Result, format_share
 
 LOOKS_FOR = {
     "total": "all positives together",
@@ -48,7 +48,7 @@ def _write_ranges(number: int, name: str, result: Result) -> str:
     tones = ["" if found.direction is None else WAYS[found.direction] for found in ranges]
     ratios = [_write_ratio(found) for found in ranges]
     columns = [
-        Column("predictions", name_ranges(ranges), text=True),
+        Column("predictions", result.range_names, text=True),
         Column("rows", [f"{found.rows:,}" for found in ranges]),
         Column("said", [format_share(found.shares[0]) for found in ranges]),
         Column("came", [format_share(found.shares[1]) for found in ranges]),

@@ -5,11 +5,6 @@ from truecal.results._curve import Curve as Curve
 from truecal.results._drift import INCOMPLETE as INCOMPLETE
 from truecal.results._drift import PREVALENCE as PREVALENCE
 from truecal.results._drift import DriftTable as DriftTable
-from truecal.results._finding import format_percent as format_percent
-from truecal.results._finding import format_ratio as format_ratio
-from truecal.results._finding import format_ratios as format_ratios
-from truecal.results._finding import format_span as format_span
-from truecal.results._finding import name_ranges as name_ranges
 from truecal.results._groups import Comparison as Comparison
 from truecal.results._groups import GroupTable as GroupTable
 from truecal.results._groups import judged_columns as judged_columns

@@ -14,6 +14,7 @@ from truecal._text import about, escape_html, printable
 from truecal.inference import SIGNS, Verdict, Word, format_p_value
 from truecal.metrics import LTCE, adjust_p_values
 from truecal.observations import Floats, Ints
+from truecal.results._groups import name_directions
 from truecal.results._json import Stored, register
 from truecal.results._result import Result
 from truecal.results._table import Column, Table, column, register_table
@@ -101,9 +102,9 @@ class ClassTable(Table):
 
     @property
     def direction(self) -> list[str]:
-        """Of classes that are off, which way their probabilities are: "too low", "too high" or "mixed"."""
-        ways = np.select([self.ratio_low > 1, self.ratio_high < 1], ["too low", "too high"], "mixed")
-        return [way if word == "off" else "" for way, word in zip(ways.tolist(), self.verdict, strict=True)]
+        """Of classes that are off, which way their probabilities are: "too low", "too high" or "unclear"."""
+        off = np.array([word == "off" for word in self.verdict], dtype=np.bool_)
+        return name_directions(off, self.ratio, self.ratio_low, self.ratio_high)
 
     def order(self) -> Ints:
         """Return the positions of the rows, smallest p-value first."""

@@ -11,7 +11,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from truecal._text import escape_html, plural, printable
-from truecal.inference import FACTOR, OUTCOMES, SIGNS, Verdict, format_factor, format_p_value
+from truecal.inference import (
+    FACTOR,
+    OUTCOMES,
+    SIGNS,
+    UNCLEAR,
+    Verdict,
+    format_factor,
+    format_in_brackets,
+    format_p_value,
+    format_ratio,
+)
 from truecal.observations import Bools, Floats, Outcome
 from truecal.results._groups import JUDGED, Judged, tell_unsure
 from truecal.results._table import Column, Table, column, format_share, register_table
@@ -219,7 +229,7 @@ class DriftTable(Judged):
         if word == "off since always" and self.before is not None:
             moved = self.moved_together_p <= self.significance
             since = "has moved since" if moved else "is not shown to have moved since"
-            yield f"The baseline was off already (x {self.before.ratio:.2f}), and the error {since}."
+            yield f"The baseline was off already (x {format_ratio(self.before.ratio)}), and the error {since}."
         elif word == "off" and self.before is None:
             yield "Since when cannot be told: there is nothing to compare with."
         elif word == "off":
@@ -231,7 +241,7 @@ class DriftTable(Judged):
             yield "Whether it moved cannot be told: there is nothing to compare with."
         elif word == "consistent":
             far = self.detectable_move
-            found = "no factor" if math.isinf(far) else f"one of {format_factor(far)}"
+            found = "no factor, up or down," if math.isinf(far) else f"one of {format_factor(far)}"
             yield (
                 f"Whether it moved cannot be told: a factor of {FACTOR:g} between the odds of the baseline and those "
                 f"of the other windows would have been missed too often; {found} would have been found."
@@ -299,14 +309,12 @@ def _count(found: Verdict) -> str:
     """What came against what was predicted, with the ratio and its interval."""
     if not found.expected > 0:
         return found.count(found)
-    low, high = found.interval
-    return f"{found.count(found)} (x {found.ratio:.2f}, {low:.2f} to {high:.2f})"
+    return f"{found.count(found)} {format_in_brackets(found.ratio, *found.interval)}"
 
 
 def _direct(found: Verdict) -> str:
     """Which way predictions are off, as far as all positives together show it."""
-    low, high = found.interval
-    return "too low" if low > 1 else "too high" if high < 1 else "wrong in parts"
+    return found.direction or UNCLEAR
 
 
 def _name_window(window: Any, every: str | None) -> str:

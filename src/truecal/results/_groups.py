@@ -10,14 +10,24 @@ from typing import Any, ClassVar
 import numpy as np
 
 from truecal._text import about, escape_html, plural, printable
-from truecal.inference import FACTOR, SIGNS, Difference, Verdict, Word, format_factor
+from truecal.inference import (
+    FACTOR,
+    SIGNS,
+    UNCLEAR,
+    Difference,
+    Verdict,
+    Word,
+    format_factor,
+    format_in_brackets,
+    name_direction,
+)
 from truecal.metrics import LTCE, Adjustment, Measure, adjust_p_values, format_name
 from truecal.observations import AS_THEY_ARE, Account, Bools, Floats, Ints, Labelling, Outcome
 from truecal.results._table import Column, Table, column, register_table
 
 
 def _format_factor(factor: float) -> str:
-    return "nothing" if math.isinf(factor) else f"x {factor:.3g}"
+    return "nothing" if math.isinf(factor) else f"x {format_factor(factor)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -119,10 +129,9 @@ class Judged(Table):
 
     @property
     def direction(self) -> list[str]:
-        """Of rows that are off, which way: "too low" or "too high" if all positives together show it, else "mixed"."""
-        sided = (self.total_p <= self.significance) | np.isinf(self.ratio)
-        ways = np.where(sided, np.where(self.ratio > 1, "too low", "too high"), "mixed")
-        return np.where(self.alarm, ways, "").tolist()  # type: ignore[no-any-return]
+        """Of rows that are off, which way: "too low" or "too high" if the interval of their total shows it, else
+        "unclear"."""
+        return name_directions(self.alarm, self.ratio, self.ratio_low, self.ratio_high)
 
     def heading(self, name: str) -> str:
         """Return the heading of a column; that of `value` is the name of the metric, and what is counted as positive
@@ -147,10 +156,19 @@ class Judged(Table):
             count = f"{observed} positive{many} came where {expected} {due}"
         if not self.expected[row] > 0:
             return count
-        return f"{count} (x {self.ratio[row]:.2f}, {self.ratio_low[row]:.2f} to {self.ratio_high[row]:.2f})"
+        return f"{count} {format_in_brackets(self.ratio[row], self.ratio_low[row], self.ratio_high[row])}"
 
     def _format_metric(self, row: int, value: float) -> str:
         return self.metric.format(value)
+
+
+def name_directions(alarm: Bools, ratio: Floats, low: Floats, high: Floats) -> list[str]:
+    """Which way each row that is off is, or that its total does not show it; nothing for the others."""
+    rows = zip(alarm.tolist(), ratio.tolist(), low.tolist(), high.tolist(), strict=True)
+    return [
+        (("too low" if math.isinf(each) else name_direction(*ends)) or "unclear") if off else ""
+        for off, each, *ends in rows
+    ]
 
 
 def judged_columns(verdicts: Sequence[Verdict], adjust: Adjustment) -> dict[str, Any]:
@@ -183,7 +201,7 @@ JUDGED = (
         "direction",
         "text",
         "predictions are",
-        'Of what is off: "too low" or "too high" if all positives together show it, else "mixed".',
+        'Of what is off: "too low" or "too high" if the interval of the total shows it, else "unclear".',
     ),
 )
 
@@ -193,7 +211,7 @@ def tell_unsure(detectable: Floats) -> Iterator[str]:
     if not len(detectable):
         return
     known = detectable[np.isfinite(detectable)]
-    found = "no factor would have been found"
+    found = "no factor would have been found both ways"
     if len(known):
         low, high = (format_factor(float(end)) for end in (known.min(), known.max()))
         span = f"one of {low}" if low == high else f"factors from {low} to {high}"
@@ -279,7 +297,7 @@ class GroupTable(Judged):
 
     def sentences(self) -> tuple[str, ...]:
         """How many segments are off, how the worst three are, and what could have been found in the others."""
-        words, names = self.word, self.names
+        words, names, ways = self.word, self.names, self.direction
         off = [row for row in self.order().tolist() if words[row] == "off"]
         are = "is" if len(off) == 1 else "are"
         alone = ", by p-values adjusted for their number" if self.adjust and len(self) > 1 else ""
@@ -288,7 +306,7 @@ class GroupTable(Judged):
         if not off:
             lines = [f"No segment is shown to be off{alone}."]
         for row in off[:3]:
-            way = {"mixed": "wrong in parts"}.get(self.direction[row], self.direction[row])
+            way = UNCLEAR if ways[row] == "unclear" else ways[row]
             lines.append(f"{printable(names[row])}: predictions are {way}; {self.tell(row)}.")
         return (*lines, *tell_unsure(self.detectable[np.array(words) == "cannot tell"]))
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from truecal import _draw_inline
 from truecal._text import Column, Terminal, escape_html, plural, printable
-from truecal.inference import Word
+from truecal.inference import Word, format_span
 from truecal.metrics import LTCE
-from truecal.results._finding import format_span
 from truecal.results._result import Result
 
 COUNTED: dict[Word, str] = {"off": "off", "consistent": "consistent", "cannot tell": "cannot be told"}

@@ -10,12 +10,19 @@ import numpy as np
 
 from truecal import _draw_inline
 from truecal._text import escape_html, plural
-from truecal.inference import Interval, Reference, Verdict
+from truecal.inference import (
+    Interval,
+    Reference,
+    Verdict,
+    describe_evidence,
+    describe_finding,
+    format_span,
+    name_ranges,
+)
 from truecal.metrics import Adjustment, Measure, Metric, Rejection, ScoreRange, Test, Tolerance, check_test
 from truecal.observations import AS_THEY_ARE, Account, Labelling, Outcome
 from truecal.results._bins import BinTable
 from truecal.results._curve import Curve
-from truecal.results._finding import describe_evidence, describe_finding, format_span, name_ranges
 from truecal.results._json import Stored, register
 from truecal.results._shapes import Scores, Shape
 from truecal.results._table import format_share
@@ -100,7 +107,6 @@ class Result(Stored):
     scores: Scores | None = None
     shapes: dict[str, Shape] = field(default_factory=dict)
     curve: Curve | None = None
-    ranges: tuple[ScoreRange, ...] = ()
     seed: int | None = None
     library: str | None = field(default=None, compare=False)
     labelling: Labelling = AS_THEY_ARE
@@ -117,18 +123,28 @@ class Result(Stored):
         return float(self.labelling.predicted(self.positives / self.n))
 
     @property
+    def ranges(self) -> tuple[ScoreRange, ...]:
+        """All predictions in a few ranges of scores, in increasing order, with a direction where they are off."""
+        return () if self.verdict is None else self.verdict.divided
+
+    @property
+    def range_names(self) -> list[str]:
+        """The ranges of scores by name."""
+        return [] if self.verdict is None else name_ranges(self.ranges, whole=self.verdict.whole)
+
+    @property
     def finding(self) -> str:
         """The verdict in one sentence: which predictions are off, which way and by how much."""
-        return "No verdict was made" if self.verdict is None else describe_finding(self.verdict, self.ranges)
+        return "No verdict was made" if self.verdict is None else describe_finding(self.verdict)
 
     @property
     def short_finding(self) -> str:
         """The finding without sizes, for a title."""
-        return self.finding if self.verdict is None else describe_finding(self.verdict, self.ranges, sizes=False)
+        return self.finding if self.verdict is None else describe_finding(self.verdict, sizes=False)
 
     def evidence(self) -> list[str]:
         """The sentences that stand beside the finding."""
-        return [] if self.verdict is None else describe_evidence(self.verdict, self.ranges)
+        return [] if self.verdict is None else describe_evidence(self.verdict)
 
     @property
     def outcome(self) -> Outcome:
@@ -250,7 +266,7 @@ class Result(Stored):
             return ""
         head = "".join(f"<th>{name}</th>" for name in ("predictions", "rows", "said", "came", "ratio", ""))
         rows = []
-        for name, each in zip(name_ranges(self.ranges), self.ranges, strict=True):
+        for name, each in zip(self.range_names, self.ranges, strict=True):
             ratio = format_span(each.ratio, each.factor.ratio_low, each.factor.ratio_high)
             said, came = map(format_share, each.shares)
             cells = (name, f"{each.rows:,}", said, came, f"\N{MULTIPLICATION SIGN} {ratio}", each.direction or "")

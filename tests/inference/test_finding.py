@@ -1,12 +1,13 @@
 """The finding in words: range, direction and size are those of the numbers."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import truecal
-from truecal.results import format_percent, format_span, name_ranges
+from truecal.inference import format_percent, format_span, name_ranges
 
 
 def simulate(change, rows=20_000, seed=0):
@@ -75,8 +76,85 @@ def test_ranges_have_names_that_differ():
 def test_nothing_is_above_1():
     """Classes in place of probabilities: half of the rows are said to be 1, and half of each kind come."""
     result = truecal.evaluate([0, 1] * 500, [0.0] * 500 + [1.0] * 500, metrics=["ltce"])
-    assert name_ranges(result.ranges) == ["below 100 %", "at 100 %"]
-    assert result.short_finding == "Predictions below 100 % are too low, those at 100 % too high"
+    assert name_ranges(result.ranges) == ["0 %", "100 %"]
+    assert result.short_finding == "Predictions of 0 % are too low, those of 100 % too high"
+
+
+def grade(said, came, rows):
+    """Rows of a few scores, with so many positives each."""
+    y = np.concatenate([np.arange(n) < k for k, n in zip(came, rows, strict=True)])
+    return truecal.evaluate(y, np.repeat(said, rows), metrics=["ltce"])
+
+
+SAID, ROWS = (0.001, 0.003, 0.007, 0.015, 0.03, 0.07, 0.15), (10_000, 10_000, 10_000, 10_000, 10_000, 5_000, 2_000)
+
+
+def test_a_range_of_one_score_is_that_score():
+    """Only the grade of 1.5 % is off: 220 came of 150; the next one, of 3 %, is not named with it."""
+    found = grade(SAID, (10, 30, 70, 220, 300, 350, 300), ROWS)
+    assert found.range_names == ["below 1.5 %", "1.5 %", "3 %", "7 %", "15 %"]
+    assert found.short_finding == "Predictions of 1.5 % are too low"
+    assert any(text.startswith("Recalibrate before using scores of 1.5 % as") for text in found.evidence())
+
+
+def test_the_last_range_does_not_end_above_its_own_score():
+    found = grade(SAID, (10, 30, 70, 150, 300, 350, 400), ROWS)
+    assert found.short_finding == "Predictions of 15 % are too low"
+
+
+def test_names_of_ranges_are_true_of_the_scores_in_them():
+    """Read with both ends in, each name fits the scores of its range and no other's."""
+
+    def span(low, high):
+        return replace(TOP.ranges[0], low=low, high=high)
+
+    spans = [span(0.001, 0.01), span(0.02, 0.05), span(0.1, 0.1), span(0.2, 0.3)]
+    assert name_ranges(spans) == ["below 2 %", "2 to 5 %", "10 %", "above 10 %"]
+    assert name_ranges(spans, whole=False)[0] == "0.1 to 1 %"
+    close = [span(0.1, 0.149), span(0.1532, 0.1532), span(0.2, 0.3)]
+    assert name_ranges(close) == ["below 15.3 %", "15.3 %", "above 15.3 %"]
+    inner = [span(0.01, 0.02), span(0.1, 0.149), span(0.1512, 0.1512), span(0.2, 0.3)]
+    assert name_ranges(inner) == ["below 10 %", "10 to 14.9 %", "15.1 %", "above 15.1 %"]
+
+
+def test_a_verdict_says_what_the_result_says():
+    for result in (RIGHT, TINY, HALVED, TOP, BOTH):
+        told = str(result.verdict)
+        assert all(text in told for text in result.evidence())
+        assert (f"{result.finding}." in told) == (result.verdict.word == "off")
+
+
+def test_no_positive_is_told_as_none():
+    y, p = np.zeros(2000), np.full(2000, 0.004)  # 8 were predicted
+    assert truecal.evaluate(y, p, metrics=["ltce"]).finding == (
+        "Predictions are too high: no positive came where 8 were predicted"
+    )
+
+
+def test_an_error_without_a_place_or_a_direction_names_the_test_that_speaks():
+    """Where it lies is not claimed: neither a range nor "spread out"."""
+    found = replace(TINY.verdict, word="off", p_value=0.047, parts={"total": 0.04, "cox": 0.2})
+    assert found.direction is None
+    assert found.sentences()[1] == "Predictions are off; there is too little evidence to say where."
+    assert found.sentences()[3] == (
+        "Of the tests, that of the total speaks most against the model "
+        "(p = 0.04; a mid-p-value, the interval is more cautious)."
+    )
+
+
+def test_a_total_speaks_alone_only_where_its_interval_shows_it():
+    found = replace(TINY.verdict, p_value=0.2, parts={"total": 0.049})
+    assert found.interval[0] < 1 < found.interval[1]
+    assert "The total alone" not in found.reach
+
+
+@pytest.mark.parametrize(("said", "way"), [(0.001, "too high"), (0.999, "too low")])
+def test_what_could_not_be_found_has_a_direction(said, way):
+    """Of 300 rows at 0.001 none need be positive: that predictions are too high is never seen, that they are too low
+    is."""
+    found = truecal.evaluate(np.full(300, round(said)), np.full(300, said), metrics=["ltce"]).verdict
+    assert found.word == "cannot tell"
+    assert found.reach == f"Predictions that are {way} would not have been found, whatever the factor on all odds."
 
 
 def test_the_most_probable_class_has_confidences(rng):
