@@ -111,6 +111,8 @@ def test_names_of_ranges_are_true_of_the_scores_in_them():
     spans = [span(0.001, 0.01), span(0.02, 0.05), span(0.1, 0.1), span(0.2, 0.3)]
     assert name_ranges(spans) == ["below 2 %", "2 to 5 %", "10 %", "above 10 %"]
     assert name_ranges(spans, whole=False)[0] == "0.1 to 1 %"
+    certain = [span(0, 0), span(3e-9, 0.08), span(0.1, 1 - 1e-9), span(1, 1)]
+    assert name_ranges(certain) == ["0 %", "above 0 to 8 %", "10 to below 100 %", "100 %"]
     close = [span(0.1, 0.149), span(0.1532, 0.1532), span(0.2, 0.3)]
     assert name_ranges(close) == ["below 15.3 %", "15.3 %", "above 15.3 %"]
     inner = [span(0.01, 0.02), span(0.1, 0.149), span(0.1512, 0.1512), span(0.2, 0.3)]

@@ -13,6 +13,7 @@ from truecal.metrics import Direction, ScoreRange
 if TYPE_CHECKING:
     from truecal.inference._verdict import Verdict
 
+NEAR = 0.01  # of the other end's distance from 0 or 1, at which an end is next to it
 UNCLEAR = "off, all together neither shown to be too low nor too high"
 TESTS = {
     "total": "the total",
@@ -117,6 +118,11 @@ def _name_ends(ranges: Sequence[ScoreRange]) -> tuple[list[str], list[str]]:
     for digits in range(2, 17):
         lows = [format_percent(each.low, digits) for each in ranges]
         highs = [format_percent(each.high, digits) for each in ranges]
+        for i, (one, other) in enumerate(pairwise(ranges)):  # next to a range of 0 or 1 alone, no long row of digits
+            if one.high == 0 and other.low < NEAR * other.high:
+                lows[i + 1] = "above 0 %"
+            if other.low == 1 and 1 - one.high < NEAR * (1 - one.low):
+                highs[i] = "below 100 %"
         if len(set(lows)) < len(lows) or len(set(highs)) < len(highs):
             continue
         wide = all(one or low != high for low, high, one in zip(lows, highs, alone, strict=True))
