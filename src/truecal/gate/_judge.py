@@ -20,10 +20,10 @@ from truecal._errors import did_you_mean, option
 from truecal._text import plural
 from truecal.gate._decision import ALLOWED, Decision, Finding, FindingTable, Status
 from truecal.gate._rules import Rule
-from truecal.inference import FACTOR, Difference, Interval, Verdict, format_factor
+from truecal.inference import FACTOR, Difference, Interval, Verdict, format_factor, format_span
 from truecal.metrics import Measure, Relative, Unit, adjust_p_values, find_metric
 from truecal.observations import Account, Segment, list_reasons
-from truecal.results import Comparison, GroupTable, Result, format_span
+from truecal.results import Comparison, GroupTable, Result
 
 USUAL = 0.05  # the level below which an answer is no longer "no sign of error"
 MISSING = {
