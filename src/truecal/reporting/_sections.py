@@ -69,7 +69,7 @@ def _write_ratio(found: ScoreRange) -> str:
     way = found.direction
     sign = f' <span aria-hidden="true">{ARROWS[way]}</span><span class="unseen"> {way}</span>' if way else ""
     if not found.expected > 0:
-        return f"none predicted{sign}"
+        return f"none predicted<small>{sign.strip()}</small>"
     ratio, _, span = format_span(found.ratio, found.factor.ratio_low, found.factor.ratio_high).partition(" ")
     return f"\N{MULTIPLICATION SIGN} {ratio}{sign}<small>{span.strip('()')}</small>"
 
