@@ -41,11 +41,23 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     >>> did_you_mean("lable", ["label", "score"])
     "\\n\\nHint: did you mean 'label'?"
     """
+    near = find_near(word, known)
+    return "" if near is None else f"\n\nHint: did you mean {near!r}?"
+
+
+def find_near(word: object, known: Iterable[str]) -> str | None:
+    """Return the known word that is close to a word, if one is.
+
+    Examples
+    --------
+    >>> find_near("lable", ["label", "score"])
+    'label'
+    """
     from difflib import get_close_matches
 
     words = list(known)
     near = get_close_matches(str(word), words, n=1) or [w for w in words if w.lower() == str(word).lower()]
-    return f"\n\nHint: did you mean {near[0]!r}?" if near else ""
+    return near[0] if near else None
 
 
 def point_to(page: str, error: ValueError) -> ValueError:

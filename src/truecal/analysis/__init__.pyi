@@ -5,6 +5,7 @@ from truecal.analysis._drift import drift as drift
 from truecal.analysis._evaluate import Options as Options
 from truecal.analysis._evaluate import check_options as check_options
 from truecal.analysis._evaluate import evaluate as evaluate
+from truecal.analysis._evaluate import is_whole as is_whole
 from truecal.analysis._evaluate import raise_for_data as raise_for_data
 from truecal.analysis._monitor import Look as Look
 from truecal.analysis._monitor import Monitor as Monitor

@@ -17,6 +17,7 @@ from truecal.analysis._evaluate import (
     choose_test,
     evaluate,
     find_library,
+    is_whole,
     name_library,
     name_outcome,
 )
@@ -99,7 +100,7 @@ def evaluate_classes(
     tally = Tally.from_arrays(*classes.top(), sample_weight, cluster=cluster)
     top = name_library(name_outcome(evaluate(tally, metrics, **options), "correct"), find_library(y_prob))
 
-    plain = sample_weight is None and cluster is None and options.get("above") is None and options.get("top") is None
+    plain = sample_weight is None and cluster is None and is_whole(options)
 
     def count(first: int, last: int, pooled: bool) -> list[CellSums]:
         if pooled and plain:
@@ -126,7 +127,7 @@ def _judge(count: Callable[[int, int, bool], list[CellSums]], classes: int, opti
 
 def _count_cells(label: Any, score: Any, sample_weight: Any, cluster: Any, options: Options, pooled: bool) -> CellSums:
     """The rows of a class that are judged, in cells."""
-    if options.get("above") is None and options.get("top") is None:
+    if is_whole(options):
         return CellSums.from_arrays(label, score, sample_weight, cluster=cluster, pooled=pooled)
     return _choose_cells(Tally.from_arrays(label, score, sample_weight, cluster=cluster), options, pooled)
 

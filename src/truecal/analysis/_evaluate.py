@@ -464,6 +464,11 @@ def check_region(above: float | None, top: int | float | None) -> None:
         raise ValueError(f"One of {option('above')} and {option('top')} may be given, not both.")
 
 
+def is_whole(options: Options) -> bool:
+    """Whether all predictions are judged, not those of a region."""
+    return options.get("above") is None and options.get("top") is None
+
+
 def choose_region(data: Sorted, above: float | None, top: int | float | None) -> tuple[Sorted, str | None]:
     """The predictions that are judged, and which these are, in words."""
     check_region(above, top)

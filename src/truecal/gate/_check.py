@@ -18,6 +18,7 @@ from truecal.analysis import (
     compare,
     evaluate,
     find_threshold,
+    is_whole,
     mend_tallies,
     raise_for_data,
     segments,
@@ -162,7 +163,7 @@ class _Rows:
                 self.cells[segment] = CellSums.of(self.parts[segment])
         cells = [self.cells[segment] for segment in segments]
         found = judge_all(cells, level, self.options.get("tolerance"))
-        whole = self.options.get("above") is None and self.options.get("top") is None
+        whole = is_whole(self.options)
         return [replace(verdict, outcome=self.outcome, whole=whole) for verdict in found]
 
     def locate(self, segment: Segment | None, verdict: Verdict) -> Verdict:

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from truecal._errors import did_you_mean, option
+from truecal._errors import find_near, option
 from truecal._text import plural
 from truecal.gate._decision import ALLOWED, Decision, Finding, FindingTable, Status
 from truecal.gate._rules import Rule
@@ -204,9 +204,9 @@ def _judge_each(rule: Rule, model: str, subject: Subject) -> Iterator[Finding]:
     matching = {key: name for key, name in subject.segments.items() if _matches(name, rule.segment or "*")}
     if not matching:
         names = list(subject.segments.values())
-        near = did_you_mean(rule.segment, [*names, *(f"{name.partition('=')[0]}=*" for name in names)])
+        near = find_near(rule.segment, [*names, *(f"{name.partition('=')[0]}=*" for name in names)])
         reason = f"no segment matches {rule.segment!r}; the segments are: {_list(names)}."
-        reason += near.replace("\n\nHint: d", " D")
+        reason += "" if near is None else f" Did you mean {near!r}?"
         yield Finding(rule, model, rule.segment, None, None, "cannot tell", reason)
     judged = [key for key in matching if subject.accounts[key].judged >= max(1, rule.min_rows)]
     count = max(1, len(judged))

@@ -90,8 +90,7 @@ def _name_side(result: Result) -> str:
     found = result.verdict
     if found is None:
         return "no verdict"
-    low, high = found.interval
-    return name_side(found.word, "too low" if low > 1 else "too high" if high < 1 else "")
+    return name_side(found.word, found.direction or "")
 
 
 def _describe_value(result: Result, name: str) -> list[str]:

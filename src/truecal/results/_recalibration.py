@@ -72,7 +72,7 @@ class ProofTable(Table):
         Column("interval", "text", "interval", "Both ends of the interval of the fall."),
         Column("change", "text", "it is", '"better" or "worse" where the interval shows it, else "".'),
     )
-    _shown: ClassVar[tuple[str, ...]] = (*("segment", "n", "ratios", "before", "after", "fall", "interval", "change"),)
+    _shown: ClassVar[tuple[str, ...]] = ("segment", "n", "ratios", "before", "after", "fall", "interval", "change")
     _spare: ClassVar[tuple[str, ...]] = ("interval", "ratios", "before", "fall", "n", "change")
 
     @property
