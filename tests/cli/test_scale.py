@@ -374,8 +374,18 @@ def test_each_file_is_scanned_once(folder, monkeypatch):
     """Two models, segments, windows and a baseline in one pass: the columns are looked at, then read once."""
     columns = a_stream(300)
     more = write_csv(folder / "three.csv", columns | {"old": [p / 2 for p in columns["p"]], "new": columns["p"]})
-    calls, inner = [], _read._read_query
-    monkeypatch.setattr(_read, "_read_query", lambda query: calls.append(query) or inner(query))
+    calls = []
+
+    def count(inner):
+        def read(*given):
+            found = inner(*given)
+            calls.extend([] if found is None else [inner])
+            return found
+
+        return read
+
+    for name in ("_read_plain", "_read_query"):
+        monkeypatch.setattr(_read, name, count(getattr(_read, name)))
     rules = folder / "once.toml"
     rules.write_text("[[rule]]\nmax_worse = 99\n[[rule]]\nmax_value = 100\nsegment = '*'\n")
     for words in (

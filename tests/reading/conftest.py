@@ -2,6 +2,8 @@
 
 import pytest
 
+from truecal.reading import _plain
+
 ENGINES = [
     "pandas",
     "pandas-nullable",
@@ -43,3 +45,22 @@ def make(request, need):
 
     build.engine, build.number = request.param, ENGINES.index(request.param)
     return build
+
+
+@pytest.fixture
+def ask_both(monkeypatch):
+    """What is found without polars where that is possible, and what polars finds."""
+
+    def answer(function, *given):
+        try:
+            return function(*given)
+        except (ValueError, TypeError) as error:
+            return type(error).__name__, str(error)
+
+    def both(function, *given):
+        found = answer(function, *given)
+        with monkeypatch.context() as patch:
+            patch.setattr(_plain, "MOST", 0)
+            return found, answer(function, *given)
+
+    return both

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import truecal
-from truecal.reading import guess_columns, scan
+from truecal.reading import column_names, guess_columns, scan
 from truecal.reading._csv import open_table
 
 H = b"y,p,t\n"  # a header
@@ -300,6 +300,20 @@ def test_no_row_is_lost(need, tmp_path, case):
     first = answers["pandas"]
     if all(same(first, other) for other in answers.values()):
         assert same(first, expected) == (not case.why), answers
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.suffix != "csv.gz"], ids=lambda case: case.name)
+def test_a_file_is_read_alike_without_polars(need, tmp_path, ask_both, case):
+    need("polars")
+    path = tmp_path / f"a.{case.suffix}"
+    path.write_bytes(case.data)
+    for function in (
+        guess_columns,
+        column_names,
+        lambda path: truecal.read(path, label="y", score="p", on_null="drop"),
+    ):
+        plain, polars = ask_both(function, path)
+        assert plain == polars
 
 
 def test_there_are_at_least_120_cases():

@@ -48,7 +48,7 @@ def test_a_forked_process_does_not_hang(tmp_path, before, refused):
     pytest.importorskip("polars")
     from truecal import Tallies, Tally
 
-    (tmp_path / "d.csv").write_text("y,p\n" + "0,0.25\n1,0.75\n" * 50)
+    (tmp_path / "d.csv").write_text("y,p\n" + '"0",0.25\n1,0.75\n' * 50)  # quoted, so that polars reads it
     Tallies("y", "p", {(): Tally.from_arrays([0, 1], [0.25, 0.75])}).save(tmp_path / "t.parquet")
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.replace("BEFORE", before))

@@ -319,6 +319,7 @@ def test_dates_as_text_come_with_the_remedy(need, library):
 def test_a_missing_polars_is_named(monkeypatch, need, tmp_path):
     need("narwhals")
     monkeypatch.setitem(sys.modules, "polars", None)
+    (tmp_path / "a.csv").write_text("y,p\n0,0.25\n1,\n")  # a score is missing, so the file is left to polars
     with pytest.raises(ImportError, match=r"pip install 'truecal\[files\]'"):
         read(tmp_path / "a.csv")
 

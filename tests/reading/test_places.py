@@ -10,7 +10,7 @@ import pytest
 
 import truecal
 from truecal.reading import _places as module
-from truecal.reading import expand, guess_columns, load_tallies
+from truecal.reading import _plain, expand, guess_columns, load_tallies
 
 KINDS = ["csv", "csv.gz", "tsv", "parquet", "arrow", "jsonl", "npz"]
 
@@ -196,6 +196,7 @@ def test_a_folder_may_not_contradict_its_files(write, tmp_path, pl):
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])
 def test_a_file_replaced_while_it_is_read_is_an_error(write, tmp_path, monkeypatch, kind):
     place = write(tmp_path / f"a.{kind}", 10)
+    monkeypatch.setattr(_plain, "MOST", 0)  # a plain file is read at once
     whole = truecal.reading._read._open_batches
 
     def replace_file(*given):
@@ -212,6 +213,7 @@ def test_a_file_replaced_while_it_is_read_is_an_error(write, tmp_path, monkeypat
 def test_a_row_that_does_not_arrive_is_an_error(write, tmp_path, monkeypatch, kind):
     """By a reader that loses the last row of a batch."""
     place = write(tmp_path / f"a.{kind}", 10)
+    monkeypatch.setattr(_plain, "MOST", 0)  # a plain file is read at once
     whole = truecal.reading._read._open_batches
     monkeypatch.setattr(truecal.reading._read, "_open_batches", lambda *given: (part[:-1] for part in whole(*given)))
     with pytest.raises(ValueError, match=r"of 10 rows of '.*a\..*' 9 arrived"):

@@ -858,10 +858,10 @@ def _draws(args: Namespace) -> dict[str, Any]:
 
 def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: bool = False) -> Source:
     """The files, or the tallies in them unless rows are needed, and the columns; what is guessed is said."""
-    from truecal.reading import UnclearColumns, describe_columns, guess_columns, is_tallies, open_files
+    from truecal.reading import UnclearColumns, describe_columns, guess_columns, is_plain, is_tallies, open_files
 
-    _heed_interrupts()
     paths, format = list(args.files), args.format
+    _heed_interrupts(polars=not is_plain(paths, format))
     if paths == ["-"]:
         if sys.stdin.isatty():
             note(f"reading {format or 'csv'} from standard input; Ctrl-D ends it")
@@ -1018,10 +1018,12 @@ def _bits_beyond(limit: int, paths: list[str], format: str | None) -> int | None
     return bits
 
 
-def _heed_interrupts() -> None:
-    """Let Ctrl-C end waiting and reading at once: polars asks the system to go on with them after a signal."""
-    with suppress(ImportError):
-        import_module("polars")
+def _heed_interrupts(*, polars: bool) -> None:
+    """Let Ctrl-C end waiting and reading at once: polars, once it is imported, asks the system to go on with them after
+    a signal."""
+    if polars:
+        with suppress(ImportError):
+            import_module("polars")
     if hasattr(signal, "siginterrupt"):
         signal.siginterrupt(signal.SIGINT, True)
 

@@ -16,6 +16,7 @@ from truecal.reading._paths import scan as scan
 from truecal.reading._places import FORMATS as FORMATS
 from truecal.reading._places import PathLike as PathLike
 from truecal.reading._places import expand as expand
+from truecal.reading._plain import is_plain as is_plain
 from truecal.reading._query import column_names as column_names
 from truecal.reading._read import is_tallies as is_tallies
 from truecal.reading._read import load_tallies as load_tallies

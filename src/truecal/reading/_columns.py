@@ -27,7 +27,10 @@ from truecal.observations import (
 from truecal.reading._classes import ClassNames, find_class_columns, find_score_columns, may_be_classes
 from truecal.reading._engines import is_lazy, language, open_frame
 from truecal.reading._extras import NO_EXTRAS, Extras
-from truecal.reading._paths import DECIMAL_COMMA, POINTS, is_path, open_files
+from truecal.reading._head import ROWS, FrameColumn, Head, HeadColumn
+from truecal.reading._paths import DECIMAL_COMMA, POINTS, open_files
+from truecal.reading._places import is_path
+from truecal.reading._plain import open_plain
 
 OnNull = Literal["raise", "drop"]
 Kind = Literal["binary", "fraction", "percentage", "number", "text"]
@@ -52,7 +55,6 @@ RECALIBRATED = "_recalibrated"  # ends the name of a column of mended prediction
 LARGEST = 700.0  # of a logit: its probability differs from 0 by 1e-304
 PERCENT, LOGIT = 'score_scale="percent"', 'score_scale="logit"'  # options that say what scores are
 FEW = 20  # values of a column that could make segments, at most
-ROWS = 10_000  # the first rows, by which columns are guessed
 LEAST_MEMORY = 100_000  # bytes; with less, rows go to disk in too many pieces
 # Names that columns usually have.
 NAMES: dict[Role, set[str]] = {
@@ -190,6 +192,13 @@ class Columns:
     def clusters(self) -> tuple[str, ...]:
         """The column of clusters, or none."""
         return as_tuple(self.cluster)
+
+    @property
+    def only_predictions(self) -> bool:
+        """Whether nothing but labels of 0 and 1 and probabilities is read."""
+        others = self.pos_label, self.baseline, self.multiclass, self.cluster
+        plain = self.score_scale == "probability" and not self.by and not self.extras.names
+        return plain and all(each is None for each in others)
 
     def __post_init__(self) -> None:
         if self.on_null not in ("raise", "drop"):
@@ -367,7 +376,7 @@ def guess_columns(
     return Guess(label, given, guessed, others)
 
 
-def _guess_classes(head: Any, label: str | None, given: tuple[str, ...]) -> Guess | None:
+def _guess_classes(head: Head, label: str | None, given: tuple[str, ...]) -> Guess | None:
     """The columns of several classes, if the values of one column name them; None if there is no such column, or two.
 
     Labels of 0 and 1 are never taken for classes: several scores are then several models.
@@ -379,7 +388,7 @@ def _guess_classes(head: Any, label: str | None, given: tuple[str, ...]) -> Gues
         if name not in names or name in scores or kinds.get(name) in ("binary", "fraction", "percentage"):
             continue
         numbers = [other for other in names if kinds.get(other) in ("binary", "fraction") and other != name]
-        values = head[name].drop_nulls().unique().to_list()
+        values = head.columns[name].distinct()
         columns = scores or (find_class_columns(values, numbers) if 1 < len(values) <= len(numbers) else ())
         named = len(columns) > 1 and ClassNames(name, columns).names_all(values)
         if named and (scores or _sum_to_one(head, columns)):
@@ -393,9 +402,9 @@ def _guess_classes(head: Any, label: str | None, given: tuple[str, ...]) -> Gues
     return Guess(name, columns, tuple(role for role, known in roles.items() if not known), classes=True)
 
 
-def _sum_to_one(head: Any, columns: Sequence[str]) -> bool:
+def _sum_to_one(head: Head, columns: Sequence[str]) -> bool:
     """Whether the columns sum to 1 in every row that has them all."""
-    total = sum(head[name].to_numpy().astype(np.float64) for name in columns)
+    total = np.sum([head.columns[name].rows() for name in columns], axis=0)
     return not ((total < SUM[0]) | (total > SUM[1])).any()
 
 
@@ -432,12 +441,12 @@ def find_repeats(data: Any, used: Iterable[str], *, format: str | None = None) -
     """
     head, own = _read_head(data, format), set(used)
     found: dict[str, int] = {}
-    for name in head.columns:
+    for name, column in head.columns.items():
         words = split_name(name)
-        if name in own or words.isdisjoint(OWNERS) or head[name].dtype.is_nested():
+        if name in own or words.isdisjoint(OWNERS) or column.type == "nested":
             continue
-        values = int(head[name].drop_nulls().n_unique())
-        if values >= MANY and len(head) / values >= REPEATED:
+        values = len(column.distinct())
+        if values >= MANY and head.rows / values >= REPEATED:
             found[name] = values
     return max(found, key=found.__getitem__, default=None)
 
@@ -454,12 +463,10 @@ def find_groups(data: Any, used: Iterable[str | None] = (), *, format: str | Non
     ['country']
     """
     head, own, found = _read_head(data, format), set(used), []
-    for name in head.columns:
-        kind = head[name].dtype
-        if name in own or kind.is_nested() or kind.is_float() or kind.is_decimal():
+    for name, column in head.columns.items():
+        if name in own or column.type in ("nested", "number"):
             continue
-        values = int(head[name].drop_nulls().n_unique())
-        if 2 + kind.is_integer() <= values <= FEW:
+        if 2 + (column.type == "integer") <= len(column.distinct()) <= FEW:
             found.append(name)
     return found
 
@@ -495,13 +502,14 @@ def find_probability(pl: Any, score: Any, scale: ScoreScale) -> Any:
 def find_scales(data: Any, names: Iterable[str], format: str | None = None) -> set[str]:
     """Return what the first scores of columns may be that are no probabilities; see `guess_scale`."""
     head = _read_head(data, format)
-    found = (_read_numbers(head[name]) for name in names if head[name].dtype.is_numeric())
+    columns = (head.columns[name] for name in names)
+    found = (_read_numbers(column) for column in columns if column.type in ("integer", "number"))
     return {guess_scale(values) for values in found if len(values)}
 
 
-def _read_numbers(column: Any) -> AnyArray:
+def _read_numbers(column: HeadColumn) -> AnyArray:
     """The values of a column of numbers that are finite."""
-    values = column.drop_nulls().to_numpy().astype(np.float64)
+    values = column.present()
     return np.asarray(values[np.isfinite(values)])
 
 
@@ -510,8 +518,12 @@ def find_kinds(data: Any, format: str | None = None) -> dict[str, Kind]:
     return _find_kinds(_read_head(data, format))
 
 
-def _read_head(data: Any, format: str | None) -> Any:
+def _read_head(data: Any, format: str | None) -> Head:
     """Load the first rows into this process."""
+    plain = open_plain(data, format)
+    head = None if plain is None else plain.read_head()
+    if head is not None:
+        return head
     if is_path(data):
         source = open_files(data, format=format)
         with source.explain_errors():
@@ -520,20 +532,19 @@ def _read_head(data: Any, format: str | None) -> Any:
     frame = frame.collect() if is_lazy(frame) else frame
     if not len(frame):
         raise ValueError("The data must have at least one row; they have none.")
-    return frame
+    return Head({name: FrameColumn(frame[name]) for name in frame.columns}, len(frame))
 
 
-def _find_kinds(frame: Any) -> dict[str, Kind]:
-    found = {name: _find_kind(frame[name]) for name in frame.columns}
+def _find_kinds(head: Head) -> dict[str, Kind]:
+    found = {name: _find_kind(column) for name, column in head.columns.items()}
     return {name: kind for name, kind in found.items() if kind is not None}
 
 
-def _find_kind(column: Any) -> Kind | None:
-    pl = language(column)
-    if column.dtype == pl.Boolean:
+def _find_kind(column: HeadColumn) -> Kind | None:
+    if column.type == "boolean":
         return "binary"
-    if not column.dtype.is_numeric():
-        return "text" if column.dtype == pl.String and column.drop_nulls().n_unique() == 2 else None
+    if column.type not in ("integer", "number"):
+        return "text" if column.type == "text" and len(column.distinct()) == 2 else None
     values = _read_numbers(column)
     if not len(values):
         return None
@@ -547,10 +558,10 @@ def _find_kind(column: Any) -> Kind | None:
     return "percentage" if (values % 1 > 0).any() and guess_scale(values) == "percent" else "number"
 
 
-def _find_two_valued(frame: Any, names: Iterable[str]) -> dict[str, Sequence[Any]]:
+def _find_two_valued(head: Head, names: Iterable[str]) -> dict[str, Sequence[Any]]:
     """Return the columns that hold exactly two distinct values, with these values in order."""
-    found = {name: frame[name].drop_nulls().unique() for name in names}
-    return {name: sorted(values.to_list()) for name, values in found.items() if len(values) == 2}
+    found = {name: head.columns[name].distinct() for name in names}
+    return {name: sorted(values) for name, values in found.items() if len(values) == 2}
 
 
 def _choose(
@@ -567,10 +578,10 @@ def _choose(
     raise UnclearColumns(role, found, list(kinds), wanted, near)
 
 
-def _refuse_commas(head: Any) -> None:
+def _refuse_commas(head: Head) -> None:
     """Raise an error if a column of text holds numbers with decimal commas."""
-    for name in head.columns:
-        words = head[name].drop_nulls().to_list() if head[name].dtype == language(head).String else []
+    for name, column in head.columns.items():
+        words = column.present() if column.type == "text" else []
         if words and all(map(DECIMAL_COMMA.fullmatch, words)):
             raise ValueError(f"`{name}` must hold numbers; it holds text such as {words[0]!r}.{POINTS}")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from truecal._fork import check_fork
-from truecal.observations import check_indexes
+from truecal.observations import AnyArray, check_indexes
 
 
 def open_frame(frame: Any) -> Any:
@@ -146,6 +146,15 @@ def native(frame: Any) -> Any:
 def is_lazy(frame: Any) -> bool:
     """Whether an opened frame is a lazy query."""
     return isinstance(frame, language(frame).LazyFrame)
+
+
+def as_floats(series: Any) -> AnyArray:
+    """Numbers of any type as an array of floats, NaN where they are missing."""
+    pl = language(series)
+    if series.dtype not in (pl.Float32, pl.Float64):
+        series = series.cast(pl.Float64)
+    array = series.to_numpy()
+    return np.asarray(array if array.dtype.kind == "f" else array.astype(np.float64))
 
 
 def to_local(frame: Any) -> Any:

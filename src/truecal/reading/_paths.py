@@ -6,7 +6,6 @@ Text may be compressed (.gz, .zst). It is read to its end here, which counts its
 from __future__ import annotations
 
 import glob
-import os
 import re
 import sys
 import zipfile
@@ -24,9 +23,8 @@ from truecal._fork import check_fork
 from truecal._text import plural
 from truecal.reading._csv import Stamp, Table, Unreadable, open_table, stamp
 from truecal.reading._engines import column
-from truecal.reading._places import FORMATS, PathLike, copy_stream, expand_all, strip_compression
+from truecal.reading._places import FORMATS, TEXT, PathLike, copy_stream, expand_all, find_format
 
-TEXT = ("csv", "tsv", "jsonl")
 SAMPLE = 10_000  # rows from which the types of text columns are inferred
 _kept: list[Any] = []  # copies of standard input, and of files that `scan` opened
 
@@ -243,10 +241,10 @@ def open_files(
         kinds = {format or "csv": places[0]}
     else:
         places = expand_all(source)
-        kinds = {format or _find_format(place): place for place in reversed(places)}  # with the first file of each
+        kinds = {format or find_format(place): place for place in reversed(places)}  # with the first file of each
     if len(kinds) > 1:
         named = ", ".join(f"{kind} ({str(place)!r})" for kind, place in sorted(kinds.items()))
-        formats = [_find_format(place) for place in places]
+        formats = [find_format(place) for place in places]
         usual = kinds[max(kinds, key=lambda kind: (formats.count(kind), kind not in TEXT))]
         raise ValueError(
             f"Files read together must be of one format; these are {named}.\n\n"
@@ -272,12 +270,6 @@ def open_files(
 def _name_types(pl: Any, numbers: Sequence[str], dates: bool) -> dict[str, Any]:
     """The options for CSV."""
     return {"schema_overrides": dict.fromkeys(numbers, pl.Float64), "try_parse_dates": dates}
-
-
-def is_path(data: Any) -> bool:
-    """Whether data are a path or several paths."""
-    several = isinstance(data, (list, tuple)) and len(data) > 0
-    return all(isinstance(part, (str, os.PathLike)) for part in (data if several else [data]))
 
 
 def name_places(places: Sequence[Path]) -> str:
@@ -403,14 +395,3 @@ def _compare(first: dict[str, Any], other: dict[str, Any], *, typed: bool) -> st
         if typed and kind != first[name]:
             return f"holds {name!r} as {kind} and not as {first[name]}"
     return ""
-
-
-def _find_format(place: Path) -> str:
-    """Return the format of a file, found from its name."""
-    plain = strip_compression(place)
-    for kind, suffixes in FORMATS.items():
-        if plain.suffix.lower() in suffixes and (plain == place or kind in TEXT):
-            return kind
-    known = ", ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
-    hint = "unpack it first" if place.suffix.lower() in (".xz", ".bz2", ".zip") else f"name its {option('format')}"
-    raise ValueError(f"The name of {str(place)!r} must tell its format ({known}); it does not.\n\nHint: {hint}.")

@@ -14,8 +14,9 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+from truecal._errors import option
 from truecal.reading._csv import Copy
 
 PathLike = str | os.PathLike[str]
@@ -27,10 +28,17 @@ FORMATS = {
     "jsonl": (".jsonl", ".ndjson"),
     "npz": (".npz",),
 }
+TEXT = ("csv", "tsv", "jsonl")
 COMPRESSED = (".gz", ".zst")  # text files only; the other formats have their own compression
 FOREIGN = ("node_modules", "site-packages")  # folders of installed programs, which are skipped
 OPEN_FILES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 _pipes: dict[tuple[int, int], Copy] = {}  # what open pipes held, which can be read only once
+
+
+def is_path(data: Any) -> bool:
+    """Whether data are a path or several paths."""
+    several = isinstance(data, (list, tuple)) and len(data) > 0
+    return all(isinstance(part, (str, os.PathLike)) for part in (data if several else [data]))
 
 
 def expand_all(paths: PathLike | Sequence[PathLike]) -> list[Path]:
@@ -78,6 +86,17 @@ def expand(name: str) -> list[Path]:
 def strip_compression(place: Path) -> Path:
     """Remove the suffix of compression from a path."""
     return place.with_suffix("") if place.suffix.lower() in COMPRESSED else place
+
+
+def find_format(place: Path) -> str:
+    """Return the format of a file, found from its name."""
+    plain = strip_compression(place)
+    for kind, suffixes in FORMATS.items():
+        if plain.suffix.lower() in suffixes and (plain == place or kind in TEXT):
+            return kind
+    known = ", ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
+    hint = "unpack it first" if place.suffix.lower() in (".xz", ".bz2", ".zip") else f"name its {option('format')}"
+    raise ValueError(f"The name of {str(place)!r} must tell its format ({known}); it does not.\n\nHint: {hint}.")
 
 
 def _exists(place: PathLike) -> bool:

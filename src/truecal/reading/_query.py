@@ -51,7 +51,9 @@ from truecal.reading._engines import (
     open_frame,
     pick,
 )
-from truecal.reading._paths import Files, is_path, open_files
+from truecal.reading._paths import Files, open_files
+from truecal.reading._places import is_path
+from truecal.reading._plain import open_plain
 
 INVALID = 2.0**900  # beyond all cells; times its status, what an invalid row is grouped by in their place
 DROP = 'on_null="drop"'  # the option that leaves out rows without a value
@@ -547,7 +549,8 @@ def status_of(name: str) -> int:
 
 def column_names(frame: Any, format: str | None = None) -> list[str]:
     """Return the columns of a dataframe or of files."""
-    return list(open_data(frame, format)[0].collect_schema())
+    plain = open_plain(frame, format)
+    return list(open_data(frame, format)[0].collect_schema()) if plain is None else plain.names
 
 
 def open_data(

@@ -69,6 +69,7 @@ from truecal.reading._classes import (
 )
 from truecal.reading._columns import DEFAULT, LEAST_MEMORY, Columns, Limits, OnNull, ScoreScale
 from truecal.reading._engines import (
+    as_floats,
     collect,
     engine_of,
     is_lazy,
@@ -79,8 +80,8 @@ from truecal.reading._engines import (
     stream_arrow,
 )
 from truecal.reading._extras import FRACTION, Extras
-from truecal.reading._paths import is_path
-from truecal.reading._places import PathLike, expand, expand_all
+from truecal.reading._places import PathLike, expand, expand_all, is_path
+from truecal.reading._plain import open_plain, read_labels, read_scores
 from truecal.reading._query import CLUSTER, FILE, KINDS, MATCHED, Query, column_names, span_lines, status_of
 from truecal.reading._spool import GridSpool, PairSpool, Spool, pack_rows
 
@@ -293,7 +294,8 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
         )
     if tallies is not None:
         return {tallies.score: _check_settings(tallies, columns)}
-    return _read_query(Query.of(data, columns))
+    found = _read_plain(data, columns)
+    return _read_query(Query.of(data, columns)) if found is None else found
 
 
 def _name_segments(
@@ -427,6 +429,25 @@ def _check_settings(tallies: Tallies, columns: Columns) -> Tallies:
         if not idle:
             raise ValueError(f"{option(name)} must be left out where tallies are read: they have no rows.")
     return tallies
+
+
+def _read_plain(data: Any, columns: Columns) -> dict[str, Tallies] | None:
+    """Read the tallies of every model of a small file of plain CSV, if all of its rows are valid; else None."""
+    table = open_plain(data, columns.format) if columns.only_predictions else None
+    if table is None or not {columns.label, *columns.scores} <= set(table.names):
+        return None
+    fields = table.split()
+    label, scores = read_labels(fields[columns.label]), [read_scores(fields[name]) for name in columns.scores]
+    known = {f"score{i}": score for i, score in enumerate(scores) if score is not None}
+    if label is None or len(known) < len(scores):
+        return None
+    query, grid = Query(None, columns, None), columns.limits.grid
+    batch, found = _PlainBatch(query, label, known), {}
+    for i, name in enumerate(columns.scores):
+        model = _Model(query, i, None if grid == "auto" else grid)
+        model.add(batch)
+        found[name] = model.finish(len(label))
+    return found
 
 
 def _read_query(query: Query) -> dict[str, Tallies]:
@@ -617,7 +638,7 @@ class Batch:
 
     def score(self, name: str) -> AnyArray:
         """Return scores as float32 or float64, as the labelling makes them. Missing scores have any value."""
-        return self._see(_as_floats(self.part[name]))
+        return self._see(as_floats(self.part[name]))
 
     def _see(self, score: AnyArray) -> AnyArray:
         how = self.query.columns.labelling
@@ -627,7 +648,7 @@ class Batch:
         """Return scores, labels and statuses of the rows from position `start`."""
         judged = self.query.judge(self.part[start:], scores)
         one, status = (judged[name].to_numpy().astype(np.uint8) for name in ("one", "status"))
-        return [self._see(_as_floats(judged[name])) for name in scores], one, status
+        return [self._see(as_floats(judged[name])) for name in scores], one, status
 
     @cached_property
     def cluster(self) -> Ints:
@@ -653,6 +674,24 @@ class Batch:
     def order(self) -> tuple[Ints, Ints]:
         """The rows sorted by segment, and the end of each segment."""
         return _sort_codes(self.segments[1], len(self.segments[0]))
+
+
+class _PlainBatch(Batch):
+    """The rows of a plain file, all of which are valid."""
+
+    def __init__(self, query: Query, label: AnyArray, scores: Mapping[str, AnyArray]) -> None:
+        super().__init__(query, label)
+        self.scores = scores
+
+    def is_plain(self, *scores: str) -> bool:
+        return True
+
+    @cached_property
+    def label(self) -> AnyArray:
+        return np.asarray(self.part)
+
+    def score(self, name: str) -> AnyArray:
+        return self._see(self.scores[name])
 
 
 class _ClassBatch(Batch):
@@ -1170,14 +1209,6 @@ def _find_segments(part: Any, columns: int) -> tuple[list[Segment], AnyArray]:
             key.append(found[at])
         keys.append(tuple(reversed(key)))
     return keys, codes.astype(np.uint16 if len(present) <= RADIX else np.int64)
-
-
-def _as_floats(series: Any) -> AnyArray:
-    pl = language(series)
-    if series.dtype not in (pl.Float32, pl.Float64):
-        series = series.cast(pl.Float64)
-    array = series.to_numpy()
-    return np.asarray(array if array.dtype.kind == "f" else array.astype(np.float64))
 
 
 def encode_values(series: Any) -> tuple[list[Any], Ints]:
