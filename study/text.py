@@ -59,15 +59,16 @@ WRONG = """And models that are off, or of which the data say nothing:"""
 GROUPS = """## Segments
 
 Right segments, {sets} data sets a line: how often any of them is said to be off, in %, which should be at most 5, and
-how often a gate with the rule that every segment be consistent fails."""
+how often a gate with the rule that every segment be consistent fails; and the same of segments that are judged by one
+part of the verdict alone, `part="total"` or `"cox"`."""
 
 BAD_SEGMENT = """One of 20 segments is off: it sees 0.4 times the positives that its predictions say, or its log-odds
-are twice as far apart as the truth's. How often it is found, in %, by the verdict and by two of its parts alone, each
-with Holm's adjustment for 20 segments. `expected` is what one segment predicts. Which part is best depends on the
-error, which nobody knows before: the total finds a wrong rate most often, and hardly ever over-confidence; Cox's test
-finds both, and no error that is confined to some scores. The verdict is 5 to 13 points behind the best of them and
+are twice as far apart as the truth's. How often it is found, in %, by the verdict and by two of its parts alone,
+`part="total"` and `part="cox"`, each with Holm's adjustment for 20 segments. `expected` is what one segment predicts.
+Which part is best depends on the error: the total finds a wrong rate most often, and hardly ever over-confidence; Cox's
+test finds both, and no error that is confined to some scores. The verdict is 5 to 13 points behind the best of them and
 blind to none. Most of that is the price of not knowing: two tests that shared the level in equal halves, and looked at
-nothing else, would lose 5 to 8 points each (84 % becomes 79, 40 % becomes 32)."""
+nothing else, would lose 5 to 8 points each (84 % becomes 79, 40 % becomes 32). Who does know names the part."""
 
 DRIFT = """## Drift's words
 

@@ -15,7 +15,7 @@ EXCEPTIONS: dict[str, tuple[int, int, str]] = {
     "analysis/_evaluate.py:evaluate": (60, 14, "as `read`, for arrays"),
     "analysis/_slices.py:slices": (60, 15, "as `read`, and what is searched"),
     "analysis/_recalibrate.py:recalibrate": (60, 12, "as `evaluate`, and what is fitted"),
-    "reporting/_report.py:report": (60, 11, "what is on the page, each by its name"),
+    "reporting/_report.py:report": (60, 12, "what is on the page, each by its name"),
     "reading/_read.py:read_models": (60, 20, "as `read`"),
 }
 

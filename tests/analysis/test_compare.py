@@ -1,5 +1,6 @@
 """Two models on the same rows: of arrays, of pairs, and of tallies with a baseline."""
 
+import math
 from dataclasses import replace
 from html import unescape
 
@@ -141,3 +142,15 @@ def test_pairs_in_clusters_are_the_same_from_everywhere(rng, need, tmp_path):
     assert repr(expected).count("90 clusters") == 1
     with pytest.raises(ValueError, match="must both have been read with `cluster`"):
         _ = expected + Pairs.from_arrays(y, p, q)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_model_that_calls_impossible_what_happened_has_the_worse_log_loss(swapped):
+    right, wrong = [0.2, 0.8] * 50, [0.2, 0.8] * 49 + [0.2, 0.0]
+    found = truecal.compare([0, 1] * 50, *((wrong, right) if swapped else (right, wrong)), ["log_loss", "brier"])
+    worse = math.inf if swapped else -math.inf
+    assert (found["log_loss"].difference, found["log_loss"].low, found["log_loss"].high) == (worse,) * 3
+    assert found.verdict[0] == f"{'second' if swapped else 'first'} is better"
+    assert math.isfinite(found["brier"].low)
+    alike = truecal.compare([0, 1] * 50, wrong, wrong, ["log_loss"])
+    assert alike.verdict == ["no difference beyond chance"]

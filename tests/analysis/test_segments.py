@@ -59,6 +59,39 @@ def test_each_row_is_the_verdict_on_the_segment_at_its_share_of_the_level(rng, t
     np.testing.assert_array_equal(plain.p_adjusted, found.p_value)
 
 
+@pytest.mark.parametrize("part", ["total", "cox"])
+def test_one_part_judges_alone(rng, part):
+    """Twelve segments, of which the fourth has 1.6 times the positives, and one so small that it has no Cox test."""
+    tallies = segments(rng, 12, 400, wrong=(3,)) | segments(np.random.default_rng(1), 1, 20)
+    together, alone = (judge_segments(tallies, "ltce", part=name) for name in (None, part))
+    own = together.total_p if part == "total" else together.cox_p
+    assert np.isnan(together.cox_p).sum() == 1
+    np.testing.assert_array_equal(alone.p_value, np.where(np.isnan(own), together.total_p, own))
+    np.testing.assert_array_equal(alone.p_adjusted, adjust_p_values(alone.p_value, "holm"))
+    np.testing.assert_array_equal(alone.ratio_low, together.ratio_low)
+    if part == "cox":
+        np.testing.assert_array_equal(alone.detectable, together.detectable)
+    else:  # which has the level to itself, not half of it
+        assert (alone.detectable[1:] < together.detectable[1:]).all()
+        np.testing.assert_array_equal(alone.detectable, judge_segments(tallies, "ltce", significance=0.1).detectable)
+    name = {"total": "the number of positives", "cox": "Cox's intercept and slope"}[part]
+    assert [line.split(":")[0] for line in alone.sentences() if "alone" in line] == [f"Judged by {name} alone"]
+    assert not any("alone" in line for line in together.sentences())
+    assert truecal.results.from_json(alone.to_json()).part == part
+
+
+def test_a_part_meets_the_tolerance_and_impossible_labels_or_is_refused(rng):
+    tallies = segments(rng, 3, wrong=(1,))
+    found = judge_segments(tallies, "ltce", part="total", tolerance=Relative(0.1))
+    np.testing.assert_array_equal(found.p_value, found.total_p)
+    sure = {("x",): Tally.from_arrays([1] + [0, 1] * 50, [0.0] + [0.5] * 100)}
+    assert judge_segments(sure, "ltce", part="cox").p_value.tolist() == [0.0]
+    with pytest.raises(ValueError, match="`part` must not be 'cox' with `tolerance`"):
+        judge_segments(tallies, "ltce", part="cox", tolerance=0.1)
+    with pytest.raises(ValueError, match="`part` must be 'total' or 'cox', or left out; it is 'rows'"):
+        judge_segments(tallies, "ltce", part="rows")
+
+
 def test_words_follow_the_adjusted_p_value_and_what_would_have_been_found(rng):
     """40 right segments of 600 rows: alone a factor of 1.5 would be found in each, among 40 in none."""
     tallies = segments(rng, 40, 1100)

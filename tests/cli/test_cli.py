@@ -315,6 +315,11 @@ def test_report_and_plots_are_written(data, folder):
     raw = json.loads(done.stdout)
     assert (raw["truecal"]["type"], raw["files"]) == ("files", ["report.html"])
     assert "country=de" in (folder / "report.html").read_text()
+    assert run("report", data, "-y", "y", "-p", "p,more", "--compare", "-o", folder / "two.html").returncode == 0
+    compared = truecal.compare(truecal.read(data, **COLUMNS, baseline="more"), random_state=0)
+    assert compared.sentence in (folder / "two.html").read_text()
+    refused = run("report", data, "-y", "y", "-p", "p", "--compare", "-o", folder / "one.html")
+    assert (refused.returncode, "--compare must be left out unless" in refused.stderr) == (2, True)
     magic = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     places = {
         kind: folder / f"{kind}.{suffix}"

@@ -87,6 +87,11 @@ def several_classes():
     return truecal.evaluate_classes(label, q**1.3 / np.sum(q**1.3, axis=1, keepdims=True)).table
 
 
+def infinitely_worse():
+    """A positive at a prediction of 0: the log loss of the second model is infinite."""
+    return truecal.compare([0, 1] * 50, [0.2, 0.8] * 50, [0.2, 0.8] * 49 + [0.2, 0.0], ["ltce", "log_loss", "brier"])
+
+
 def mended():
     rng = np.random.default_rng(0)
     p = rng.beta(1, 9, 5000)
@@ -100,6 +105,7 @@ CASES = {
     "models": ("models", RESULTS, {"scale": "logit"}),
     "metrics": ("metrics", RESULTS, {}),
     "comparison": ("comparison", COMPARED, {}),
+    "comparison, infinite": ("comparison", infinitely_worse(), {}),
     "segments": ("segments", SEGMENTS, {}),
     "drift": ("drift", DAYS, {}),
     "monitor": ("monitor", monitor(), {}),

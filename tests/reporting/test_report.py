@@ -279,6 +279,18 @@ def test_numbers_by_segment_have_units(tmp_path):
     assert f">{gap.value[0]:.5f}</td>" in page  # a gap is a probability, not a percentage
 
 
+def test_two_models_are_compared_where_asked_for(tmp_path):
+    found = truecal.compare(y, p, p**1.2, ["ltce", "log_loss"])
+    page = write(tmp_path, {"first": RIGHT, "second": WRONG}, comparison=found)
+    section = re.search(r'<section id="compared">.*?</section>', page, flags=re.DOTALL)[0]
+    assert found.sentence in shown(section)
+    assert '<a href="#compared">Which is better</a>' in page
+    rows = table(page, "comparison-table")
+    assert [(row["metric"], row["verdict"]) for row in rows] == list(zip(found.metric, found.verdict, strict=True))
+    assert [float(row["difference"]) for row in download(page, "comparison-table")] == pytest.approx(found.difference)
+    assert "Which is better" not in write(tmp_path, {"first": RIGHT, "second": WRONG})
+
+
 def test_classes_make_a_report(tmp_path):
     rng = np.random.default_rng(0)
     found = truecal.evaluate_classes(rng.integers(0, 3, 300), rng.dirichlet([1, 1, 1], 300), metrics=["tce", "ece"])

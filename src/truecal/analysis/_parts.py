@@ -14,7 +14,7 @@ from truecal._errors import option
 from truecal._progress import Progress
 from truecal._text import plural
 from truecal.analysis._evaluate import Options, check_region, choose_test, raise_for_data
-from truecal.inference import Draws, Verdict, judge_all, sequential_reference
+from truecal.inference import Draws, PartName, Verdict, judge_all, sequential_reference
 from truecal.metrics import (
     METRICS,
     Measure,
@@ -78,12 +78,12 @@ def count_rows(grouped: Tallies, judged: Mapping[Segment, int]) -> dict[str, Any
     return {"accounts": tuple(accounts), "dropped": np.array([each.n_dropped for each in accounts], dtype=np.int64)}
 
 
-def judge_parts(parts: Iterable[Part], options: Options, level: float) -> list[Verdict]:
-    """The verdict on each part, at a level of its own."""
+def judge_parts(parts: Iterable[Part], options: Options, level: float, part: PartName | None = None) -> list[Verdict]:
+    """The verdict on each part, at a level of its own; by one part of the verdict alone where it is named."""
     significance = options.get("significance", 0.05)
     check_significance(significance)
     cells = [CellSums.of(part) for part in parts]
-    return judge_all(cells, significance, options.get("tolerance"), level=level)
+    return judge_all(cells, significance, options.get("tolerance"), level=level, part=part)
 
 
 def choose_metric(metric: Measure | str, options: Options) -> Measure:

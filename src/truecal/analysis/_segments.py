@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Any, Unpack, get_args
 
 from truecal._errors import option
 from truecal.analysis._evaluate import Options, check_options, refuse_options
@@ -17,13 +17,19 @@ from truecal.analysis._parts import (
     judge_parts,
     measure_parts,
 )
+from truecal.inference import PartName
 from truecal.metrics import LTCE, Measure
 from truecal.observations import Tallies, as_tuple
 from truecal.results import GroupTable, judged_columns
 
 
 def segments(
-    data: Tallies, metric: Measure | str = LTCE, *, by: str | Sequence[str] | None = None, **options: Unpack[Options]
+    data: Tallies,
+    metric: Measure | str = LTCE,
+    *,
+    by: str | Sequence[str] | None = None,
+    part: PartName | None = None,
+    **options: Unpack[Options],
 ) -> GroupTable:
     """The verdict on every segment, adjusted for their number.
 
@@ -40,6 +46,10 @@ def segments(
         follows `binning`, `test`, `significance` and `tolerance`, or your own. It decides nothing.
     by : name or names, optional
         The columns that make segments; by default all that `data` have, except windows of time.
+    part : "total" or "cox", optional
+        Judge by one part of the verdict alone. It finds the errors that it looks for more often, since it shares the
+        level with no other, and is blind to the rest: "total" to all that leave the number of positives as it is, "cox"
+        to those that no factor and no slope on the odds describes. Name it before you look.
     options
         `significance`, `tolerance`, `adjust` ("holm" by default), `above`, `top` (of all predictions, whatever their
         segment), and for the metric `binning`, `test`, `reference`, `random_state`, `threads`: see
@@ -61,6 +71,7 @@ def segments(
     check_options(segments, options)
     check_tallies("segments", data)
     refuse_options(options, ("intervals", "confidence"), f"{option('by')} makes segments")
+    check_part(part, options)
     names = tuple(name for name in data.by if name not in data.windows) if by is None else as_tuple(by)
     if not names:
         hint = "\n\nHint: `truecal.read(data, by=...)` reads them."
@@ -71,16 +82,26 @@ def segments(
     kept = choose_parts(parts, find_threshold(data, options))
     adjust, significance = options.get("adjust", "holm"), options.get("significance", 0.05)
     level = significance / len(kept) if adjust else significance
-    verdicts = judge_parts(kept.values(), options, level)
+    verdicts = judge_parts(kept.values(), options, level, part)
     return GroupTable(
         segment=tuple(kept),
         **judged_columns(verdicts, adjust),
         **measure_parts(kept, verdicts, chosen, options),
         **count_rows(grouped, {key: part.n_rows for key, part in kept.items()}),
         by=names,
+        part=part,
         adjust=adjust,
         significance=significance,
         level=level,
         outcome=data.outcome,
         notes=(*grouped.notes, *count_left_out(parts, kept, "segment")),
     )
+
+
+def check_part(part: Any, options: Options) -> None:
+    """Refuse what is no part of the verdict that can judge alone."""
+    known = get_args(PartName)
+    if part is not None and part not in known:
+        raise ValueError(f"{option('part')} must be {' or '.join(map(repr, known))}, or left out; it is {part!r}.")
+    if part == "cox" and options.get("tolerance") is not None:
+        raise ValueError(f"{option('part')} must not be 'cox' with {option('tolerance')}: Cox's test knows none.")

@@ -45,7 +45,8 @@ NARROW, WIDE, ROOMY = 15, 25, 110  # the width of a bar of ratios, and of a term
 RATIO_STEPS = (1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 30, 100)
 ON_GRID = "the lowest and highest value on these bins of cells, wherever in its cell a score lies; exact bins differ"
 P_VALUE = "how often a perfect model would look as bad; small means worse than chance"
-VERDICT_P_VALUE = "how often right predictions would look as wrong, by the tests of the verdict together"
+VERDICT_P_VALUE = "how often right predictions would look as wrong, by {}"
+TESTS = {None: "the tests of the verdict together", "total": "the total alone", "cox": "Cox's test alone"}
 UNTOLD = "`truecal plan RATE --factor 1.5` tells how many rows it takes at a rate of positives"
 ALLOWING = "--allow-cannot-tell lets what cannot be told pass"
 WOULD_FIND = "the factor on all odds that would have been found in four of five data sets, up as well as down"
@@ -354,7 +355,7 @@ def format_segments(tables: Mapping[str, GroupTable], source: str, terminal: Ter
     together = " for all segments together" if first.adjust else ""
     terms = [
         ("obs / exp", f"{OUTCOMES[first.outcome]} over what was predicted, with {_name_level(first)}{together}"),
-        (_p_heading(first), f"{VERDICT_P_VALUE}{ADJUSTED[first.adjust].format('segments')}"),
+        (_p_heading(first), f"{VERDICT_P_VALUE.format(TESTS[first.part])}{ADJUSTED[first.adjust].format('segments')}"),
         ("would find", WOULD_FIND),
         (first.metric.name, first.metric.meaning),
         ("on the grid", ON_GRID),
@@ -447,7 +448,7 @@ def format_drift(table: DriftTable, source: str, terminal: Terminal) -> str:
     together = " for all windows together" if table.adjust else ""
     terms = [
         ("obs / exp", f"{OUTCOMES[table.outcome]} over what was predicted, with {_name_level(table)}{together}"),
-        (_p_heading(table), f"{VERDICT_P_VALUE}{ADJUSTED[table.adjust].format('windows')}"),
+        (_p_heading(table), f"{VERDICT_P_VALUE.format(TESTS[None])}{ADJUSTED[table.adjust].format('windows')}"),
         ("would find", WOULD_FIND),
         ("against the baseline", f"what moved: the error of predictions, or the share of {OUTCOMES[table.outcome]}"),
         (table.metric.name, table.metric.meaning),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from truecal.gate import Decision
     from truecal.observations import ClassTallies, Multiclass, Tallies
     from truecal.reading import Limits, ScoreScale, UnclearColumns
-    from truecal.results import ClassResults, DriftTable, Result, SliceTable
+    from truecal.results import ClassResults, Comparison, DriftTable, Result, SliceTable
 
 METRICS = ["ltce", "tce", "ece", "log_loss", "brier", "slope", "intercept"]  # of `score`, unless others are asked for
 DRAWN = 199  # perfect models, and replicates for intervals, unless another number is given
@@ -45,7 +45,7 @@ def score(args: Namespace) -> int:
             raise UsageError("--intervals and --bins must be left out where --by makes segments", "segments")
         if args.multiclass == "classwise":
             raise UsageError("--multiclass must be top-label where --by makes segments", "segments")
-        args.adjust, args.worst = "holm", 20
+        args.adjust, args.worst, args.part = "holm", 20, None
         note("--by judges each segment by itself, as `truecal segments` does; without it all rows are judged together")
         return segments(args)
     check_places(args, args.output)
@@ -113,11 +113,7 @@ def compare(args: Namespace) -> int:
     source = open_source(args, models=2)
     if len(source.scores) != 2:
         raise UsageError(f"--score must name two columns to compare; it names {len(source.scores)}", "compare")
-    first, second = source.scores
-    tallies = source.read(args, [first], baseline=second)[first]
-    tell_notes([tallies])
-    options = {"significance": args.significance, "replicates": args.replicates, **_region(args), **_draws(args)}
-    found = analysis.compare(tallies, metrics=asked, **options)
+    found = compare_models(args, source, metrics=asked, replicates=args.replicates)
     answer(
         args,
         lambda terminal: answers.format_comparison(found, source.name, terminal),
@@ -319,13 +315,18 @@ def report(args: Namespace) -> int:
     check_saved(args)
     check_time(args)
     check_places(args, args.output)
-    source = None if is_saved(args) else open_source(args, timed=args.time is not None, rows=args.slices)
+    rows = args.slices or args.compare
+    source = None if is_saved(args) else open_source(args, timed=args.time is not None, rows=rows)
     if source is not None and source.multiclass and args.slices:
         raise UsageError("--slices must be left out where there are several classes", "report")
+    if args.compare and (source is None or source.models != 2):
+        raise UsageError("--compare must be left out unless --score names two columns of the files", "report")
     models = None if source is None else source.read(args)
     found, _ = evaluate_models(args, None, models)
     results, classes = split_classes(found)
     tables: dict[str, Any] = {}
+    if source and args.compare:
+        tables["comparison"] = compare_models(args, source)
     if models and args.by:
         tables["segments"] = next(iter(judge_segments(args, models, "ltce").values()))
     if source and args.slices:
@@ -334,8 +335,8 @@ def report(args: Namespace) -> int:
         tables["drift"] = judge_windows(args, models, "ltce")
     if args.map:
         tables["recalibration"] = _read_map(args.map)
-    for name in tables if len(results) > 1 else ():
-        what = {"segments": "segments", "slices": "slices", "drift": "windows", "recalibration": "map"}[name]
+    of_one = {"segments": "segments", "slices": "slices", "drift": "windows", "recalibration": "map"}
+    for what in (of_one[name] for name in of_one if len(results) > 1 and name in tables):
         note(f"the {what} on the page are those of {next(iter(results))}")
     tell_notes([*results.values(), *(table for name, table in tables.items() if name != "recalibration")])
     with naming(args.output):
@@ -693,7 +694,18 @@ def judge_segments(args: Namespace, models: Mapping[str, Any], metric: str) -> d
     options = {"by": args.by, "significance": args.significance, **_region(args), **_draws(args)}
     options["reference"] = 0 if args.reference is None or args.command != "segments" else args.reference
     options["adjust"] = None if args.adjust == "none" else args.adjust
+    options["part"] = args.part
     return {model: segments(_find_top(tallies), metric, **options) for model, tallies in models.items()}
+
+
+def compare_models(args: Namespace, source: Source, **options: Any) -> Comparison:
+    """Which of the two models is better."""
+    from truecal.analysis import compare
+
+    first, second = source.scores
+    tallies = source.read(args, [first], baseline=second)[first]
+    tell_notes([tallies])
+    return compare(tallies, significance=args.significance, **_region(args), **_draws(args), **options)
 
 
 def search_slices(args: Namespace, source: Source, **options: Any) -> SliceTable:

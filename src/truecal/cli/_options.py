@@ -287,6 +287,10 @@ OPTIONS = (
         "--slices", "search all columns for groups that are off, for a section on them", COMPUTED, "report",
         action="store_true",
     ),
+    Option(
+        "--compare", "say which of two models is better, in a section of its own", COMPUTED, "report",
+        action="store_true",
+    ),
     Option("--no-pairs", "search columns one by one, not in pairs", COMPUTED, "slices", action="store_true"),
     Option(
         "--min-rows", "the fewest rows of a group; default 50", COMPUTED, "slices", "N", type=positive, default=50
@@ -481,6 +485,10 @@ OPTIONS = (
         "--adjust", "p-values for the number of {}: by Holm (default), Benjamini-Hochberg, or not", COMPUTED,
         "segments drift report plot", choices=("holm", "bh", "none"), default="holm",
         says={"segments": "segments", "drift": "windows", "": "segments and windows"},
+    ),
+    Option(
+        "--part", "judge segments by one test of the verdict alone: by the number of positives, or by Cox's intercept "
+        "and slope; default by all tests together", COMPUTED, "segments report plot", choices=("total", "cox"),
     ),
     Option(
         "--seed", "of what is drawn; default 0", COMPUTED, JUDGING, "N", type=whole, default=0,

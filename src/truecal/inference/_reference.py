@@ -275,7 +275,12 @@ def _subtract(metric: Measure, first: float, second: float) -> float:
 
 def _measure_error(pairs: Pairs, metric: MeanScore, gap: float, confidence: float) -> float:
     """Half the width of the interval of a mean of differences between rows; NaN with next to no positives, or
-    negatives, which then say nothing of what they would have changed."""
+    negatives, which then say nothing of what they would have changed.
+
+    What one model calls impossible happened: its expected loss is infinite, and nothing about that is left to chance.
+    """
+    if math.isinf(gap) and not pairs.labelling.flips:
+        return 0.0
     if min(int(pairs.pos.sum()), int((pairs.n - pairs.pos).sum())) < FEW:
         return math.nan
     how = pairs.labelling

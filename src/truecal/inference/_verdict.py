@@ -78,6 +78,7 @@ from truecal.metrics import (
 from truecal.observations import AS_THEY_ARE, CellGroups, CellSums, Floats, Ints, Labelling, Outcome
 
 Word = Literal["off", "consistent", "cannot tell"]
+PartName = Literal["total", "cox"]
 FACTOR = 1.5  # on all odds: what "consistent" rules out
 ASYMPTOTIC = 5.0  # the least V at which limits are trusted
 HIGHEST = 0.99  # a part's p-value, at most
@@ -303,11 +304,12 @@ def judge_all(
     tolerance: Tolerance | float | None = None,
     *,
     level: float | None = None,
+    part: PartName | None = None,
 ) -> list[Verdict]:
     """The verdict on each of several groups of rows, in one pass: that of a group does not depend on the others.
 
     The words, the intervals and what would have been found are at `level`, which is lower than the significance where
-    groups are many; Local TCE refutes windows at the significance.
+    groups are many; Local TCE refutes windows at the significance. With a `part` the p-value is that part's alone.
     """
     check_significance(significance)
     tolerance = as_tolerance(tolerance)
@@ -315,11 +317,11 @@ def judge_all(
         raise ValueError("A verdict needs at least one row; there is none.")
     batches = CellGroups.batches(groups)
     levels = significance, significance if level is None else level
-    return [verdict for batch in batches for verdict in _judge_batch(batch, *levels, tolerance)]
+    return [verdict for batch in batches for verdict in _judge_batch(batch, *levels, tolerance, part)]
 
 
 def _judge_batch(
-    groups: CellGroups, significance: float, level: float, tolerance: Tolerance | None
+    groups: CellGroups, significance: float, level: float, tolerance: Tolerance | None, part: PartName | None
 ) -> Iterator[Verdict]:
     cells, coins = groups.cells, Coins.in_groups(groups)
     wrong = np.where(cells.upper, cells.n - cells.pos, cells.pos)
@@ -327,12 +329,12 @@ def _judge_batch(
     local = find_local_errors(groups, significance, tolerance)
     if tolerance is None:
         parts = _test(groups, coins)
-        p_value = np.where(impossible > 0, 0.0, _combine_parts(parts))
+        p_value = np.where(impossible > 0, 0.0, _combine_parts(parts) if part is None else _choose_part(parts, part))
     else:
         windows = np.array([found.p_value for found in local])
         parts = {"total": _test_totals(groups, coins, tolerance), "windows": windows}
-        p_value = np.minimum(1.0, 2 * np.minimum(parts["total"], windows))
-    shifted = Shifted.of(groups, level)
+        p_value = np.minimum(1.0, 2 * np.minimum(parts["total"], windows)) if part is None else parts["total"]
+    shifted = Shifted.of(groups, 2 * level if part == "total" else level)  # alone it has twice the level it has there
     detectable = shifted.detectable((1, -1))
     fifths = (shifted.detectable((sign,), fifth=True) for sign in (1, -1))
     columns = [column.tolist() for column in (p_value, groups.add(cells.n), impossible, detectable, *fifths)]
@@ -361,6 +363,12 @@ def _judge_batch(
             clusters=clusters,
             design_effect=effect,
         )
+
+
+def _choose_part(parts: Mapping[str, Floats], part: PartName) -> Floats:
+    """The p-value of one part of each group; that of the total where the part is left out."""
+    own = parts.get(part, parts["total"])
+    return np.where(np.isnan(own), parts["total"], own)
 
 
 def _describe_clusters(groups: CellGroups, design: Design | None) -> Iterator[tuple[int | None, float]]:

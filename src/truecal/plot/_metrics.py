@@ -124,19 +124,25 @@ def picture_comparison(table: Comparison, *, title: str | None = None) -> Pictur
 
 def _make_difference_panel(table: Comparison, group: list[int], unit: str) -> Panel:
     ends = np.stack([table.low[group], table.high[group]], 1)
-    reach = 1.15 * float(np.abs([*ends[np.isfinite(ends)], *table.difference[group], 1e-9]).max())
+    known = np.append(ends, table.difference[group])
+    reach = 1.15 * float(np.abs([*known[np.isfinite(known)], 1e-9]).max())
     rows = np.arange(0.0, len(group))
     better = [table.find_better(table.metric[i]) for i in group]
     marks: list[Mark] = [
         Lines(np.zeros((1, 2)), np.array([[-0.6, len(group) - 0.4]]), INK, "_no difference", width=1.2),
-        Lines(ends, np.stack([rows, rows], 1), DARK, "_interval", width=2.5),
     ]
+    spans = np.isfinite(ends).all(axis=1)
+    if spans.any():
+        marks.append(Lines(ends[spans], np.stack([rows, rows], 1)[spans], DARK, "_interval", width=2.5))
     cells = table.cells(rows=group)
+    drawn = np.isfinite(table.difference[group])
+    for row in np.flatnonzero(~drawn):
+        marks.append(Note(cells["difference"][row], 0.0, float(row), ("left", "center"), INK))
     for label, marker, chosen in (
         ("no difference beyond chance", "o", [each is None for each in better]),
         ("beyond chance", "D", [each is not None for each in better]),
     ):
-        at = np.flatnonzero(chosen)
+        at = np.flatnonzero(drawn & chosen)
         if len(at):
             texts = [
                 f"{cells['metric'][i]}: {cells['first'][i]} and {cells['second'][i]}\n{cells['difference'][i]} "

@@ -1,4 +1,5 @@
-"""The sections about groups of rows: classes, segments, slices, windows of time; each with how many of them are off."""
+"""The sections about groups of rows: classes, segments, slices, windows of time, with how many are off; and about two
+models."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from truecal.reporting._page import Column, write_badge, write_table
 from truecal.results import (
     LEFT,
     ClassTable,
+    Comparison,
     DriftTable,
     GroupTable,
     SliceTable,
@@ -34,6 +36,7 @@ DRIFT_COLUMNS = (
 SLICE_COLUMNS = (
     *("slice", "n", "share", "observed", "expected", "ratio", "ratio_low", "ratio_high", "p_adjusted", "direction"),
 )
+COMPARISON_COLUMNS = ("metric", "first", "second", "difference", "low", "high", "verdict")
 CLASS_COLUMNS = (
     *("label", "predicted", "observed", "expected", "ratio", "ratio_low", "ratio_high", "value", "p_adjusted"),
     "verdict",
@@ -82,6 +85,15 @@ def write_classes(table: ClassTable) -> str:
     )  # fmt: skip
 
 
+def write_comparison(table: Comparison, figures: Figures) -> str:
+    """Which of two models is better, as sentences, a picture and a table of all metrics."""
+    caption = "Marks are differences of the metrics with their intervals; where 0 lies inside, no difference is shown."
+    figure = figures.draw("comparison", "comparison", table, label=table.sentence, caption=caption)
+    rows = _list_rows("comparison-table", table.summary(), table, COMPARISON_COLUMNS)
+    said = f'<p class="said">{escape(table.sentence)}</p>'
+    return f'<section id="compared"><h2>Which is better</h2>{said}{figure}{_write_notes(table)}{rows}</section>'
+
+
 def write_segments(table: GroupTable, figures: Figures, whose: str) -> str:
     """How many segments are off, the worst as a picture, all as a table, worst first; `whose` says of which model."""
     text = " ".join(table.sentences())
@@ -124,7 +136,7 @@ def _write_section(number: str, title: str, text: str, off: bool, inside: str) -
     return f'<section id="{number}"><h2>{escape(title)}</h2><p class="said">{badge}{escape(text)}</p>{inside}</section>'
 
 
-def _write_notes(table: GroupTable | SliceTable | DriftTable) -> str:
+def _write_notes(table: GroupTable | SliceTable | DriftTable | Comparison) -> str:
     return "".join(f'<p class="soft">Note: {escape(note)}.</p>' for note in table.notes)
 
 

@@ -90,8 +90,8 @@ def write_strip(named: Mapping[str, Result], scale: Scale) -> str:
         Column("", [make_thumbnail(result, result.finding, scale) for result in results], html=True),
     ]
     text = (
-        "Whether two models differ beyond chance, `truecal compare` tells. The pictures: observed against predicted "
-        "along the scores, above the line where more positives came."
+        "Whether two models differ beyond chance, `--compare` tells, or `compare` in Python. The pictures: observed "
+        "against predicted along the scores, above the line where more positives came."
     )
     return f'{write_table("models", "Models, the worst first", columns)}<p class="soft">{escape(text)}</p>'
 

@@ -18,12 +18,28 @@ from truecal.inference import OUTCOMES
 from truecal.observations import list_reasons
 from truecal.plot import Scale, check_models, choose_scale, get_table, load_bundle
 from truecal.reporting._figures import Figures
-from truecal.reporting._groups import describe_alarms, write_classes, write_drift, write_segments, write_slices
+from truecal.reporting._groups import (
+    describe_alarms,
+    write_classes,
+    write_comparison,
+    write_drift,
+    write_segments,
+    write_slices,
+)
 from truecal.reporting._headline import describe_source, write_headline, write_strip
 from truecal.reporting._page import Column, write_fold, write_glossary, write_page, write_table
 from truecal.reporting._remedy import write_remedy
 from truecal.reporting._sections import write_bins, write_diagrams, write_metrics, write_sure, write_where
-from truecal.results import ClassResults, DriftTable, GroupTable, Recalibration, Result, SliceTable, count_verdicts
+from truecal.results import (
+    ClassResults,
+    Comparison,
+    DriftTable,
+    GroupTable,
+    Recalibration,
+    Result,
+    SliceTable,
+    count_verdicts,
+)
 
 FULL = 3  # models up to which each has all diagrams and bins
 LEFT_OUT = f"Of more than {FULL} models a page has one diagram each, and its windows; a report of one model has all."
@@ -41,6 +57,7 @@ def report(  # noqa: PLR0913 (tests/test_size.py says why)
     slices: SliceTable | None = None,
     drift: DriftTable | None = None,
     recalibration: Recalibration | None = None,
+    comparison: Comparison | None = None,
     settings: Mapping[str, Any] | None = None,
     interactive: bool = False,
 ) -> Path:
@@ -65,6 +82,8 @@ def report(  # noqa: PLR0913 (tests/test_size.py says why)
         What `drift` found for the first of `results`, as a table and a picture of the windows.
     recalibration : Recalibration, optional
         What `recalibrate` found for the first of `results`: the map, and what it does on rows it was not fitted to.
+    comparison : Comparison, optional
+        What `compare` found of two models: which is better, as a table and a picture.
     settings : mapping, optional
         More lines on how the numbers were made, such as {"data": "preds.csv"}, which also stands at the top.
     interactive : bool
@@ -89,6 +108,8 @@ def report(  # noqa: PLR0913 (tests/test_size.py says why)
     alarms = describe_alarms(classes, segments, slices, drift)
     whose = f" of {next(iter(named))}" if len(named) > 1 else ""
     groups: dict[str, str] = {}
+    if comparison is not None:
+        groups["compared"] = write_comparison(comparison, figures)
     if classes is not None:
         groups["by-class"] = write_classes(classes)
     if segments is not None:
@@ -176,8 +197,12 @@ def _write_models(
 
 def _write_links(sections: Iterable[str]) -> str:
     """Links to the sections."""
-    names = {"where": "Where", "by-class": "Classes", "by-segment": "Segments", "by-slice": "Slices"}
-    names |= {
+    names = {
+        "where": "Where",
+        "compared": "Which is better",
+        "by-class": "Classes",
+        "by-segment": "Segments",
+        "by-slice": "Slices",
         "by-window": "Over time",
         "remedy": "Remedy",
         "how-sure": "How sure",

@@ -12,9 +12,11 @@ import numpy as np
 from truecal._text import about, escape_html, plural, printable
 from truecal.inference import (
     FACTOR,
+    OUTCOMES,
     SIGNS,
     UNCLEAR,
     Difference,
+    PartName,
     Verdict,
     Word,
     format_factor,
@@ -24,6 +26,11 @@ from truecal.inference import (
 from truecal.metrics import LTCE, Adjustment, Measure, adjust_p_values, format_name
 from truecal.observations import AS_THEY_ARE, Account, Bools, Floats, Ints, Labelling, Outcome
 from truecal.results._table import Column, Table, column, register_table
+
+ALONE: dict[PartName, str] = {
+    "total": "Judged by the number of {} alone: errors that leave it as it is were not looked for.",
+    "cox": "Judged by Cox's intercept and slope alone: errors confined to some scores were not looked for.",
+}
 
 
 def _format_factor(factor: float) -> str:
@@ -229,7 +236,8 @@ class GroupTable(Judged):
 
     `by` names the columns that make segments, `adjust` how p-values were adjusted for the number of segments,
     `significance` the level of an alarm, `level` that of one segment alone: over the number of segments where p-values
-    are adjusted. `metric` is the metric, `replicates` the largest number of sets of labels drawn for its reference.
+    are adjusted. `part` is the part of the verdict that judged alone, if one did. `metric` is the metric, `replicates`
+    the largest number of sets of labels drawn for its reference.
 
     Examples
     --------
@@ -242,6 +250,7 @@ class GroupTable(Judged):
 
     segment: tuple[tuple[Any, ...], ...] = field(metadata=column("key", "segment", "The values of the segment."))
     by: tuple[str, ...] = ()
+    part: PartName | None = None
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
         *JUDGED,
@@ -308,6 +317,8 @@ class GroupTable(Judged):
         for row in off[:3]:
             way = UNCLEAR if ways[row] == "unclear" else ways[row]
             lines.append(f"{printable(names[row])}: predictions are {way}; {self.tell(row)}.")
+        if self.part is not None:
+            lines.append(ALONE[self.part].format(OUTCOMES[self.outcome]))
         return (*lines, *tell_unsure(self.detectable[np.array(words) == "cannot tell"]))
 
 
