@@ -126,6 +126,13 @@ def test_nothing_is_listed_where_nothing_is_off():
     assert listed < 5
 
 
+def test_all_rows_are_called_so():
+    rng = np.random.default_rng(0)
+    p = rng.beta(2, 9, 4000)
+    frame = {"y": rng.random(4000) < p / 2, "p": p, "x": rng.random(4000)}
+    assert truecal.slices(frame, label="y", score="p").slice == ("all rows",)
+
+
 def test_twins_are_listed_once():
     rng = np.random.default_rng(4)
     frame = simulate(rng, 20_000, lambda f: f.country == "at", factor=2).assign(copy=lambda f: f.country)

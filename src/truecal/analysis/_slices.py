@@ -226,7 +226,7 @@ def _make_table(
     n = np.array([each.cells.n_rows for each in found], dtype=np.int64)
     rows, p_value = crossed.account.judged, floats(each.p_value for each in found)
     return SliceTable(
-        slice=tuple(crossed.describe(each.conditions) for each in found),
+        slice=tuple(crossed.describe(each.conditions) if each.cells.n_rows < rows else "all rows" for each in found),
         n=n,
         share=n / rows,
         observed=np.array([each.cells.positives for each in found], dtype=np.int64),

@@ -425,7 +425,13 @@ def format_slices(table: SliceTable, source: str, terminal: Terminal) -> str:
             Column("p adjusted", cells["p_adjusted"], 2),
             Column("predictions are", cells["direction"], left=True, styles=style),
         ]
-        parts.append(terminal.table(columns))
+        mended = ", once those above are mended" * (len(table) > 1)
+        level = format_percent(1 - table.significance)
+        terms = [
+            ("obs / exp", f"positives over what was predicted{mended}, with a {level} interval for each by itself"),
+            ("p adjusted", f"{VERDICT_P_VALUE.format(TESTS['total'])}; Bonferroni's for all groups searched"),
+        ]
+        parts += [terminal.table(columns), terminal.terms(terms)]
     return "\n\n".join(parts)
 
 

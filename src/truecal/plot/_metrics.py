@@ -136,7 +136,7 @@ def _make_difference_panel(table: Comparison, group: list[int], unit: str) -> Pa
         marks.append(Lines(ends[spans], np.stack([rows, rows], 1)[spans], DARK, "_interval", width=2.5))
     cells = table.cells(rows=group)
     drawn = np.isfinite(table.difference[group])
-    for row in np.flatnonzero(~drawn):
+    for row in np.flatnonzero(~drawn).tolist():
         marks.append(Note(cells["difference"][row], 0.0, float(row), ("left", "center"), INK))
     for label, marker, chosen in (
         ("no difference beyond chance", "o", [each is None for each in better]),
