@@ -283,7 +283,7 @@ def _classes(found: ClassResults, terminal: Terminal) -> list[str]:
         Column("class", cells["label"], left=True, shrinks=NAME),
         Column("predicted", cells["predicted"], 4),
         Column("came / expected", _counts(cells), 1),
-        Column("obs / exp (interval)", _ratios(table, rows), 2, left=True),
+        Column(f"obs / exp ({format_percent(1 - table.significance)})", _ratios(table, rows), 2, left=True),
         Column("ltce", cells["value"], 5),
         Column("p adjusted", cells["p_adjusted"]),
         Column("verdict", said, left=True, styles=[WORDS[word][1] for word in verdicts]),
