@@ -822,19 +822,20 @@ NB_MODULE(_kernel, m) {
     m.def("cut_levels", &cut_groups);
     m.def("shift", &shift_groups);
     m.def("cross_sums", &cross_sums);
-    m.def("recalibrations", [](In<double> x, In<Index> n, In<Index> k, In<Index> starts, In<bool> slope) {
+    m.def("recalibrate", [](In<double> x, In<Index> n, In<Index> k, bool slope) {
+        demand_equal(length(x), {length(n), length(k)});
+        const auto fit = Recalibration(x.data(), n.data(), k.data(), length(x)).fit(slope);
+        return std::tuple(fit.intercept, fit.slope);
+    });
+    m.def("recalibration_gains", [](In<double> x, In<Index> n, In<Index> k, In<Index> starts, In<bool> slope) {
         demand_equal(length(x), {length(n), length(k)});
         demand_equal(demand_groups(starts, length(x)), {length(slope)});
-        auto intercepts = empty<double>(slope.shape(0)), slopes = empty<double>(slope.shape(0));
         auto gains = empty<double>(slope.shape(0));
         for_groups(starts, [&](Index group, Index first, Index last) {
-            const Recalibration cells(x.data() + first, n.data() + first, k.data() + first, last - first);
-            const auto fit = cells.fit(slope.data()[group]);
-            intercepts.data()[group] = fit.intercept;
-            slopes.data()[group] = fit.slope;
-            gains.data()[group] = std::max(fit.gain, 0.0); // below 0 by rounding
+            Recalibration cells(x.data() + first, n.data() + first, k.data() + first, last - first);
+            gains.data()[group] = std::max(cells.gain(cells.fit(slope.data()[group])), 0.0); // below 0 by rounding
         });
-        return std::tuple(intercepts, slopes, gains);
+        return gains;
     });
     m.def("walk_ranges", [](In<double> step, In<Index> starts) {
         auto found = empty<double>(static_cast<std::size_t>(demand_groups(starts, length(step))));

@@ -500,7 +500,7 @@ def _test_cox(groups: CellGroups) -> Floats:
     v = n * q * (1 - q)
     spread = coarse.add(v * x**2) - coarse.add(v * x) ** 2 / coarse.add(v)
     slope = spread > 1e-9 * coarse.add(v)  # else all scores are one
-    _, _, gain = _kernel.recalibrations(x, n, k, coarse.starts, slope)
+    gain = _kernel.recalibration_gains(x, n, k, coarse.starts, slope)
     found = np.exp(-gain)
     found[~slope] = [math.erfc(math.sqrt(each)) for each in gain[~slope].tolist()]
     return np.asarray(found)

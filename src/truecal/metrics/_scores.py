@@ -72,7 +72,7 @@ class Rows:
         are flipped, those of predictions.
         """
         places, x, n = self.once("cells", self._cut, labels=False)
-        return x, n, np.add.reduceat(self.seen.pos, places)
+        return x, n, self.once("cell positives", lambda: np.add.reduceat(self.seen.pos, places))
 
     def _cut(self) -> tuple[Ints, Floats, Ints]:
         score, n, how = self.seen.score, self.seen.n, self.seen.labelling
@@ -81,15 +81,20 @@ class Rows:
         x = log_odds(how.predicted(score) if how.flips else score)
         return places, np.add.reduceat(n * x, places) / rows, rows
 
-    def fit(self, *, slope: bool) -> Floats:
+    @property
+    def alike(self) -> bool:
+        """Whether labels are of one class."""
+        return not 0 < self.seen.positives < self.seen.n_rows
+
+    def fit(self, *, slope: bool) -> tuple[float, float]:
         """Intercept and slope of Cox's regression of labels on log-odds; the slope is 1 unless it is asked for."""
         x, n, pos = self.cells
         how = self.seen.labelling
         if not how.flips:
-            found = _kernel.recalibrations(x, n, pos, np.array([0, len(x)]), np.array([slope]))
-            return np.concatenate(found[:2])
+            return _kernel.recalibrate(x, n, pos, slope)
         columns = np.stack([np.ones_like(x), x], axis=1)
-        return fit_logistic(columns, n, pos, np.array([0.0, 1.0]), free=(True, slope), labelling=how)
+        found = fit_logistic(columns, n, pos, np.array([0.0, 1.0]), free=(True, slope), labelling=how)
+        return float(found[0]), float(found[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,12 +301,14 @@ class Slope(Score):
 
     def on(self, rows: Rows) -> float:
         x, n, pos = rows.cells
-        if not 0 < pos.sum() < n.sum() or np.ptp(x) < 1e-9:
+        if rows.alike or rows.once("one cell", lambda: np.ptp(x) < 1e-9, labels=False):
             return math.nan
-        beta = rows.fit(slope=True)
-        eta = beta[0] + beta[1] * x
+        intercept, slope = rows.fit(slope=True)
+        if np.any((pos > 0) & (pos < n)):  # labels in one cell differ, which no line separates
+            return slope
+        eta = intercept + slope * x
         separated = np.sum(n * np.logaddexp(0, eta) - pos * eta) < 1e-6
-        return math.copysign(math.inf, beta[1]) if separated else float(beta[1])
+        return math.copysign(math.inf, slope) if separated else slope
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,8 +331,7 @@ class Intercept(Score):
     bad: ClassVar[Side] = "both"
 
     def on(self, rows: Rows) -> float:
-        _, n, pos = rows.cells
-        return float(rows.fit(slope=False)[0]) if 0 < pos.sum() < n.sum() else math.nan
+        return math.nan if rows.alike else rows.fit(slope=False)[0]
 
 
 @dataclass(frozen=True, slots=True)
