@@ -1,9 +1,7 @@
-"""A CSV of 1e7 rows, and the command line's start: ratios measured side by side in fresh processes. Part of `make
-bench`; each answer is asserted."""
+"""A CSV of 1e7 rows: ratios measured side by side in fresh processes. Part of `make bench`; each answer is asserted."""
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -112,32 +110,11 @@ def checks(folder: Path, rows: int) -> Iterator[Line]:
     yield Line(f"CSV of {rows:.0e} rows with a quote inside, over Python's csv", copied / plain, 6, 4)
 
 
-def start(folder: Path) -> Iterator[Line]:
-    path = folder / "small.csv"
-    write(path, 1000, 17)
-    words = [str(path), "--label", "y", "--score", "p", "--json"]
-    codes = {"score": ["-m", "truecal", "score", *words]}
-    codes |= {"check": ["-m", "truecal", "check", *words, "--allow-cannot-tell"]}
-    codes |= {"help": ["-m", "truecal", "--help"], "bare": "import numpy, polars", "nothing": "pass"}
-    best = dict.fromkeys(codes, float("inf"))
-    for _ in range(7):
-        found = {name: run(code) for name, code in codes.items()}
-        assert json.loads(found["score"].output)["verdict"]["n"] == 1000, "the command line answers"
-        assert json.loads(found["check"].output)["status"] == "pass", "and decides"
-        assert "truecal score" in found["help"].output, "the overview names the commands"
-        best = {name: min(best[name], taken.seconds) for name, taken in found.items()}
-    beyond = {name: taken - best["nothing"] for name, taken in best.items()}
-    yield Line("`truecal --help` beyond `python -c pass`", beyond["help"], 0.06, 0.05, unit="s")
-    yield Line("`truecal score` of 1,000 rows beyond `python -c pass`", beyond["score"], 0.35, 0.3, unit="s")
-    yield Line("the same over `import numpy, polars`", beyond["score"] / beyond["bare"], 1.3, 1.1)
-    yield Line("`truecal check` of 1,000 rows beyond `python -c pass`", beyond["check"], 0.3, 0.25, unit="s")
-
-
 def main(rows: float) -> None:
     missed = False
     with tempfile.TemporaryDirectory() as folder:
         place, count = Path(folder), int(rows)
-        for lines in (csv(place, count), work(place, count), checks(place, count // 10), start(place)):
+        for lines in (csv(place, count), work(place, count), checks(place, count // 10)):
             for line in lines:
                 print(line, flush=True)
                 missed |= line.verdict() == "MISSED"
