@@ -398,10 +398,8 @@ def name_outcome(result: Result, outcome: Outcome) -> Result:
     return result if result.verdict is None else replace(result, verdict=replace(result.verdict, outcome=outcome))
 
 
-def _evaluate_sorted(
-    data: Sorted, metrics: Metrics, options: Options, find_cells: Callable[[Sorted], CellSums] = CellSums.of
-) -> Result:
-    """All metrics at once for observations sorted by score; the verdict is of the cells that are found of them."""
+def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options, judged: GridTally | None = None) -> Result:
+    """All metrics at once for observations sorted by score, or for cells, of which `judged` are those of the region."""
     read = data.n_rows
     data, region = choose_region(data, options.get("above"), options.get("top"))
     loss, adjust = choose_test(options), options.get("adjust")
@@ -424,7 +422,7 @@ def _evaluate_sorted(
     notes = dict.fromkeys(note for scheme, _ in keys.values() for note in bins[scheme].partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
     references, spans, curve, note = _redraw(data, chosen, values, options)
-    verdict = judge(find_cells(data), loss.significance, loss.tolerance)
+    verdict = judge(CellSums.of(data if judged is None else judged), loss.significance, loss.tolerance)
     seed = options.get("random_state") if references or spans else None
     return Result(
         verdict=replace(verdict, whole=region is None),
@@ -519,10 +517,9 @@ def _to_redraw(data: Sorted) -> tuple[Tally, list[str]]:
 
 def _evaluate_cells(cells: GridTally, metrics: Metrics, options: Options) -> Result:
     """All metrics at once for observations in cells, with bounds for the bins of cells."""
-    result = _evaluate_sorted(
-        cells.tally, metrics, options, lambda data: CellSums.of(cells.tail(len(cells) - len(data)))
-    )
-    judged = cells.tail(len(cells) - int(np.searchsorted(np.cumsum(cells.n[::-1]), result.n)) - 1)
+    region, _ = choose_region(cells.tally, options.get("above"), options.get("top"))
+    judged = cells.tail(len(cells) - len(region))
+    result = _evaluate_sorted(cells.tally, metrics, options, judged)
     bounds = {}
     for name, metric in result.metrics.items():
         if isinstance(metric, Metric) and metric.rejection is not None and metric.rejection.per_prediction:

@@ -11,7 +11,7 @@ import numpy as np
 from truecal._errors import option
 from truecal.metrics import Coins, OddsFactor, check_significance, find_odds_factors
 from truecal.observations import CellGroups, CellSums, Conditions, Crossed, Floats, Labelling, Pair
-from truecal.results import SliceTable
+from truecal.results import SliceTable, name_directions
 
 if TYPE_CHECKING:
     from truecal.reading import OnNull, ScoreScale
@@ -225,18 +225,20 @@ def _make_table(
 
     n = np.array([each.cells.n_rows for each in found], dtype=np.int64)
     rows, p_value = crossed.account.judged, floats(each.p_value for each in found)
+    ratio = floats(each.factor.ratio for each in found)
+    ends = floats(each.factor.ratio_low for each in found), floats(each.factor.ratio_high for each in found)
     return SliceTable(
         slice=tuple(crossed.describe(each.conditions) if each.cells.n_rows < rows else "all rows" for each in found),
         n=n,
         share=n / rows,
         observed=np.array([each.cells.positives for each in found], dtype=np.int64),
         expected=floats(each.cells.expected.sum() for each in found),
-        ratio=floats(each.factor.ratio for each in found),
-        ratio_low=floats(each.factor.ratio_low for each in found),
-        ratio_high=floats(each.factor.ratio_high for each in found),
+        ratio=ratio,
+        ratio_low=ends[0],
+        ratio_high=ends[1],
         p_value=p_value,
         p_adjusted=np.minimum(1.0, p_value * searched),
-        direction=tuple("too low" if each.factor.value > 1 else "too high" for each in found),
+        direction=tuple(name_directions(np.ones(len(found), np.bool_), ratio, *ends)),
         loss=floats(each.loss for each in found),
         rows=rows,
         searched=searched,

@@ -100,15 +100,16 @@ def format_p_value(p: float) -> str:
     return f"= {p:.{digits}g}"
 
 
-def name_direction(low: float, high: float) -> Direction | None:
-    """Which way predictions are off, where the interval of observed over expected shows it.
+def name_direction(low: float, high: float, said: float = 1.0) -> Direction | None:
+    """Which way predictions are off, where the interval of observed over expected shows it; or that of the rate, beside
+    what was said.
 
     Examples
     --------
     >>> name_direction(1.1, 1.4), name_direction(0.7, 0.9), name_direction(0.9, 1.4)
     ('too low', 'too high', None)
     """
-    return "too low" if low > 1 else "too high" if high < 1 else None
+    return "too low" if low > said else "too high" if high < said else None
 
 
 def _name_ends(ranges: Sequence[ScoreRange]) -> tuple[list[str], list[str]]:

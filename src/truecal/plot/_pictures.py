@@ -17,7 +17,7 @@ import numpy as np
 
 from truecal._errors import option
 from truecal._text import plural, shorten
-from truecal.inference import OUTCOMES, format_percent, format_span
+from truecal.inference import OUTCOMES, format_percent, format_span, name_direction
 from truecal.metrics import Metric, format_name
 from truecal.observations import Bools, Floats, Ints
 from truecal.plot._axis import (
@@ -57,6 +57,7 @@ FACTORS = (  # ticks of an axis of factors on the odds, the widest first
 MIDDLE = "as predicted"  # of such an axis
 FEW_WINDOWS = 8  # windows up to which each is labelled
 EDGE = 0.965  # where an arrow stands that says that something goes on beyond an axis, as a share of its reach
+SIDES = {None: 0, "too low": 1, "too high": -1}  # where rates lie beside predictions
 Style = Literal["verdict", "paper"]
 Rows: TypeAlias = Sequence[Floats] | Floats  # the positions of several shapes, one per row
 
@@ -347,7 +348,8 @@ def _find_sides(table: BinTable) -> Ints:
     The share of a bin's predictions that is refuted may say otherwise: predictions of a wide bin differ from its rate
     even if they are right, and those of Local TCE are judged in many windows, of which pictures show one grid.
     """
-    return np.where(table.rate_low > table.mean, 1, np.where(table.rate_high < table.mean, -1, 0))
+    bins = zip(table.rate_low.tolist(), table.rate_high.tolist(), table.mean.tolist(), strict=True)
+    return np.array([SIDES[name_direction(*each)] for each in bins], np.int64)
 
 
 def make_factor_ticks(reach: float) -> tuple[tuple[float, ...], tuple[str, ...]]:

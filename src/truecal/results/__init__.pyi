@@ -8,6 +8,7 @@ from truecal.results._drift import DriftTable as DriftTable
 from truecal.results._groups import Comparison as Comparison
 from truecal.results._groups import GroupTable as GroupTable
 from truecal.results._groups import judged_columns as judged_columns
+from truecal.results._groups import name_directions as name_directions
 from truecal.results._json import Stored as Stored
 from truecal.results._json import envelope as envelope
 from truecal.results._json import from_json as from_json
