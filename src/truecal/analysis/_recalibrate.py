@@ -22,7 +22,7 @@ from truecal.inference import (
     RandomState,
     Verdict,
     add_tallies,
-    choose_kind,
+    choose_map,
     find_effects,
     fit_map,
     judge_all,
@@ -85,7 +85,8 @@ def recalibrate(  # noqa: PLR0913 (tests/test_size.py says why)
         "offset" multiplies all odds by one factor (a change of prevalence); "logistic" has an intercept and a slope on
         the log-odds (over-confidence, too); "beta" has slopes of its own for low and for high predictions; "isotonic"
         has steps, each of five positives and five negatives at least. "auto" chooses among these and none at all, by
-        the log loss of rows that were held out: one more number, or step, must be worth it.
+        their likelihood and, of steps, that of rows that were held out: one more number must be worth it. A map that
+        rows hardly speak for is shrunk towards a simpler one, and says so.
     by : name or names, optional
         Columns of the tallies: each segment gets an offset of its own, shrunk towards the common map. Without it, the
         proof still looks at each segment that the tallies were read by: a map that helps overall may harm some.
@@ -185,8 +186,7 @@ class _Fit:
         """The common map, and the offsets of segments beyond it."""
         if self.kind == "auto":
             folds = split({(): as_cells(whole)}, INNER, self.rng)
-            kinds = KINDS if whole.labelling.plain else tuple(kind for kind in KINDS if kind != "isotonic")
-            found = fit_map(whole, choose_kind([fold[()] for fold in folds], kinds))
+            found = choose_map(whole, [fold[()] for fold in folds], steps=whole.labelling.plain)
         else:
             found = fit_map(whole, self.kind)
         return found, _fit_offsets(found, parts)

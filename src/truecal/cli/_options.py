@@ -371,7 +371,7 @@ OPTIONS = (
         "--into", "the column that is written; default the predictions' with _recalibrated", COLUMNS, "apply", "COLUMN"
     ),
     Option(
-        "--kind", "offset, logistic, beta, isotonic or none; default auto, by rows that were held out",
+        "--kind", "offset, logistic, beta, isotonic or none; default auto, what the rows speak for",
         COMPUTED, "recalibrate", choices=KINDS, default="auto",
     ),
     Option(

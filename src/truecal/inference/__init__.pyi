@@ -18,7 +18,7 @@ from truecal.inference._maps import KINDS as KINDS
 from truecal.inference._maps import Kind as Kind
 from truecal.inference._maps import Map as Map
 from truecal.inference._maps import add_tallies as add_tallies
-from truecal.inference._maps import choose_kind as choose_kind
+from truecal.inference._maps import choose_map as choose_map
 from truecal.inference._maps import find_effects as find_effects
 from truecal.inference._maps import fit_map as fit_map
 from truecal.inference._maps import log_losses as log_losses

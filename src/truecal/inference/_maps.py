@@ -17,18 +17,20 @@ isotonic
     and 1 come out of thin data.
 
 Predictions of 0 and 1 have no odds. They stay, and tell nothing about the rest.
+
+A map that is chosen by rows may be an average with a simpler one. Of two smooth kinds it is one of log-odds, so of c, a
+and b, and again such a map. Steps are averaged with a smooth map as probabilities.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 import numpy as np
 
 from truecal import _kernel
-from truecal.inference._paired import measure_gap
 from truecal.metrics import Isotonic, Spread, fit_logistic
 from truecal.observations import CellSums, Floats, Ints, Labelling, Sorted, SortedRows, Tally, merge
 
@@ -36,9 +38,10 @@ Kind = Literal["none", "offset", "logistic", "beta", "isotonic"]
 KINDS: tuple[Kind, ...] = ("none", "offset", "logistic", "beta", "isotonic")
 FEWEST = 5  # steps that are chosen without being named
 ENOUGH = 5  # positives and negatives of a step
-NUMBERS: dict[Kind, int] = {"none": 0, "offset": 1, "logistic": 2, "beta": 3}  # that are fitted
-WORTH = (0.0, 3.0, 4.0, 4.5)  # log-likelihood of rows left out by which a map of one, two, three numbers more is better
-CLEAR = 4.0  # and by which steps are
+SMOOTH: tuple[Kind, ...] = KINDS[:-1]  # each fits one number more than the one before
+FIRST, MORE = 0.5, 2.0  # log-likelihood that a map must gain beside 1 for each number: over none, and over another map
+WHOLE = 0.995  # the share from which on a map is taken as it is
+CLEAR = 5.0  # log-likelihood that steps must gain in rows that were held out
 MANY = 100_000  # scores from which on a map is fitted to their cells first
 AT_ONCE = 1 << 20
 STEPS = 20
@@ -50,6 +53,9 @@ Name = TypeVar("Name")
 @dataclass(frozen=True, slots=True, eq=False)
 class Map:
     """A map of predictions: c, a and b as above, or steps: the value of scores from each edge on.
+
+    `share` is how much of what was fitted is in it; the rest is a simpler map. Where it is less than 1, c, a and b are
+    averages, and steps have them, too.
 
     Examples
     --------
@@ -65,23 +71,29 @@ class Map:
     high: float = 1.0
     edges: Floats = field(default_factory=lambda: NO_STEPS)
     values: Floats = field(default_factory=lambda: NO_STEPS)
+    share: float = 1.0
 
     def apply(self, p: Floats, offset: Floats | float = 0.0) -> Floats:
         """The recalibrated predictions; an `offset` is added to their log-odds."""
-        if self.kind == "isotonic":
-            p = self.values[np.searchsorted(self.edges, p, side="right") - 1]
-            c, a, b = 0.0, 1.0, 1.0
+        if self.kind != "isotonic":
+            return _move(p, self.intercept, self.low, self.high, offset)
+        found = self.values[np.searchsorted(self.edges, p, side="right") - 1]
+        if self.share < 1:
+            found = self.share * found + (1 - self.share) * _move(p, self.intercept, self.low, self.high)
+        return _move(found, offset=offset)
+
+
+def _move(p: Floats, c: float = 0.0, a: float = 1.0, b: float = 1.0, offset: Floats | float = 0.0) -> Floats:
+    """The probabilities whose log-odds are c + a x + b z and an offset."""
+    if (c, a, b) == (0.0, 1.0, 1.0) and np.all(np.asarray(offset) == 0):
+        return np.asarray(p, dtype=np.float64)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        if (a, b) == (1.0, 1.0):  # by the odds themselves, whose digits stay
+            factor = np.exp(-(c + offset))
+            found = p / (p + (1 - p) * factor)
         else:
-            c, a, b = self.intercept, self.low, self.high
-        if (c, a, b) == (0.0, 1.0, 1.0) and np.all(np.asarray(offset) == 0):
-            return np.asarray(p, dtype=np.float64)
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            if (a, b) == (1.0, 1.0):  # by the odds themselves, whose digits stay
-                factor = np.exp(-(c + offset))
-                found = p / (p + (1 - p) * factor)
-            else:
-                found = 1 / (1 + np.exp(-(c + offset + a * np.log(p) - b * np.log1p(-p))))
-        return np.where(p <= 0, 0.0, np.where(p >= 1, 1.0, found))
+            found = 1 / (1 + np.exp(-(c + offset + a * np.log(p) - b * np.log1p(-p))))
+    return np.where(p <= 0, 0.0, np.where(p >= 1, 1.0, found))
 
 
 def fit_map(data: Sorted, kind: Kind) -> Map:
@@ -226,45 +238,74 @@ def mean_loss(tally: Tally, p: Floats) -> float:
     return float(total) / tally.n_rows
 
 
-def choose_kind(folds: Sequence[Tally], kinds: tuple[Kind, ...]) -> Kind:
-    """The simplest kind that no less simple one beats on rows that it was not fitted to.
+def choose_map(data: Sorted, folds: Sequence[Tally], steps: bool) -> Map:
+    """The map that rows speak for; `folds` are the same rows, dealt at random, and `steps` whether there may be any.
 
-    Maps of few numbers are compared by the log-likelihood of rows that are left out one at a time: what a map gains in
-    all rows, less one for each number that it fits (Stone, 1977). A kind beats one before it if that is larger by
-    `WORTH`, which noise exceeds so seldom that it costs about a tenth of what fitting an offset costs. Then steps are
-    compared with the kind so chosen, by rows of folds that were held out: they must be better there by `CLEAR` and by
-    half a standard error. Fewer than `FEWEST` steps are not looked at: they would put most of the order away. Rows of
-    one cluster that go together are worth as much less as their design effect says.
+    Smooth kinds come in turn, from the simplest: see `_choose_smooth`. Then steps, and their average with the smooth
+    map, are tried on rows of each fold by those of the others: the best is taken if it gains more than `CLEAR` there.
+    Fewer than `FEWEST` steps are not looked at: they would put most of the order away. Rows of one cluster that go
+    together are worth as much less as their design effect says.
     """
     if len(folds) < 2:
-        return kinds[0]
+        return Map("none")
     whole = add_tallies(folds)
     effect = find_effects([whole])[0]
-    chosen, best = kinds[0], _add_likelihood(whole, kinds[0])
-    for kind in (each for each in kinds[1:] if each in NUMBERS):
-        more, gain = NUMBERS[kind] - NUMBERS[chosen], _add_likelihood(whole, kind)
-        if (gain - best) / effect > more + WORTH[more]:
-            chosen, best = kind, gain
-    if "isotonic" not in kinds or len(fit_map(whole, "isotonic").values) < FEWEST:
-        return chosen
-    gap = measure_gap(folds, _hold_out(folds, chosen), _hold_out(folds, "isotonic"))
-    return "isotonic" if whole.n_rows * (gap.mean - gap.error / 2) > CLEAR * effect else chosen
+    one, other, share = _choose_smooth(whole, effect)
+    smooth = _average(fit_map(data, one.kind), fit_map(data, other.kind), share)
+    if not steps or len(fit_map(whole, "isotonic").values) < FEWEST:
+        return smooth
+    share = _choose_steps(folds, effect)
+    if share == 0:
+        return smooth
+    found = fit_map(data, "isotonic")
+    return (
+        found if share == 1 else replace(smooth, kind="isotonic", edges=found.edges, values=found.values, share=share)
+    )
 
 
-def _add_likelihood(tally: Tally, kind: Kind) -> float:
-    """The log-likelihood of the rows that a map of a kind is fitted to."""
+def _choose_smooth(tally: Tally, effect: float) -> tuple[Map, Map, float]:
+    """The smooth map that rows speak for, the simpler one that it was compared with, and its share of their average.
+
+    A kind replaces a simpler one if it gains more log-likelihood than a price: 1 for each number that it fits more,
+    which is what rows that were left out lose by it (Stone, 1977), and `FIRST` or `MORE`. Of what it changes a share of
+    1 - (price / gain)^2 is kept: nothing where it is hardly worth its price, and nearly all where it clearly is.
+    """
     p = tally.labelling.predicted(tally.score)
-    return -tally.n_rows * mean_loss(tally, np.clip(fit_map(tally, kind).apply(p), 1e-15, 1 - 1e-15))
+    maps = [fit_map(tally, kind) for kind in SMOOTH]
+    reached = [-tally.n_rows * mean_loss(tally, np.clip(each.apply(p), 1e-15, 1 - 1e-15)) / effect for each in maps]
+    chosen, rest, share = 0, 0, 1.0
+    for numbers in range(1, len(maps)):
+        gain = reached[numbers] - reached[chosen]
+        price = numbers - chosen + (MORE if chosen else FIRST)
+        if gain > price:
+            chosen, rest, share = numbers, chosen, 1 - (price / gain) ** 2
+    return maps[chosen], maps[rest], share if share < WHOLE else 1.0
 
 
-def _hold_out(folds: Sequence[Tally], kind: Kind) -> list[tuple[Floats, Floats]]:
-    """The losses of each fold's positives and negatives by a map that was fitted to the others."""
-    found = []
+def _average(one: Map, other: Map, share: float) -> Map:
+    """A smooth map, and a simpler one as the rest."""
+    if share == 1:
+        return one
+    c, a, b = (
+        y + share * (x - y)  # a slope of 1 stays 1 to the last bit
+        for x, y in ((one.intercept, other.intercept), (one.low, other.low), (one.high, other.high))
+    )
+    return Map(one.kind, c, a, b, share=share)
+
+
+def _choose_steps(folds: Sequence[Tally], effect: float) -> float:
+    """The share of steps in the average with the smooth map that is best for held-out rows; 0 if none clearly is."""
+    shares = (0.0, 0.5, 1.0)
+    totals = np.zeros(len(shares))
     for i, held_out in enumerate(folds):
         train = add_tallies([fold for j, fold in enumerate(folds) if j != i])
-        seen = held_out.labelling.seen(fit_map(train, kind).apply(held_out.labelling.predicted(held_out.score)))
-        found.append(log_losses(np.clip(seen, 1e-15, 1 - 1e-15)))
-    return found
+        smooth = _average(*_choose_smooth(train, effect)).apply(held_out.score)
+        steps = fit_map(train, "isotonic").apply(held_out.score)
+        for place, share in enumerate(shares):
+            mixed = np.clip(share * steps + (1 - share) * smooth, 1e-15, 1 - 1e-15)
+            totals[place] += held_out.n_rows * mean_loss(held_out, mixed)
+    best = int(np.argmin(totals))
+    return shares[best] if totals[0] - totals[best] > CLEAR * effect else 0.0
 
 
 def add_tallies(tallies: Sequence[Tally]) -> Tally:

@@ -32,9 +32,11 @@ def _list_numbers(found: Recalibration) -> str:
     """The numbers of the map, and itself as SQL."""
     one = found.map
     lines = {"kind": found.kind, "rows": f"{found.n:,}", "positives": f"{found.positives:,}"}
+    if one.share < 1:
+        lines["share of the fit"] = repr(one.share)
     if found.kind == "isotonic":
         lines["steps"] = f"{len(one.values):,}"
-    else:
+    if found.kind != "isotonic" or one.share < 1:
         lines |= {"intercept": repr(one.intercept), "slope of log p": repr(one.low)}
         lines["slope of -log(1 - p)"] = repr(one.high)
     lines["SQL"] = found.to_sql(found.score if found.score and found.score.isidentifier() else "p")

@@ -123,7 +123,7 @@ class FactorTable(Table):
     >>> columns = {"y": [0, 1] * 200 + [0, 0, 0, 1] * 100, "p": [0.3] * 800, "country": ["de"] * 400 + ["fr"] * 400}
     >>> mend = truecal.recalibrate(truecal.read(columns, label="y", score="p", by="country"), by="country")
     >>> [(row.segment, round(row.factor, 2)) for row in mend.factors]
-    [(('de',), 1.65), (('fr',), 0.56)]
+    [(('de',), 1.66), (('fr',), 0.57)]
     """
 
     segment: tuple[Segment, ...] = field(metadata=column("key", "segment", "Its values in the columns `by`."))
@@ -282,19 +282,13 @@ class Recalibration(Stored):
         """
         one = self.map
         offset = self._offset_sql(quotes)
-        if one.kind == "isotonic":
-            steps = zip(reversed(one.edges.tolist()), reversed(one.values.tolist()), strict=True)
-            step = f"CASE {' '.join(f'WHEN {score} >= {edge!r} THEN {value!r}' for edge, value in steps)} END"
-            return step if not offset else _odds_sql(f"({step})", f"EXP(-({offset}))")
-        shift = " + ".join(filter(None, [repr(one.intercept) if one.intercept else "", offset])) or "0"
-        if (one.low, one.high) == (1.0, 1.0):
-            plain = not offset
-            if plain and one.intercept == 0:
-                return score
-            return _odds_sql(score, repr(math.exp(-one.intercept)) if plain else f"EXP(-({shift}))")
-        odds = f"{shift} + {one.low!r} * LN({score}) - {one.high!r} * LN(1 - {score})"
-        first, last = _find_ends(one)
-        return f"CASE WHEN {score} <= {first} THEN 0 WHEN {score} >= {last} THEN 1 ELSE 1 / (1 + EXP(-({odds}))) END"
+        if one.kind != "isotonic":
+            return _smooth_sql(one, score, offset)
+        steps = zip(reversed(one.edges.tolist()), reversed(one.values.tolist()), strict=True)
+        found = f"CASE {' '.join(f'WHEN {score} >= {edge!r} THEN {value!r}' for edge, value in steps)} END"
+        if one.share < 1:
+            found = f"{one.share!r} * {found} + {1 - one.share!r} * ({_smooth_sql(one, score)})"
+        return found if not offset else _odds_sql(f"({found})", f"EXP(-({offset}))")
 
     def _offset_sql(self, quotes: Quotes) -> str:
         if not self.by:
@@ -315,18 +309,17 @@ class Recalibration(Stored):
         if self.by:
             raise ValueError("A map by segments must be applied by `Recalibration.apply` or `to_sql`.")
         one = self.map
+        edges, values = one.edges.tolist(), one.values.tolist()
+        steps = "values[np.searchsorted(edges, p, side='right') - 1]"
+        smooth = "1 / (1 + np.exp(-(c + a * np.log(p) - b * np.log1p(-np.asarray(p)))))"
+        numbers = f"{one.intercept!r}, {one.low!r}, {one.high!r}"
+        line, found = f"c, a, b = {numbers}", smooth
         if one.kind == "isotonic":
-            edges, values = one.edges.tolist(), one.values.tolist()
-            return (
-                "import numpy as np\n"
-                f"edges, values = np.array({edges}), np.array({values})\n"
-                "def recalibrate(p): return values[np.searchsorted(edges, p, side='right') - 1]\n"
-            )
-        return (
-            "import numpy as np\n"
-            f"c, a, b = {one.intercept!r}, {one.low!r}, {one.high!r}\n"
-            "def recalibrate(p): return 1 / (1 + np.exp(-(c + a * np.log(p) - b * np.log1p(-np.asarray(p)))))\n"
-        )
+            line, found = f"edges, values = np.array({edges}), np.array({values})", steps
+            if one.share < 1:
+                line = f"{line}; c, a, b = {numbers}"
+                found = f"{one.share!r} * {steps} + {1 - one.share!r} * {smooth}"
+        return f"import numpy as np\n{line}\ndef recalibrate(p): return {found}\n"
 
     @property
     def temperature(self) -> float:
@@ -357,7 +350,7 @@ class Recalibration(Stored):
         more = f", and an offset for each of {count}" if self.by else ""
         if self.by and not self.offsets.any():
             more = f", and no offset for any of {count}: they differ by no more than chance"
-        head = f"The map: {WORDS[self.kind]}{numbers.get(self.kind, '')}{more}."
+        head = f"The map: {WORDS[self.kind]}{numbers.get(self.kind, '')}{_name_share(one)}{more}."
         if self.kind != "none":
             changes = zip(SHOWN.tolist(), one.apply(SHOWN).tolist(), strict=True)
             told = ", ".join(f"{100 * p:g} % becomes {100 * q:.3g} %" for p, q in changes)
@@ -436,6 +429,13 @@ def _count_words(words: Sequence[str]) -> str:
     return ", ".join(f"{count:,} {word}" for word, count in counts.items() if count or word == "off")
 
 
+def _name_share(one: Map) -> str:
+    """What else is in a map than what was fitted."""
+    if one.kind == "isotonic":
+        return ", averaged with a smooth map" if one.share < 1 else ""
+    return f" (shrunk: {100 * one.share:.0f} % of the fit)" if one.share < 1 else ""
+
+
 def _describe_segments(table: ProofTable | None) -> str:
     if table is None:
         return "Segments were not looked at: a map that helps overall may harm some of them."
@@ -448,6 +448,18 @@ def _find_ends(one: Map) -> tuple[str, str]:
     first = math.exp(min((-FARTHEST - one.intercept) / one.low, 0.0)) if one.low > 0 else 0.0
     last = -math.expm1(min((one.intercept - FARTHEST) / one.high, 0.0)) if one.high > 0 else 1.0
     return repr(first) if first > 0 else "0", repr(last) if last < 1 else "1"
+
+
+def _smooth_sql(one: Map, score: str, offset: str = "") -> str:
+    """The map of c, a and b."""
+    shift = " + ".join(filter(None, [repr(one.intercept) if one.intercept else "", offset])) or "0"
+    if (one.low, one.high) == (1.0, 1.0):
+        if not offset and one.intercept == 0:
+            return score
+        return _odds_sql(score, f"EXP(-({shift}))" if offset else repr(math.exp(-one.intercept)))
+    odds = f"{shift} + {one.low!r} * LN({score}) - {one.high!r} * LN(1 - {score})"
+    first, last = _find_ends(one)
+    return f"CASE WHEN {score} <= {first} THEN 0 WHEN {score} >= {last} THEN 1 ELSE 1 / (1 + EXP(-({odds}))) END"
 
 
 def _odds_sql(score: str, factor: str) -> str:
