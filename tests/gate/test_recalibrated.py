@@ -48,6 +48,20 @@ def test_a_map_that_harms_fails_and_says_so(mend, rng):
     assert "wholly above the limit of 0" in found.to_markdown()
 
 
+def test_the_very_rows_of_the_fit_are_refused(rng):
+    y, p = draw(rng, 500, 2)
+    for mend in (truecal.recalibrate(y, p, folds=0), truecal.recalibrate(read(y, p), folds=0)):
+        with pytest.raises(ValueError, match=f"other rows than .* the same 500 rows, by their {y.sum()} positives"):
+            truecal.check(read(y[::-1], p[::-1]), recalibration=mend)
+        with pytest.raises(ValueError, match="other rows"):
+            truecal.analysis.prove_on(mend, read(y, p))
+        other = np.where(np.arange(500) == 7, p / 2, p)
+        assert truecal.check(read(y, other), recalibration=mend).findings
+    # rows of few distinct predictions may be others with the same sums
+    few = truecal.recalibrate(y, p.round(1), folds=0)
+    assert truecal.check(read(y, p.round(1)), recalibration=few).findings
+
+
 def test_too_few_rows_cannot_tell(mend, rng):
     found = truecal.check(read(*draw(rng, 60, 2)), recalibration=mend)
     assert found.status == "cannot tell"

@@ -15,6 +15,7 @@ from truecal.analysis._parts import find_threshold as find_threshold
 from truecal.analysis._recalibrate import mend_tallies as mend_tallies
 from truecal.analysis._recalibrate import prove_on as prove_on
 from truecal.analysis._recalibrate import recalibrate as recalibrate
+from truecal.analysis._recalibrate import refuse_fitted as refuse_fitted
 from truecal.analysis._segments import segments as segments
 from truecal.analysis._slices import search as search
 from truecal.analysis._slices import slices as slices

@@ -55,6 +55,7 @@ METRICS = ("ltce", "log_loss", "brier", "slope", "intercept")
 MOST_FOLDS = 1000
 INNER = 5  # folds by which a kind is chosen
 WHATEVER = "the map and its proof are of the rows as they are, whatever their importance"
+FEW_CELLS = 10  # with which rows are not known again: others may have the same sums by chance
 CONFIDENCE = 0.95
 SIGNIFICANCE = 0.05
 
@@ -140,6 +141,7 @@ def recalibrate(  # noqa: PLR0913 (tests/test_size.py says why)
         map=found[0],
         n=whole.n_rows,
         positives=whole.positives,
+        means=_take_means(whole),
         by=names,
         segments=tuple(parts),
         offsets=np.array([found[1].get(key, 0.0) for key in parts]),
@@ -174,6 +176,28 @@ def _count_contrary(whole: Sorted) -> int:
     first, last = (_kernel.locate(whole.entries, np.array([p]), after)[0] for p, after in ((none, True), (all_, False)))
     n, k = _kernel.count(whole.entries, np.array([0, first, last, len(whole)]))
     return int(k[0] + n[2] - k[2])
+
+
+def _take_means(whole: Sorted) -> tuple[float, float] | None:
+    """The mean predictions of rows and of positives, by which rows are known again; None of few distinct ones."""
+    cells = CellSums.of(whole)
+    if len(cells) < FEW_CELLS or not whole.positives:
+        return None
+    return float(cells.n @ cells.p) / whole.n_rows, float(cells.pos @ cells.p) / whole.positives
+
+
+def refuse_fitted(found: Recalibration, data: Tallies) -> None:
+    """Refuse to try a map on the very rows that it was fitted to."""
+    whole = _rows_of(data.whole())
+    if found.means is None or (whole.n_rows, whole.positives) != (found.n, found.positives):
+        return
+    means = _take_means(whole)
+    if means is not None and np.allclose(means, found.means, rtol=1e-9, atol=0):
+        raise ValueError(
+            "A map must be tried on other rows than those that it was fitted to, on which any map looks good; these "
+            f"are the same {whole.n_rows:,} rows, by their {whole.positives:,} positives and mean predictions.\n\n"
+            "Hint: the proof of `recalibrate` itself is by rows that it holds out."
+        )
 
 
 class _Fit:
@@ -277,6 +301,7 @@ def _prove(
 
 def prove_on(found: Recalibration, data: Tallies, how: str = "other rows", confidence: float = CONFIDENCE) -> Proof:
     """What a recalibration does on rows that were kept apart."""
+    refuse_fitted(found, data)
     known = dict(zip(found.segments, found.offsets.tolist(), strict=True))
     seen = _choose_columns(data, found.by)
     rows = _HeldOut(seen, data.cluster, confidence)

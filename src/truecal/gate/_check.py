@@ -21,6 +21,7 @@ from truecal.analysis import (
     is_whole,
     mend_tallies,
     raise_for_data,
+    refuse_fitted,
     segments,
 )
 from truecal.gate._decision import Decision
@@ -332,6 +333,7 @@ def _mend_models(models: Models, recalibration: Recalibration | str | os.PathLik
             raise ValueError(f"{option('recalibration')} must be left out where there are several classes.")
         if tallies.baseline is not None:
             raise ValueError(f"One of {option('baseline')} and {option('recalibration')} may be given, not both.")
+        refuse_fitted(recalibration, tallies)
         found[model] = mend_tallies(recalibration, tallies)
     return found
 

@@ -209,6 +209,8 @@ class Recalibration(Stored):
         Columns, and for each of their segments what is added to the log-odds, shrunk towards 0.
     n, positives : int
         The rows that it was fitted to.
+    means : two floats or None
+        Their mean predictions, of all and of the positives, by which they are known again; None of few distinct ones.
     proof : Proof or None
         What it does on rows that it has not seen.
 
@@ -226,6 +228,7 @@ class Recalibration(Stored):
     map: Map
     n: int
     positives: int
+    means: tuple[float, float] | None = None
     by: tuple[str, ...] = ()
     segments: tuple[Segment, ...] = ()
     offsets: Floats = field(default_factory=lambda: np.zeros(0))
