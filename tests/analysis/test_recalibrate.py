@@ -384,6 +384,45 @@ def test_segments_that_differ_by_chance_alone_get_no_offsets():
     assert np.abs(found.offsets).max() < 0.1
 
 
+def in_weeks(rng, factors, rows=400):
+    """Rows of weeks whose odds are off by factors."""
+    parts = {}
+    for week, factor in enumerate(factors):
+        y, p = draw(rng, rows, lambda x, factor=factor: x + math.log(factor))
+        parts[week,] = Tally.from_arrays(y, p)
+    return Tallies("y", "p", parts, by=("week",), windows={"week": None})
+
+
+@pytest.mark.parametrize("late", [1, 2])
+def test_an_error_that_moves_over_time_is_told(late):
+    data = in_weeks(np.random.default_rng(22), [2.0] * 6 + [2.0 * late] * 4)
+    found = truecal.recalibrate(data, kind="offset", folds=0)
+    told = [note for note in found.notes if "moves over time" in note]
+    if late == 1:
+        assert not told
+        return
+    (note,) = told
+    early, late = (
+        sum(part.positives for part in parts) / sum(float(part.n @ found.apply(part.score)) for part in parts)
+        for parts in ([data.parts[week,] for week in weeks] for weeks in (range(6), range(6, 10)))
+    )
+    assert note.endswith(f"x {early:.3g} before 6 and x {late:.3g} since; fit it to recent windows")
+
+
+def test_what_segments_explain_does_not_move():
+    # the share of a segment grows; its own offset explains it
+    rng = np.random.default_rng(23)
+    parts = {}
+    for week in range(10):
+        for name, rows, factor in (("a", 600 - 50 * week, 1.0), ("b", 100 + 50 * week, 3.0)):
+            y, p = draw(rng, rows, lambda x, factor=factor: x + math.log(factor))
+            parts[week, name] = Tally.from_arrays(y, p)
+    data = Tallies("y", "p", parts, by=("week", "name"), windows={"week": None})
+    notes = {by: " ".join(truecal.recalibrate(data, kind="offset", by=by, folds=0).notes) for by in ((), ("name",))}
+    assert "moves over time" in notes[()]
+    assert "moves over time" not in notes["name",]
+
+
 def test_sampled_negatives_are_heeded():
     # negatives kept 1 in 10: the map is of the population's predictions
     rng = np.random.default_rng(9)

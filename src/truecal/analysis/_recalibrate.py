@@ -12,6 +12,7 @@ import numpy as np
 
 from truecal import __version__, _kernel
 from truecal._errors import did_you_mean, option
+from truecal._text import printable
 from truecal.analysis._evaluate import evaluate, name_labelling, raise_for_data, refuse_grouped
 from truecal.inference import (
     KINDS,
@@ -25,6 +26,7 @@ from truecal.inference import (
     choose_map,
     find_effects,
     fit_map,
+    format_p_value,
     judge_all,
     log_losses,
     mean_loss,
@@ -49,15 +51,17 @@ from truecal.observations import (
     merge,
     unchecked,
 )
-from truecal.results import Proof, ProofTable, Recalibration, Result
+from truecal.results import Proof, ProofTable, Recalibration, Result, name_window
 
 METRICS = ("ltce", "log_loss", "brier", "slope", "intercept")
 MOST_FOLDS = 1000
 INNER = 5  # folds by which a kind is chosen
 WHATEVER = "the map and its proof are of the rows as they are, whatever their importance"
 FEW_CELLS = 10  # with which rows are not known again: others may have the same sums by chance
+BATCHES, AT_ONCE = 20, 500  # draws of what chance makes of windows
 CONFIDENCE = 0.95
 SIGNIFICANCE = 0.05
+Fold = dict[Segment, Tally]  # rows by segment; by one segment () where there are none
 
 
 def recalibrate(  # noqa: PLR0913 (tests/test_size.py says why)
@@ -131,6 +135,7 @@ def recalibrate(  # noqa: PLR0913 (tests/test_size.py says why)
     found = _Fit(kind, rng).fit(whole, parts)
     proof = _prove(data, names, kind, folds, rng) if folds else None
     notes = [WHATEVER if note == IMPORTANCE else note for note in data.notes]
+    notes += _find_turn(*found, data, names)
     contrary = _count_contrary(whole)
     if contrary:
         refute = "1 label refutes a prediction" if contrary == 1 else f"{contrary:,} labels refute predictions"
@@ -271,9 +276,56 @@ def _expect(common: Map, tally: Tally, offset: float) -> tuple[float, float]:
     return float(np.sum(tally.n * q)), float(np.sum(tally.n * slope * p * (1 - p)))
 
 
-# ---- proof ---------------------------------------------------------------------------------------------------------
+def _find_turn(common: Map, offsets: dict[Segment, float], data: Tallies, by: tuple[str, ...]) -> list[str]:
+    """A note if the error that a map leaves moves over windows of time: before and since it changes most.
 
-Fold = dict[Segment, Tally]  # rows by segment; by one segment () where there are none
+    The score of an offset is summed from the first window on. Less its share of the whole sum it is a bridge, 0 at both
+    ends, whose largest value is compared with those of bridges by chance: of normal steps with the same variances. Rows
+    of one cluster in a window count by their design effect.
+    """
+    if len(data.windows) != 1:
+        return []
+    ((time, every),) = data.windows.items()
+    windows = _deal_windows(data, time, by)
+    sums = np.array([_add_scores(common, offsets, fold) for fold in windows.values()])
+    effects = np.array(find_effects([add_tallies(list(fold.values())) for fold in windows.values()]))
+    score, variance = sums[:, 0] / effects, sums[:, 1] / effects
+    if len(windows) < 2 or not variance.sum() > 0:
+        return []
+    share = np.cumsum(variance) / variance.sum()
+    bridge = np.abs(np.cumsum(score) - share * score.sum())
+    rng, reached = np.random.default_rng(0), 0
+    for _ in range(BATCHES):
+        drawn = np.cumsum(rng.standard_normal((AT_ONCE, len(share))) * np.sqrt(variance), axis=1)
+        reached += int(np.sum(np.abs(drawn - share * drawn[:, -1:]).max(axis=1) >= bridge.max()))
+    p_value = (1 + reached) / (1 + BATCHES * AT_ONCE)
+    if p_value > SIGNIFICANCE:
+        return []
+    turn = int(np.argmax(bridge)) + 1
+    early, late = (np.sum(each, axis=0) for each in (sums[:turn, 2:], sums[turn:, 2:]))
+    since = printable(name_window(list(windows)[turn], every))
+    return [
+        f"the error moves over time (p {format_p_value(p_value)}): of the positives that the map expects there are x "
+        f"{early[0] / early[1]:.3g} before {since} and x {late[0] / late[1]:.3g} since; fit it to recent windows"
+    ]
+
+
+def _add_scores(common: Map, offsets: dict[Segment, float], fold: Fold) -> tuple[float, float, float, float]:
+    """The score of an offset beyond the map and its variance, the positives, and those that the map expects."""
+    score = variance = expected = 0.0
+    for key, tally in fold.items():
+        how, n, k = tally.labelling, tally.n, tally.pos
+        p = common.apply(how.predicted(tally.score), offsets.get(key, 0.0))
+        q = how.seen(p)
+        v = q * (1 - q)
+        weight = (v > 0) * 1.0 if how.plain else how.slope(p) * p * (1 - p) / np.maximum(v, 1e-300)
+        score += float(np.sum(weight * (k - n * q)))
+        variance += float(np.sum(weight**2 * n * v))
+        expected += float(np.sum(n * q))
+    return score, variance, float(sum(tally.positives for tally in fold.values())), expected
+
+
+# ---- proof ---------------------------------------------------------------------------------------------------------
 
 
 def _prove(
@@ -417,12 +469,17 @@ def _deal(data: Tallies, by: tuple[str, ...], folds: int, rng: np.random.Generat
     """Rows in folds at random, or by windows of time in order; and whether by windows. Segments of `by` are apart."""
     if len(data.windows) == 1:
         (time,) = data.windows
-        dealt: dict[Any, Fold] = {}
-        for key, part in data.over((time, *by)).parts.items():
-            dealt.setdefault(key[0], {})[key[1:]] = as_cells(_rows_of(part))
-        return list(dealt.values()), True
+        return list(_deal_windows(data, time, by).values()), True
     parts = data.over(by).parts if by else {(): data.whole()}
     return split({segment: as_cells(_rows_of(part)) for segment, part in parts.items()}, folds, rng), False
+
+
+def _deal_windows(data: Tallies, time: str, by: tuple[str, ...]) -> dict[Any, Fold]:
+    """Rows by windows of time in order, segments of `by` apart."""
+    dealt: dict[Any, Fold] = {}
+    for key, part in data.over((time, *by)).parts.items():
+        dealt.setdefault(key[0], {})[key[1:]] = as_cells(_rows_of(part))
+    return dealt
 
 
 def _add(folds: Iterable[Fold]) -> Fold:

@@ -5,6 +5,7 @@ from truecal.results._curve import Curve as Curve
 from truecal.results._drift import INCOMPLETE as INCOMPLETE
 from truecal.results._drift import PREVALENCE as PREVALENCE
 from truecal.results._drift import DriftTable as DriftTable
+from truecal.results._drift import name_window as name_window
 from truecal.results._groups import Comparison as Comparison
 from truecal.results._groups import GroupTable as GroupTable
 from truecal.results._groups import judged_columns as judged_columns

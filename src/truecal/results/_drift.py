@@ -120,7 +120,7 @@ class DriftTable(Judged):
     @property
     def names(self) -> list[str]:
         """The windows as text: dates and times in ISO format."""
-        return [_name_window(window, self.every) for window in self.window]
+        return [name_window(window, self.every) for window in self.window]
 
     @property
     def alarms(self) -> list[Any]:
@@ -263,7 +263,7 @@ class DriftTable(Judged):
         return f"changed most at {self._name_since()}: x {early:.2f} before, x {late:.2f} since"
 
     def _name_since(self) -> str:
-        return printable(_name_window(self.since, self.every))
+        return printable(name_window(self.since, self.every))
 
     def _tell_prevalence(self, word: str) -> str:
         shares = ""
@@ -317,7 +317,7 @@ def _direct(found: Verdict) -> str:
     return found.direction or UNCLEAR
 
 
-def _name_window(window: Any, every: str | None) -> str:
+def name_window(window: Any, every: str | None) -> str:
     """Return a window as text: a date if windows are days or longer."""
     if isinstance(window, datetime):
         midnight = (window.hour, window.minute, window.second, window.microsecond) == (0, 0, 0, 0)
