@@ -367,7 +367,12 @@ def test_a_segment_that_a_map_harms_is_told():
         losses = [-np.mean(np.where(y[own], np.log(q), np.log1p(-q))) for q in (p[own], found.apply(p[own]))]
         assert fall == pytest.approx(losses[0] - losses[1], abs=0.002)  # the map of all rows is nearly that of a fold
         assert n == own.sum()
-    assert "worse" not in truecal.recalibrate(data, by="name").proof.segments.change
+    own = truecal.recalibrate(data, by="name")
+    assert "worse" not in own.proof.segments.change
+    # the common map leaves b and c off, whose factor is larger, and makes a off
+    assert (table.common, own.proof.segments.common) == (table.after, ("off", "off", "off"))
+    assert "by the common map alone 3 would be off (name=a, name=b, name=c)" in " ".join(str(own).split())
+    assert "by the common map alone" not in str(found)
     alone = truecal.recalibrate(data.over(()), kind="offset")
     assert alone.proof.segments is None
     assert "Segments were not looked at" in str(alone)

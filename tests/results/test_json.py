@@ -284,6 +284,7 @@ proof_tables = tables(
     segment=tuples(st.tuples(names)),
     before=tuples(st.sampled_from(["off", "consistent"])),
     after=tuples(st.sampled_from(["off", "cannot tell"])),
+    common=tuples(st.sampled_from(["off", "consistent"])),
     by=setting(st.just(("country",))),
     confidence=setting(levels),
 )

@@ -398,14 +398,15 @@ class _HeldOut:
 
     def __init__(self, by: tuple[str, ...], cluster: str | None, confidence: float = CONFIDENCE) -> None:
         self.by, self.cluster, self.confidence = by, cluster, confidence
-        self.parts: dict[Segment, tuple[_Losses, _Losses]] = {}
+        self.parts: dict[Segment, tuple[_Losses, _Losses, _Losses]] = {}
 
     def add(self, segment: Segment, tally: Tally, found: Map, offset: float) -> None:
         """Add rows of a segment, which a map with an offset is applied to."""
         p = tally.labelling.predicted(tally.score)
-        own = self.parts.setdefault(segment, (_Losses(), _Losses()))
+        own = self.parts.setdefault(segment, (_Losses(), _Losses(), _Losses()))
         own[0].add(tally, p)
         own[1].add(tally, found.apply(p, offset))
+        own[2].add(tally, found.apply(p))
 
     def compare(self, kinds: dict[str, int], how: str) -> Proof:
         """All rows before and after, and each segment."""
@@ -433,7 +434,7 @@ class _HeldOut:
         segments = sorted(self.parts, key=lambda key: [(value is None, value) for value in key])
         confidence = 1 - (1 - self.confidence) / len(segments)
         gaps = [self.parts[key][0].compare(self.parts[key][1], "log", confidence) for key in segments]
-        cells = [[CellSums.of(self.parts[key][i].tally()) for key in segments] for i in (0, 1)]
+        cells = [[CellSums.of(self.parts[key][i].tally()) for key in segments] for i in (0, 1, 2)]
         verdicts = [judge_all(each, level=SIGNIFICANCE / len(segments)) for each in cells]
         words = [
             tuple("off" if p <= SIGNIFICANCE else found.word for p, found in zip(_adjust(each), each, strict=True))
@@ -447,6 +448,7 @@ class _HeldOut:
             ratio_after=ratios[1],
             before=words[0],
             after=words[1],
+            common=words[2],
             fall=np.array([gap.difference for gap in gaps]),
             low=np.array([gap.low for gap in gaps]),
             high=np.array([gap.high for gap in gaps]),

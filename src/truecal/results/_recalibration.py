@@ -61,6 +61,9 @@ class ProofTable(Table):
     ratio_after: Floats = field(metadata=column("ratio", "obs / exp after", "The same after."))
     before: tuple[str, ...] = field(metadata=column("text", "before", "The verdict on it before."))
     after: tuple[str, ...] = field(metadata=column("text", "after", "The verdict on it after."))
+    common: tuple[str, ...] = field(
+        metadata=column("text", "by the common map", "The verdict on it after the common map alone, without an offset.")
+    )
     fall: Floats = field(metadata=column("ratio", "log loss falls by", "The mean fall of the rows' log loss."))
     low: Floats = field(metadata=column("ratio", "low", "Lower end of its interval."))
     high: Floats = field(metadata=column("ratio", "high", "Upper end of it."))
@@ -100,14 +103,19 @@ class ProofTable(Table):
         )
 
     def summary(self) -> str:
-        """Return how many segments are better, worse and off."""
-        worse = [printable(name) for name, change in zip(self.names, self.change, strict=True) if change == "worse"]
-        which = f" ({', '.join(worse[:3])}{', ...' * (len(worse) > 3)})" if worse else ""
+        """Return how many segments are better, worse and off, and which the common map alone leaves or makes off."""
+        alone = f"{self.common.count('off'):,} would be off{self._name(self.common, 'off')}"
         return (
             f"Of {plural(len(self), 'segment')} the log loss falls beyond chance in {self.change.count('better'):,} "
-            f"and grows in {len(worse):,}{which}; before, {_count_words(self.before)}; after, "
-            f"{_count_words(self.after)}"
+            f"and grows in {self.change.count('worse'):,}{self._name(self.change, 'worse')}; before, "
+            f"{_count_words(self.before)}; after, {_count_words(self.after)}"
+            f"{f'; by the common map alone {alone}' if self.common != self.after else ''}"
         )
+
+    def _name(self, words: Sequence[str], word: str) -> str:
+        """Some segments of a word, in brackets."""
+        found = [printable(name) for name, each in zip(self.names, words, strict=True) if each == word]
+        return f" ({', '.join(found[:3])}{', ...' * (len(found) > 3)})" if found else ""
 
 
 @register_table
