@@ -35,6 +35,7 @@ from text import (
     POWER,
     REMEDY,
     REMEDY_CLUSTERS,
+    REMEDY_WINDOWS,
     ROWS,
     ROWS_POWER,
     SEGMENTS,
@@ -405,26 +406,44 @@ def remedy_section() -> list[str]:
     found = {(r["world"], r["kind"]): r for r in rows}
     excess = {world: [float(found[world, kind]["excess"]) for kind in kinds] for world in worlds}
     over = {world: own[0] / min(own[1:]) - 1 for world, own in excess.items() if min(own[1:]) > 1e-6}
+    # the excess is x 10,000
+    cost = {
+        world: (own[0] - min(own[1:])) * 2 * int(found[world, kinds[0]]["rows"]) / 1e4 for world, own in excess.items()
+    }
     body = []
     for world in worlds:
         one = found[world, kinds[0]]
         lost = f"{100 * over[world]:.0f} %" if world in over else ""
-        numbers = [*(f"{value:.1f}" for value in excess[world]), lost, f"{100 * float(one['helped']):.1f} %"]
-        body.append([world, "yes" if one["tuned"] == "1" else "", f"{int(one['rows']):,}", one["sets"], *numbers])
+        numbers = [*(f"{value:.1f}" for value in excess[world]), lost, f"{cost[world]:.2f}"]
+        first = [world, "yes" if one["tuned"] == "1" else "", f"{int(one['rows']):,}", one["sets"]]
+        body.append([*first, *numbers, f"{100 * float(one['helped']):.1f} %"])
     right = [found[world, kinds[0]] for world in worlds if world not in over]
+    wrong = [found[world, kinds[0]] for world in over]
+    near = {world for world, lost in over.items() if lost <= 0.1}
+    slight = {world for world in worlds if world not in near and cost[world] <= 0.5}
+    fresh = {world for world in worlds if found[world, kinds[0]]["tuned"] == "0"}
+    short = [world for world in worlds if world not in near | slight]
     text = REMEDY.format(
-        near=sum(lost <= 0.1 for lost in over.values()),
-        wrong=len(over),
-        worst=f"{100 * max(over.values()):.0f} %",
+        worlds=len(worlds),
+        near=len(near),
+        slight=len(slight),
+        fresh=len(fresh),
+        fresh_near=len(fresh & near),
+        fresh_slight=len(fresh & slight),
+        short="; ".join(f'"{world}"' for world in short) or "none",
+        proven=wrong[0]["proven"],
         right=span(right, "helped")["high"],
-        sets=right[0]["sets"],
+        sets=min(int(one["proven"]) for one in right),
     )
-    heads = ["world", "tuned on", "rows", "data sets", *kinds, "over best", "said to help"]
+    heads = ["world", "set on", "rows", "data sets", *kinds, "over best", "in numbers", "said to help"]
     shown = [text, table(heads, body)]
-    if not has_rows("remedy_clusters"):
-        return shown
-    names = ["labels", "correlation", "rows", "size", "positives", "sets"]
-    return [*shown, REMEDY_CLUSTERS, listed(read_rows("remedy_clusters"), names, {"helped": "said to help"})]
+    if has_rows("remedy_clusters"):
+        names = ["labels", "correlation", "rows", "size", "positives", "sets"]
+        shown += [REMEDY_CLUSTERS, listed(read_rows("remedy_clusters"), names, {"helped": "said to help"})]
+    if has_rows("remedy_windows"):
+        names = ["windows", "rows", "positives", "odds later", "sets"]
+        shown += [REMEDY_WINDOWS, listed(read_rows("remedy_windows"), names, {"moved": "said to move"})]
+    return shown
 
 
 def rows_section() -> list[str]:

@@ -2,7 +2,8 @@
 
     python remedy.py [part ...]
 
-Parts: kinds, clusters; both by default. Writes remedy.csv and remedy_clusters.csv, case by case.
+Parts: kinds, clusters, windows; all by default. Writes remedy.csv, remedy_clusters.csv and remedy_windows.csv, case by
+case.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from truecal.inference import KINDS
 
 Line = dict[str, object]
 FRESH = 20_000  # quantiles of the predictions that stand for all rows to come
-SETS, FEWER, RIGHT = 100, 40, 400  # data sets of wrong models, of more than 2,000 rows, and of right models
+SETS, FEWER, RIGHT = 200, 40, 400  # data sets of wrong models, of models with more than 5,000 rows, and of right ones
+MOVED = 500  # data sets of windows of time
+PROVEN = 40  # of those of wrong models, with a proof
 
 
 def _bend(x: Floats) -> Floats:
@@ -50,6 +53,10 @@ WORLDS: dict[str, tuple[bool, int, tuple[float, float], Callable[[Floats], Float
     "bent, 20 %, more rows": (True, 10_000, (1, 4), _bend),
     "wavy, 50 %": (True, 10_000, (2, 2), lambda x: x + 0.6 * np.sin(3 * x)),
     "a jump, 20 %": (True, 20_000, (1, 4), lambda x: np.where(x > -1, x + 1, x - 0.3)),
+    "prior x 2, 5 %": (False, 3000, (1, 19), lambda x: x + np.log(2)),
+    "odds / 1.3, 30 %": (False, 1500, (2, 4.7), lambda x: x - 0.26),
+    "slightly over-confident, 50 %": (False, 1000, (1, 1), lambda x: 0.9 * x),
+    "right, 30 %": (False, 500, (2, 4.7), _right),
 }
 
 
@@ -61,12 +68,14 @@ def look(name: str) -> list[Line]:
     kinds = ("auto", *KINDS)
     losses: dict[str, list[float]] = {kind: [] for kind in kinds}
     helped = []
-    for _ in range(sets := RIGHT if bend is _right else SETS if rows <= 2000 else FEWER):
+    sets = FEWER if rows > 5000 else RIGHT if bend is _right else SETS if rows <= 2000 else 2 * FEWER
+    for each in range(sets):
         p = rng.beta(*shape, rows)
         y = rng.random(rows) < sigmoid(bend(log_odds(p)))
         for kind in kinds:
-            found = truecal.recalibrate(y, p, kind, folds=5 if kind == "auto" else 0)
-            if kind == "auto":
+            proven = kind == "auto" and (bend is _right or each < PROVEN)
+            found = truecal.recalibrate(y, p, kind, folds=5 if proven else 0)
+            if proven:
                 helped.append(found.helped)
             q = np.clip(found.apply(fresh), 1e-12, 1 - 1e-12)
             # what is lost to the truth, in expectation over labels
@@ -81,6 +90,7 @@ def look(name: str) -> list[Line]:
             "sets": sets,
             "kind": kind,
             "excess": 1e4 * float(np.mean(found)),
+            "proven": len(helped),
             "helped": share,
         }
         for kind, found in losses.items()
@@ -105,6 +115,32 @@ def look_at_clusters() -> Iterator[Line]:
                "sets": RIGHT, "helped": float(np.mean(helped))}  # fmt: skip
 
 
+def look_at_windows() -> Iterator[Line]:
+    """How often the error that a factor leaves is said to move over windows of time, of one factor and of two."""
+    for windows, rows, shape, positives in (
+        (12, 200, (1, 9), "10 %"),
+        (60, 30, (1, 9), "10 %"),
+        (6, 2000, (1, 99), "1 %"),
+        (24, 200, (1, 99), "1 %"),
+        (2, 1000, (2, 2), "50 %"),
+    ):
+        for late in (1.0, 1.5):
+            rng = np.random.default_rng([windows, rows, int(10 * late)])
+            moved = 0
+            for _ in range(MOVED):
+                parts = {}
+                for window in range(windows):
+                    p = rng.beta(*shape, rows)
+                    factor = 2.0 * (late if 2 * window >= windows else 1.0)
+                    parts[window,] = truecal.Tally.from_arrays(rng.random(rows) < factor * p / (1 - p + factor * p), p)
+                data = truecal.Tallies("y", "p", parts, by=("week",), windows={"week": None})
+                moved += any(
+                    "moves over time" in note for note in truecal.recalibrate(data, kind="offset", folds=0).notes
+                )
+            yield {"windows": windows, "rows": rows, "positives": positives, "odds later": f"x {late:g}",
+                   "sets": MOVED, "moved": moved / MOVED}  # fmt: skip
+
+
 def main(parts: list[str]) -> None:
     lines: list[Line] = []
     for name in WORLDS if "kinds" in parts else ():
@@ -117,7 +153,12 @@ def main(parts: list[str]) -> None:
         found.append(line)
         print(line, flush=True)
         write_rows("remedy_clusters", found)
+    moves: list[Line] = []
+    for line in look_at_windows() if "windows" in parts else ():
+        moves.append(line)
+        print(line, flush=True)
+        write_rows("remedy_windows", moves)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["kinds", "clusters"])
+    main(sys.argv[1:] or ["kinds", "clusters", "windows"])
