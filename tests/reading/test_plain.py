@@ -95,3 +95,33 @@ def test_a_file_that_changes_is_left_to_polars(tmp_path, monkeypatch):
     stamps = iter([(0, 0, 10, 0), (0, 0, 10, 1)])
     monkeypatch.setattr(_plain, "stamp", lambda place: next(stamps))
     assert open_plain(path, None) is None
+
+
+def test_segments_and_a_baseline_are_read_as_polars_reads_them(tmp_path, ask_both):
+    rng = np.random.default_rng(11)
+    words = {"a": ["x", "é1", "NA", ""], "b": ["3", "-1", "007", ""], "c": ["true", "False"], "d": ["0.5", "1"]}
+    rows = [[rng.choice(choices) for choices in words.values()] for _ in range(200)]
+    rows = [[*row, f"{rng.integers(2)}", f"{rng.random():.2f}", f"{rng.random():.3f}"] for row in rows]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(",".join(row) for row in [[*words, "y", "p", "q"], *rows]), encoding="utf-8")
+
+    def read_parts(by, baseline=None):
+        found = truecal.read(path, label="y", score="p", by=by, baseline=baseline)
+        return found, list(map(repr, found.parts)), found.pair_account
+
+    for given in (["a"], ["b"], ["c", "a"], ["d"], ["a", "b", "c"], ["y"], ["q"], ["gone"]):
+        plain, polars = ask_both(read_parts, given)
+        assert plain == polars
+    for given in (([], "q"), (["a"], "q"), (["q"], "q"), ([], "gone")):
+        plain, polars = ask_both(read_parts, *given)
+        assert plain == polars
+    assert open_plain(path, None) is not None
+
+
+def test_segments_whose_type_changes_are_left_to_polars(tmp_path, ask_both, monkeypatch):
+    monkeypatch.setattr(_plain, "ROWS", 3)  # by which types are judged
+    path = tmp_path / "a.csv"
+    path.write_text("y,p,a\n" + "0,0.5,1\n" * 5 + "1,0.5,x\n")
+    assert _plain.read_segments([b"1"] * 5 + [b"x"], frozenset()) is None
+    plain, polars = ask_both(lambda: truecal.read(path, label="y", score="p", by="a"))
+    assert plain == polars

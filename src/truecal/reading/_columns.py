@@ -194,11 +194,11 @@ class Columns:
         return as_tuple(self.cluster)
 
     @property
-    def only_predictions(self) -> bool:
-        """Whether nothing but labels of 0 and 1 and probabilities is read."""
-        others = self.pos_label, self.baseline, self.multiclass, self.cluster
-        plain = self.score_scale == "probability" and not self.by and not self.extras.names
-        return plain and all(each is None for each in others)
+    def plain(self) -> bool:
+        """Whether nothing but labels of 0 and 1, probabilities and columns of segments is read."""
+        others = self.pos_label, self.multiclass, self.cluster
+        fields = self.score_scale == "probability" and not self.windows and not self.extras.names and not self.on
+        return fields and isinstance(self.baseline, str | None) and all(each is None for each in others)
 
     def __post_init__(self) -> None:
         if self.on_null not in ("raise", "drop"):

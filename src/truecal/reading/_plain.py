@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from truecal._errors import name_place
-from truecal.observations import AnyArray, Floats
+from truecal.observations import AnyArray, Floats, Ints
 from truecal.reading._csv import UTF8_MARK, open_table, stamp
 from truecal.reading._head import ROWS, Head, Type
 from truecal.reading._places import expand_all, find_format, is_path
@@ -58,6 +58,13 @@ class PlainColumn:
         """The values, each once and without those that are missing."""
         return list(set(self.values))
 
+    def encode(self) -> tuple[list[Any], Ints]:
+        """The distinct values, None among them if one is missing, and the number of each row's value."""
+        present = iter(self.values)
+        rows = [None if gone else next(present) for gone in self.gone] if self.gone else self.values
+        codes = {value: code for code, value in enumerate(dict.fromkeys(rows))}
+        return list(codes), np.fromiter(map(codes.__getitem__, rows), np.int64, len(rows))
+
     def present(self) -> Any:
         """The values that are not missing, those of numbers as an array."""
         return np.array(self.values, np.float64) if self.type in ("integer", "number") else self.values
@@ -92,6 +99,14 @@ class PlainTable:
         found = {name: PlainColumn.of(own, self.missing) for name, own in fields.items()}
         columns = {name: column for name, column in found.items() if column is not None}
         return Head(columns, len(fields[self.names[0]])) if len(columns) == len(found) else None
+
+
+def read_segments(fields: Sequence[bytes], missing: frozenset[bytes]) -> PlainColumn | None:
+    """Read a column of segments; None if its first rows may be of another type, or have fractions."""
+    first, every = PlainColumn.of(fields[:ROWS], missing), PlainColumn.of(fields, missing)
+    if first is None or every is None or first.type != every.type or every.type == "number":
+        return None
+    return every
 
 
 def read_labels(fields: Sequence[bytes]) -> AnyArray | None:

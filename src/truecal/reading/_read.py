@@ -81,7 +81,7 @@ from truecal.reading._engines import (
 )
 from truecal.reading._extras import FRACTION, Extras
 from truecal.reading._places import PathLike, expand, expand_all, is_path
-from truecal.reading._plain import open_plain, read_labels, read_scores
+from truecal.reading._plain import PlainColumn, open_plain, read_labels, read_scores, read_segments
 from truecal.reading._query import CLUSTER, FILE, KINDS, MATCHED, Query, column_names, span_lines, status_of
 from truecal.reading._spool import GridSpool, PairSpool, Spool, pack_rows
 
@@ -433,16 +433,24 @@ def _check_settings(tallies: Tallies, columns: Columns) -> Tallies:
 
 def _read_plain(data: Any, columns: Columns) -> dict[str, Tallies] | None:
     """Read the tallies of every model of a small file of plain CSV, if all of its rows are valid; else None."""
-    table = open_plain(data, columns.format) if columns.only_predictions else None
-    if table is None or not {columns.label, *columns.scores} <= set(table.names):
+    table = open_plain(data, columns.format) if columns.plain else None
+    if table is None:
+        return None
+    baselines = as_tuple(columns.baseline) * len(columns.scores)
+    numbers = {f"score{i}": name for i, name in enumerate(columns.scores)}
+    numbers |= {f"base{i}": name for i, name in enumerate(baselines)}
+    if not {columns.label, *numbers.values(), *columns.by} <= set(table.names):
         return None
     fields = table.split()
-    label, scores = read_labels(fields[columns.label]), [read_scores(fields[name]) for name in columns.scores]
-    known = {f"score{i}": score for i, score in enumerate(scores) if score is not None}
-    if label is None or len(known) < len(scores):
+    read = {own: read_scores(fields[name]) for own, name in numbers.items()}
+    scores = {own: score for own, score in read.items() if score is not None}
+    segments = [read_segments(fields[name], table.missing) for name in columns.by if name not in numbers.values()]
+    parts = [part for part in segments if part is not None]
+    label = read_labels(fields[columns.label])
+    if label is None or len(scores) < len(numbers) or len(parts) < len(columns.by):
         return None
-    query, grid = Query(None, columns, None), columns.limits.grid
-    batch, found = _PlainBatch(query, label, known), {}
+    query, grid = Query(None, columns, None, baselines), columns.limits.grid
+    batch, found = _PlainBatch(query, label, scores, parts), {}
     for i, name in enumerate(columns.scores):
         model = _Model(query, i, None if grid == "auto" else grid)
         model.add(batch)
@@ -663,7 +671,8 @@ class Batch:
     def segments(self) -> tuple[list[Segment], AnyArray]:
         """The segments in the batch, and the number of each row's segment."""
         columns = self.query.columns
-        keys, codes = _find_segments(self.part, len(columns.by))
+        encoded = [encode_values(self.part[f"by{i}"]) for i in range(len(columns.by))]
+        keys, codes = _find_segments(encoded, len(self.part))
         values = [
             _normalize(list(column), columns.windows.get(name))
             for name, column in zip(columns.by, zip(*keys, strict=True), strict=True)
@@ -679,9 +688,11 @@ class Batch:
 class _PlainBatch(Batch):
     """The rows of a plain file, all of which are valid."""
 
-    def __init__(self, query: Query, label: AnyArray, scores: Mapping[str, AnyArray]) -> None:
+    def __init__(
+        self, query: Query, label: AnyArray, scores: Mapping[str, AnyArray], by: Sequence[PlainColumn]
+    ) -> None:
         super().__init__(query, label)
-        self.scores = scores
+        self.scores, self.by = scores, by
 
     def is_plain(self, *scores: str) -> bool:
         return True
@@ -692,6 +703,10 @@ class _PlainBatch(Batch):
 
     def score(self, name: str) -> AnyArray:
         return self._see(self.scores[name])
+
+    @cached_property
+    def segments(self) -> tuple[list[Segment], AnyArray]:
+        return _find_segments([column.encode() for column in self.by], len(self.part))
 
 
 class _ClassBatch(Batch):
@@ -1186,15 +1201,14 @@ def _sort_codes(codes: AnyArray, size: int) -> tuple[Ints, Ints]:
     return np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes, minlength=size))
 
 
-def _find_segments(part: Any, columns: int) -> tuple[list[Segment], AnyArray]:
-    """Return the segments in a batch, and the number of each row's segment."""
-    codes, values = np.zeros(len(part), dtype=np.int64), []
-    for i in range(columns):
-        found, code = encode_values(part[f"by{i}"])
+def _find_segments(encoded: Sequence[tuple[list[Any], Ints]], rows: int) -> tuple[list[Segment], AnyArray]:
+    """Return the segments in a batch of so many rows, and the number of each row's segment; of each column the distinct
+    values are given, and the number of each row's value."""
+    codes, values = np.zeros(rows, dtype=np.int64), [found for found, _ in encoded]
+    for found, code in encoded:
         codes = codes * len(found) + code
-        values.append(found)
     size = int(np.prod([len(found) for found in values]))
-    if size > max(4 * len(part), RADIX):
+    if size > max(4 * rows, RADIX):
         present, codes = np.unique(codes, return_inverse=True)
     else:
         present = np.flatnonzero(np.bincount(codes, minlength=size))
