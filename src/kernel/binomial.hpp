@@ -133,6 +133,12 @@ struct LowerSide {
     bool fragile;
 };
 
+// The normal quantile of an upper tail, roughly; 0 from a tail of one half on.
+inline double rough_quantile(double tail) {
+    const double u = std::sqrt(-2 * std::log(tail));
+    return std::max(u - (2.30753 + 0.27061 * u) / (1 + (0.99229 + 0.04481 * u) * u), 0.0);
+}
+
 class BinomialTest {
   public:
     BinomialTest(double k, double n, double significance, double log_factor)
@@ -227,9 +233,7 @@ class BinomialTest {
 
     // The mirror image of k in the lower end of the score interval of about the same level.
     double starting_guess() const {
-        const double n = trials_.n(), u = std::sqrt(-2 * std::log(significance_ / 2));
-        const double z = u - (2.30753 + 0.27061 * u) / (1 + (0.99229 + 0.04481 * u) * u);
-        const double rate = k_ / n, z2 = std::max(z, 0.0) * std::max(z, 0.0) / n;
+        const double n = trials_.n(), z = rough_quantile(significance_ / 2), rate = k_ / n, z2 = z * z / n;
         const double p = (rate + z2 / 2 - std::sqrt(z2 * rate * (1 - rate) + z2 * z2 / 4)) / (1 + z2);
         return 2 * n * p - k_;
     }

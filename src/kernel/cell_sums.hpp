@@ -86,6 +86,19 @@ inline double scale(double x, int power) {
     return x * bit_cast<double>(static_cast<std::uint64_t>(power + 1023) << 52);
 }
 
+// Sums over the N rows of a cell of (C + d)^2 and (C + d)^3, of the sums of d and of d^2. No sum of squares is below the
+// square of the sum over N, which it is where all scores are equal. The sum of cubes is at least d2^2 / d1 and at most 0.1
+// more, 1e-11 of the cell's; of a pooled cell 1e-2 where q is below 2^-22, and less above.
+struct CellPowers {
+    double second, third;
+
+    CellPowers(double C, double N, double d1, double squares) {
+        const double least = d1 * d1 / N, d2 = squares < least ? least : squares, d3 = d2 * d2 / (d1 > 0 ? d1 : 1);
+        second = C * C * N + 2 * C * d1 + d2;
+        third = C * C * C * N + 3 * C * C * d1 + 3 * C * d2 + d3;
+    }
+};
+
 // Columns of cells in increasing order of their scores.
 struct CellColumns {
     std::vector<double> key, s1, s2, s3; // the cell's name; sums of q, q^2, q^3
@@ -105,19 +118,14 @@ struct CellColumns {
         const int width = cell_bits - 1, behind = rest_bits + dropped;
         const int e = static_cast<int>(lead >> width) - 1023 - width - 200 + dropped;
         const Index c = (static_cast<Index>(lead & ((1 << width) - 1)) | Index(1) << width) >> dropped;
-        const double C = static_cast<double>(c), N = static_cast<double>(rows);
-        const double d1 = scale(static_cast<double>(rest), -behind);
-        // No sum of squares is below the square of the sum over n, which it is where all scores are equal. The
-        // sum of cubes is at least d2^2 / d1 and at most 0.1 more, 1e-11 of the cell's; of a pooled cell 1e-2 where q is
-        // below 2^-22, and less above.
-        const double d2 = std::max(scale(static_cast<double>(squared), -2 * squared_bits), d1 * d1 / N);
-        const double d3 = d1 > 0 ? d2 * d2 / d1 : 0;
+        const CellPowers powers(static_cast<double>(c), static_cast<double>(rows), scale(static_cast<double>(rest), -behind),
+                                scale(static_cast<double>(squared), -2 * squared_bits));
         const bool small = rows <= 512 && dropped == 0; // the sum has at most 63 bits
         const double sum = small ? static_cast<double>((c * rows << rest_bits) + static_cast<Index>(rest))
                                  : static_cast<double>((Wide(c) * rows << behind) + rest);
         s1.push_back(scale(sum, e - behind));
-        s2.push_back(scale(C * C * N + 2 * C * d1 + d2, 2 * e));
-        s3.push_back(scale(C * C * C * N + 3 * C * C * d1 + 3 * C * d2 + d3, 3 * e));
+        s2.push_back(scale(powers.second, 2 * e));
+        s3.push_back(scale(powers.third, 3 * e));
     }
 };
 
@@ -267,50 +275,115 @@ class CellTable {
     }
 };
 
+// Cells in order with what `CellColumns::push` takes, as columns.
+struct FewCells {
+    std::vector<std::uint64_t> place, rows, rest, squared;
+    std::vector<Index> positives;
+    bool plain = true; // whether `sum_cells` can add them up
+
+    void push(std::uint64_t place_, std::uint64_t rows_, std::uint64_t positives_, std::uint64_t rest_, std::uint64_t squared_) {
+        constexpr std::uint64_t smallest = std::uint64_t(1023 + 200 - 300) << (cell_bits - 1); // of 2^-300
+        place.push_back(place_);
+        rows.push_back(rows_);
+        rest.push_back(rest_);
+        squared.push_back(squared_);
+        positives.push_back(static_cast<Index>(positives_));
+        plain &= rows_ <= 512 && (place_ >= smallest || place_ == 0);
+    }
+};
+
+// As `CellColumns::push`, for several cells at once: of at most 512 rows, and of q from 2^-300 on, or 0.
+static TRUECAL_CLONES void sum_cells(const std::uint64_t *__restrict place, const std::uint64_t *__restrict rows,
+                                     const std::uint64_t *__restrict rest, const std::uint64_t *__restrict squared,
+                                     Index size, double *__restrict key, double *__restrict s1, double *__restrict s2,
+                                     double *__restrict s3) {
+    constexpr int width = cell_bits - 1, unit = 1023 + width + 200;
+    constexpr std::uint64_t low = 0xffffffff;
+    const auto number = [](std::uint64_t whole) { return bit_cast<double>(whole | lanes::ground()) - lanes::big; };
+    const auto power_of_two = [](std::uint64_t power) { return bit_cast<double>((power + 1023) << 52); };
+    for (Index i = 0; i < size; ++i) {
+        const std::uint64_t mirrored = lanes::is_below(place[i], CellSteps::middle) - 1; // all bits, or none
+        const std::uint64_t lead = (place[i] ^ mirrored) - mirrored + (2 * CellSteps::middle & mirrored);
+        const double cut = bit_cast<double>(lead << rest_bits) * 0x1p-200;
+        key[i] = mirrored ? 1.0 - cut : cut;
+        const std::uint64_t held = 0 - (lead != 0), e = (lead >> width) - unit; // as `scale` needs it: below 0, but wrapped
+        const std::uint64_t c = (lead & ((1 << width) - 1)) | 1 << width, sum = (c * rows[i] << rest_bits) + rest[i];
+        const CellPowers powers(number(c), number(rows[i]), number(rest[i]) * bit_cast<double>(std::uint64_t(1023 - rest_bits) << 52),
+                                number(squared[i]) * 0x1p-32);
+        const auto keep = [=](double x) { return bit_cast<double>(bit_cast<std::uint64_t>(x) & held); };
+        s1[i] = keep((number(sum >> 32) * 0x1p32 + number(sum & low)) * power_of_two(e - rest_bits));
+        s2[i] = keep(powers.second * power_of_two(2 * e));
+        s3[i] = keep(powers.third * power_of_two(3 * e));
+    }
+}
+
+inline void add_up(FewCells &&cells, CellColumns &found) {
+    const std::size_t size = cells.place.size();
+    if (!cells.plain) {
+        for (std::size_t i = 0; i < size; ++i) {
+            const bool upper = cells.place[i] >= CellSteps::middle;
+            const std::uint64_t lead = upper ? 2 * CellSteps::middle - cells.place[i] : cells.place[i];
+            found.push(lead, upper, static_cast<Index>(cells.rows[i]), cells.positives[i], Wide(cells.rest[i]), Wide(cells.squared[i]));
+        }
+        return;
+    }
+    for (auto *column : {&found.key, &found.s1, &found.s2, &found.s3}) column->resize(size);
+    sum_cells(cells.place.data(), cells.rows.data(), cells.rest.data(), cells.squared.data(), static_cast<Index>(size),
+              found.key.data(), found.s1.data(), found.s2.data(), found.s3.data());
+    found.n.assign(cells.rows.begin(), cells.rows.end());
+    found.k = std::move(cells.positives);
+}
+
 // The same of few rows, which are sorted by their cells: a table would take longer to make than to fill.
 template <class Float, class Label> Packed few_rows(const Float *score, const Label *label, Index size, CellColumns &found) {
-    constexpr std::uint64_t largest = (std::uint64_t(1) << 24) - 1;
-    // Digits of a cell's number: lower cells from 0 up, upper ones below the largest number.
-    const int digit = size <= 2048 ? 8 : 12, digits = 24 / digit;
-    const std::uint64_t mask = (std::uint64_t(1) << digit) - 1;
     struct Row {
-        std::uint64_t rest; // and the label
-        std::uint32_t order;
+        std::uint32_t place, at;
     };
-    std::vector<Row> rows(static_cast<std::size_t>(size)), sorted(rows.size());
-    std::vector<std::uint32_t> begin(static_cast<std::size_t>(digits) << digit);
-    std::uint64_t bad_label = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        const double x = static_cast<double>(score[i]);
-        if (!((x >= 0.0) & (x <= 1.0))) return {false, bad_label == 0};
-        bad_label |= odd_label(label[i]);
-        const CellPlace place(x);
-        const std::uint64_t order = place.upper ? largest - place.lead : place.lead;
-        rows[i] = {place.rest << 1 | (label[i] != Label(0)), static_cast<std::uint32_t>(order)};
-        for (int d = 0; d < digits; ++d) ++begin[(static_cast<std::size_t>(d) << digit) + (order >> d * digit & mask)];
-    }
-    for (int d = 0; d < digits; ++d) {
-        std::uint32_t *next = begin.data() + (static_cast<std::size_t>(d) << digit), before = 0;
-        for (std::size_t i = 0; i <= mask; ++i) before += std::exchange(next[i], before);
-        for (const Row &row : rows) sorted[next[row.order >> d * digit & mask]++] = row;
-        rows.swap(sorted);
-    }
-    for (auto *column : {&found.key, &found.s1, &found.s2, &found.s3}) column->reserve(rows.size());
-    for (auto *column : {&found.n, &found.k}) column->reserve(rows.size());
-    for (std::size_t i = 0; i < rows.size();) {
-        const std::uint64_t order = rows[i].order;
-        const bool upper = order > largest / 2;
-        Counts counts{0, 0};
-        Wide rest = 0, squared = 0;
-        for (; i < rows.size() && rows[i].order == order; ++i) {
-            ++counts.n;
-            counts.k += static_cast<Index>(rows[i].rest & 1);
-            rest += Wide(rows[i].rest >> 1);
-            squared += Wide(CellPlace::squared(rows[i].rest >> 1));
+    std::unique_ptr<CellSteps[]> steps(new CellSteps[static_cast<std::size_t>((size + block - 1) / block)]);
+    std::unique_ptr<Row[]> room(new Row[static_cast<std::size_t>(2 * size)]);
+    Row *rows = room.get(), *sorted = rows + size;
+    std::uint32_t low = 2 * CellSteps::middle, high = 0;
+    for (Index begin = 0; begin < size; begin += block) {
+        const Index count = std::min(block, size - begin);
+        CellSteps &own = steps[static_cast<std::size_t>(begin / block)];
+        if (!list_steps(score + begin, label + begin, count, own)) return {false, labels_fine(label, size)};
+        for (Index i = 0; i < count; ++i) {
+            low = std::min(low, own.place[i]);
+            high = std::max(high, own.place[i]);
+            rows[begin + i] = {own.place[i], static_cast<std::uint32_t>(begin + i)};
         }
-        found.push(upper ? largest - order : order, upper, counts.n, counts.k, rest, squared);
     }
-    return {true, bad_label == 0};
+    int width = 0;
+    while (size > 0 && (high - low) >> width != 0) ++width;
+    const int most = size <= 2048 ? 9 : 12, passes = (width + most - 1) / most;
+    const int digit = passes > 0 ? (width + passes - 1) / passes : 0;
+    const std::uint32_t mask = (std::uint32_t(1) << digit) - 1;
+    std::uint32_t next[1 << 12];
+    for (int shift = 0; shift < width; shift += digit) {
+        std::fill(next, next + mask + 1, 0u);
+        for (Index i = 0; i < size; ++i) ++next[(rows[i].place - low) >> shift & mask];
+        for (std::uint32_t d = 0, before = 0; d <= mask; ++d) before += std::exchange(next[d], before);
+        for (Index i = 0; i < size; ++i) sorted[next[(rows[i].place - low) >> shift & mask]++] = rows[i];
+        std::swap(rows, sorted);
+    }
+    FewCells cells;
+    for (auto *column : {&cells.place, &cells.rows, &cells.rest, &cells.squared}) column->reserve(static_cast<std::size_t>(size));
+    cells.positives.reserve(static_cast<std::size_t>(size));
+    for (Index i = 0; i < size;) {
+        const std::uint32_t place = rows[i].place;
+        const Index begin = i;
+        std::uint64_t positives = 0, rest = 0, squared = 0;
+        for (; i < size && rows[i].place == place; ++i) {
+            const auto at = static_cast<Index>(rows[i].at);
+            const Moments &own = steps[static_cast<std::size_t>(at / block)].moments[at % block];
+            positives += own.positives();
+            rest += own.first_sum();
+            squared += own.second_sum();
+        }
+        cells.push(place, static_cast<std::uint64_t>(i - begin), positives, rest, squared);
+    }
+    add_up(std::move(cells), found);
+    return {true, labels_fine(label, size)};
 }
 
 // The same in pooled cells, which are few enough to lie in one piece.

@@ -27,6 +27,7 @@
 
 #include <chrono>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
@@ -235,32 +236,88 @@ auto to_arrays(const CellColumns &found) {
                       to_array(found.s2), to_array(found.s3));
 }
 
-// The cells of rows; whether all scores and all labels are what they must be.
-template <class Float> auto cell_rows(In<Float> score, Any label, Index threads, bool pooled) {
+// The cells of rows; whether all scores and all labels are what they must be. Without the GIL.
+template <class Float, class Label>
+Packed find_cells(const Float *score, const Label *label, Index size, Index threads, bool pooled, CellColumns &found) {
     constexpr Index few = 1 << 13;
+    if (pooled) {
+        PooledTable table;
+        Interrupt interrupt;
+        const Packed fine = table.add_rows(score, label, size, [&] { interrupt.check(); });
+        if (fine.scores_ok && fine.labels_ok) found = table.columns();
+        return fine;
+    }
+    if (size <= few) return few_rows(score, label, size, found);
+    std::vector<CellTable> tables(static_cast<std::size_t>(threads));
+    const Packed fine = heed_parts(size, threads, [&](Index part, Index first, Index last, auto pause) {
+        CellTable &table = tables[static_cast<std::size_t>(part)];
+        return table.add_rows(score + first, label + first, last - first, pause);
+    });
+    for (std::size_t part = 1; part < tables.size(); ++part) tables[0].add(tables[part]);
+    if (fine.scores_ok && fine.labels_ok) found = tables[0].columns();
+    return fine;
+}
+
+template <class Float> auto cell_rows(In<Float> score, Any label, Index threads, bool pooled) {
     demand_equal(length(score), {length(label)});
     demand(threads >= 1, "threads must be one or more");
     CellColumns found;
     const Packed ok = with_labels(label, [&](auto *labels) {
         nb::gil_scoped_release release;
-        if (pooled) {
-            PooledTable table;
-            Interrupt interrupt;
-            const Packed fine = table.add_rows(score.data(), labels, length(score), [&] { interrupt.check(); });
-            if (fine.scores_ok && fine.labels_ok) found = table.columns();
-            return fine;
-        }
-        if (length(score) <= few) return few_rows(score.data(), labels, length(score), found);
-        std::vector<CellTable> tables(static_cast<std::size_t>(threads));
-        const Packed fine = heed_parts(length(score), threads, [&](Index part, Index first, Index last, auto pause) {
-            CellTable &table = tables[static_cast<std::size_t>(part)];
-            return table.add_rows(score.data() + first, labels + first, last - first, pause);
-        });
-        for (std::size_t part = 1; part < tables.size(); ++part) tables[0].add(tables[part]);
-        if (fine.scores_ok && fine.labels_ok) found = tables[0].columns();
-        return fine;
+        return find_cells(score.data(), labels, length(score), threads, pooled, found);
     });
     return std::tuple(to_arrays(found), ok.scores_ok, ok.labels_ok);
+}
+
+// Local TCE of rows.
+template <class Float> auto local_rows(In<Float> score, Any label, Index threads, double significance) {
+    demand_equal(length(score), {length(label)});
+    demand(length(score) > 0 && length(score) <= Index(1) << 31, "rows must be 1 to 2^31");
+    demand(threads >= 1, "threads must be one or more");
+    return with_labels(label, [&](auto *labels) {
+        nb::gil_scoped_release release;
+        CellColumns cells;
+        const Packed ok = find_cells(score.data(), labels, length(score), threads, false, cells);
+        if (!ok.scores_ok || !ok.labels_ok) return std::tuple(0.0, ok.scores_ok, ok.labels_ok);
+        const std::size_t size = cells.n.size();
+        std::unique_ptr<bool[]> upper(new bool[size]);
+        for (std::size_t i = 0; i < size; ++i) upper[i] = cells.key[i] >= 0.5;
+        const Coins coins{cells.n.data(), cells.k.data(), cells.s1.data(), cells.s2.data(), cells.s3.data(), upper.get()};
+        Interrupt interrupt;
+        const LocalShares found =
+            local_shares(coins, static_cast<Index>(size), significance, [&] { interrupt.check(16); });
+        return std::tuple(local_value(found), true, true);
+    });
+}
+
+// The mean over rows of what the binomial test rejects of bins of PAVA-BC, in percent; whether rounding may decide about a
+// row. For rows that fit the cache.
+template <class Int, class Float>
+auto rejected_rows(In<Float> score, Any label, Index n_min, Index n_max, bool paper, double significance, double log_factor) {
+    demand_equal(length(score), {length(label)});
+    demand(length(score) > 0 && length(score) <= 1 << 18, "rows must be 1 to 2^18");
+    demand(n_min >= 0 && n_max >= n_min && n_max <= Index(1) << 60, "n_min must lie in 0..n_max, n_max up to 2^60");
+    return with_labels(label, [&](auto *labels) {
+        nb::gil_scoped_release release;
+        const auto heed = [](Index size, Index parts, auto work) { return heed_parts(size, parts, work); };
+        std::unique_ptr<Int[]> key(new Int[score.shape(0)]);
+        const Packed ok = sort_rows(score.data(), labels, key.get(), length(score), 1, heed);
+        if (!ok.scores_ok || !ok.labels_ok) return std::tuple(0.0, false, ok.scores_ok, ok.labels_ok);
+        const Keys<Int> rows{key.get(), length(score)};
+        const auto blocks = pava_bc<Index>(rows, n_min, n_max, paper);
+        std::vector<double> parts;
+        bool doubtful = false;
+        for (std::size_t b = 0; b < blocks.size(); ++b) {
+            const Index end = b + 1 < blocks.size() ? blocks[b + 1].start : rows.size;
+            const auto n = static_cast<double>(blocks[b].n);
+            const Rejected found = binomial_rejected(rows, blocks[b].start, end, static_cast<double>(blocks[b].k), n,
+                                                     significance, log_factor);
+            parts.push_back(n * (static_cast<double>(100 * (found.low + found.high)) / n));
+            doubtful |= found.doubtful;
+        }
+        const double sum = pairwise_sum(parts.data(), static_cast<Index>(parts.size()));
+        return std::tuple(sum / static_cast<double>(rows.size), doubtful, true, true);
+    });
 }
 
 // The pooled cells of some classes, whose probabilities are columns of a matrix, each against the rest.
@@ -740,6 +797,10 @@ NB_MODULE(_kernel, m) {
 
     m.def("cell_rows", &cell_rows<double>);
     m.def("cell_rows", &cell_rows<float>);
+    m.def("local_rows", &local_rows<double>);
+    m.def("local_rows", &local_rows<float>);
+    m.def("rejected_rows", &rejected_rows<std::int64_t, double>);
+    m.def("rejected_rows", &rejected_rows<std::int32_t, float>);
     m.def("cell_classes", &cell_classes<double>);
     m.def("cell_classes", &cell_classes<float>);
     m.def("window_costs", [](In<Index> n, In<double> v, In<Index> starts) {
@@ -755,7 +816,7 @@ NB_MODULE(_kernel, m) {
         std::vector<Index> found;
         demand_groups(starts, length(cost));
         for_groups(starts, [&](Index, Index first, Index last) {
-            window_starts(cost.data(), first, last, grid, found);
+            WindowGrids(cost.data(), first, last).add_starts(grid, found);
         });
         found.push_back(length(cost));
         return to_array(found);

@@ -37,90 +37,192 @@ inline void window_costs(const Index *n, const double *v, Index first, Index las
     for (Index i = first; i < last; ++i) rows += n[i];
     const double information = v[first] + pairwise_sum(v + first + 1, last - first - 1);
     const double m = std::pow(static_cast<double>(rows), 2.0 / 3), w = std::pow(information > 0 ? information : 1.0, 2.0 / 3);
-    for (Index i = first; i < last; ++i)
-        cost[i] = static_cast<Index>(std::nearbyint(std::max(static_cast<double>(n[i]) / m, v[i] / w) * 0x1p30));
-}
-
-// Where the windows of one of the eight grids begin in the cells [begin, end). `cost` is in units of 2^-30.
-inline void window_starts(const Index *cost, Index begin, Index end, int grid, std::vector<Index> &starts) {
-    constexpr Index one = Index(1) << 30, half = one / 2;
-    const Index phase = grid * (one / 8);
-    for (Index i = begin; i < end;) {
-        starts.push_back(i);
-        if (cost[i] >= one) { // stands alone
-            ++i;
-            continue;
-        }
-        Index last = i, run = 0;
-        while (last < end && cost[last] < one) run += cost[last++];
-        Index next = grid >= 4 ? phase : one + phase, sum = 0;
-        for (; i + 1 < last; ++i) {
-            sum += cost[i];
-            if (sum < next || run - sum < half) continue;
-            starts.push_back(i + 1);
-            next = sum < phase ? phase : phase + ((sum - phase) / one + 1) * one;
-            if (next < sum + half) next += one;
-        }
-        i = last;
+    for (Index i = first; i < last; ++i) { // rounded to even, as by `std::nearbyint`
+        const double shifted = std::max(static_cast<double>(n[i]) / m, v[i] / w) * 0x1p30 + lanes::big;
+        cost[i] = static_cast<Index>(bit_cast<std::uint64_t>(shifted) - lanes::ground());
     }
 }
+
+// Where the windows of each of the eight grids begin in the cells [begin, end). `cost` is in units of 2^-30.
+class WindowGrids {
+  public:
+    WindowGrids(const Index *cost, Index begin, Index end) : begin_(begin) {
+        before_.reserve(static_cast<std::size_t>(end - begin + 1));
+        before_.push_back(0);
+        bool heavy = true;
+        for (Index i = begin; i < end; ++i) {
+            before_.push_back(before_.back() + cost[i]);
+            if (heavy || cost[i] >= one) runs_.push_back(i);
+            heavy = cost[i] >= one;
+        }
+        runs_.push_back(end);
+    }
+
+    void add_starts(int grid, std::vector<Index> &starts) const {
+        constexpr Index half = one / 2;
+        const Index phase = grid * (one / 8);
+        for (std::size_t run = 0; run + 1 < runs_.size(); ++run) { // of light cells, or a heavy one by itself
+            const Index last = runs_[run + 1], base = sum(runs_[run]), whole = sum(last) - base;
+            Index at = runs_[run], next = grid >= 4 ? phase : one + phase;
+            for (;;) {
+                starts.push_back(at);
+                at = find(base + next, at + 1, last);
+                const Index sum_ = sum(at) - base;
+                if (at == last || whole - sum_ < half) break;
+                next = sum_ < phase ? phase : phase + ((sum_ - phase) / one + 1) * one;
+                if (next < sum_ + half) next += one;
+            }
+        }
+    }
+
+  private:
+    static constexpr Index one = Index(1) << 30;
+    Index begin_;
+    std::vector<Index> before_; // the cost of all cells before each
+    std::vector<Index> runs_;   // where heavy cells begin, which stand alone, and light ones after these
+
+    Index sum(Index at) const { return before_[static_cast<std::size_t>(at - begin_)]; }
+
+    // The first of the cells [at, last) before which there is so much; `last` if there is none.
+    Index find(Index much, Index at, Index last) const {
+        for (Index size = last - at; size > 0;) {
+            const Index half = size / 2;
+            const bool beyond = sum(at + half) < much;
+            at = beyond ? at + half + 1 : at;
+            size = beyond ? size - half - 1 : half;
+        }
+        return at;
+    }
+};
 
 struct LocalShares {
     std::vector<Index> rows;       // of each window of the first grid
     std::vector<double> low, high; // the share of it that is refuted as too low and as too high
 };
 
+// Adds the sums of some cells, one after the other, to those of the open window of each grid.
+static TRUECAL_CLONES void add_to_grids(const double *__restrict s1, const double *__restrict s2, const double *__restrict s3,
+                                        Index size, double *__restrict sums) {
+    double first[grids], second[grids], third[grids];
+    for (int g = 0; g < grids; ++g) {
+        first[g] = sums[g];
+        second[g] = sums[grids + g];
+        third[g] = sums[2 * grids + g];
+    }
+    for (Index i = 0; i < size; ++i)
+        for (int g = 0; g < grids; ++g) {
+            first[g] += s1[i];
+            second[g] += s2[i];
+            third[g] += s3[i];
+        }
+    for (int g = 0; g < grids; ++g) {
+        sums[g] = first[g];
+        sums[grids + g] = second[g];
+        sums[2 * grids + g] = third[g];
+    }
+}
+
+// The sums of every window of the eight grids, added up in one pass: eight sums that do not wait for each other take the
+// time of one. `before`: rows before each cell.
+inline void sum_windows(const Coins &coins, Index size, const Index *before, const std::vector<Index> (&starts)[grids],
+                        std::vector<Sides> (&found)[grids]) {
+    const Index middle = std::partition_point(coins.upper, coins.upper + size, [](bool u) { return !u; }) - coins.upper;
+    double sums[3 * grids] = {};
+    std::size_t window[grids] = {};
+    for (int g = 0; g < grids; ++g) found[g].resize(starts[g].size() - 1);
+    const auto close = [&](int g, Index begin, Index end, Side &side) {
+        side = {before[end] - before[begin], sums[g], sums[grids + g], sums[2 * grids + g]};
+        sums[g] = sums[grids + g] = sums[2 * grids + g] = 0;
+    };
+    for (Index at = 0; at < size;) {
+        Index stop = at < middle ? middle : size;
+        for (int g = 0; g < grids; ++g) stop = std::min(stop, starts[g][window[g] + 1]);
+        add_to_grids(coins.s1 + at, coins.s2 + at, coins.s3 + at, stop - at, sums);
+        for (int g = 0; g < grids; ++g) {
+            const Index begin = starts[g][window[g]], end = starts[g][window[g] + 1];
+            if (stop != end && stop != middle) continue;
+            Sides &own = found[g][window[g]];
+            own.middle = std::min(std::max(middle, begin), end);
+            if (stop <= middle) close(g, begin, stop, own.low);
+            else close(g, std::max(begin, middle), stop, own.high);
+            window[g] += stop == end;
+        }
+        at = stop;
+    }
+}
+
 // Of one group of cells. A window that several grids have is tested once.
 template <class Pause> LocalShares local_shares(const Coins &coins, Index size, double significance, Pause pause) {
     struct Tested {
-        Index end = 0;
-        Shares refuted{0, 0};
+        Index end;
+        Shares refuted;
     };
     const auto count = static_cast<std::size_t>(size);
     std::vector<double> v(count);
-    std::vector<Index> cost(count), before(count + 1, 0), first, starts;
+    std::vector<Index> cost(count), before(count + 1, 0), positives(count + 1, 0), starts[grids];
+    std::vector<Sides> sides[grids];
     for (std::size_t i = 0; i < count; ++i) {
         v[i] = std::max(coins.s1[i] - coins.s2[i], 0.0);
         before[i + 1] = before[i] + coins.n[i];
+        positives[i + 1] = positives[i] + coins.heads[i];
     }
     window_costs(coins.n, v.data(), 0, size, cost.data());
-    window_starts(cost.data(), 0, size, 0, first);
-    first.push_back(size);
+    const WindowGrids windows(cost.data(), 0, size);
+    for (int grid = 0; grid < grids; ++grid) {
+        windows.add_starts(grid, starts[grid]);
+        starts[grid].push_back(size);
+    }
+    sum_windows(coins, size, before.data(), starts, sides);
+    const auto between = [](const std::vector<Index> &running, Index begin, Index end) {
+        return running[static_cast<std::size_t>(end)] - running[static_cast<std::size_t>(begin)];
+    };
+    const std::vector<Index> &first = starts[0];
     LocalShares found;
-    for (std::size_t w = 0; w + 1 < first.size(); ++w)
-        found.rows.push_back(before[static_cast<std::size_t>(first[w + 1])] - before[static_cast<std::size_t>(first[w])]);
-    std::vector<double> whole(found.rows.size(), 0.0);
-    found.low = found.high = whole;
-    std::vector<Tested> tested(count);
+    for (std::size_t w = 0; w + 1 < first.size(); ++w) found.rows.push_back(between(before, first[w], first[w + 1]));
+    found.low = found.high = std::vector<double>(found.rows.size(), 0.0);
+    std::vector<Tested> tested;
+    std::vector<std::uint32_t> last(count, 0); // the number of those tested when the last window was that begins at a cell
     Workspace space;
     for (int grid = 0; grid < grids; ++grid) {
-        starts.clear();
-        window_starts(cost.data(), 0, size, grid, starts);
-        starts.push_back(size);
         std::size_t own = 0; // the window of the first grid
-        for (std::size_t w = 0; w + 1 < starts.size(); ++w) {
-            const Index begin = starts[w], end = starts[w + 1];
-            Tested &known = tested[static_cast<std::size_t>(begin)];
-            if (known.end != end) {
+        for (std::size_t w = 0; w + 1 < starts[grid].size(); ++w) {
+            const Index begin = starts[grid][w], end = starts[grid][w + 1];
+            std::uint32_t &known = last[static_cast<std::size_t>(begin)];
+            if (known == 0 || tested[known - 1].end != end) {
                 pause();
-                known = {end, decide(coins, begin, end, count_heads(coins, begin, end), significance / 2, space)};
+                const Law law = choose_law(sides[grid][w], begin, end, between(positives, begin, end), false);
+                tested.push_back({end, decide(coins, begin, end, law, significance / 2, space)});
+                known = static_cast<std::uint32_t>(tested.size());
             }
+            const Shares refuted = tested[known - 1].refuted;
+            if (refuted.low == 0 && refuted.high == 0) continue;
             for (Index at = begin; at < end;) { // what it has in common with windows of the first grid
-                if (first[own + 1] <= at) ++own;
+                while (first[own + 1] <= at) ++own;
                 const Index stop = std::min(end, first[own + 1]);
-                const auto rows = static_cast<double>(before[static_cast<std::size_t>(stop)] - before[static_cast<std::size_t>(at)]);
-                whole[own] += rows;
-                found.low[own] += rows * known.refuted.low;
-                found.high[own] += rows * known.refuted.high;
+                const auto rows = static_cast<double>(between(before, at, stop));
+                found.low[own] += rows * refuted.low;
+                found.high[own] += rows * refuted.high;
                 at = stop;
             }
         }
     }
-    for (std::size_t w = 0; w < whole.size(); ++w) {
-        found.low[w] /= whole[w];
-        found.high[w] /= whole[w];
+    for (std::size_t w = 0; w < found.rows.size(); ++w) {
+        const double whole = static_cast<double>(grids) * static_cast<double>(found.rows[w]);
+        found.low[w] /= whole;
+        found.high[w] /= whole;
     }
     return found;
+}
+
+// The percentage of rows that are refuted.
+inline double local_value(const LocalShares &found) {
+    std::vector<double> parts;
+    Index rows = 0;
+    for (std::size_t w = 0; w < found.rows.size(); ++w) {
+        parts.push_back(static_cast<double>(found.rows[w]) * (100 * std::min(found.low[w] + found.high[w], 1.0)));
+        rows += found.rows[w];
+    }
+    return pairwise_sum(parts.data(), static_cast<Index>(parts.size())) / static_cast<double>(rows);
 }
 
 } // namespace truecal

@@ -292,8 +292,8 @@ struct Law {
     Odds odds;
     double heads;    // that came, as the binomial counts them
     Index k, middle; // heads that came; the first of the upper cells
-    double v, rows;
-    Side whole; // the sums of all cells where they lie on one side
+    double mean, v, rows; // of the heads; of the cells
+    Side whole;           // the sums of all cells where they lie on one side
 };
 
 // The heads that came in cells [begin, end).
@@ -303,19 +303,30 @@ inline Index count_heads(const Coins &coins, Index begin, Index end) {
     return k;
 }
 
-// Where k heads came. `computed`: without approximation. Cells lie in increasing order: those of `upper` come last.
-inline Law choose_law(const Coins &coins, Index begin, Index end, Index k, bool computed) {
+// Cells [begin, end) on both sides of 0.5: the first of the upper ones, which come last, and the sums of either side.
+struct Sides {
+    Index middle;
+    Side low, high;
+
+    Sides() = default;
+    Sides(const Coins &coins, Index begin, Index end)
+        : middle(std::partition_point(coins.upper + begin, coins.upper + end, [](bool u) { return !u; }) - coins.upper),
+          low(add_cells(coins, begin, middle)), high(add_cells(coins, middle, end)) {}
+};
+
+// Where k heads came. `computed`: without approximation.
+inline Law choose_law(Sides sides, Index begin, Index end, Index k, bool computed) {
     constexpr double gap_allowed = 5e-4, little = 5, enough = 70, few = 64;
-    const Index middle = std::partition_point(coins.upper + begin, coins.upper + end, [](bool u) { return !u; }) - coins.upper;
-    Side low = add_cells(coins, begin, middle), high = add_cells(coins, middle, end);
+    auto &[middle, low, high] = sides;
     const double v = (low.s1 - low.s2) + (high.s1 - high.s2), rows = static_cast<double>(low.n + high.n);
     const bool one = end - begin == 1; // equal coins: a plain binomial
-    const bool mirror = low.s1 + static_cast<double>(high.n) - high.s1 > rows / 2;
+    const double expected = low.s1 + static_cast<double>(high.n) - high.s1;
+    const bool mirror = expected > rows / 2;
     const Side side = middle == begin ? high : low;
-    const auto law = [&](double size, Odds odds, double heads) {
-        return Law{false, mirror, size, odds, heads, k, middle, v, rows, side};
+    const auto law = [&, at = middle](double size, Odds odds, double heads) {
+        return Law{false, mirror, size, odds, heads, k, at, expected, v, rows, side};
     };
-    const Law whole{true, false, 0, Odds(0.5, 0.5), 0, k, middle, v, rows, side};
+    const Law whole{true, false, 0, Odds(0.5, 0.5), 0, k, middle, expected, v, rows, side};
     if (computed || v < little || (!one && rows <= few)) return whole;
     if (mirror) std::swap(low, high);
     const double heads = static_cast<double>(mirror ? low.n + high.n - k : k);
@@ -333,6 +344,10 @@ inline Law choose_law(const Coins &coins, Index begin, Index end, Index k, bool 
     const double q = ((low.s1 - 2 * low.s2 + low.s3) + (high.s2 - high.s3)) / v;
     const double size = v / (p * q);
     return law(size, Odds(p, q), heads - mean + size * p);
+}
+
+inline Law choose_law(const Coins &coins, Index begin, Index end, Index k, bool computed) {
+    return choose_law(Sides(coins, begin, end), begin, end, k, computed);
 }
 
 inline Tails tails(const Coins &coins, Index begin, Index end, bool computed, const Law &law, Workspace &space) {
@@ -358,11 +373,11 @@ inline double refuted_share(double limit, double tail, double at) {
     return std::min(std::max((limit - tail) / at, 0.0), 1.0);
 }
 
-// Whether P(X > heads) and P(X < heads) of a binomial are both above the limit: chances beside that of the heads are added
-// up until they are, which takes few of them in the middle.
-inline bool surely_inside(double size, Odds odds, double heads, double limit) {
+// Whether both P(X > heads) and P(X < heads) of a binomial are above the limit, if P(X = heads) is `at` or more: chances
+// beside it are added up until they are, which takes few of them in the middle.
+inline bool surely_inside(double size, Odds odds, double heads, double at, double limit) {
     constexpr int most = 40;
-    const double at = Trials(size).pmf(heads, odds), goal = limit * (1 + 1e-6), ratio = odds.p / odds.q;
+    const double goal = limit * (1 + 1e-6), ratio = odds.p / odds.q;
     double sum = 0, term = at, x = heads;
     for (int i = 0; i < most && sum <= goal && x + 1 < size; ++i, ++x) sum += term *= (size - x) / (x + 1) * ratio;
     if (!(sum > goal)) return false;
@@ -371,27 +386,67 @@ inline bool surely_inside(double size, Odds odds, double heads, double limit) {
     return sum > goal;
 }
 
-// Whether P(X < k) and P(X > k) of coins of q <= 1/2 are both above the limit, by their sums alone. With P(0) = P(X = 0) and
-// the odds o of each, q <= o <= q + 2 q^2: P(X = j) is P(0) times the sum of all products of j odds, which is at most
-// (sum of o)^j / j!; P(0) lies between exp(-sum of q + q^2) and exp(-sum of q + q^2 / 2).
-inline bool surely_inside(const Side &coins, Index k, double limit) {
-    const double goal = limit * (1 + 1e-6), odds = coins.s1 + 2 * coins.s2;
-    const double least = std::exp(-(coins.s1 + coins.s2)), most = std::exp(-(coins.s1 + coins.s2 / 2));
-    const double pairs = (coins.s1 * coins.s1 - coins.s2) / 2; // the sum of all products of two q
-    if (k < 1 || !(least * (1 + (k > 1 ? coins.s1 : 0) + (k > 2 ? pairs : 0)) > goal)) return false;
-    double sum = 1, term = 1;
-    for (Index j = 1; j <= k; ++j) sum += term *= odds / static_cast<double>(j);
-    return 1 - most * sum > goal;
+// The same, P(X = heads) at first by a bound that is quick: the divergence of x / n from p, whose second derivative is
+// n / (x (n - x)), is at most (x - n p)^2 / 2 times the larger of that at both ends; what Stirling's formula leaves of x! is
+// below 1 / (12 x).
+inline bool surely_inside(double size, Odds odds, double heads, double limit) {
+    const double others = size - heads, gap = heads - size * odds.p;
+    if (heads >= 1 && others >= 1) {
+        const double spread = std::min(size * odds.p * odds.q, heads * others / size);
+        const double exponent = -(gap * gap / (2 * spread)) - size / (12 * heads * others);
+        const double least = std::exp(exponent) * std::sqrt(size / (6.283185307179587 * heads * others));
+        if (surely_inside(size, odds, heads, least, limit)) return true;
+    }
+    return surely_inside(size, odds, heads, Trials(size).pmf(heads, odds), limit);
 }
 
-// The shares that the tails of cells [begin, end) give where k heads came; most windows need not have them computed.
-inline Shares decide(const Coins &coins, Index begin, Index end, Index k, double limit, Workspace &space) {
-    const Law law = choose_law(coins, begin, end, k, false);
+// Whether P(X < k) and P(X > k) of coins of q <= `top` <= 1/2 are both above the limit, by their sums alone. P(X = j) is P(0)
+// times e_j, the sum of all products of j of the odds o = q / (1 - q). With p_i the sum of o^i, Newton's identities
+// j e_j = p_1 e_(j-1) - p_2 e_(j-2) + p_3 e_(j-3) - ... are too large after an odd number of terms and too small after an
+// even one. What the powers of q from the fourth on add to p_i and to log P(0) lies between the multiples of s3^2 / s2 and
+// s3 top that bound sums of q^4.
+inline bool surely_inside(const Side &coins, double top, Index k, double limit) {
+    const double goal = limit * (1 + 1e-5), rest = 1 / (1 - top);
+    if (k < 1 || !(top <= 0.5)) return false;
+    const double less = coins.s3 * coins.s3 / coins.s2, more = coins.s3 * top * rest; // bounds of sums of q^4, q^4 / (1 - q)
+    const double first[2] = {coins.s1 + coins.s2 + coins.s3 + less, coins.s1 + coins.s2 + coins.s3 + more};
+    const double second[2] = {coins.s2 + 2 * coins.s3 + 3 * less, coins.s2 + 2 * coins.s3 + more * (3 - 2 * top) * rest};
+    const double third = coins.s3 * rest * rest * rest, slack = (more - less) / 4;
+    if (!(slack < 0.5)) return false;
+    const double least = std::exp(-(coins.s1 + coins.s2 / 2 + coins.s3 / 3 + more / 4)), most = least / (1 - slack); // P(0)
+    double low[3] = {0, 0, 1}, high[3] = {0, 0, 1}; // of e_(j-3), e_(j-2) and e_(j-1)
+    double below = 1, within = 1;                   // sums of e_0 to e_(k-1), at least, and to e_k, at most
+    for (Index j = 1; j <= k; ++j) {
+        const double by = 1 / static_cast<double>(j);
+        const double lower = std::max((first[0] * low[2] - second[1] * high[1]) * by, 0.0);
+        const double upper = (first[1] * high[2] - second[0] * low[1] + third * high[0]) * by;
+        if (j < k) below += lower;
+        within += upper;
+        low[0] = low[1], low[1] = low[2], low[2] = lower;
+        high[0] = high[1], high[1] = high[2], high[2] = upper;
+    }
+    return least * below > goal && 1 - most * within > goal;
+}
+
+// The same of any coins, by the central limit theorem: the distribution of X is within 0.56 times the sum of the coins'
+// absolute third moments over v^1.5 of the normal one (Shevtsova 2010). That moment is w (1 - 2 w) with w = p (1 - p), and
+// the sum of w^2 is v^2 / n or more.
+inline bool surely_inside(double mean, double v, double rows, Index k, double limit) {
+    const double third = v * (1 - 2 * v / rows), goal = limit * (1 + 1e-6) + 0.56 * third / (v * std::sqrt(v));
+    const double far = std::max(static_cast<double>(k) - mean, mean - static_cast<double>(k - 1)); // the smaller tail's
+    return std::erfc(far / std::sqrt(2 * v)) / 2 > goal;
+}
+
+// The shares that the tails of cells [begin, end) give under a law; most windows need not have them computed.
+inline Shares decide(const Coins &coins, Index begin, Index end, const Law &law, double limit, Workspace &space) {
     if (!law.computed && surely_inside(law.size, law.odds, law.heads, limit)) return {0, 0};
+    if (law.computed && law.v >= 5 && surely_inside(law.mean, law.v, law.rows, law.k, limit)) return {0, 0};
     const bool upper = law.middle == begin;
-    const Index few = upper ? static_cast<Index>(law.rows) - k : k; // heads, or tails where these are rare
+    const Index few = upper ? static_cast<Index>(law.rows) - law.k : law.k; // heads, or tails where these are rare
     if (law.computed && (upper || law.middle == end) && few <= Heads::few_heads && (law.v < 5 || law.rows <= 64)) {
-        if (surely_inside(law.whole, few, limit)) return {0, 0};
+        const Index outer = upper ? begin : end - 1; // the cell of the largest q, which differ by 1/2048 at most
+        const double top = coins.s1[outer] / static_cast<double>(coins.n[outer]) * (1 + 0x1p-10);
+        if (surely_inside(law.whole, top, few, limit)) return {0, 0};
         double below, at;
         const auto coins_of = [&](auto use) {
             for_pools(coins, begin, end, [&](Index, Index, const Side &part) { use(part.n, part.s1 / static_cast<double>(part.n)); });
@@ -403,6 +458,10 @@ inline Shares decide(const Coins &coins, Index begin, Index end, Index k, double
     }
     const Tails found = tails(coins, begin, end, false, law, space);
     return {refuted_share(limit, found.above, found.at), refuted_share(limit, found.below, found.at)};
+}
+
+inline Shares decide(const Coins &coins, Index begin, Index end, Index k, double limit, Workspace &space) {
+    return decide(coins, begin, end, choose_law(coins, begin, end, k, false), limit, space);
 }
 
 // The numbers of heads from the first to the last of which nothing is refuted, none where the first is the larger; and the

@@ -53,14 +53,19 @@ Rejected binomial_rejected(const Entries &e, Index begin, Index end, double k, d
 }
 
 // The rejected count that is nearest to the likeliest one, on the side of `limit`, which is -1 or n + 1, or the limit where
-// there is none: p-values fall with the distance.
+// there is none: p-values fall with the distance. It is looked for around the place that a normal distribution has it at.
 inline Index critical_count(Index n, double p, double significance, Index limit) {
     const auto rows = static_cast<double>(n);
-    Index near = std::min(static_cast<Index>(std::floor((rows + 1) * p)), n), far = limit; // the likeliest is never rejected
+    const Index likeliest = std::min(static_cast<Index>(std::floor((rows + 1) * p)), n), way = limit < likeliest ? -1 : 1;
+    Index near = likeliest, far = limit, step = 1; // the likeliest is never rejected
+    Index guess = near + way * static_cast<Index>(rough_quantile(significance / 2) * std::sqrt(rows * p * (1 - p)) + 0.5);
     while (std::abs(far - near) > 1) {
-        const Index middle = near + (far - near) / 2;
-        if (binomial_p_value(static_cast<double>(middle), rows, p) <= significance) far = middle;
-        else near = middle;
+        guess = way > 0 ? std::min(std::max(guess, near + 1), far - 1) : std::max(std::min(guess, near - 1), far + 1);
+        const bool rejected = binomial_p_value(static_cast<double>(guess), rows, p) <= significance;
+        (rejected ? far : near) = guess;
+        if (near != likeliest && far != limit) guess = near + (far - near) / 2;
+        else guess += (rejected ? -way : way) * step;
+        step *= 2;
     }
     return far;
 }

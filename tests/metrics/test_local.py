@@ -119,6 +119,8 @@ def test_windows_that_are_surely_right_are_decided_as_by_their_tails(name, signi
         partition = Windows().over(cells)[1]
         assert rows.tolist() == partition.n.tolist()
         assert all(map(np.array_equal, sides, partition.shares(significance, None, "rows")))
+        metric = Metric(Windows(), Refutation(significance))
+        assert truecal.ltce(y, p, significance=significance) == metric(Tally.from_arrays(y, p))
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -111,6 +111,20 @@ def test_metrics_without_a_sort_equal_those_on_a_tally(rng):
                 assert truecal.metrics.compute(metric, y, p) == metric(Tally.from_arrays(y, p))
 
 
+@pytest.mark.parametrize("binning", [BoundedIsotonic(), BoundedIsotonic(sizes="paper"), BoundedIsotonic(3, 9)])
+def test_few_rows_that_are_tested_at_once_give_what_their_tally_gives(binning, rng):
+    """To the last bit: of float32 and float64, tied and not, right and wrong, for labels of every type."""
+    for size in (9, 40, 1000, 8192, 8193):
+        p = rng.beta(0.5, 5, size)
+        y = rng.random(size) < p
+        for score in (p, p.astype(np.float32), p.round(2), p / 3, 1 - p):
+            for level in (0.05, 0.3):
+                metric = Metric(binning, Rejection(significance=level))
+                expected = metric(Tally.from_arrays(y, score))
+                assert truecal.tce(y.astype(float), score, binning=binning, significance=level) == expected
+                assert truecal.metrics.compute(metric, y, score) == expected
+
+
 def test_sums_do_not_depend_on_the_order_of_rows(rng):
     p = np.concatenate([rng.random(1000), rng.random(1000) * 1e-12, [5e-324, 0.0, 1.0]])
     y = rng.random(len(p)) < p

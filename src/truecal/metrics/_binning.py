@@ -234,8 +234,7 @@ class BoundedIsotonic:
     def partition(self, data: Sorted) -> Partition:
         check_rows(data)
         n_min, n_max = self.bounds(data.n_rows)
-        enough = min(n_max, 2 * data.n_rows)  # beyond which nothing changes, and integers stay small
-        starts, n, k = _kernel.pava_bc(data.entries, n_min, enough, self.sizes == "paper")
+        starts, n, k = _kernel.pava_bc(data.entries, *limit_sizes(n_min, n_max, data.n_rows), self.sizes == "paper")
         over, under = int(np.count_nonzero(n > n_max)), int(np.count_nonzero(n < n_min))
         notes = []
         if over:
@@ -487,6 +486,11 @@ def _check_size(name: str, size: int | float | None) -> None:
     raise ValueError(
         f"`{name}` must be a count (a whole number) or a share of the rows (a float in [0, 1]); it is {size!r}."
     )
+
+
+def limit_sizes(n_min: int, n_max: int, total: int) -> tuple[int, int]:
+    """The bounds of bins as the kernel takes them: beyond twice the rows nothing changes, and integers stay small."""
+    return n_min, min(n_max, 2 * total)
 
 
 def _to_rows(size: int | float, total: int) -> int:

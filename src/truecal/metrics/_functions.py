@@ -10,7 +10,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._threads import check_threads
-from truecal.metrics._binning import BinningLike, Edges, Quantile, Uniform, as_binning
+from truecal.metrics._binning import BinningLike, BoundedIsotonic, Edges, Quantile, Uniform, as_binning, limit_sizes
 from truecal.metrics._decisions import Test, Tolerance, as_tolerance
 from truecal.metrics._hypotheses import Binomial
 from truecal.metrics._local import Weight, Windows, refute_windows
@@ -23,6 +23,7 @@ from truecal.metrics._metric import (
     TCE,
     Binned,
     Gap,
+    Mean,
     Measure,
     Metric,
     Refutation,
@@ -32,6 +33,7 @@ from truecal.metrics._metric import (
 )
 from truecal.metrics._scores import Score
 from truecal.observations import (
+    AnyArray,
     CellSums,
     Classes,
     Multiclass,
@@ -45,6 +47,8 @@ from truecal.observations import (
     sort_rows,
 )
 
+FEW_ROWS = 1 << 13  # that are tested by a single call; of more the call is not what takes time
+MOST_ROWS = 1 << 31  # that cells are counted of in one go
 FEW_EDGES = 4097  # up to which counting beats sorting: its cells are emptied every few thousand rows
 
 
@@ -283,24 +287,49 @@ def compute(
     """
     check_metric(metric)
     check_threads(threads)
-    if isinstance(metric, Score):
+    if isinstance(metric, Score) or (sample_weight is not None and not isinstance(metric.binning, Windows)):
         return metric(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
-    if isinstance(metric.binning, Windows):
-        cells, loss = CellSums.from_arrays(y_true, y_prob, sample_weight, pos_label, threads=threads), metric.loss
-        if type(loss) is Refutation and loss.tolerance is None and loss.weight == "rows":
-            rows, low, high = refute_windows(cells, loss.significance)
-            return metric.combine(rows, 100 * np.minimum(low + high, 1.0))
-        return metric.on(Binned(*metric.binning.over(cells)))
-    if sample_weight is not None:
-        return metric(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
-    scheme = metric.binning
-    plain = type(metric.loss) is Gap and type(scheme) in (Uniform, Edges)  # a class of one's own may bin otherwise
-    if plain and isinstance(scheme, (Uniform, Edges)) and len(edges := scheme.edges) <= FEW_EDGES:
-        score, label = read_pair(y_true, y_prob, pos_label)
-        n, k, sums, *fine = _kernel.fixed_bins(score, label, edges, count_threads(len(score), threads))
+    if sample_weight is None:
+        y_prob, y_true = read_pair(y_true, y_prob, pos_label)
+        pos_label = None
+        value = _compute_at_once(metric, y_prob, y_true, threads)
+        if value is not None:
+            return value
+    if not isinstance(metric.binning, Windows):
+        return metric(sort_rows(y_true, y_prob, pos_label, threads=threads))
+    cells, loss = CellSums.from_arrays(y_true, y_prob, sample_weight, pos_label, threads=threads), metric.loss
+    if type(loss) is Refutation and loss.tolerance is None and loss.weight == "rows":
+        rows, low, high = refute_windows(cells, loss.significance)
+        return metric.combine(rows, 100 * np.minimum(low + high, 1.0))
+    return metric.on(Binned(*metric.binning.over(cells)))
+
+
+def _compute_at_once(metric: Metric, score: AnyArray, label: AnyArray, threads: int | None) -> float | None:
+    """The metric of rows by a single call of the kernel; None where it takes several, or where rounding may decide.
+    Parts of one's own may do otherwise than those that they derive from."""
+    loss, scheme, size = metric.loss, metric.binning, len(score)
+    value: float | None = None
+    if type(loss) is Gap:
+        if not (type(scheme) is Uniform or type(scheme) is Edges) or len(edges := scheme.edges) > FEW_EDGES:
+            return None
+        n, k, sums, *fine = _kernel.fixed_bins(score, label, edges, count_threads(size, threads))
         check_values(score, label, *fine)
         return metric.combine(n, gaps(n, k, sums))
-    return metric(sort_rows(y_true, y_prob, pos_label, threads=threads))
+    if type(metric.norm) is not Mean:
+        return None
+    if type(loss) is Refutation and type(scheme) is Windows:
+        if loss.tolerance is not None or loss.weight != "rows" or size > MOST_ROWS:
+            return None
+        value, *fine = _kernel.local_rows(score, label, count_threads(size, threads), loss.significance)
+    elif type(loss) is Rejection and type(loss.test) is Binomial and type(scheme) is BoundedIsotonic:
+        if loss.tolerance is not None or size > FEW_ROWS:
+            return None
+        sizes = limit_sizes(*scheme.bounds(size), size)
+        value, *fine = loss.test.reject_rows(score, label, *sizes, scheme.sizes == "paper", loss.significance)
+    else:
+        return None
+    check_values(score, label, *fine)
+    return value
 
 
 def compute_any(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from truecal import _kernel
 from truecal.metrics._decisions import Continuous, Decisions, check_counts, check_probabilities, is_number
-from truecal.observations import Bools, Entries, Floats, Ints
+from truecal.observations import AnyArray, Bools, Entries, Floats, Ints
 
 # SciPy's binomtest treats outcomes up to this much likelier than the observed one as equally likely.
 LOG_FACTOR = math.log1p(1e-7)
@@ -55,6 +55,15 @@ class Binomial(Decisions):
         """How many rows of each bin are rejected as too low and as too high; None where rounding may decide."""
         low, high, doubtful = _kernel.binomial_rejected(entries, starts, k, n, significance, LOG_FACTOR)
         return None if doubtful else (low, high)
+
+    def reject_rows(
+        self, score: AnyArray, label: AnyArray, n_min: int, n_max: int, paper: bool, significance: float
+    ) -> tuple[float | None, bool, bool]:
+        """The percentage of rows that are rejected, given the positives of their bins of PAVA-BC, None where rounding
+        may decide; and whether all scores and all labels are what they must be. For rows that fit the cache."""
+        sizes = n_min, n_max, paper
+        value, doubtful, *fine = _kernel.rejected_rows(score, label, *sizes, significance, LOG_FACTOR)
+        return (None if doubtful else value), fine[0], fine[1]
 
     def settle(self, k: Ints, n: Ints, p: Floats) -> Floats:
         """SciPy's p-values, for cases that rounding decides; ours where SciPy has none. SciPy is imported only here."""

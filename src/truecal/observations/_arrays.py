@@ -27,6 +27,8 @@ BLOCK = 1 << 18  # probabilities that are looked at together, while a cache hold
 SUM = 1 - 1e-3 * (1 + 1e-6), 1 + 1e-3 * (1 + 1e-6)  # what the probabilities of a row add up to: 0.999 as well
 NORMALIZE = "apply a softmax to logits, divide rounded probabilities by their sum, or judge single columns"
 
+READY = "?bBhHiIlLqQfd"  # labels that the kernel reads
+
 MISSING_HINT = (
     'drop or fill these rows first, or `evaluate(..., on_null="drop")`; truecal never guesses a missing value'
 )
@@ -130,12 +132,22 @@ def _read_or_mask(values: Any, name: str) -> tuple[AnyArray, Bools]:
 
 def read_pair(y_true: Any, y_prob: Any, pos_label: Any = None) -> tuple[AnyArray, AnyArray]:
     """Read scores and labels of the same rows for the kernel, which checks their values."""
+    if pos_label is None and _is_ready(y_prob, "df") and _is_ready(y_true, READY) and len(y_true) == len(y_prob) > 0:
+        return y_prob, y_true
     score, label = read_scores(y_prob), read_labels(y_true, pos_label)
     check_lengths(y_true=len(label), y_prob=len(score))
     check_indexes({"y_true": y_true, "y_prob": y_prob})
     if not len(score):
         raise ValueError("`y_true` and `y_prob` must hold at least one row; they are empty.")
     return score, label
+
+
+def _is_ready(values: Any, types: str) -> bool:
+    """Whether values are a column as the kernel reads it, of one of some types by NumPy's letters."""
+    if type(values) is not np.ndarray or values.ndim != 1 or not values.flags.c_contiguous:
+        return False
+    kind = values.dtype
+    return kind.char in types and kind.isnative
 
 
 def check_values(score: AnyArray, label: AnyArray, scores_ok: bool, labels_ok: bool) -> None:
