@@ -870,14 +870,15 @@ def _draws(args: Namespace) -> dict[str, Any]:
 
 def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: bool = False) -> Source:
     """The files, or the tallies in them unless rows are needed, and the columns; what is guessed is said."""
-    from truecal.reading import UnclearColumns, describe_columns, guess_columns, is_plain, is_tallies, open_files
+    from truecal.reading import UnclearColumns, describe_columns, guess_columns, is_plain, is_tallies, keep_input
 
     paths, format = list(args.files), args.format
-    _heed_interrupts(polars=not is_plain(paths, format))
     if paths == ["-"]:
+        _heed_interrupts(polars=False)
         if sys.stdin.isatty():
             note(f"reading {format or 'csv'} from standard input; Ctrl-D ends it")
-        paths, format = [str(open_files("-", format=format).places[0])], format or "csv"
+        paths, format = [str(keep_input())], format or "csv"
+    _heed_interrupts(polars=not is_plain(paths, format))
     if is_tallies(paths):
         if rows:
             _refuse_tallies(args, args.files)

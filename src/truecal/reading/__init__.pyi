@@ -11,6 +11,7 @@ from truecal.reading._columns import find_repeats as find_repeats
 from truecal.reading._columns import guess_columns as guess_columns
 from truecal.reading._columns import guess_time as guess_time
 from truecal.reading._cross import cross as cross
+from truecal.reading._paths import keep_input as keep_input
 from truecal.reading._paths import open_files as open_files
 from truecal.reading._paths import scan as scan
 from truecal.reading._places import FORMATS as FORMATS

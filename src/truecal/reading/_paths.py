@@ -236,8 +236,7 @@ def open_files(
     if format is not None and format not in FORMATS:
         raise ValueError(f"{option('format')} must be one of {', '.join(FORMATS)}; it is {format!r}.")
     if source in ("-", ["-"]):
-        _kept.append(copy_stream(sys.stdin.buffer, ""))
-        places = [_kept[-1].place]
+        places = [keep_input()]
         kinds = {format or "csv": places[0]}
     else:
         places = expand_all(source)
@@ -265,6 +264,13 @@ def open_files(
             alone = [frame] if len(places) == 1 else [_open_one(pl, place, kind) for place in places]
             counts = [found.item() for found in pl.collect_all([each.select(pl.len()) for each in alone])]
     return replace(unread, frame=frame, counts=tuple(counts), numbers=tuple(numbers), dates=dates)
+
+
+def keep_input() -> Path:
+    """Copy standard input to a file that is kept as long as this process runs."""
+    _kept.append(copy_stream(sys.stdin.buffer, ""))
+    place: Path = _kept[-1].place
+    return place
 
 
 def _name_types(pl: Any, numbers: Sequence[str], dates: bool) -> dict[str, Any]:
