@@ -290,6 +290,11 @@ struct FewCells {
         positives.push_back(static_cast<Index>(positives_));
         plain &= rows_ <= 512 && (place_ >= smallest || place_ == 0);
     }
+    void clear() {
+        for (auto *column : {&place, &rows, &rest, &squared}) column->clear();
+        positives.clear();
+        plain = true;
+    }
 };
 
 // As `CellColumns::push`, for several cells at once: of at most 512 rows, and of q from 2^-300 on, or 0.
@@ -317,21 +322,23 @@ static TRUECAL_CLONES void sum_cells(const std::uint64_t *__restrict place, cons
     }
 }
 
-inline void add_up(FewCells &&cells, CellColumns &found) {
-    const std::size_t size = cells.place.size();
-    if (!cells.plain) {
+// Adds cells to the columns, and forgets them.
+inline void add_up(FewCells &cells, CellColumns &found) {
+    const std::size_t size = cells.place.size(), before = found.n.size();
+    if (cells.plain) {
+        for (auto *column : {&found.key, &found.s1, &found.s2, &found.s3}) column->resize(before + size);
+        sum_cells(cells.place.data(), cells.rows.data(), cells.rest.data(), cells.squared.data(), static_cast<Index>(size),
+                  found.key.data() + before, found.s1.data() + before, found.s2.data() + before, found.s3.data() + before);
+        found.n.insert(found.n.end(), cells.rows.begin(), cells.rows.end());
+        found.k.insert(found.k.end(), cells.positives.begin(), cells.positives.end());
+    } else {
         for (std::size_t i = 0; i < size; ++i) {
             const bool upper = cells.place[i] >= CellSteps::middle;
             const std::uint64_t lead = upper ? 2 * CellSteps::middle - cells.place[i] : cells.place[i];
             found.push(lead, upper, static_cast<Index>(cells.rows[i]), cells.positives[i], Wide(cells.rest[i]), Wide(cells.squared[i]));
         }
-        return;
     }
-    for (auto *column : {&found.key, &found.s1, &found.s2, &found.s3}) column->resize(size);
-    sum_cells(cells.place.data(), cells.rows.data(), cells.rest.data(), cells.squared.data(), static_cast<Index>(size),
-              found.key.data(), found.s1.data(), found.s2.data(), found.s3.data());
-    found.n.assign(cells.rows.begin(), cells.rows.end());
-    found.k = std::move(cells.positives);
+    cells.clear();
 }
 
 // The same of few rows, which are sorted by their cells: a table would take longer to make than to fill.
@@ -382,7 +389,7 @@ template <class Float, class Label> Packed few_rows(const Float *score, const La
         }
         cells.push(place, static_cast<std::uint64_t>(i - begin), positives, rest, squared);
     }
-    add_up(std::move(cells), found);
+    add_up(cells, found);
     return {true, labels_fine(label, size)};
 }
 
@@ -479,7 +486,9 @@ bool class_columns(const Float *matrix, const Index *target, Index rows, Index c
 
 // The cells, or pooled cells, of sorted entries.
 template <class Place, class Entries> CellColumns cell_columns(const Entries &e) {
+    constexpr Index few = 512, together = 1024; // rows of a cell that can wait, and cells that wait
     CellColumns found;
+    FewCells cells;
     for (Index i = 0; i < e.size;) {
         const Place first(e.score(i));
         Counts counts{0, 0};
@@ -490,11 +499,20 @@ template <class Place, class Entries> CellColumns cell_columns(const Entries &e)
             const Counts c = e.at(i);
             counts.n += c.n;
             counts.k += c.k;
-            rest += Wide(place.rest) * c.n;
-            squared += Wide(place.squared()) * c.n;
+            rest += Entries::single_rows ? Wide(place.rest) : Wide(place.rest) * c.n;
+            squared += Entries::single_rows ? Wide(place.squared()) : Wide(place.squared()) * c.n;
         }
+        if (std::is_same_v<Place, CellPlace> && counts.n <= few) {
+            const std::uint64_t place = first.upper ? 2 * CellSteps::middle - first.lead : first.lead;
+            cells.push(place, static_cast<std::uint64_t>(counts.n), static_cast<std::uint64_t>(counts.k),
+                       static_cast<std::uint64_t>(static_cast<Index>(rest)), static_cast<std::uint64_t>(static_cast<Index>(squared)));
+            if (static_cast<Index>(cells.place.size()) == together) add_up(cells, found);
+            continue;
+        }
+        add_up(cells, found);
         found.push(first.lead, first.upper, counts.n, counts.k, rest, squared, Place::dropped(first.lead));
     }
+    add_up(cells, found);
     return found;
 }
 

@@ -526,6 +526,19 @@ auto shift_groups(In<double> n, In<double> q, In<bool> upper, In<Index> starts, 
     return std::tuple(change, spread);
 }
 
+// The smallest log-factor on the odds of each group that is found, `up`, `down` or whichever of both; see `Search`.
+auto find_factors(In<double> n, In<double> q, In<bool> upper, In<Index> starts, In<double> reach, In<double> limit,
+                  double wanted, bool up, bool down, double largest) {
+    demand_equal(length(n), {length(q), length(upper)});
+    demand_equal(demand_groups(starts, length(n)), {length(reach), length(limit)});
+    auto found = empty<double>(reach.shape(0));
+    for_groups(starts, [&](Index group, Index first, Index last) {
+        found.data()[group] = Search{n.data(), q.data(), upper.data(), first, last, reach.data()[group],
+                                     limit.data()[group], wanted, up, down}.find(largest);
+    });
+    return found;
+}
+
 // Each function of sorted entries, once for every layout; `make` turns its columns into entries.
 template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make make) {
     m.def("pava_bc", [=](std::tuple<Columns...> columns, Index n_min, Index n_max, bool paper) {
@@ -812,14 +825,19 @@ NB_MODULE(_kernel, m) {
         });
         return cost;
     });
-    m.def("window_starts", [](In<Index> cost, In<Index> starts, int grid) {
-        std::vector<Index> found;
+    m.def("window_starts", [](In<Index> cost, In<Index> starts) { // of every grid
+        std::vector<Index> found[grids];
         demand_groups(starts, length(cost));
         for_groups(starts, [&](Index, Index first, Index last) {
-            WindowGrids(cost.data(), first, last).add_starts(grid, found);
+            const WindowGrids windows(cost.data(), first, last);
+            for (int grid = 0; grid < grids; ++grid) windows.add_starts(grid, found[grid]);
         });
-        found.push_back(length(cost));
-        return to_array(found);
+        nb::list result;
+        for (std::vector<Index> &each : found) {
+            each.push_back(length(cost));
+            result.append(nb::cast(to_array(each)));
+        }
+        return nb::tuple(result);
     });
     m.def("local_shares", [](In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, double significance) {
         const auto &[s1, s2, s3] = sums;
@@ -882,6 +900,7 @@ NB_MODULE(_kernel, m) {
     });
     m.def("cut_levels", &cut_groups);
     m.def("shift", &shift_groups);
+    m.def("find_factors", &find_factors);
     m.def("cross_sums", &cross_sums);
     m.def("recalibrate", [](In<double> x, In<Index> n, In<Index> k, bool slope) {
         demand_equal(length(x), {length(n), length(k)});

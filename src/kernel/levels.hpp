@@ -5,6 +5,7 @@
 #include "keys.hpp"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -81,5 +82,38 @@ inline std::pair<double, double> shift(const double *n, const double *q, const b
     }
     return {change, spread};
 }
+
+// Cells [first, last) in which a factor on all odds is looked for: it is found where the total leaves the limit by `wanted`
+// standard deviations, of which `reach` are seen; where the odds may go `up` or `down`, whichever they do.
+struct Search {
+    const double *n, *q;
+    const bool *upper;
+    Index first, last;
+    double reach, limit, wanted;
+    bool up, down;
+
+    bool misses(double log_factor) const {
+        const auto missed = [&](double t) {
+            const auto [change, spread] = shift(n, q, upper, first, last, std::exp(t));
+            return (reach * std::abs(change) - limit) / std::sqrt(std::max(spread, 1e-300)) < wanted;
+        };
+        return (up && missed(log_factor)) || (down && missed(-log_factor));
+    }
+
+    // The logarithm from which on factors are found, to a part in a thousand; infinite beyond the largest.
+    double find(double largest) const {
+        if (misses(largest)) return std::numeric_limits<double>::infinity();
+        double low = 0, high = 1;
+        while (high < largest && misses(high)) {
+            low = high;
+            high = std::min(2 * high, largest);
+        }
+        while (high - low > 1e-3 * high) {
+            const double middle = (low + high) / 2;
+            (misses(middle) ? low : high) = middle;
+        }
+        return high;
+    }
+};
 
 } // namespace truecal

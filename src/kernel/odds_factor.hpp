@@ -46,6 +46,23 @@ template <class F> double find_root(F f, double start, double step) {
     return (a + b) / 2;
 }
 
+// The root of a function that is nearly a straight line of some slope, by secants from a guess; NaN where these do not close
+// in at once.
+template <class F> double find_near(F f, double guess, double slope) {
+    double a = guess, fa = f(a), b = a - fa / slope;
+    if (std::abs(fa) < 1e-9) return a;
+    for (int i = 0; i < 6; ++i) {
+        const double fb = f(b);
+        if (std::abs(fb) < 1e-9) return b;
+        if (!(std::abs(fb) < std::abs(fa) / 2)) break;
+        const double next = b - fb * (b - a) / (fb - fa);
+        a = b;
+        fa = fb;
+        b = next;
+    }
+    return std::numeric_limits<double>::quiet_NaN();
+}
+
 // Coins with odds, in pools of equal ones; their odds can be multiplied.
 class OpenCoins {
   public:
@@ -104,6 +121,25 @@ class OpenCoins {
         return std::sqrt(-2 * std::log(std::min(std::max(tail, 5e-324), 1.0)));
     }
 
+    // The log-factor at which the heads that came are as deep as the goal: where the normal distribution has them, from
+    // the log-factor that expects them on, and by secants from there; else by a search.
+    double find_end(double middle, bool above, double tail, double goal) {
+        const auto miss = [&](double t) { return above ? goal - depth(t, true) : depth(t, false) - goal; };
+        const double way = above ? -1 : 1, z = rough_quantile(tail) * std::sqrt(effect_), farthest = 36;
+        if (std::abs(middle) < farthest && z > 0) {
+            multiply(std::exp(middle));
+            const double start = middle + way * z / std::sqrt(std::max(v, 0.5));
+            multiply(std::exp(start));
+            const double spread = std::max(v, 0.5), missing = static_cast<double>(heads) + way * (0.5 + z * std::sqrt(spread)) - expected;
+            const double hazard = std::exp(-z * z / (2 * effect_)) / (std::sqrt(6.283185307179587 * effect_) * tail);
+            const double found = find_near(miss, start + missing / spread, hazard / goal * std::sqrt(spread));
+            if (!std::isnan(found)) return found;
+        }
+        multiply(1);
+        const double step = 2 * std::sqrt(effect_ / std::max(v, 0.5));
+        return find_root(miss, above ? std::min(middle, farthest) : std::max(middle, -farthest), way * step);
+    }
+
     // The log-factor that makes as many heads expected as came: Newton's method, whose derivative is the variance.
     double find_mean() {
         double t = 0;
@@ -150,12 +186,9 @@ inline OddsFactor find_odds_factor(const Coins &all, Index begin, Index end, dou
     }
     const bool none = coins.heads == 0, full = coins.heads == coins.rows;
     const double goal = std::sqrt(-2 * std::log(significance / 2)), total = coins.expected + certain;
-    const double step = 2 * std::sqrt(effect / std::max(coins.v, 0.5));
     const double middle = none ? -inf : full ? inf : coins.find_mean();
-    const auto lower = [&](double t) { return goal - coins.depth(t, true); };
-    const auto upper = [&](double t) { return coins.depth(t, false) - goal; };
-    const double low = none ? -inf : find_root(lower, std::min(middle, 36.0), -step);
-    const double high = full ? inf : find_root(upper, std::max(middle, -36.0), step);
+    const double low = none ? -inf : coins.find_end(middle, true, significance / 2, goal);
+    const double high = full ? inf : coins.find_end(middle, false, significance / 2, goal);
     const auto factor = [](double t) { return t > 700 ? inf : std::exp(t); };
     const auto ratio = [&](double t) {
         if (std::isinf(t)) return ((t > 0 ? static_cast<double>(coins.rows) : 0) + certain) / total;

@@ -17,6 +17,7 @@ from truecal.metrics import (
     Adjustment,
     BinningLike,
     Binomial,
+    Bins,
     BoundedIsotonic,
     Measure,
     Metric,
@@ -24,6 +25,7 @@ from truecal.metrics import (
     Rejection,
     Test,
     Tolerance,
+    Windows,
     as_tolerance,
     bin_once,
     choose,
@@ -422,7 +424,7 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options, judged: G
     notes = dict.fromkeys(note for scheme, _ in keys.values() for note in bins[scheme].partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
     references, spans, curve, note = _redraw(data, chosen, values, options)
-    verdict = judge(CellSums.of(data if judged is None else judged), loss.significance, loss.tolerance)
+    verdict = judge(_find_cells(data, bins, judged), loss.significance, loss.tolerance)
     seed = options.get("random_state") if references or spans else None
     return Result(
         verdict=replace(verdict, whole=region is None),
@@ -448,6 +450,15 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options, judged: G
         labelling=data.labelling,
         weighted=data.importance is not None,
     )
+
+
+def _find_cells(data: Sorted, bins: Bins, judged: GridTally | None) -> CellSums:
+    """The cells that a verdict is of: those that windows are made of, where a metric has windows."""
+    windows = bins.get(Windows())
+    if judged is None and windows is not None:
+        cells: CellSums = windows.partition.cells
+        return cells
+    return CellSums.of(data if judged is None else judged)
 
 
 def choose_test(options: Options) -> Rejection:

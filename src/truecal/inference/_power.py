@@ -78,14 +78,17 @@ class Shifted:
         whichever of the signs its logarithm has; infinite beyond a million."""
         share, threshold, effect = self._look(fifth)
         reach = math.sqrt(share) / np.sqrt(effect)
-        wanted = -normal_quantile(power)
+        wanted, limit = -normal_quantile(power), threshold * np.sqrt(self.v)
+        if not self.labelling.flips:
+            cells, ways = (self.n, self.q, self.upper, self.starts), (1 in signs, -1 in signs)
+            found = _kernel.find_factors(*cells, reach, limit, wanted, *ways, LARGEST)
+            return np.where(self.v == 0, np.inf, np.exp(found))
 
         def missed(log_factor: Floats) -> Bools:
             found = np.zeros(len(self.v), dtype=np.bool_)
             for sign in signs:
                 change, spread = self._change(sign * log_factor)
-                z = (reach * np.abs(change) - threshold * np.sqrt(self.v)) / np.sqrt(spread)
-                found |= (z < wanted) | (self.v == 0)
+                found |= ((reach * np.abs(change) - limit) / np.sqrt(spread) < wanted) | (self.v == 0)
             return found
 
         return np.asarray(np.exp(_bisect(missed, len(self.v), 1e-3)))

@@ -533,7 +533,7 @@ def _range_tail(x: float) -> float:
     """The probability that the range of Brownian motion over a unit of time exceeds x."""
     if x < 0.5:  # the series needs more terms than it has digits there, and the answer is 1 to 15 digits
         return 1.0
-    last = math.ceil(39 / x)  # where terms vanish
+    last = min(math.ceil(39 / x), math.ceil(math.sqrt(1 + 140 / x**2)))  # where terms vanish, or are 1e-30 of the first
     terms = ((-1) ** (k - 1) * k * math.erfc(k * x / math.sqrt(2)) for k in range(1, last + 1))
     return min(1.0, max(0.0, 4 * math.fsum(terms)))
 

@@ -323,8 +323,7 @@ def costs(groups: CellGroups) -> Ints:
 def find_windows(groups: CellGroups) -> tuple[Ints, ...]:
     """Where the windows of each grid begin among the cells, and where the last one ends. No window has cells of two
     groups."""
-    cost = costs(groups)
-    return tuple(_kernel.window_starts(cost, groups.starts, grid) for grid in range(GRIDS))
+    return _kernel.window_starts(costs(groups), groups.starts)
 
 
 def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, Ints, Floats]:

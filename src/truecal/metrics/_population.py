@@ -51,10 +51,13 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
     windows, cells, coins = list(zip(begin.tolist(), end.tolist(), strict=True)), groups.cells, Coins.in_groups(groups)
     if cells.labelling.plain:
         factors, expected = find_odds_factors(coins, begin, end, significance), cells.expected
+        running = np.concatenate([[0], np.cumsum(cells.pos)])
+        observed = (running[end] - running[begin]).tolist()
         beyond = np.where(cells.s1 == 0, cells.pos - np.where(cells.upper, cells.n, 0), 0)
+        moved = beyond.any()
         return [
-            _count(int(cells.pos[b:e].sum()), float(expected[b:e].sum()), factor, float(beyond[b:e].sum()))
-            for (b, e), factor in zip(windows, factors, strict=True)
+            _count(k, float(np.add.reduce(expected[b:e])), factor, float(beyond[b:e].sum()) if moved else 0.0)
+            for (b, e), k, factor in zip(windows, observed, factors, strict=True)
         ]
     levels = np.full(len(begin), significance)
     if coins.design is not None:  # which leave the same significance, once clusters have spread the count

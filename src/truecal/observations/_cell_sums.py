@@ -7,8 +7,8 @@ by less than 2^-24 of itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from truecal._text import plural
 from truecal._threads import check_threads
 from truecal.observations._arrays import AnyArray, Classes, check_values, count_threads
 from truecal.observations._clusters import CellClusters
-from truecal.observations._grid import GridTally, cell
+from truecal.observations._grid import LIFT, GridTally, cell
 from truecal.observations._labelling import AS_THEY_ARE, Labelling, check_labelling, check_same
 from truecal.observations._tally import (
     Bools,
@@ -79,6 +79,7 @@ class CellSums:
     s3: Floats
     labelling: Labelling = AS_THEY_ARE
     clusters: CellClusters | None = None
+    _known: dict[str, Any] = field(default_factory=dict, init=False)  # columns that were asked for
 
     def __post_init__(self) -> None:
         key, s1, s2, s3 = (
@@ -108,6 +109,7 @@ class CellSums:
     def _hold(self, columns: SumColumns, labelling: Labelling, clusters: CellClusters | None) -> None:
         object.__setattr__(self, "labelling", labelling)
         object.__setattr__(self, "clusters", clusters)
+        object.__setattr__(self, "_known", {})
         for name, column in zip(NAMES, columns, strict=True):
             column.flags.writeable = False
             object.__setattr__(self, name, column)
@@ -176,15 +178,24 @@ class CellSums:
         """key, n, pos, s1, s2, s3."""
         return self.key, self.n, self.pos, self.s1, self.s2, self.s3
 
+    def _keep(self, name: str, compute: Callable[[], AnyArray]) -> AnyArray:
+        """A column that is computed when it is first asked for."""
+        if name not in self._known:
+            column = compute()
+            column.flags.writeable = False
+            self._known[name] = column
+        found: AnyArray = self._known[name]
+        return found
+
     @property
     def upper(self) -> Bools:
         """Whether a cell lies from 0.5 up, where q is 1 - p."""
-        return np.asarray(self.key >= 0.5)
+        return self._keep("upper", lambda: np.asarray(self.key >= 0.5))
 
     @property
     def q(self) -> Floats:
         """The mean q of each cell."""
-        return np.asarray(self.s1 / self.n)
+        return self._keep("q", lambda: np.asarray(self.s1 / self.n))
 
     @property
     def p(self) -> Floats:
@@ -194,17 +205,17 @@ class CellSums:
     @property
     def v(self) -> Floats:
         """The information of each cell: the sum of p (1 - p)."""
-        return np.maximum(self.s1 - self.s2, 0.0)
+        return self._keep("v", lambda: np.maximum(self.s1 - self.s2, 0.0))
 
     @property
     def expected(self) -> Floats:
         """The positives that each cell's scores predict: their sum."""
-        return np.where(self.upper, self.n - self.s1, self.s1)
+        return self._keep("expected", lambda: np.where(self.upper, self.n - self.s1, self.s1))
 
     @property
     def surplus(self) -> Floats:
         """Positives less those expected, without the cancellation near a score of 1."""
-        return np.where(self.upper, self.s1 - (self.n - self.pos), self.pos - self.s1)
+        return self._keep("surplus", lambda: np.where(self.upper, self.s1 - (self.n - self.pos), self.pos - self.s1))
 
     def pool(self) -> CellSums:
         """The same rows in pooled cells; see `of`."""
@@ -340,7 +351,12 @@ class CellGroups:
 
     def coarsen(self, bits: int) -> CellGroups:
         """The same groups in cells of fewer bits, without clusters."""
-        new = np.diff(cell(self.cells.key, bits), prepend=-1.0) != 0
+        key, upper = self.cells.key, self.cells.upper
+        # as `cell` has them, by the leading bits of the numbers: those of cells are no more than these
+        lead = (np.where(upper, 1 - key, key) * LIFT).view(np.int64) >> (53 - bits)
+        new = np.empty(len(key), dtype=np.bool_)
+        np.not_equal(lead[1:], lead[:-1], out=new[1:])
+        new[1:] |= upper[1:] != upper[:-1]
         new[self.starts[:-1]] = True
         begin = np.flatnonzero(new)
         sums = (np.add.reduceat(column, begin) for column in self.cells.columns[1:])
