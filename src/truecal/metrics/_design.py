@@ -23,14 +23,21 @@ seen in pairs with a sum of sqrt(v_i v_j) of 50, and in half a cluster.
 Tests. A tail x of the count of independent rows becomes P(T > z / sqrt(D)), z the normal quantile of x and T Student's
 with so many degrees of freedom F:
 
-    1 / F = (1 / (C - 1) + max(2 D0 S^2, 4 / M - 4 / K)) (1 - 1 / D)^2 + 1 / (4 + 6 V / (D - 1)).
+    1 / F = (1 / (C - 1) + max(D0 S^2, m + (4 m)^2)) (1 - 1 / D)^2 + 1 / (4 + 6 V / (D - 1)).
 
-The first term is what the fit rests on: C counts clusters by their share of the variance, D0 is the design effect of
-all rows and S the skewness of their number of positives if they were independent; few clusters and rare positives
-leave few. Of K clusters M had positives, by their share of these, or should have had where all rows of one are alike;
-or negatives, where these are fewer: few of them make the fitted D too small just when positives are too few.
-The second makes tails longer where a window has few clusters, each with a rate of its own. The constants, 2, 4 and 6,
-were chosen by simulation (study/clusters.py). At D = 1 a tail is as it was.
+The first term is half the relative variance of the fitted D, as it is of the variance in Student's own test. A sum of
+C squares has 1 / C + k / (2 C) of it, k the excess kurtosis of the clusters' sums: C counts clusters by their share of
+the variance, and k / (2 C) is large where few of them have positives: about m = 1 / M - 1 / K. Of K clusters M / 2 had
+positives, by their share of these, or should have had where all rows of one are alike; or negatives, where these are
+fewer. Very few of them make the fitted D too small just when positives are too few: (4 m)^2 is for that. D0 is the
+design effect of all rows and S the skewness of their number of positives if they were independent, so that D0 S^2 is
+the square of its skewness: two-sided tails of a skewed sum over a fitted deviation are about as much longer (Hall
+1987). The second makes tails longer where a window has few clusters, each with a rate of its own; its 6 and the 4
+above were chosen by simulation (study/clusters.py). At D = 1 a tail is as it was.
+
+References
+----------
+Hall. Edgeworth expansion for Student's t statistic under minimal moment conditions. Annals of Probability 15, 1987.
 """
 
 from __future__ import annotations
@@ -56,8 +63,6 @@ from truecal.observations import (
 CORRELATION = 0.1  # what a is drawn to
 PAIRS = 50.0  # with the weight of pairs of this sum
 HALF = 0.5  # and of so many clusters
-SKEWNESS = 2.0  # how much rare positives take of the degrees of freedom
-CARRIERS = 4.0  # and how much few clusters with positives do
 KURTOSIS = 6.0  # times V / (D - 1): the degrees of freedom of a window of few clusters
 LEAST_FREEDOM = 0.01
 LEAST_TAIL = 1e-300
@@ -224,8 +229,7 @@ def _fit(groups: CellGroups, clusters: CellClusters) -> Design:
     skewness = groups.add(cells.n * v * (1 - 2 * cells.q) * np.where(cells.upper, -1, 1)) ** 2 / information**3
     carriers = _count_carriers(groups, clusters, owner)
     missing = np.maximum(1 / np.maximum(carriers, 1e-9) - 1 / add(np.ones(len(owner))), 0.0)
-    rare = np.maximum(SKEWNESS * effect * skewness, CARRIERS * missing)
-    freedom = 1 / (1 / np.maximum(many - 1, 1e-9) + rare)
+    freedom = 1 / (1 / np.maximum(many - 1, 1e-9) + np.maximum(effect * skewness, missing + (4 * missing) ** 2))
     paired = add(np.where(rows > 1, 1.0, 0.0)) > 0
     return Design(
         clusters=clusters,
@@ -308,12 +312,13 @@ def _recalibrate(groups: CellGroups) -> Floats:
     wanted = np.clip(pos, np.minimum(0.5, n / 2), np.maximum(n - 0.5, n / 2))
     q = np.where(open_, cells.q, 0.5)
     odds = (np.log(q) - np.log1p(-q)) * np.where(cells.upper, -1, 1)
-    shift = np.zeros(len(groups))
+    shift, moving = np.zeros(len(groups)), n > 0
     for _ in range(100):
         p = np.where(open_, 1 / (1 + np.exp(-np.clip(odds + groups.repeat(shift), -700, 700))), 0.0)
         v = np.maximum(groups.add(cells.n * p * (1 - p)), 1e-300)
         step = np.clip((wanted - groups.add(cells.n * p)) / v, -2, 2)
-        shift += np.where(n > 0, step, 0.0)
-        if np.abs(step).max() < 1e-9:
+        moving &= np.abs(step) >= 1e-9  # each group stops by itself: it does not depend on the others
+        if not moving.any():
             break
+        shift += np.where(moving, step, 0.0)
     return np.asarray(p)
