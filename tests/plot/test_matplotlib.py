@@ -229,7 +229,7 @@ def test_the_standard_diagram_draws_the_table(metric, scale):
     dots = labelled(axes.main, f"{metric} bins, 95 %")
     np.testing.assert_allclose(dots.get_xdata(), axis.place(table.mean[held]))
     np.testing.assert_allclose(dots.get_ydata(), axis.place(table.rate[held]))
-    spans = labelled(axes.main, "_exact interval").get_segments()
+    spans = labelled(axes.main, "_interval").get_segments()
     np.testing.assert_allclose([s[0, 1] for s in spans], axis.place(table.rate_low[held]))
     np.testing.assert_allclose([s[1, 1] for s in spans], axis.place(table.rate_high[held]))
     if scale == "linear":  # a logit axis counts what is beyond it at its margins, too

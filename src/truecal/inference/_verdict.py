@@ -111,7 +111,7 @@ class Verdict:
     impossible : int
         Positives at a prediction of 0 and negatives at 1.
     factor : OddsFactor
-        The factor on all odds that the positives speak for, and observed over expected, with exact intervals of
+        The factor on all odds that the positives speak for, and observed over expected, with intervals of
         confidence 1 - significance.
     detectable : float
         The factor on all odds, up or down, that would have been found with a probability of 80 %; infinite where
@@ -186,7 +186,7 @@ class Verdict:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The exact interval of the ratio, under a common factor on all odds."""
+        """The interval of the ratio, under a common factor on all odds; exact for independent rows."""
         return self.factor.ratio_low, self.factor.ratio_high
 
     @property

@@ -137,7 +137,7 @@ def calibration(
     """Draw how far predictions are off, where, and how sure that is.
 
     Above, for each window of scores, the positives that came against those predicted, as a factor on the odds: a line,
-    with its exact interval as a box. On the black line they are as predicted. Below, the number of predictions, and how
+    with its interval as a box. On the black line they are as predicted. Below, the number of predictions, and how
     many of them the data refute; the black line is what chance alone refutes of a right model. Blue is too low,
     orange-red too high, and only a model that the verdict calls off has these colours.
 
@@ -262,7 +262,7 @@ def comparison(table: Comparison, *, title: str | None = None, ax: Any = None) -
 def segments(table: GroupTable, *, worst: int = 20, ax: Any = None) -> Any:
     """Draw observed over expected positives of the segments with the smallest p-values, the smallest first.
 
-    Lines are exact intervals that hold for all segments together. Orange-red triangles are segments that are off; grey
+    Lines are intervals that hold for all segments together. Orange-red triangles are segments that are off; grey
     crosses those of which the data cannot tell.
 
     Examples
@@ -276,7 +276,7 @@ def segments(table: GroupTable, *, worst: int = 20, ax: Any = None) -> Any:
 
 
 def slices(table: SliceTable, *, worst: int = 20, title: str | None = None, ax: Any = None) -> Any:
-    """Draw the groups that a search found to be off, the largest loss first: observed over expected with exact
+    """Draw the groups that a search found to be off, the largest loss first: observed over expected with
     intervals, and their rows. Blue triangles up are too low, orange-red ones down too high.
 
     Examples
@@ -290,7 +290,7 @@ def slices(table: SliceTable, *, worst: int = 20, title: str | None = None, ax: 
 
 
 def classes(table: ClassTable, *, worst: int = 20, title: str | None = None, ax: Any = None) -> Any:
-    """Draw each class against the rest, the smallest p-values first: observed over expected with exact intervals.
+    """Draw each class against the rest, the smallest p-values first: observed over expected with intervals.
 
     Examples
     --------
@@ -375,7 +375,7 @@ def binnings(
 
 
 def drift(table: DriftTable, *, title: str | None = None, ax: Any = None) -> DriftAxes:
-    """Draw observed over expected positives of each window with exact intervals that hold together; below, prevalence
+    """Draw observed over expected positives of each window with intervals that hold together; below, prevalence
     and mean prediction.
 
     Windows are marked as segments are. The baseline is shaded. Diamonds below are windows whose prevalence differs from

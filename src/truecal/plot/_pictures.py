@@ -206,7 +206,7 @@ class Picture:
 def picture_calibration(
     result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
 ) -> Picture:
-    """Show how far the windows of scores are from what is predicted, as a factor on the odds with exact intervals;
+    """Show how far the windows of scores are from what is predicted, as a factor on the odds with intervals;
     below, how many predictions there are, which the data refute, and how many chance alone would.
 
     Only a model that the verdict calls off has colours: of a right one chance refutes some windows, too.
@@ -244,7 +244,7 @@ def _find_common_reach(tables: Iterable[BinTable]) -> float:
 
 
 def _make_factor_panel(result: Result, metric: str, axis: Axis, reach: float | None = None) -> Panel:
-    """Show observed against predicted, with exact intervals: a box and a line for each window."""
+    """Show observed against predicted, with intervals: a box and a line for each window."""
     table, off = get_table(result, metric), _is_off(result)
     rows, value, low, high = _find_factors(table)
     reach = _find_reach(table) if reach is None else reach
@@ -342,7 +342,7 @@ def _find_refuted(table: BinTable) -> Ints:
 
 
 def _find_sides(table: BinTable) -> Ints:
-    """1 for bins that are too low, as their mean prediction lies below the exact interval of their rate, -1 for those
+    """1 for bins that are too low, as their mean prediction lies below the interval of their rate, -1 for those
     that are too high, 0 for others. That interval is the box which pictures show.
 
     The share of a bin's predictions that is refuted may say otherwise: predictions of a wide bin differ from its rate
@@ -468,7 +468,7 @@ def _make_violins(result: Result, metric: str | None, axis: Axis, *, coloured: b
 def picture_reliability(
     result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
 ) -> Picture:
-    """Show the isotonic curve with the band of right models, and rates of bins with exact intervals; below, all
+    """Show the isotonic curve with the band of right models, and rates of bins with intervals; below, all
     predictions.
 
     Nothing is marked as refuted: a prediction is not refuted because it differs from the rate of a wide bin.
@@ -496,7 +496,7 @@ def picture_reliability(
     if curve is not None:
         marks.append(Lines([at], [fit], BLUE, "isotonic (CORP)", width=2.5))
     marks += [
-        Lines(*_vertical_lines(x, low, high), DARK, "_exact interval", *((0.35, 0.8) if small else ())),
+        Lines(*_vertical_lines(x, low, high), DARK, "_interval", *((0.35, 0.8) if small else ())),
         Points(x, y, DARK, f"{metric} bins, 95 %", size=3 if small else 6, texts=[texts[i] for i in nonempty]),
     ]
     ruler = _make_percent_ruler(axis)

@@ -1,4 +1,4 @@
-"""Pictures of groups, one below the other: observed over expected with exact intervals, on a scale of factors."""
+"""Pictures of groups, one below the other: observed over expected with intervals, on a scale of factors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SIDES: dict[str, tuple[str, str]] = {
 
 
 def picture_segments(table: GroupTable, *, worst: int = 20) -> Picture:
-    """Show observed over expected positives of the segments with the smallest p-values, with exact intervals."""
+    """Show observed over expected positives of the segments with the smallest p-values, with intervals."""
     shown = table.order()[:worst]
     ratio, low, high = (column[shown] for column in (table.ratio, table.ratio_low, table.ratio_high))
     words, ways, names = table.word, table.direction, table.names

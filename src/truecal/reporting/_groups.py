@@ -98,7 +98,7 @@ def write_segments(table: GroupTable, figures: Figures, whose: str) -> str:
     """How many segments are off, the worst as a picture, all as a table, worst first; `whose` says of which model."""
     text = " ".join(table.sentences())
     caption = (
-        f"Dots are observed over expected {OUTCOMES[table.outcome]} with exact intervals that hold for all segments "
+        f"Dots are observed over expected {OUTCOMES[table.outcome]} with intervals that hold for all segments "
         "together. Triangles are segments that are off; of crosses the data cannot tell."
     )
     figure = figures.draw("segments", "segments", table, label=f"{text} {describe_segments(table)}.", caption=caption)
@@ -120,7 +120,7 @@ def write_drift(table: DriftTable, figures: Figures, whose: str) -> str:
     """What is said of all windows of time together, a picture and a table."""
     text = " ".join(table.sentences())
     caption = (
-        f"Above: observed over expected {OUTCOMES[table.outcome]} with exact intervals that hold for all windows "
+        f"Above: observed over expected {OUTCOMES[table.outcome]} with intervals that hold for all windows "
         "together; triangles are off, of crosses the data cannot tell, the baseline is shaded. Below: the share of "
         f"{OUTCOMES[table.outcome]} beside the mean prediction; diamonds differ from the baseline."
     )

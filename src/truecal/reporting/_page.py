@@ -119,7 +119,7 @@ EXPLANATIONS = {
     ),
     "Observed / predicted": (
         "The positives that came over the sum of the predictions; 2 means twice as many as predicted. Intervals are "
-        "exact, under a common factor on all odds."
+        "under a common factor on all odds, and exact for independent rows."
     ),
     "Local TCE": (
         "The percentage of predictions in windows of scores whose positives refute them. Windows are chosen without a "

@@ -31,7 +31,7 @@ WAYS = {"too low": "low", "too high": "high"}
 def write_where(number: int, name: str, result: Result, figures: Figures) -> str:
     """The diagram, beside a table of ranges of scores."""
     caption = (
-        "Above: observed against predicted in each window of scores, as a factor on the odds, with its exact "
+        "Above: observed against predicted in each window of scores, as a factor on the odds, with its "
         "interval as a box (an arrow: it goes on). Below: the predictions, those that the data refute, and what "
         "chance alone would refute."
     )
@@ -207,7 +207,7 @@ def write_diagrams(number: int, name: str, result: Result, metric: str | None, f
             label = _describe_reliability(result.tables[key])
             caption = (
                 "Observed rate against prediction: the isotonic curve (line), where 95 of 100 right models have it "
-                f"(grey), and rates with exact intervals (dots) in {result.metrics[key].bins}."
+                f"(grey), and rates with their intervals (dots) in {result.metrics[key].bins}."
             )
             drawn += figures.draw(
                 f"{kind.__name__.lower()}-{number}", "reliability", result, key, label=label, caption=caption
@@ -216,7 +216,7 @@ def write_diagrams(number: int, name: str, result: Result, metric: str | None, f
         label = "; ".join(f"{result.metrics[key].bins}: {len(result.tables[key]):,}" for key in list_binnings(result))
         caption = (
             "Each way of binning the same predictions: observed against predicted in each bin, as a factor on the "
-            "odds, with its exact interval as a box. Below: all predictions."
+            "odds, with its interval as a box. Below: all predictions."
         )
         drawn += figures.draw(f"binnings-{number}", "binnings", result, label=f"{label}.", caption=caption, texts=False)
     return drawn
@@ -225,9 +225,7 @@ def write_diagrams(number: int, name: str, result: Result, metric: str | None, f
 def _describe_reliability(table: BinTable) -> str:
     inside = (table.rate_low <= table.mean) & (table.mean <= table.rate_high)
     filled = int((table.n > 0).sum())
-    return (
-        f"The exact interval of the observed rate contains the mean prediction in {inside.sum():,} of {filled:,} bins."
-    )
+    return f"The interval of the observed rate contains the mean prediction in {inside.sum():,} of {filled:,} bins."
 
 
 def write_bins(number: int, name: str, result: Result, metric: str | None, *, full: bool = True) -> str:

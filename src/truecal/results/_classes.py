@@ -45,7 +45,9 @@ class ClassTable(Table):
     )
     ratio: Floats = field(metadata=column("ratio", "obs / exp", "Observed over expected."))
     ratio_low: Floats = field(
-        metadata=column("ratio", "low", "Lower end of its exact interval, under a common factor on all odds.")
+        metadata=column(
+            "ratio", "low", "Lower end of its interval, exact for independent rows, under a common factor on all odds."
+        )
     )
     ratio_high: Floats = field(metadata=column("ratio", "high", "Upper end of it."))
     value: Floats = field(metadata=column("metric", "ltce", "Local TCE.", LTCE.format))

@@ -51,8 +51,8 @@ class Judged(Table):
     ratio: Floats = field(metadata=column("ratio", "obs / exp", "Observed over expected; NaN if neither is above 0."))
     ratio_low: Floats = field(
         metadata=column(
-            "ratio", "low", "Lower end of its exact interval, under a common factor on all odds; 1 - `level` is its "
-            "confidence, so that all intervals hold together."
+            "ratio", "low", "Lower end of its interval, exact for independent rows, under a common factor on all odds; "
+            "1 - `level` is its confidence, so that all intervals hold together."
         )
     )  # fmt: skip
     ratio_high: Floats = field(metadata=column("ratio", "high", "Upper end of it."))

@@ -38,10 +38,14 @@ class SliceTable(Table):
     expected: Floats = field(metadata=column("count", "expected", "Positives that the predictions add up to.", about))
     ratio: Floats = field(metadata=column("ratio", "obs / exp", "Observed over expected."))
     ratio_low: Floats = field(
-        metadata=column("ratio", "low", "Lower end of its exact interval, under a common factor on all odds.")
+        metadata=column(
+            "ratio", "low", "Lower end of its interval, exact for independent rows, under a common factor on all odds."
+        )
     )
     ratio_high: Floats = field(metadata=column("ratio", "high", "Upper end of it."))
-    p_value: Floats = field(metadata=column("p-value", "p", "The exact p-value of its positives."))
+    p_value: Floats = field(
+        metadata=column("p-value", "p", "The p-value of its positives, exact for independent rows.")
+    )
     p_adjusted: Floats = field(
         metadata=column("p-value", "p adjusted", "The same, adjusted for all groups that were searched.")
     )
