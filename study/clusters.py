@@ -2,16 +2,17 @@
 
     python clusters.py [part ...] [--sets 400]
 
-Parts: level, power; all of them by default. Labels go together in three ways, each with the predictions as
+Parts: level, power, worlds; all of them by default. Labels go together in three ways, each with the predictions as
 exact marginals: a Gaussian copula, an effect of the cluster on the log-odds, and equal predictions with a beta-binomial
-count. Writes clusters_<part>.csv, case by
-case.
+count. "worlds" are drawn at random, and nothing was tuned on them: clusters of even and uneven sizes, other shapes of
+predictions, and labels that go together in other ways, too. Writes clusters_<part>.csv, case by case.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from results import write_rows
@@ -172,11 +173,71 @@ def power(sets: int) -> Iterator[Line]:
         }
 
 
+def share_uniforms(rng: Rng, p: Floats, cluster: Ints, correlation: float) -> np.ndarray:
+    """Some rows of a cluster are decided by one uniform variable, the others by their own."""
+    common = rng.random(cluster[-1] + 1)[cluster]
+    return np.where(rng.random(len(p)) < np.sqrt(correlation), common, rng.random(len(p))) < p
+
+
+OTHER_WAYS: dict[str, tuple[Labels, float]] = {
+    "copula": (copula, SHARED),
+    "log-odds effect": (log_odds_effect, SHARED),
+    "shared": (share_uniforms, SHARED),
+    "copula of one score": (copula, 1.0),
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """Clusters of a mean size, equal or geometric; predictions of a Beta distribution with a mean; and correlation."""
+
+    rows: int
+    size: float
+    uneven: bool
+    a: float
+    mean: float
+    way: str
+    correlation: float
+
+    @classmethod
+    def draw(cls, number: int) -> World:
+        rng = np.random.default_rng([20261117, number])
+        rows = int(rng.choice([500, 1000, 2000, 4000, 8000]))
+        size = min(float(np.exp(rng.uniform(np.log(2), np.log(50)))), rows / 20)
+        a = float(rng.choice([0.3, 0.5, 1, 2, 4]))
+        mean = float(rng.choice([0.005, 0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.9]))
+        uneven, way = bool(rng.integers(2)), str(rng.choice(list(OTHER_WAYS)))
+        return cls(rows, round(size, 1), uneven, a, mean, way, round(float(rng.uniform(0, 0.5)), 2))
+
+    def simulate(self, rng: Rng) -> CellSums:
+        labels, shared = OTHER_WAYS[self.way]
+        count = round(self.rows / self.size)
+        sizes = rng.geometric(1 / self.size, count) if self.uneven else np.full(count, max(2, round(self.size)))
+        cluster = np.repeat(np.arange(count), sizes)
+        z = np.sqrt(shared) * rng.standard_normal(count)[cluster]
+        z = z + np.sqrt(1 - shared) * rng.standard_normal(len(cluster))
+        quantiles = np.sort(rng.beta(self.a, self.a * (1 - self.mean) / self.mean, 20_000))
+        p = np.clip(quantiles[(normal(z) * 20_000).astype(np.int64).clip(0, 19_999)], 1e-9, 1 - 1e-9)
+        return CellSums.from_arrays(labels(rng, p, cluster, self.correlation), p, cluster=cluster)
+
+
+def worlds(sets: int) -> Iterator[Line]:
+    """How often right models of worlds at random are called off."""
+    for number in range(44):
+        world, rng, found = World.draw(number), np.random.default_rng([5, number]), list[Verdict]()
+        for begin in range(0, sets, TOGETHER):
+            found += judge_all([world.simulate(rng) for _ in range(min(TOGETHER, sets - begin))])
+        fewer = [min(verdict.expected, verdict.n - verdict.expected) / verdict.design_effect for verdict in found]
+        off = {f"p <= {level:g}": float(np.mean([v.p_value <= level for v in found])) for level in (0.05, 0.01)}
+        effect = float(np.mean([verdict.design_effect for verdict in found]))
+        yield asdict(world) | {"sets": sets, "design effect": effect, "over effect": float(np.mean(fewer))} | off
+
+
 def show(line: Line) -> None:
     print(" ".join(f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in line.items()), flush=True)
 
 
-PARTS: dict[str, Callable[[int], Iterator[Line]]] = {"level": level, "power": power}
+PARTS: dict[str, Callable[[int], Iterator[Line]]] = {"level": level, "power": power, "worlds": worlds}
 
 
 def main() -> None:

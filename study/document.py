@@ -464,14 +464,15 @@ def rows_section() -> list[str]:
     least = min(rare, key=lambda r: float(r["found"]) / float(r["without"]))
     worst = (
         f"{100 * float(least['prevalence']):g} % are positive and labels {least['rows are']}, "
-        f"{100 * float(least['found']):.1f} for {100 * float(least['without']):.1f} %"
+        f"{100 * float(least['found']):.1f} for {100 * float(least['without']):.1f} %, "
+        f"of which the weighted sum alone finds {100 * float(least['weighted alone']):.1f}"
     )
     shares = {"counted": f"{100 * found / counted:.0f}", "same": f"{100 * found / same:.0f}", "worst": worst}
     return [
         ROWS.format(sets=f"{int(level[0]['sets']):,}"),
         by_prevalence(level, ("off at 0.05",)),
-        ROWS_POWER.format(sets=power[0]["sets"], **shares),
-        by_prevalence(power, ("found", "without", "as counted")),
+        ROWS_POWER.format(sets=power[0]["sets"], flipped=f"{int(rare[0]['sets']):,}", **shares),
+        by_prevalence(power, ("found", "without", "as counted", "weighted alone")),
     ]
 
 
@@ -481,7 +482,7 @@ FEW = 10.0  # positives, as independent rows have them
 
 def clusters_section() -> list[str]:
     """Models whose rows share customers: how often right ones and wrong ones are off."""
-    if not has_rows("clusters_level") or not has_rows("clusters_power"):
+    if not all(map(has_rows, ("clusters_level", "clusters_power", "clusters_worlds"))):
         return []
     rows, power = read_rows("clusters_level"), read_rows("clusters_power")
     ways = list(dict.fromkeys((WAYS[r["labels"]], r["correlation"]) for r in rows))
@@ -510,28 +511,58 @@ def clusters_section() -> list[str]:
 def clusters_numbers(rows: list[Row]) -> dict[str, str]:
     """How many levels lie within 3 to 7 %, and which do not."""
     sets = int(rows[0]["sets"])
-    off = [round(float(r["off"]) * sets) for r in rows]
     low, high = (round(share * sets) for share in (0.03, 0.07))
-    below = [r for r, count in zip(rows, off, strict=True) if count < low]
-    above = [r for r, count in zip(rows, off, strict=True) if count > high]
-    chances = [math.comb(sets, k) * 0.05**k * 0.95 ** (sets - k) for k in range(sets + 1)]
-    worst = sorted(above, key=lambda r: -float(r["off"]))[:3]
+    within = sum(math.comb(sets, k) * 0.05**k * 0.95 ** (sets - k) for k in range(low, high + 1))
+
+    def count(name: str, chosen: list[Row]) -> dict[str, str]:
+        off = [round(float(r["off"]) * sets) for r in chosen]
+        below, above = sum(k < low for k in off), sum(k > high for k in off)
+        found = {"inside": len(off) - below - above, "below": below or "none", "above": above or "none"}
+        outside = {"chance": f"{len(off) * (1 - within):.0f}"}
+        return {name: str(len(off))} | {f"{name}_{key}": str(value) for key, value in (found | outside).items()}
+
+    many = [r for r in rows if float(r["expected over effect"]) >= FEW]
+    few = [r for r in rows if float(r["expected over effect"]) < FEW]
+    above = [r for r in rows if round(float(r["off"]) * sets) > high]
     named = (
         f"{100 * float(r['off']):.1f} % ({r['labels']} at {r['correlation']}, {int(r['rows']):,} rows, {r['size']} a "
         f"customer, {r['positives']} positive)"
-        for r in worst
+        for r in sorted(above, key=lambda r: -float(r["off"]))[:3]
     )
-    told = f"The highest are {', '.join(named)}." if worst else "None is higher."
+    every = count("cells", rows)
     return {
+        **count_worlds(read_rows("clusters_worlds")),
+        **count("many", many),
+        **count("few", few),
         "sets": f"{sets:,}",
-        "cells": str(len(rows)),
-        "inside": str(len(rows) - len(below) - len(above)),
-        "chance": f"{len(rows) * (1 - sum(chances[low : high + 1])):.0f}",
-        "below": str(len(below)),
-        "few": str(sum(float(r["expected over effect"]) < FEW for r in below)),
+        "cells": every["cells"],
+        "inside": every["cells_inside"],
+        "chance": every["cells_chance"],
         "least": f"{FEW:g}",
-        "above": told if len(above) <= len(worst) else f"{len(above)} are higher. {told}",
+        "above": f"The highest are {', '.join(named)}." if above else "",
         "without": f"{100 * max(float(r['without clusters']) for r in rows):.0f}",
+    }
+
+
+def count_worlds(rows: list[Row]) -> dict[str, str]:
+    """How many levels of worlds at random lie within 3 to 7 %, and what the others have in common."""
+
+    def is_inside(row: Row) -> bool:
+        return 0.03 <= float(row["p <= 0.05"]) <= 0.07
+
+    many, few = ([r for r in rows if (float(r["over effect"]) >= FEW) == enough] for enough in (True, False))
+    others = [r for r in many if not is_inside(r)]
+    ends = span(others, "p <= 0.05")
+    return {
+        "worlds": str(len(rows)),
+        "worlds_many": str(len(many)),
+        "worlds_inside": str(sum(map(is_inside, many))),
+        "worlds_low": ends["low"],
+        "worlds_high": ends["high"],
+        "one_score": str(sum("one score" in r["way"] for r in others)),
+        "worlds_few": str(len(few)),
+        "few_worlds_inside": str(sum(map(is_inside, few))),
+        "worlds_most": span(rows, "p <= 0.05")["high"],
     }
 
 

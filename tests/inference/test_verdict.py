@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from local_oracle import poisson_binomial
 from scipy.optimize import minimize
-from scipy.stats import chi2, norm
+from scipy.stats import chi2, norm, pearson3
 
 from truecal import Tally, _kernel
 from truecal.inference import combine_parts, find_parts, format_p_value, judge, judge_all
 from truecal.inference._verdict import combine
 from truecal.metrics import METRICS, Relative
-from truecal.observations import CellSums
+from truecal.observations import CellSums, Labelling
 
 EXACT = {"total", "information", "rows"}
 ASYMPTOTIC = {"cox", "cumulative", "spread"}
@@ -130,6 +130,30 @@ def test_limits_are_left_out_where_evidence_is_small():
     assert set(find_parts(CellSums.from_arrays(np.arange(100) < 4, p))) == EXACT
     p = np.full(200, 0.04)
     assert set(find_parts(CellSums.from_arrays(np.arange(200) < 8, p))) == EXACT | ASYMPTOTIC
+
+
+def test_flipped_labels_are_weighted_by_what_they_tell_of_the_odds(rng):
+    """The sum of w (y - q), q the seen probability and w = (dq / d log-odds) / (q (1 - q)), against Pearson's curve of
+    the third kind with its skewness; each case has 400 predictions of its own, so that cells are rows."""
+    for flip, share, tail in (((0.02, 0.1), 0.3, 1), ((0.1, 0.2), 0.9, -1), ((0.3, 0.3), 0.5, 1)):
+        p = np.clip(share + np.linspace(-0.2, 0.2, 400), 0.001, 0.999)
+        q = p * (1 - flip[1]) + (1 - p) * flip[0]
+        w = (1 - sum(flip)) * p * (1 - p) / (q * (1 - q))
+        y = rng.random(400) < np.clip(q + 0.05 * tail, 0, 1)
+        variance = np.sum(w**2 * q * (1 - q))
+        z = np.sum(w * (y - q)) / math.sqrt(variance)
+        skewness = np.sum(w**3 * q * (1 - q) * (1 - 2 * q)) / variance**1.5
+        skewness = skewness if abs(skewness) >= 0.02 else 0.0
+        expected = 2 * min(pearson3.sf(z, skewness), pearson3.cdf(z, skewness))
+        found = find_parts(CellSums.from_arrays(y, p, labelling=Labelling(flip=flip)))
+        assert found["odds"] == pytest.approx(expected, rel=2e-3)  # rows of a cell count as equal
+
+
+def test_flipped_labels_that_tell_too_little_are_counted_only():
+    """Of 58 labelled positive 49 are flips: the information is 500 (0.8 p (1 - p))^2 / (0.116 0.884) = 1.2."""
+    p = np.full(500, 0.02)
+    labelling = Labelling(flip=(0.1, 0.1))
+    assert set(find_parts(CellSums.from_arrays(np.arange(500) < 58, p, labelling=labelling))) == EXACT | ASYMPTOTIC
 
 
 def test_total_is_exact(rng):

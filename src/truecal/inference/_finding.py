@@ -22,6 +22,7 @@ TESTS = {
     "information": "ranges of equal evidence",
     "rows": "ranges of equally many rows",
     "spread": "many small errors",
+    "odds": "one factor on all odds",
     "windows": "single windows",
 }
 

@@ -24,6 +24,11 @@ spread
     At each level of the first scan, the sum of (k - E X)^2 / v over the parts with v >= 4 against the gamma
     distribution with the same mean, variance and skewness, then Cauchy's mean over levels: it sees many small errors
     of which none stands out.
+odds
+    Only where labels may be flipped. Those of small predictions are mostly flips then, and tell little: labels are
+    weighted by (dp' / d log-odds) / (p' (1 - p')), p' the probability that a row is labelled positive, which uses all
+    that they tell of one factor on all odds. Their sum is held against the gamma distribution with the same mean,
+    variance and skewness, where that information is 5 or more.
 
 The parts' p-values, at most 0.99, are combined by Cauchy's rule; "spread" counts by half, since the errors that it
 alone sees make it very small. The parts depend on each other, which makes the rule a little liberal at 0.05
@@ -36,8 +41,8 @@ raised where positives are many and lowered where they are few: "total", and "wi
 window p-values by Holm. The p-value is twice the smaller one.
 
 Rows in clusters that go together (`metrics/_design.py`): each window's p-value allows for its own design effect, and so
-does "cox", by the covariance that the clusters give to the two sums. "cumulative" and "spread" are left out: they take
-neighbouring ranges of scores as independent.
+does "cox", by the covariance that the clusters give to the two sums. "cumulative", "spread" and "odds" are left out:
+they take rows as independent.
 
 References
 ----------
@@ -448,6 +453,8 @@ def _test(groups: CellGroups, coins: Coins) -> dict[str, Floats]:
     alone = np.ones(len(groups), dtype=np.bool_) if design is None else ~design.paired
     large = np.flatnonzero(alone & (information >= ASYMPTOTIC))
     limits = {"cox": _test_cox, "cumulative": _test_cumulative, "spread": _test_spread}
+    if cells.labelling.flips:
+        limits["odds"] = _test_odds
     if len(large):
         chosen = groups.choose(large)
         for name, test in limits.items():
@@ -570,6 +577,29 @@ def _test_spread(groups: CellGroups) -> Floats:
     levels = np.bincount(group, minlength=count)
     means = np.bincount(group, _as_cauchy(p, HIGHEST), count) / np.maximum(levels, 1)
     return np.where(levels > 0, _from_cauchy(means), 1.0)
+
+
+def _test_odds(groups: CellGroups) -> Floats:
+    """Labels weighted by what they tell of one factor on all odds, where some are flipped; NaN where that is little."""
+    cells, how = groups.cells, groups.cells.labelling
+    p, v = how.predicted(cells.p), np.maximum(cells.q * (1 - cells.q), 1e-300)
+    moved = how.slope(p) * p * (1 - p)  # by a factor on the odds, for its logarithm
+    information = groups.add(cells.n * moved**2 / v)
+    third = groups.add(cells.n * (moved / v) ** 3 * v * (1 - 2 * cells.q) * np.where(cells.upper, -1, 1))
+    told = information >= ASYMPTOTIC
+    root = np.sqrt(np.where(told, information, 1.0))
+    columns = groups.add(cells.surplus * moved / v) / root, third / root**3
+    pairs = zip(*(column.tolist() for column in columns), strict=True)
+    return np.where(told, [_skewed_p_value(*pair) for pair in pairs], np.nan)
+
+
+def _skewed_p_value(z: float, skewness: float) -> float:
+    """The two-sided p-value of a standardised sum, by the gamma distribution of this skewness."""
+    if abs(skewness) < 0.02:
+        return math.erfc(abs(z) / math.sqrt(2))
+    shape = 4 / skewness**2
+    tail = gamma_tail(shape, shape + math.sqrt(shape) * math.copysign(1.0, skewness) * z)
+    return 2 * max(min(tail, 1 - tail), 1e-16)
 
 
 def _add_windows(column: Floats, begin: Ints, end: Ints) -> Floats:

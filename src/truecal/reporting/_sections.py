@@ -22,6 +22,7 @@ LOOKS_FOR = {
     "information": "any range of scores, with as much evidence in each",
     "rows": "any range of scores, with as many rows in each",
     "spread": "many small errors of which none stands out",
+    "odds": "odds that are all too high or too low, by labels weighted with what they tell",
     "windows": "the worst window of scores",
 }
 ARROWS = {"too low": "\N{BLACK UP-POINTING TRIANGLE}", "too high": "\N{BLACK DOWN-POINTING TRIANGLE}"}
