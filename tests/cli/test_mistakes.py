@@ -9,7 +9,9 @@ import pytest
 from command import TRUECAL, environment, predictions, run, run_process, write_csv
 from conftest import missing
 
+import truecal
 from truecal.cli._main import explain
+from truecal.results import to_json
 
 
 @pytest.fixture(scope="module")
@@ -318,3 +320,50 @@ def test_hints_lead_on(folder):
     assert "Did you mean 'g=*'?" in " ".join(done.stdout.split())
     assert "--allow-cannot-tell" not in done.stdout
     assert "--drop-missing" not in refused("score", folder / "one.csv", "-y", "y", "-p", "g")
+
+
+def test_the_first_score_that_is_none_is_shown_with_its_row(folder):
+    almost = write_csv(folder / "almost.csv", {"y": [0, 1, 0], "p": [0.5, 0.25, 1.0000001]})
+    told = refused("score", almost)
+    assert "is outside [0, 1] in 1. The first outside is 1.0000001, in row 3 of `p`." in told
+    assert "Hint: --score must be clipped to [0, 1] where it is off by rounding." in told
+    two = write_csv(folder / "two.csv", {"y": [0, 1, 0], "p": [0.5, 0.25, 0.5], "id": [0, 7, 8]})
+    assert "The first outside is 7.0, in row 2 of `id`." in refused("compare", two, "-p", "p,id")
+    classes = write_csv(folder / "cats.csv", {"y": ["a", "b"], "p_a": [0.5, -0.5], "p_b": [0.5, 1.5]})
+    assert "The first outside is -0.5, in row 2 of `p_a`." in refused("score", classes, "-y", "y", "-p", "p_*")
+
+
+def test_logits_of_rare_positives_are_known_as_such(folder):
+    place = write_csv(folder / "logits.csv", {"y": [0, 1, 0], "p": [-4.5, 0.5, -0.5]})
+    assert "Hint: these look like logits; --logit reads them as such." in refused("score", place)
+
+
+def test_dates_with_their_year_last_are_no_windows(folder):
+    for day in ("31.01.2026", "1/31/2026", "31-1-2026 12:00"):
+        place = write_csv(folder / "days.csv", {"y": [0, 1], "p": [0.5, 0.25], "day": [day, day]})
+        for words in (["drift", place], ["drift", place, "--every", "none"], ["watch", place, "--state", folder / "s"]):
+            told = refused(*words, "--time", "day")
+            assert "`day` must hold dates written as YYYY-MM-DD, whose order is that of time; " in told
+            assert f"the first is '{day}'" in told
+            assert "Hint: write dates as 2026-01-31 (ISO 8601)." in told
+
+
+def test_files_of_truecal_are_told_apart(folder, data):
+    mend, state = folder / "map.json", folder / "state.json"
+    mend.write_text(to_json(truecal.recalibrate([0, 1] * 50, [0.5] * 100)))
+    truecal.Monitor().save(state)
+    days = write_csv(folder / "day.csv", {"y": [0, 1], "p": [0.5, 0.25], "day": ["2026-01-31"] * 2})
+    told = refused("watch", days, "--time", "day", "--state", mend)
+    assert "must hold the state of a monitor; it holds a map that mends predictions." in told
+    assert "Hint: `truecal watch` begins one where there is no file yet." in told
+    told = refused("apply", state, data, "-o", folder / "mended.csv")
+    assert "must hold a map that mends predictions; it holds the state of a monitor." in told
+
+
+def test_errors_name_only_options_that_are_given(folder, data):
+    assert "--score must be one of the columns" in refused("compare", data, "-y", "y", "-p", "p,pp")
+    told = refused("report", data, "--compare", "p,q", "-o", folder / "r.html")
+    assert "--compare takes no value; two columns are named by --score p,q" in told
+    three = write_csv(folder / "three.csv", {"y": [0, 1], "p": [0.5, 0.25], "q": [0.5, 0.25], "r": [0.5, 0.25]})
+    told = refused("report", three, "--compare", "-p", "p,q,r", "-o", folder / "r.html")
+    assert "unless --score names two columns of the files; it names 3" in told

@@ -73,11 +73,16 @@ def test_nothing_is_lost_or_overwritten(folder):
     run("recalibrate", "train.csv", "-o", "map.json", cwd=folder)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     (folder / "other.csv").write_text("q\n0.1\n")
-    (folder / "wrong.csv").write_text("p\n0.1\n1.7\n")
+    (folder / "wrong.csv").write_text("p\n0.1\n1.7\n3.5\n")
+    (folder / "nan.csv").write_text("p\n0.1\nNaN\n")
+    (folder / "again.csv").write_text("p,p_recalibrated\n0.1,0.2\n")
     for words, told in (
         (("apply", "map.json", "apart.csv", "-o", "apart.csv"), "is an input"),
         (("apply", "map.json", "apart.csv", "-o", "map.json"), "is an input"),
-        (("apply", "map.json", "wrong.csv", "-o", "out.csv"), "`p` must lie in [0, 1]; it is 1.7"),
+        (("apply", "map.json", "wrong.csv", "-o", "out.csv"), "in 2 of 3 rows it does not, the first is 1.7 in row 2"),
+        (("apply", "map.json", "wrong.csv", "-o", "out.csv"), "these look like percentages; --percent reads them"),
+        (("apply", "map.json", "nan.csv", "-o", "out.csv"), "`p` must hold a number in every row, or nothing"),
+        (("apply", "map.json", "again.csv", "-o", "out.csv"), "Hint: the scores seem to be mended already."),
         (("apply", "map.json", "apart.csv", "-o", "out.docx"), "must end in"),
         (("apply", "map.json", "-o", "out.csv"), "must be named"),
         (("apply", "map.json", "other.csv", "-o", "out.csv"), "The map was fitted to 'p', which must be among"),
@@ -89,8 +94,11 @@ def test_nothing_is_lost_or_overwritten(folder):
         done = run(*words, cwd=folder)
         assert done.returncode == 2, words
         assert told in " ".join(done.stderr.split())
-    now = {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in ("wrong.csv", "other.csv")}
-    assert now == before
+    now = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert {name: now[name] for name in before} == before
+    assert now.keys() - before.keys() == {"other.csv", "wrong.csv", "nan.csv", "again.csv"}
+    done = run("apply", "map.json", "again.csv", "-p", "p_recalibrated", "-o", "twice.csv", cwd=folder)
+    assert "note: `p_recalibrated` looks mended already; the map was fitted to `p`" in done.stderr
 
 
 def test_clusters_are_heeded_in_both_files(folder):
@@ -110,6 +118,9 @@ def test_segments_are_shown_before_and_after(folder):
     assert "country=at" in done.stdout
     factors = Recalibration.from_json((folder / "map.json").read_text()).factors
     assert f"Beyond the common map, the odds of 3 segments are multiplied by:\n{factors.text()}" in done.stdout
+    (folder / "other.csv").write_text("p,land\n0.1,at\n")
+    done = run("apply", "map.json", "other.csv", "-o", "out.csv", cwd=folder)
+    assert "The map needs the column 'country', whose values have maps of their own; there are 'p'" in done.stderr
     assert factors.segment[0] == ("at",)  # the odds of "at" are 3 times those predicted, of the others 1.5 times
     assert factors.factor[0] / factors.factor[1:] == pytest.approx(2, rel=0.2)  # shrunk, and 800 positives each
     plain = run("recalibrate", "train.csv", "-o", "map.json", cwd=folder)

@@ -155,7 +155,7 @@ def test_a_state_that_is_no_state_is_named_and_stays(tmp_path, rows):
         whole[:-2],
         whole[: len(whole) // 2],
         b"\xff" + whole,
-        whole.replace(b"MonitorState", b"Result"),
+        whole.replace(b'"format": 2', b'"format": 1'),
     ):
         (tmp_path / "m.json").write_bytes(broken)
         done = watch(tmp_path)

@@ -346,7 +346,7 @@ def test_dates_of_text_must_be_unambiguous(pl, tmp_path):
     lines = ["y,p,day", *(f"{i % 2},0.5,0{1 + i % 3}/0{1 + i % 5}/2025" for i in range(30))]
     (tmp_path / "us.csv").write_text("\n".join(lines) + "\n")
     with pytest.raises(
-        ValueError, match=r"`day` must hold dates written as YYYY-MM-DD; in .* the first is '01/01/2025'"
+        ValueError, match=r"`day` must hold dates written as YYYY-MM-DD, .*; in .* the first is '01/01/2025'"
     ):
         truecal.read(tmp_path / "us.csv", label="y", score="p", time="day")
     lines = ["y,p,day", *(f"{i % 2},0.5,2025-0{1 + i % 3}-01" for i in range(30))]

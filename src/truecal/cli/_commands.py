@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
+from glob import glob
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -278,6 +279,8 @@ def apply(args: Namespace) -> int:
     if score is None:
         raise UsageError("--score must name the column of predictions; the map knows none", "apply")
     into = args.into or f"{score}{RECALIBRATED}"
+    if score == f"{found.score}{RECALIBRATED}":
+        note(f"`{score}` looks mended already; the map was fitted to `{found.score}`")
     known, strangers = set(found.segments), list[int]()  # by pieces, which are computed in several threads
     if args.score is None and score not in (names := column_names(paths, args.format)):
         raise ValueError(
@@ -316,11 +319,19 @@ def report(args: Namespace) -> int:
     check_time(args)
     check_places(args, args.output)
     rows = args.slices or args.compare
+    for path in args.files if args.compare else ():
+        if "," in path and not os.path.exists(path) and not glob(path):
+            raise UsageError(
+                f"--compare takes no value; two columns are named by --score {shlex.quote(path)}", "report"
+            )
     source = None if is_saved(args) else open_source(args, timed=args.time is not None, rows=rows)
     if source is not None and source.multiclass and args.slices:
         raise UsageError("--slices must be left out where there are several classes", "report")
     if args.compare and (source is None or source.models != 2):
-        raise UsageError("--compare must be left out unless --score names two columns of the files", "report")
+        names = "nothing" if source is None else source.models
+        raise UsageError(
+            f"--compare must be left out unless --score names two columns of the files; it names {names}", "report"
+        )
     models = None if source is None else source.read(args)
     found, _ = evaluate_models(args, None, models)
     results, classes = split_classes(found)
@@ -701,9 +712,14 @@ def judge_segments(args: Namespace, models: Mapping[str, Any], metric: str) -> d
 def compare_models(args: Namespace, source: Source, **options: Any) -> Comparison:
     """Which of the two models is better."""
     from truecal.analysis import compare
+    from truecal.reading import column_names
 
     first, second = source.scores
-    tallies = source.read(args, [first], baseline=second)[first]
+    try:
+        tallies = source.read(args, [first], baseline=second)[first]
+    except ValueError:
+        check_column("score", second, column_names(source.data, source.format))
+        raise
     tell_notes([tallies])
     return compare(tallies, significance=args.significance, **_region(args), **_draws(args), **options)
 

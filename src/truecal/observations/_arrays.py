@@ -199,17 +199,17 @@ def check_lengths(**lengths: int) -> None:
 
 
 def guess_scale(score: AnyArray) -> Literal["rounded", "logit", "negative", "percent", ""]:
-    """What numbers may be that are no probabilities: off by rounding, on both sides of [0, 1], all negative, or
-    percentages, of which several must be above 1; "" where nothing fits."""
+    """What numbers may be that are no probabilities: off by rounding, logits, all negative, or percentages, of which
+    several must be above 1; "" where nothing fits. Logits lie on both sides of [0, 1], or most of them below it."""
     low, high = float(score.min()), float(score.max())
     if not (np.isfinite(low) and np.isfinite(high)):
         return ""
     if low >= -1e-5 and high <= 1 + 1e-5:
         return "rounded"
-    if low < 0 and high > 1:
-        return "logit"
     if high < 0:
         return "negative"
+    if low < 0 and (high > 1 or (low < -1 and 2 * np.count_nonzero(score < 0) > len(score))):
+        return "logit"
     above = np.count_nonzero(score > 1)
     return "percent" if low >= 0 and 1.5 < high <= 100 and above > max(1, 0.01 * len(score)) else ""
 

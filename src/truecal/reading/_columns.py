@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from truecal.observations import (
     guess_scale,
 )
 from truecal.reading._classes import ClassNames, find_class_columns, find_score_columns, may_be_classes
-from truecal.reading._engines import is_lazy, language, open_frame
+from truecal.reading._engines import collect, is_lazy, language, open_frame, pick
 from truecal.reading._extras import NO_EXTRAS, Extras
 from truecal.reading._head import ROWS, FrameColumn, Head, HeadColumn
 from truecal.reading._paths import DECIMAL_COMMA, POINTS, open_files
@@ -497,6 +497,37 @@ def find_probability(pl: Any, score: Any, scale: ScoreScale) -> Any:
         return score
     held = pl.when(score < -LARGEST).then(pl.lit(-LARGEST)).otherwise(score)  # so that nothing overflows
     return 1.0 / (1.0 + (-held).exp())
+
+
+class Outside(NamedTuple):
+    """Scores of a column that are no probabilities: in how many rows, the place of the first one, and its value."""
+
+    rows: int
+    first: int
+    value: float
+
+
+def find_outside(frame: Any, name: str, scale: ScoreScale) -> Outside | None:
+    """Find the scores of a column that lie outside of [0, 1] as probabilities, in a frame whose rows have an order."""
+    pl = language(frame)
+    rows = pick(frame, {"score": name}).with_row_index("row").with_columns(pl.col("score").cast(pl.Float64))
+    p = find_probability(pl, pl.col("score"), scale)
+    wrong = rows.filter(((p < 0) | (p > 1)) & ~p.is_nan())
+    found = collect(wrong.head(1))
+    if not len(found["row"]):
+        return None
+    count = collect(wrong.select(pl.len().alias("rows")))["rows"]
+    return Outside(count[0].item(), found["row"][0].item(), found["score"][0].item())
+
+
+def advise_scale(scales: Iterable[str], *, logits: bool = True) -> str:
+    """A hint for scores that are no probabilities but may be on one of these scales; "" if that is not clear."""
+    found = {"percent": ("percentages", PERCENT)}
+    if logits:
+        found |= dict.fromkeys(("logit", "negative"), ("logits", LOGIT))
+    for what, how in (found[scale] for scale in found if scale in scales):
+        return f"\n\nHint: these look like {what}; {option(how)} reads them as such."
+    return ""
 
 
 def find_scales(data: Any, names: Iterable[str], format: str | None = None) -> set[str]:

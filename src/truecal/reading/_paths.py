@@ -115,6 +115,7 @@ class Files:
                 head = words.select(column(words, name)).head(SAMPLE).collect() if name in columns else None
             first = None if head is None else head[name].drop_nulls().first()
             if first is not None and not re.match(r"\s*\d{4}-\d\d-\d\d", first):
+                check_year_first(name, first, f"in {name_places(self.places)} ")
                 raise ValueError(
                     f"`{name}` must hold dates written as YYYY-MM-DD; in {name_places(self.places)} the first is "
                     f"{first!r}.\n\nHint: {option('every=None')} takes each value as a window."
@@ -168,6 +169,18 @@ class Files:
                     f"{name_places(self.places)} {'holds' if len(found) == 1 else 'hold'} something else, the first is "
                     f"{value!r} in row {row:,}.{_advise_on(value)}"
                 )
+
+
+YEAR_LAST = re.compile(r"\s*\d{1,2}([./-])\d{1,2}\1\d{4}\b")
+
+
+def check_year_first(name: str, first: str, where: str = "") -> None:
+    """Raise an error for a date whose year comes last: its day would be a guess, its order as text is wrong."""
+    if YEAR_LAST.match(first):
+        raise ValueError(
+            f"`{name}` must hold dates written as YYYY-MM-DD, whose order is that of time; {where}the first is "
+            f"{first!r}.\n\nHint: write dates as 2026-01-31 (ISO 8601)."
+        )
 
 
 DECIMAL_COMMA = re.compile(r"\s*-?\d*,\d+\s*")

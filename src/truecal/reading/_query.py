@@ -23,6 +23,7 @@ from truecal.observations import (
     AnyArray,
     WeightSpan,
     advise_weights,
+    guess_scale,
     half_cell,
     list_reasons,
     whole_cell,
@@ -30,12 +31,12 @@ from truecal.observations import (
 from truecal.reading import _extras as extras
 from truecal.reading._classes import OFF
 from truecal.reading._columns import (
-    LOGIT,
-    PERCENT,
     Columns,
     Kind,
+    advise_scale,
     check_swapped,
     find_kinds,
+    find_outside,
     find_probability,
     find_scales,
 )
@@ -51,7 +52,7 @@ from truecal.reading._engines import (
     open_frame,
     pick,
 )
-from truecal.reading._paths import Files, open_files
+from truecal.reading._paths import Files, check_year_first, open_files
 from truecal.reading._places import is_path
 from truecal.reading._plain import open_plain
 
@@ -136,14 +137,7 @@ class Query:
         for name in (columns.label, *columns.by, *columns.clusters):
             if schema[name].is_nested():
                 raise TypeError(f"`{name}` must hold one plain value for each row; it holds {schema[name]}.")
-        engine = "" if self.source is not None else engine_of(self.frame)
-        for name, every in columns.windows.items():
-            if every is not None and not schema[name].is_temporal():
-                raise TypeError(
-                    f"`{name}` must hold dates or times to be cut into windows of {every!r}; it holds {schema[name]}."
-                    f"\n\nHint: {DATES.get(engine, DATES['']).format(name)} first, or use it unchanged: with "
-                    f"{option('every=None')} each of its values is a window."
-                )
+        self._check_windows(schema)
         if columns.multiclass is not None:
             return columns
         if columns.pos_label is None and not plain:
@@ -155,6 +149,21 @@ class Query:
         if isinstance(columns.pos_label, str) and plain:
             return replace(columns, pos_label=_parse_label(columns.pos_label, columns.label, kind))
         return columns
+
+    def _check_windows(self, schema: Any) -> None:
+        """Raise an error if a column of times cannot be cut into windows, or is text that sorts wrongly."""
+        pl, engine = language(self.frame), "" if self.source is not None else engine_of(self.frame)
+        for name, every in self.columns.windows.items():
+            if schema[name] == pl.String:
+                words = pick(self.frame, {"by": name})
+                for first in collect(words.filter(~pl.col("by").is_null()).head(1))["by"]:
+                    check_year_first(name, first)
+            if every is not None and not schema[name].is_temporal():
+                raise TypeError(
+                    f"`{name}` must hold dates or times to be cut into windows of {every!r}; it holds {schema[name]}."
+                    f"\n\nHint: {DATES.get(engine, DATES['']).format(name)} first, or use it unchanged: with "
+                    f"{option('every=None')} each of its values is a window."
+                )
 
     def _check_scores(self, names: Sequence[str]) -> None:
         schema = self.frame.collect_schema()
@@ -458,15 +467,17 @@ class Query:
             )
         wrong, missing = (sum(counts[code] for code in codes) for codes in (WRONG, MISSING))
         if wrong or (self.columns.on_null == "raise" and missing):
-            hint = self._advise_range(bool(counts[3])) if wrong else self._advise_missing()
+            first = self._find_first(scores) if counts[3] else None
+            hint = self._advise_range(bool(counts[3]), first) if wrong else self._advise_missing()
             hint = advise_weights() if counts[extras.FRACTION] else hint
             reasons = list_reasons(self.name_reasons(counts, scores))
+            place = "" if first is None else self._tell_place(*first)
             time = ", a time" if any(name in self.columns.windows for name in self.columns.by) else ""
             more = ", a cluster" * len(self.columns.clusters)
             more += "".join(f", {RULES[name]}" for name in self.columns.extras.names)
             error = ValueError(
                 f"Every row must have a label{time}{more} and a score in {(self.origin or self).columns.span}; of "
-                f"{plural(total, 'row')} {reasons}.{hint}"
+                f"{plural(total, 'row')} {reasons}.{place}{hint}"
             )
             raise point_to("data.md", error)
         if not counts[0]:
@@ -485,8 +496,27 @@ class Query:
         rules = MISSING | WRONG | extras.LEFT_OUT
         return {rule.format(**words): int(counts[code]) for code, rule in rules.items() if counts[code]}
 
-    def _advise_range(self, scores: bool) -> str:
-        """Return a hint for values out of range, of `scores` or of labels; raise an error if columns are swapped."""
+    def _find_first(self, scores: Sequence[str]) -> tuple[int, float, str] | None:
+        """The row, the value and the column of the first of these scores that is out of range; None where rows have no
+        order."""
+        if not self.here or self.joined:
+            return None
+        query = self.origin or self
+        columns = query.columns.scores if self.origin else (scores[0], *self.baselines)[: len(scores)]
+        names = columns if self.origin else scores
+        found = []
+        for name, column in zip(names, columns, strict=True):
+            outside = find_outside(query.frame, column, query.columns.score_scale)
+            found += [] if outside is None else [(outside.first, outside.value, name)]
+        return min(found, default=None)
+
+    def _tell_place(self, row: int, value: float, name: str) -> str:
+        place = f"at position {row}" if self.source is None else f"in row {row + 1:,}"
+        return f" The first outside is {value!r}, {place} of `{name}`."
+
+    def _advise_range(self, scores: bool, first: tuple[int, float, str] | None) -> str:
+        """Return a hint for values out of range, of `scores`, the `first` of which may be known, or of labels; raise an
+        error if columns are swapped."""
         self._check_swapped()
         query = self.origin or self
         if not scores and self.columns.pos_label is None:
@@ -494,12 +524,13 @@ class Query:
         if not scores or query.columns.score_scale != "probability":
             return ""
         scales = query._find_scales()
-        if "percent" in scales:
-            return f"\n\nHint: these look like percentages; {option(PERCENT)} reads them as such."
-        if scales & {"logit", "negative"} and query.columns.multiclass is None:
-            return f"\n\nHint: these look like logits; {option(LOGIT)} reads them as such."
         rule = "the probability of the positive label, neither a logit nor a percentage"
-        return f"\n\nHint: {option('score')} must be {rule}."
+        if first is not None and scales == {"rounded"} and guess_scale(np.array([first[1]])) == "rounded":
+            rule = "clipped to [0, 1] where it is off by rounding"
+        return (
+            advise_scale(scales, logits=query.columns.multiclass is None)
+            or f"\n\nHint: {option('score')} must be {rule}."
+        )
 
     def _find_scales(self) -> set[str]:
         """What the first scores may be that are no probabilities."""

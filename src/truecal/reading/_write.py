@@ -10,10 +10,20 @@ from typing import Any
 import numpy as np
 
 from truecal._atomic import write_atomically
-from truecal._errors import check_column, option
+from truecal._errors import check_column, did_you_mean, option
+from truecal._text import plural
 from truecal.observations import Floats
-from truecal.reading._columns import SPANS, ScoreScale, check_scale, find_probability
-from truecal.reading._paths import open_files
+from truecal.reading._columns import (
+    RECALIBRATED,
+    SPANS,
+    ScoreScale,
+    advise_scale,
+    check_scale,
+    find_outside,
+    find_probability,
+    find_scales,
+)
+from truecal.reading._paths import Files, open_files
 from truecal.reading._places import PathLike
 
 WRITTEN = {
@@ -54,10 +64,16 @@ def add_column(
         raise ValueError(f"{option('output')} must end in {', '.join(WRITTEN)}; it is {os.fspath(output)!r}.")
     files = open_files(source, format=format, numbers=(score,))
     known = list(files.frame.collect_schema())
-    for role, name in (("score", score), *(("by", name) for name in others)):
-        check_column(role, name, known)
+    check_column("score", score, known)
+    for name in others:
+        if name not in known:
+            listed, meant = ", ".join(map(repr, known)), did_you_mean(name, known)
+            raise ValueError(
+                f"The map needs the column {name!r}, whose values have maps of their own; there are {listed}.{meant}"
+            )
     if into in known and into != score:
-        raise ValueError(f"{option('into')} must be a new column, or the score's; there is one called {into!r}.")
+        hint = "\n\nHint: the scores seem to be mended already." if into == f"{score}{RECALIBRATED}" else ""
+        raise ValueError(f"{option('into')} must be a new column, or the score's; there is one called {into!r}.{hint}")
     failed: list[Exception] = []
     seen: list[int] = []  # rows of each piece: pieces are computed in several threads, which may append
 
@@ -67,7 +83,7 @@ def add_column(
             given = pl.DataFrame({"p": frame[score].cast(pl.Float64)})
             column = given.select(find_probability(pl, pl.col("p"), score_scale).alias("p"))["p"]
             values = column.fill_null(0.0).to_numpy()
-            _check_scores(values, frame[score], score_scale)
+            _check_scores(values, score)
             found = function(values, {name: frame[name].to_list() for name in others})
         except Exception as error:
             failed.append(error)
@@ -84,6 +100,7 @@ def add_column(
                 _sink(files.frame.with_columns(made), draft, place.suffix.lower())
         except Exception:
             if failed:
+                _explain_scores(files, score, score_scale)
                 raise failed[0] from None
             raise
         files.check_complete(sum(seen))
@@ -96,8 +113,18 @@ def _sink(frame: Any, draft: Path, suffix: str) -> None:
     getattr(frame, WRITTEN[suffix])(draft, engine="streaming", **options)
 
 
-def _check_scores(values: Floats, given: Any, scale: ScoreScale) -> None:
-    """Raise an error if a probability is none; `given` is the column of the scores."""
-    wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
-    if len(wrong):
-        raise ValueError(f"`{given.name}` must lie in {SPANS[scale]}; it is {given[wrong[0].item()]!r} in one row.")
+def _check_scores(values: Floats, name: str) -> None:
+    """Raise an error if a probability is none."""
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(f"`{name}` must hold a number in every row, or nothing; in some it is NaN.")
+
+
+def _explain_scores(files: Files, name: str, scale: ScoreScale) -> None:
+    """Raise an error with the first score that is no probability, if there is one."""
+    found = find_outside(files.frame, name, scale)
+    if found is not None:
+        hint = advise_scale(find_scales(list(files.places), [name], files.kind)) if scale == "probability" else ""
+        raise ValueError(
+            f"`{name}` must lie in {SPANS[scale]}; in {found.rows:,} of {plural(files.rows, 'row')} it does not, the "
+            f"first is {found.value!r} in row {found.first + 1:,}.{hint}"
+        )

@@ -37,6 +37,13 @@ OWN: dict[Any, str] = {
     inference: "Verdict Reference Interval Difference Plan Map Process WindowSums",
     observations: "Account Labelling",
 }
+# what files hold that commands read, and where one comes from
+HELD = {
+    "MonitorState": ("the state of a monitor", "`truecal watch` begins one where there is no file yet"),
+    "Recalibration": ("a map that mends predictions", "`truecal recalibrate` writes one"),
+    "Result": ("a result", ""),
+    "dict": ("results", ""),
+}
 HINTS: dict[type, dict[str, Any]] = {}  # cache of the declared types of fields
 INFINITE = {"inf": math.inf, "-inf": -math.inf}
 MICROSECOND = timedelta(microseconds=1)
@@ -139,6 +146,14 @@ class Stored:
         return cls(**decode_fields(cls, raw))
 
 
+class WrongKind(ValueError):
+    """JSON of truecal that holds something else than is `wanted`."""
+
+    def __init__(self, wanted: str, found: str) -> None:
+        self.wanted, self.found = wanted, found
+        super().__init__(f"`text` must hold a truecal {wanted}; it holds a {found}.")
+
+
 def to_json(value: Any) -> str:
     """Return a result, or a mapping of names to results, as JSON.
 
@@ -189,7 +204,7 @@ def from_json(text: str, kind: str | None = None) -> Any:
             "Hint: it was written by another version; update truecal."
         )
     if kind is not None and found != kind:
-        raise ValueError(f"`text` must hold a truecal {kind}; it holds a {found}.")
+        raise WrongKind(kind, found)
     try:
         if found == "dict":
             return {name: decode(part) for name, part in raw["items"].items()}
@@ -204,6 +219,10 @@ def read_stored(path: str | os.PathLike[str], read: Callable[[str], R]) -> R:
     """Read a file of JSON; an error names it."""
     try:
         return read(Path(path).read_bytes().decode())
+    except WrongKind as error:
+        wanted, found = (HELD.get(kind, (f"a {kind}", "")) for kind in (error.wanted, error.found))
+        hint = f"\n\nHint: {wanted[1]}." if wanted[1] else ""
+        raise ValueError(f"{os.fspath(path)!r} must hold {wanted[0]}; it holds {found[0]}.{hint}") from error
     except (ValueError, TypeError) as error:
         problem = "it is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
         raise ValueError(f"{os.fspath(path)!r} must be a file that truecal wrote; it is not: {problem}") from error
