@@ -280,18 +280,18 @@ def _find_turn(common: Map, offsets: dict[Segment, float], data: Tallies, by: tu
     """A note if the error that a map leaves moves over windows of time: before and since it changes most.
 
     The score of an offset is summed from the first window on. Less its share of the whole sum it is a bridge, 0 at both
-    ends, whose largest value is compared with those of bridges by chance: of normal steps with the same variances. Rows
-    of one cluster in a window count by their design effect.
+    ends, whose largest value is compared with those of bridges by chance: of normal steps with the same variances. Where
+    rows go together these are larger by the mean design effect of windows.
     """
     if len(data.windows) != 1:
         return []
     ((time, every),) = data.windows.items()
     windows = _deal_windows(data, time, by)
     sums = np.array([_add_scores(common, offsets, fold) for fold in windows.values()])
-    effects = np.array(find_effects([add_tallies(list(fold.values())) for fold in windows.values()]))
-    score, variance = sums[:, 0] / effects, sums[:, 1] / effects
-    if len(windows) < 2 or not variance.sum() > 0:
+    if len(windows) < 2 or not sums[:, 1].sum() > 0:
         return []
+    effects = np.array(find_effects([add_tallies(list(fold.values())) for fold in windows.values()]))
+    score, variance = sums[:, 0], sums[:, 1] * (effects @ sums[:, 1] / sums[:, 1].sum())
     share = np.cumsum(variance) / variance.sum()
     bridge = np.abs(np.cumsum(score) - share * score.sum())
     rng, reached = np.random.default_rng(0), 0
