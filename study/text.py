@@ -133,10 +133,10 @@ log loss. Of {worlds} worlds auto is within 10 % in {near}, and where it is not,
 {slight}; of the {fresh} that the rule was not set on, in {fresh_near} and {fresh_slight}. It falls short in {short}.
 
 No rule is within 10 % everywhere. Where the model is right, no map costs nothing and every other one infinitely more,
-and a rule that costs little there must leave errors that rows hardly show, or mend them in part. One that takes an
-offset for a gain of 4 in log-likelihood costs right models a twentieth of a number's cost, and 3.5 numbers' cost where
-the error is as large as that gain; with a price of 1.5, and shrunk, it is a seventh, and 1.4 at most. Prices were set
-on the worlds marked so and on four like them; the others had no part in that.
+and a rule that costs little there must leave errors that rows hardly show, or mend them in part. By theory, with no
+kind but an offset, one that takes it for a gain of 4 in log-likelihood costs right models a twentieth of a number's
+cost, and 3.5 numbers' cost where the error is as large as that gain; with a price of 1.5, and shrunk, it is a seventh,
+and 1.4 at most. Prices were set on the worlds marked so and on four like them; the others had no part in that.
 
 The last column is how often the proof said that it helps, in {proven} data sets of wrong models; right models in at
 most {right} % of {sets} data sets."""

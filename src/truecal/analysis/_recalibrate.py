@@ -280,8 +280,8 @@ def _find_turn(common: Map, offsets: dict[Segment, float], data: Tallies, by: tu
     """A note if the error that a map leaves moves over windows of time: before and since it changes most.
 
     The score of an offset is summed from the first window on. Less its share of the whole sum it is a bridge, 0 at both
-    ends, whose largest value is compared with those of bridges by chance: of normal steps with the same variances. Where
-    rows go together these are larger by the mean design effect of windows.
+    ends, whose largest value is compared with those of bridges by chance: of normal steps with the same variances,
+    which are larger by the mean design effect of windows where rows go together.
     """
     if len(data.windows) != 1:
         return []
