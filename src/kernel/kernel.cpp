@@ -808,6 +808,15 @@ NB_MODULE(_kernel, m) {
         return count_lines(text.data(), length(text), open);
     });
 
+    m.def("add_fixed", [](In<double> x, std::optional<In<Index>> count) { // high 2^62 + low in units of 2^-80
+        if (count) demand_equal(length(x), {length(*count)});
+        nb::gil_scoped_release release;
+        Wide sum = 0;
+        const bool fine = add_fixed(x.data(), count ? count->data() : nullptr, length(x), sum);
+        const auto high = static_cast<Index>(sum / (Index(1) << 62));
+        const auto low = static_cast<Index>(sum - Wide(high) * Wide(Index(1) << 62));
+        return std::tuple(high, low, fine);
+    }, nb::arg(), nb::arg().none());
     m.def("cell_rows", &cell_rows<double>);
     m.def("cell_rows", &cell_rows<float>);
     m.def("local_rows", &local_rows<double>);

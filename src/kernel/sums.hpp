@@ -22,6 +22,18 @@ struct Fixed {
 inline Wide join(std::int64_t high, std::int64_t low) { return (Wide(high) << 40) + low; }
 inline double from_fixed(Wide sum) { return static_cast<double>(sum) * 0x1p-80; }
 
+// The sum of numbers from 0 to below 2^20 times counts, or of each once, in units of 2^-80; false where one that counts is no
+// such number.
+inline bool add_fixed(const double *x, const Index *count, Index size, Wide &sum) {
+    for (Index i = 0; i < size; ++i) {
+        if (count && count[i] == 0) continue;
+        if (!(x[i] >= 0 && x[i] < 0x1p20)) return false;
+        const Fixed f(x[i]);
+        sum += count ? join(f.high, f.low) * count[i] : join(f.high, f.low);
+    }
+    return true;
+}
+
 template <class Entries>
 void score_sums(const Entries &e, const Index *starts, Index n_bins, double *sums) {
     for (Index b = 0; b < n_bins; ++b) {

@@ -302,6 +302,7 @@ def test_the_kernel_demands_equal_lengths():
         lambda: _kernel.check_csv(np.zeros(3, np.uint8), 44, 2, np.zeros(1, int)),
         lambda: _kernel.cell_rows(three, yes, 1, False),
         lambda: _kernel.cell_rows(two, yes, 0, False),
+        lambda: _kernel.add_fixed(two, n1),
         lambda: _kernel.local_rows(three, yes, 1, 0.05),
         lambda: _kernel.local_rows(two[:0], yes[:0], 1, 0.05),
         lambda: _kernel.local_rows(two, yes, 0, 0.05),

@@ -8,7 +8,7 @@ from scipy import stats
 
 import truecal
 from truecal import Tally
-from truecal.metrics import METRICS, MeanScore, NetBenefit, Score, find_metric, format_name, log_odds
+from truecal.metrics import METRICS, MeanScore, NetBenefit, Score, compute, find_metric, format_name, log_odds
 
 SCORES = {name: metric for name, metric in METRICS.items() if isinstance(metric, Score)}
 
@@ -207,3 +207,22 @@ def test_the_intercept_of_turned_labels(rng):
         middle = (low + high) / 2
         low, high = (middle, high) if np.sum(1 / (1 + np.exp(-x - middle))) < y.sum() else (low, middle)
     assert METRICS["intercept"](Tally.from_arrays(y, p)) == pytest.approx(low, rel=1e-3)  # on cells of 8 bits
+
+
+@pytest.mark.parametrize("name", ["brier", "log_loss", "spiegelhalter"])
+def test_scores_of_rows_are_those_of_their_tally_in_any_order(name, rng):
+    """To the last bit, over more rows than a block has, of scores near 0 and 1, tied and narrow ones."""
+    ends = [0.0, 1.0, 5e-324]
+    p = np.concatenate([rng.beta(0.5, 5, 70_000), rng.random(1000) * 1e-12, ends, rng.choice([0.1, 0.9], 99)])
+    y = rng.random(len(p)) < p
+    for labels, score in ((y, p), (y, p.astype(np.float32)), (y[::-1], p[::-1])):
+        assert compute(METRICS[name], labels, score) == METRICS[name](Tally.from_arrays(labels, score))
+
+
+def test_small_and_infinite_means_are_those_of_the_tally():
+    """Sums in units of 2^-80 would lose the digits of the first, and have no room for the second."""
+    small = np.full(7, 1e-20)
+    assert compute(METRICS["brier"], np.zeros(7), small) == pytest.approx(1e-40, rel=1e-12)
+    assert compute(METRICS["spiegelhalter"], np.zeros(7), small) == pytest.approx(-np.sqrt(7e-20), rel=1e-12)
+    assert compute(METRICS["log_loss"], [1, 0], [0.0, 0.5]) == np.inf
+    assert compute(METRICS["brier"], [0, 1], [0.0, 1.0]) == 0

@@ -31,7 +31,7 @@ from truecal.metrics._metric import (
     check_metric,
     gaps,
 )
-from truecal.metrics._scores import Score
+from truecal.metrics._scores import MeanScore, Score, Spiegelhalter
 from truecal.observations import (
     AnyArray,
     CellSums,
@@ -47,6 +47,7 @@ from truecal.observations import (
     sort_rows,
 )
 
+WHOLE = np.array([0.0, 1.0])  # the edges of a single bin
 FEW_ROWS = 1 << 13  # that are tested by a single call; of more the call is not what takes time
 MOST_ROWS = 1 << 31  # that cells are counted of in one go
 FEW_EDGES = 4097  # up to which counting beats sorting: its cells are emptied every few thousand rows
@@ -287,6 +288,14 @@ def compute(
     """
     check_metric(metric)
     check_threads(threads)
+    if isinstance(metric, (MeanScore, Spiegelhalter)) and sample_weight is None:
+        y_prob, y_true = read_pair(y_true, y_prob, pos_label)
+        pos_label = None
+        *_, scores_ok, labels_ok = _kernel.fixed_bins(y_prob, y_true, WHOLE, count_threads(len(y_prob), threads))
+        check_values(y_prob, y_true, scores_ok, labels_ok)
+        value = metric.on_rows(y_prob, y_true)
+        if value is not None:
+            return value
     if isinstance(metric, Score) or (sample_weight is not None and not isinstance(metric.binning, Windows)):
         return metric(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label))
     if sample_weight is None:

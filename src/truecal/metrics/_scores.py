@@ -16,13 +16,15 @@ from truecal import _kernel
 from truecal.metrics._decisions import is_number
 from truecal.metrics._roots import find_root
 from truecal.metrics._units import PLAIN, PROBABILITY, Unit
-from truecal.observations import AS_THEY_ARE, Bools, Floats, Ints, Labelling, Sorted, Tally, Weighed, cell
+from truecal.observations import AS_THEY_ARE, AnyArray, Bools, Floats, Ints, Labelling, Sorted, Tally, Weighed, cell
 
 CLIP = 1e-12
 LAST = 1 - 2.0**-53  # the largest float below 1
 BITS = 8  # of the cells in which Cox's regression sees the scores, at their mean log-odds
 FARTHEST = 4.0  # log-odds that one step of a logistic regression moves
 UNBELIEVABLE = math.log(1e9)  # evidence, in nats, that labels are not as they are by flips alone
+BLOCK = 1 << 16  # rows whose losses are computed together, while a cache holds them
+SMALL = 2.0**-28  # a mean of exact sums that has all digits of a float
 FINEST = 20  # the logarithm of the most points of the grid on which residuals are smoothed
 Side = Literal["high", "low", "both"]
 T = TypeVar("T")
@@ -148,6 +150,19 @@ class Score:
         raise NotImplementedError
 
 
+def add_exactly(values: Floats, counts: Ints | None = None) -> int | None:
+    """The sum of numbers from 0 on, each once or so many times, in units of 2^-80: the same in whatever order. None
+    where one that counts is infinite, or beyond a million."""
+    high, low, fine = _kernel.add_fixed(values, counts)
+    return (high << 62) + low if fine else None
+
+
+def _divide(total: int, rows: int) -> float | None:
+    """A sum in units of 2^-80 as a mean; None where so small a mean has lost digits."""
+    mean = total / (rows << 80)
+    return mean if mean >= SMALL else None
+
+
 @dataclass(frozen=True, slots=True)
 class MeanScore(Score):
     """The mean over rows of a loss that depends on the row alone."""
@@ -158,10 +173,27 @@ class MeanScore(Score):
         """The loss of each prediction for a positive and for a negative."""
         raise NotImplementedError
 
+    def on_rows(self, score: AnyArray, label: AnyArray) -> float | None:
+        """The mean over rows in any order, to the last bit that of their tally; None where only that can tell."""
+        total = 0
+        for begin in range(0, len(score), BLOCK):
+            positive, negative = self.losses(score[begin : begin + BLOCK].astype(np.float64, copy=False))
+            part = add_exactly(np.where(label[begin : begin + BLOCK] != 0, positive, negative))
+            if part is None:
+                return None
+            total += part
+        return _divide(total, len(score))
+
     def on(self, rows: Rows) -> float:
         tally = rows.tally
         positive, negative = rows.once(self, lambda: self.losses(tally.score), labels=False)
         pos = tally.pos
+        if isinstance(tally, Tally):
+            parts = add_exactly(positive, tally.pos), add_exactly(negative, tally.n - tally.pos)
+            if parts[0] is not None and parts[1] is not None:
+                value = _divide(parts[0] + parts[1], tally.n_rows)
+                if value is not None:
+                    return value
         if rows.seen.labelling.flips:
             pos = _believe_certain(rows.seen, tally.n, pos, np.isinf(positive), np.isinf(negative))
         with np.errstate(invalid="ignore"):
@@ -352,8 +384,38 @@ class Spiegelhalter(Score):
     unit: ClassVar[Unit] = PLAIN
     bad: ClassVar[Side] = "both"
 
+    def on_rows(self, score: AnyArray, label: AnyArray) -> float | None:
+        """That of rows in any order, to the last bit that of their tally; None where only that can tell."""
+        sums = [0, 0, 0]
+        for begin in range(0, len(score), BLOCK):
+            p = score[begin : begin + BLOCK].astype(np.float64, copy=False)
+            parts = self._parts(p)
+            squares = np.where(label[begin : begin + BLOCK] != 0, parts[0], parts[1])
+            for i, each in enumerate((squares, *parts[2:])):
+                sums[i] += add_exactly(each) or 0
+        return self._compare(sums[0], sums[1], sums[2], len(score))
+
+    @staticmethod
+    def _parts(p: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """The squared differences of positives and of negatives, their expectation, and its variance; all below 1."""
+        expected = p * (1 - p)
+        return (1 - p) ** 2, p**2, expected, (1 - 2 * p) ** 2 * expected
+
+    @staticmethod
+    def _compare(squares: int, expected: int, variance: int, rows: int) -> float | None:
+        """z of sums in units of 2^-80; None where these have lost digits."""
+        if _divide(variance, rows) is None:
+            return None
+        return ((squares - expected) / (1 << 80)) / math.sqrt(variance / (1 << 80))
+
     def on(self, rows: Rows) -> float:
         p, n, pos = rows.seen.score, rows.seen.n, rows.seen.pos
+        positive, negative, *others = rows.once(self, lambda: self._parts(p), labels=False)
+        squares = (add_exactly(positive, pos) or 0) + (add_exactly(negative, n - pos) or 0)
+        expected, spread = (add_exactly(each, n) or 0 for each in others)
+        found = self._compare(squares, expected, spread, rows.seen.n_rows)
+        if found is not None:
+            return found
         top = float(np.sum((pos - n * p) * (1 - 2 * p)))
         variance = float(np.sum(n * (1 - 2 * p) ** 2 * p * (1 - p)))
         if variance == 0:
