@@ -513,3 +513,36 @@ def test_any_metric_can_be_watched(rng):
     found = judge_windows(tallies, metric)
     assert found.value[1] == pytest.approx(metric(tallies[day(1)]))
     assert found.metric.name == "value"
+
+
+def test_one_window_that_is_off_says_nothing_of_all_of_them():
+    """Twelve days of which the third has 1.6 times the positives: it is in the baseline, and all together are right."""
+    rng = np.random.default_rng(2)
+    p, day = rng.beta(1, 19, 24_000), np.repeat(np.arange(12), 2000)
+    y = rng.random(24_000) < np.minimum(np.where(day == 2, 1.6, 1.0) * p, 1)
+    columns = {"y": y, "p": p, "day": np.datetime64("2026-01-01") + day}
+    data = truecal.read(columns, label="y", score="p", time="day", every="1d")
+    assert truecal.evaluate(data).verdict.word == "consistent"
+    found = truecal.drift(data)
+    assert (found.overall, found.scattered, found.before.word) == ("off", True, "off")
+    text = " ".join(found.sentences())
+    assert "All windows together are not shown to be off: " in text
+    assert "1 of 12 windows is off by itself: 2026-01-03." in text
+    assert "always" not in text
+    assert "baseline" not in text
+
+
+def test_a_share_that_differs_in_some_windows_is_told_of_these():
+    """Of six days the fourth has 1.6 times the positives and the fifth 0.4 times, and predictions know it: all later
+    ones together have as many as the baseline. Where all later days have twice as many, both shares are told."""
+    rng = np.random.default_rng(0)
+    day = np.repeat(np.arange(6), 4000)
+    for factors, words in (
+        ([1, 1, 1, 1.6, 0.4, 1], "in 2026-01-04 and 1 more is not that of the baseline"),
+        ([1, 1, 2, 2, 2, 2], "; predictions went from"),
+    ):
+        p = np.array(factors)[day] * rng.beta(2, 48, 24_000)
+        columns = {"y": rng.random(24_000) < p, "p": p, "day": np.datetime64("2026-01-01") + day}
+        found = truecal.drift(truecal.read(columns, label="y", score="p", time="day", every="1d"), baseline=2)
+        assert found.overall == "right and moved"
+        assert words in " ".join(found.sentences())

@@ -58,13 +58,16 @@ def test_each_class_is_judged_where_it_is_asked_for(pets):
     data = truecal.read(pets, **SHARED, multiclass="classwise")
     table = truecal.evaluate_classes(data).table
     text = run(*words).stdout
-    lines = {line.split()[0]: line.split() for line in text.splitlines() if line.strip().startswith(NAMES)}
+    listed = text.partition("  class ")[2].partition("\n\n")[0]
+    lines = {line.split()[0]: line.split() for line in listed.splitlines() if line.strip().startswith(NAMES)}
     assert list(lines) == [NAMES[row] for row in table.order()]
     for row, name in enumerate(NAMES):
         assert lines[name][1:3] == [f"{table.predicted[row]:,}", f"{table.observed[row]:,}"]
         way = table.direction[row]
         assert " ".join(lines[name]).endswith(f" {table.verdict[row]}{f': {way}' if way else ''}")
-    assert f"{table.summary()}.\n  All together: off (p < 0.0001).\n" in text
+    assert f"OFF {table.summary()} All together, the most probable class among them: p < 0.0001." in " ".join(
+        text.split()
+    )
     rows = list(csv.DictReader(io.StringIO(run(*words, "--csv").stdout)))
     assert [row["label"] for row in rows] == list(NAMES)
     assert [float(row["p_adjusted"]) for row in rows] == table.p_adjusted.tolist()

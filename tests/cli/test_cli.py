@@ -56,7 +56,7 @@ def test_score_prints_values_beside_chance_with_units(data, expected):
     assert f"{expected.references['tce'].mean:.2f} %" in lines["tce"]
     assert "% of predictions that the data refute (Binomial test at 0.05); 0 is best, 100 worst" in done.stdout
     assert "a probability; 0 is best, 1 worst" in done.stdout
-    assert "small means worse than chance" in done.stdout
+    assert "expects; small means off" in " ".join(done.stdout.split())
     assert f"3,000 predictions, {100 * expected.prevalence:.3g} % positive" in " ".join(done.stdout.split())
     assert "chance explains" not in done.stdout
     assert len(run("score", data).stdout) < len(done.stdout)  # explanations are asked for

@@ -178,7 +178,8 @@ def _compare_windows(
     each = {i: Odds.of(CellSums.of(parts[i])) for i in np.flatnonzero(mature).tolist()}
     for name, compare in (("moved", compare_odds), ("prevalence", compare_rates)):
         found[f"{name}_p"][later] = alone = np.array([compare(each[i], start) for i in later.tolist()])
-        shared, whole = _share_level(alone, compare(end, start), adjust)
+        rest_p = compare(end, start)
+        shared, whole = _share_level(alone, rest_p, adjust)
         found[f"{name}_p_adjusted"][later] = shared
         found[f"{name}_together_p"] = whole
     level = significance / (2 if adjust and len(later) > 1 else 1)
@@ -187,6 +188,7 @@ def _compare_windows(
     shares = (float(labelling.predicted(part.positives / part.n_rows)) for part in (others, rest))
     return found | {
         "prevalences": tuple(shares),
+        "prevalence_rest_p": rest_p,  # the last that was computed
         **_find_since(windows, each, None if first.any() else others, options),
     }
 

@@ -20,6 +20,7 @@ from truecal.metrics import (
     Measure,
     Metric,
     adjust_p_values,
+    as_tolerance,
     bin_once,
     check_significance,
     choose,
@@ -125,6 +126,7 @@ def measure_parts(
         "chance_p_adjusted": adjusted,
         "metric": metric,
         "replicates": most,
+        "tolerance": as_tolerance(options.get("tolerance")),
         "labelling": labelling,
     }
 

@@ -44,12 +44,15 @@ NAME = 0.25  # the share of the width to which names shrink before columns are l
 NARROW, WIDE, ROOMY = 15, 25, 110  # the width of a bar of ratios, and of a terminal that has room for a wide one
 RATIO_STEPS = (1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 30, 100)
 ON_GRID = "the lowest and highest value on these bins of cells, wherever in its cell a score lies; exact bins differ"
-P_VALUE = "how often a perfect model would look as bad; small means worse than chance"
+P_VALUE = (
+    "how often a perfect model would look as bad, or, of log loss, Brier score and net benefit, be as far from what it "
+    "expects; small means off"
+)
 VERDICT_P_VALUE = "how often right predictions would look as wrong, by {}"
 TESTS = {None: "the tests of the verdict together", "total": "the total alone", "cox": "Cox's test alone"}
 UNTOLD = "`truecal plan RATE --factor 1.5` tells how many rows it takes at a rate of positives"
 ALLOWING = "--allow-cannot-tell lets what cannot be told pass"
-WOULD_FIND = "the factor on all odds that would have been found in four of five data sets, up as well as down"
+WOULD_FIND = "the factor on all odds{} that would have been found in four of five data sets, up as well as down"
 
 
 # ---- results -------------------------------------------------------------------------------------------------------
@@ -65,16 +68,17 @@ def format_results(
     metrics: bool = False,
     explain: bool = False,
 ) -> str:
-    """The verdict on one model with all ranges of its predictions, or on several with the worst first; below, each of
-    several classes. Metrics beside what chance would give are a line, or a table if wanted."""
+    """The verdict on one model with all ranges of its predictions, or on several with the worst first; of several
+    classes the verdict on all, each, and the most probable one. Metrics beside what chance would give are a line, or a
+    table if wanted."""
     many = len(results) > 1
     parts = [terminal.paint(terminal.wrap(_name_source(results, source)), "dim")]
     if many:
         parts += [terminal.wrap(f"{count_verdicts(results)}."), terminal.table(_model_columns(results))]
-    else:
+    elif classes is None:
         parts += _finding(next(iter(results.values())), terminal)
-    if classes is not None:
-        parts += _classes(classes, terminal)
+    else:
+        parts += [*_classes(classes, terminal), *_finding(classes.top, terminal, of="The most probable class")]
     if metrics or explain:
         parts.append(terminal.table(_metric_columns(results)))
     elif not many:
@@ -96,22 +100,28 @@ def _name_source(results: Mapping[str, Result], source: str) -> str:
     return f"{printable(source)}: {sizes.pop() if len(sizes) == 1 else plural(len(results), 'model')}"
 
 
-def _finding(result: Result, terminal: Terminal) -> list[str]:
+def _finding(result: Result, terminal: Terminal, of: str = "") -> list[str]:
     """The word with the finding, what supports it, and the ranges of predictions."""
     verdict = result.verdict
     if verdict is None:
         return [f"{result.finding}."]
-    word, style = _sign_word(verdict.word, terminal)
-    title = terminal.wrap(f"{word}  {result.finding}", "  ", "")
+    head = _head(
+        verdict.word, f"{of}: {result.finding[0].lower()}{result.finding[1:]}" if of else result.finding, terminal
+    )
     beyond = "" if verdict.tolerance is None else " for an error beyond the tolerance"
     refuted, chance = _refuted(result)
     lines = [f"{refuted} of predictions are refuted, {chance} by chance; p {format_p_value(verdict.p_value)}{beyond}."]
     text = "\n".join(terminal.wrap(line, "  ", "  ") for line in [*lines, *result.evidence()])
-    head, *rest = title.split("\n")
-    bold = [terminal.paint(word, style) + terminal.paint(head.removeprefix(word), "bold")]
-    bold += [terminal.paint(line, "bold") for line in rest]
     table = [terminal.table(_range_columns(result, terminal))] if result.ranges else []
-    return ["\n".join([*bold, text]), *table]
+    return [f"{head}\n{text}", *table]
+
+
+def _head(verdict: Word, finding: str, terminal: Terminal) -> str:
+    """The word of a verdict in its colour, and what was found, in bold."""
+    word, style = _sign_word(verdict, terminal)
+    first, *rest = terminal.wrap(f"{word}  {finding}", "  ", "").split("\n")
+    bold = [terminal.paint(word, style) + terminal.paint(first.removeprefix(word), "bold")]
+    return "\n".join([*bold, *(terminal.paint(line, "bold") for line in rest)])
 
 
 def _sign_word(word: Word, terminal: Terminal) -> tuple[str, str]:
@@ -274,7 +284,7 @@ def _format_p(p: float) -> str:
 
 
 def _classes(found: ClassResults, terminal: Terminal) -> list[str]:
-    """Each class against the rest, those that look worst first, and the verdict on all together."""
+    """The verdict on all together, and each class against the rest, those that look worst first."""
     table = found.table
     rows = table.order()[:CLASSES].tolist()
     cells, verdicts = table.cells(rows=rows), [table.verdict[row] for row in rows]
@@ -288,11 +298,11 @@ def _classes(found: ClassResults, terminal: Terminal) -> list[str]:
         Column("p adjusted", cells["p_adjusted"]),
         Column("verdict", said, left=True, styles=[WORDS[word][1] for word in verdicts]),
     ]
-    lines = [f"{table.summary()}."]
+    lines = [f"All together, the most probable class among them: p {format_p_value(found.p_value)}."]
     if len(rows) < len(table):
         lines.append(f"The {len(rows):,} with the smallest p-values are shown; --csv has all.")
-    lines.append(f"All together: {found.word} (p {format_p_value(found.p_value)}).")
-    return [terminal.table(columns), "\n".join(terminal.wrap(line, "  ", "  ") for line in lines)]
+    text = "\n".join(terminal.wrap(line, "  ", "  ") for line in lines)
+    return [f"{_head(found.word, table.summary(), terminal)}\n{text}", terminal.table(columns)]
 
 
 def _legend(result: Result) -> list[tuple[str, str]]:
@@ -356,7 +366,7 @@ def format_segments(tables: Mapping[str, GroupTable], source: str, terminal: Ter
     terms = [
         ("obs / exp", f"{OUTCOMES[first.outcome]} over what was predicted, with {_name_level(first)}{together}"),
         (_p_heading(first), f"{VERDICT_P_VALUE.format(TESTS[first.part])}{ADJUSTED[first.adjust].format('segments')}"),
-        ("would find", WOULD_FIND),
+        ("would find", WOULD_FIND.format(_beyond(first))),
         (first.metric.name, first.metric.meaning),
         ("on the grid", ON_GRID),
         ("by chance", "the mean of perfect models with the segment's scores"),
@@ -455,7 +465,7 @@ def format_drift(table: DriftTable, source: str, terminal: Terminal) -> str:
     terms = [
         ("obs / exp", f"{OUTCOMES[table.outcome]} over what was predicted, with {_name_level(table)}{together}"),
         (_p_heading(table), f"{VERDICT_P_VALUE.format(TESTS[None])}{ADJUSTED[table.adjust].format('windows')}"),
-        ("would find", WOULD_FIND),
+        ("would find", WOULD_FIND.format(_beyond(table))),
         ("against the baseline", f"what moved: the error of predictions, or the share of {OUTCOMES[table.outcome]}"),
         (table.metric.name, table.metric.meaning),
         ("on the grid", ON_GRID),
@@ -585,6 +595,10 @@ def _name_level(table: GroupTable | DriftTable) -> str:
     """The intervals of a table: exact ones are of independent rows."""
     exact = "" if np.any(table.design_effect != 1) else "exact "
     return f"{'an ' if exact else 'a '}{exact}{format_percent(1 - table.significance)} interval"
+
+
+def _beyond(table: GroupTable | DriftTable) -> str:
+    return "" if table.tolerance is None else " beyond the tolerance"
 
 
 def _p_heading(table: GroupTable | DriftTable) -> str:

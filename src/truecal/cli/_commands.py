@@ -345,7 +345,12 @@ def report(args: Namespace) -> int:
     if models and args.time:
         tables["drift"] = judge_windows(args, models, "ltce")
     if args.map:
-        tables["recalibration"] = _read_map(args.map)
+        tables["recalibration"] = mend = _read_map(args.map)
+        if source is not None and mend.score not in (None, source.scores[0]):
+            raise UsageError(
+                f"--map must be of the predictions on the page, {source.scores[0]}; it was fitted to {mend.score}",
+                "report",
+            )
     of_one = {"segments": "segments", "slices": "slices", "drift": "windows", "recalibration": "map"}
     for what in (of_one[name] for name in of_one if len(results) > 1 and name in tables):
         note(f"the {what} on the page are those of {next(iter(results))}")

@@ -115,7 +115,7 @@ class _Place:
         if math.isinf(self.verdict.detectable):
             return f"{few} {self.verdict.blind}"
         found = format_factor(self.verdict.detectable)
-        odds = f"a factor of {found} or more on all odds"
+        odds = f"a factor of {found} or more on {self.verdict.all_odds}"
         return f"{few} only {odds} would have been found both ways, and {FACTOR:g} is needed"
 
     def describe_p(self) -> str:

@@ -16,11 +16,13 @@ from truecal.metrics import (
     Design,
     Level,
     Spread,
+    Tolerance,
     check_counts,
     check_probabilities,
     check_significance,
     find_rates,
     is_number,
+    move_chances,
     normal_quantile,
 )
 from truecal.observations import AS_THEY_ARE, Bools, CellGroups, CellSums, Floats, Ints, Labelling
@@ -67,6 +69,26 @@ class Shifted:
         """The same scores of one group in another number of rows."""
         scale = rows / float(self.n.sum())
         return replace(self, n=self.n * scale, v=self.v * scale)
+
+    def moved(self, tolerance: Tolerance, *, up: bool) -> Shifted:
+        """The same with predictions raised or lowered by a tolerance, where errors beyond it begin."""
+        q = move_chances(self.q, self.upper, self.labelling, tolerance, up)
+        return replace(self, q=q, v=np.add.reduceat(self.n * q * (1 - q), self.starts[:-1]))
+
+    def detectable_beyond(self, tolerance: Tolerance) -> tuple[Floats, Floats, Floats]:
+        """The factors beyond a tolerance that are found with a probability of 80 %: on all odds, up or down, and on
+        those of a fifth of the evidence, up, and down. There is nothing to find where the tolerance takes all to 0 or
+        to 1."""
+        ways = [(self.moved(tolerance, up=sign > 0), sign) for sign in (1, -1)]
+        nothing = [(moved.v == 0) & (self.v > 0) for moved, _ in ways]
+        (up, down), fifths = (
+            [
+                np.where(none, 1.0, moved.detectable((sign,), fifth=fifth))
+                for (moved, sign), none in zip(ways, nothing, strict=True)
+            ]
+            for fifth in (False, True)
+        )
+        return np.maximum(up, down), fifths[0], fifths[1]
 
     def expected(self, log_factor: Floats) -> Floats:
         """The positives expected with all odds multiplied by a factor."""

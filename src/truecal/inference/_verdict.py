@@ -102,8 +102,8 @@ class Verdict:
     Parameters
     ----------
     word : "off", "consistent" or "cannot tell"
-        Off: the p-value is at most the significance. Consistent: it is not, and a factor of 1.5 on all odds would
-        have been found with a probability of 80 %. Cannot tell: neither.
+        Off: the p-value is at most the significance. Consistent: it is not, and a factor of 1.5 on all odds, beyond
+        the tolerance if there is one, would have been found with a probability of 80 %. Cannot tell: neither.
     p_value : float
         Of "the predictions are right".
     significance : float
@@ -120,7 +120,7 @@ class Verdict:
         confidence 1 - significance.
     detectable : float
         The factor on all odds, up or down, that would have been found with a probability of 80 %; infinite where
-        none would.
+        none would. With a tolerance it is beyond that: on the odds of predictions raised or lowered by it.
     detectable_above, detectable_below : float
         The same for an error that is confined to a fifth of the evidence: odds multiplied, and odds divided by it.
     local : LocalError
@@ -232,13 +232,19 @@ class Verdict:
         return (heads[self.word], *where, *describe_evidence(self))
 
     @property
+    def all_odds(self) -> str:
+        """What the factor that would have been found is on, in words."""
+        return "all odds" if self.tolerance is None else "all odds beyond the tolerance"
+
+    @property
     def reach(self) -> str:
         """What would have been found, in words."""
         if self.word == "cannot tell":
             found = _missing(self)
         else:
             found = (
-                f"A factor of {FACTOR:g} on all odds would have been found; one confined to a fifth of the evidence "
+                f"A factor of {FACTOR:g} on {self.all_odds} would have been found; one confined to a fifth of the "
+                "evidence "
                 f"only if above x {self.detectable_above:.2f} or below / {self.detectable_below:.2f}."
             )
         total = self.parts.get("total", 1.0)
@@ -255,7 +261,7 @@ class Verdict:
         which = f"{noun} that are too low, or those that are too high,"
         if self.labelling.plain:
             which = f"{noun} that are {'too high' if self.expected <= self.n / 2 else 'too low'}"
-        return f"{which} would not have been found, whatever the factor on all odds"
+        return f"{which} would not have been found, whatever the factor on {self.all_odds}"
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -340,9 +346,12 @@ def _judge_batch(
         parts = {"total": _test_totals(groups, coins, tolerance), "windows": windows}
         p_value = np.minimum(1.0, 2 * np.minimum(parts["total"], windows)) if part is None else parts["total"]
     shifted = Shifted.of(groups, 2 * level if part == "total" else level)  # alone it has twice the level it has there
-    detectable = shifted.detectable((1, -1))
-    fifths = (shifted.detectable((sign,), fifth=True) for sign in (1, -1))
-    columns = [column.tolist() for column in (p_value, groups.add(cells.n), impossible, detectable, *fifths)]
+    if tolerance is None:
+        fifths = (shifted.detectable((sign,), fifth=True) for sign in (1, -1))
+        reach = shifted.detectable((1, -1)), *fifths
+    else:
+        reach = shifted.detectable_beyond(tolerance)
+    columns = [column.tolist() for column in (p_value, groups.add(cells.n), impossible, *reach)]
     counts = count_positives(groups, *groups.bounds, level)
     named, shared = _name_parts(parts, len(groups)), _describe_clusters(groups, coins.design)
     for p, n, wrongs, found, above, below, count, own, errors, (clusters, effect) in zip(
@@ -624,7 +633,7 @@ def _missing(verdict: Verdict) -> str:
     if math.isinf(verdict.detectable):
         return f"{verdict.blind[0].upper()}{verdict.blind[1:]}."
     return (
-        f"A factor of {FACTOR:g} on all odds, up or down, would have been missed too often; one of "
+        f"A factor of {FACTOR:g} on {verdict.all_odds}, up or down, would have been missed too often; one of "
         f"{format_factor(verdict.detectable)} would have been found."
     )
 

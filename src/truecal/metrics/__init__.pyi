@@ -80,6 +80,7 @@ from truecal.metrics._metric import format_name as format_name
 from truecal.metrics._poisson_binomial import Coins as Coins
 from truecal.metrics._poisson_binomial import OddsFactor as OddsFactor
 from truecal.metrics._poisson_binomial import find_odds_factors as find_odds_factors
+from truecal.metrics._poisson_binomial import move_chances as move_chances
 from truecal.metrics._population import count_positives as count_positives
 from truecal.metrics._ranges import divide_scores as divide_scores
 from truecal.metrics._scores import Brier as Brier

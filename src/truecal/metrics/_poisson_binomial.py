@@ -93,17 +93,20 @@ class Coins:
 
         Predictions are what may be off, as they are for the population.
         """
-        q = self.sums[0] / self.n
-        p, rest = np.where(self.upper, 1 - q, q), np.where(self.upper, q, 1 - q)
-        if not self.labelling.plain:
-            p = self.labelling.predicted(p)
-        step = tolerance.value * (1.0 if isinstance(tolerance, Absolute) else p) * (1 if up else -1)
-        if self.labelling.plain:
-            moved = np.clip(np.where(self.upper, rest - step, p + step), 0.0, 1.0)
-        else:
-            seen = self.labelling.seen(np.clip(p + step, 0.0, 1.0))
-            moved = np.where(self.upper, 1 - seen, seen)
+        moved = move_chances(self.sums[0] / self.n, self.upper, self.labelling, tolerance, up)
         return replace(self, sums=(self.n * moved, self.n * moved**2, self.n * moved**3))
+
+
+def move_chances(q: Floats, upper: Bools, labelling: Labelling, tolerance: Tolerance, up: bool) -> Floats:
+    """Chances, of a negative in upper cells, with predictions raised or lowered by a tolerance, within [0, 1]."""
+    p, rest = np.where(upper, 1 - q, q), np.where(upper, q, 1 - q)
+    if not labelling.plain:
+        p = labelling.predicted(p)
+    step = tolerance.value * (1.0 if isinstance(tolerance, Absolute) else p) * (1 if up else -1)
+    if labelling.plain:
+        return np.asarray(np.clip(np.where(upper, rest - step, p + step), 0.0, 1.0))
+    seen = labelling.seen(np.clip(p + step, 0.0, 1.0))
+    return np.asarray(np.where(upper, 1 - seen, seen))
 
 
 @dataclass(frozen=True, slots=True)

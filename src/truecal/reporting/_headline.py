@@ -10,20 +10,24 @@ from truecal.inference import Reference, format_p_value, format_span
 from truecal.metrics import LTCE
 from truecal.plot import Scale, make_thumbnail
 from truecal.reporting._page import TONES, Column, write_badge, write_table
-from truecal.results import Result, format_share, rank_models
+from truecal.results import ClassResults, Result, format_share, rank_models
 
 
-def write_headline(result: Result, alarms: Sequence[str], level: int = 1) -> str:
-    """The verdict on a model as a sentence, what supports it, and four numbers. Green only where nothing is off."""
+def write_headline(result: Result, alarms: Sequence[str], level: int = 1, classes: ClassResults | None = None) -> str:
+    """The verdict on a model as a sentence, what supports it, and four numbers. Green only where nothing is off; of
+    several classes the verdict is on all."""
     found = result.verdict
     if found is None:
         return f'<div class="verdict"><h{level}>{escape(result.finding)}</h{level}></div>'
     head, _, size = result.finding.partition(": ")
     more = f": <span>{escape(size)}</span>" if size else ""
-    tone = "unsure" if alarms and found.word == "consistent" else TONES[found.word]
+    word = found.word if classes is None else classes.word
+    if word == "off" != found.word and classes is not None:
+        head = f"{classes.table.summary()}. The most probable class: {head[0].lower()}{head[1:]}"
+    tone = "unsure" if alarms and word == "consistent" else TONES[word]
     text = escape(" ".join(result.evidence()))
     return (
-        f'<div class="verdict {tone}"><p>{write_badge(found.word, " overall" * bool(alarms))}</p>'
+        f'<div class="verdict {tone}"><p>{write_badge(word, " overall" * bool(alarms))}</p>'
         f"<h{level}>{escape(head)}{more}</h{level}><p>{text}</p>{_write_alarms(alarms)}</div>{_write_tiles(result)}"
     )
 

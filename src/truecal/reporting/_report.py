@@ -104,7 +104,8 @@ def report(  # noqa: PLR0913 (tests/test_size.py says why)
         get_table(result, metric)
     logit = choose_scale(named.values(), metric, scale)
     figures = Figures("logit" if logit else "linear", interactive)
-    classes = results.table if isinstance(results, ClassResults) else None
+    whole = results if isinstance(results, ClassResults) else None
+    classes = None if whole is None else whole.table
     alarms = describe_alarms(classes, segments, slices, drift)
     whose = f" of {next(iter(named))}" if len(named) > 1 else ""
     groups: dict[str, str] = {}
@@ -120,10 +121,13 @@ def report(  # noqa: PLR0913 (tests/test_size.py says why)
         groups["by-window"] = write_drift(drift, figures, whose)
     if recalibration is not None:
         groups["remedy"] = write_remedy(recalibration, figures, whose)
-    write = _write_models if len(named) > 1 else _write_model
     body = [
         _write_top(named, title, settings or {}),
-        *write(named, alarms, groups, metric, figures),
+        *(
+            _write_models(named, alarms, groups, metric, figures)
+            if len(named) > 1
+            else _write_model(named, alarms, groups, metric, figures, whole)
+        ),
         write_fold("all-metrics", "All metrics", write_metrics(named, figures)),
         write_fold("settings", "How it was made", _write_settings(named, settings or {})),
         write_fold("glossary", "What the words mean", write_glossary({result.outcome for result in named.values()})),
@@ -154,12 +158,17 @@ def _write_top(named: Mapping[str, Result], title: str, settings: Mapping[str, A
 
 
 def _write_model(
-    named: Mapping[str, Result], alarms: list[str], groups: dict[str, str], metric: str | None, figures: Figures
+    named: Mapping[str, Result],
+    alarms: list[str],
+    groups: dict[str, str],
+    metric: str | None,
+    figures: Figures,
+    classes: ClassResults | None,
 ) -> list[str]:
-    """The page of one model."""
+    """The page of one model, which may have several classes."""
     ((name, result),) = named.items()
     return [
-        f'<section id="model-1" class="model">{write_headline(result, alarms)}'
+        f'<section id="model-1" class="model">{write_headline(result, alarms, classes=classes)}'
         f"{_write_links(['where', *groups, 'how-sure', *FOLDED, 'bins'])}"
         f'<h2 id="where">Where</h2>{write_where(1, name, result, figures)}</section>',
         *groups.values(),

@@ -56,10 +56,11 @@ def _write_ranges(number: int, name: str, result: Result) -> str:
         Column("ratio", ratios, html=True, tones=tones),
     ]
     level = f"{100 * (1 - result.verdict.significance):g} %"
+    within = "" if result.tolerance is None else " within the tolerance"
     signs = ", ".join(f"{ARROWS[way]} {way}" for way in ARROWS if way in {found.direction for found in ranges})
     text = (
-        f"{f'{signs}; w' if signs else 'W'}ithout a sign: the data allow the predictions. Intervals hold for all "
-        f"ranges together ({level})."
+        f"{f'{signs}; w' if signs else 'W'}ithout a sign: the data allow the predictions{within}. Intervals hold for "
+        f"all ranges together ({level})."
     )
     table = write_table(f"ranges-{number}", f"Ranges of predictions of {name}", columns)
     return f'{table}<p class="soft">{escape(text)}</p>'
@@ -102,7 +103,8 @@ def _write_seen(found: Verdict) -> str:
     )
     enough = "at most" if found.detectable <= FACTOR else "above"
     text = (
-        f"Errors that would have been found in four of five data sets: a factor on all odds, up or down, of {whole} "
+        f"Errors that would have been found in four of five data sets: "
+        f"a factor on {found.all_odds}, up or down, of {whole} "
         f"({enough} the {FACTOR:g} that \N{LEFT DOUBLE QUOTATION MARK}consistent\N{RIGHT DOUBLE QUOTATION MARK} asks "
         f"for); one confined to a fifth of the evidence, of {above} up or {below} down."
     )
@@ -150,7 +152,7 @@ def write_metrics(named: Mapping[str, Result], figures: Figures) -> str:
     levels = sorted({span.confidence for result in named.values() for span in result.intervals.values()})
     notes = [
         "By chance: the mean and the 5 and 95 % quantiles of perfect models with these scores; p: how often they look "
-        "as bad."
+        "as bad, or, of log loss, Brier score and net benefit, are as far from their mean."
     ] * any(result.references for result in named.values())
     notes += [f"{100 * level:g} % interval: where the metric lies on average over data like these." for level in levels]
     text = f'<p class="soft">{escape(" ".join(notes))}</p>' if notes else ""

@@ -45,7 +45,8 @@ class DriftTable(Judged):
     `together`, `before`, `after` and `recent` are the verdicts on all windows with complete labels, on the baseline,
     on all others, and on those since the error changed most. `together_p` is the p-value of "all windows are right",
     from all rows together and from each window; `moved_together_p` and `prevalence_together_p` are those of "nothing
-    moved since the baseline", for the error and for the share of positives. `detectable_move` is the factor between the
+    moved since the baseline", for the error and for the share of positives; `prevalence_rest_p` is that of the share of
+    positives in all others together against the baseline's. `detectable_move` is the factor between the
     odds of the others and those of the baseline that would have been found. The error changed most at the window
     `since`; `since_ratio` is observed over expected before and since. `prevalences` are the shares of positives in the
     baseline and in the others. For other settings see `GroupTable`.
@@ -89,6 +90,7 @@ class DriftTable(Judged):
     together_p: float = math.nan
     moved_together_p: float = math.nan
     prevalence_together_p: float = math.nan
+    prevalence_rest_p: float = math.nan
     detectable_move: float = math.inf
     since: Any = None
     since_ratio: tuple[float, float] | None = None
@@ -184,14 +186,20 @@ class DriftTable(Judged):
             return "right and moved"
         return "right and still" if self.detectable_move <= FACTOR else "consistent"
 
+    @property
+    def scattered(self) -> bool:
+        """Whether some windows are off, and all together are not shown to be."""
+        return self.off and self.together is not None and self.together.word != "off"
+
     def _tell_when(self) -> Overall:
         early = self.before is not None and self.before.p_value <= self.significance
+        always: Overall = "off" if self.scattered else "off since always"
         if not self.moved_together_p <= self.significance:
-            return "off since always" if early else "off"
+            return always if early else "off"
         if not early:
-            return "went off"
+            return "went off" if self.after is not None and self.after.p_value <= self.significance else "off"
         late = self.recent is not None and self.recent.p_value <= self.significance
-        return "off since always" if late else "was off"
+        return always if late else "was off"
 
     def summary(self) -> str:
         """Return the word for all windows, and the numbers of windows, predictions and verdicts."""
@@ -215,12 +223,14 @@ class DriftTable(Judged):
         elif word == "was off" and self.before is not None and self.recent is not None:
             yield f"In the baseline {_count(self.before)}: predictions were {_direct(self.before)}."
             yield f"Since {self._name_since()} nothing shows it: {_count(self.recent)}."
+        elif self.scattered:
+            yield f"All windows together are not shown to be off: {_count(together)}."
         else:
             way = f"predictions are {_direct(together)}: " * self.off
             yield f"In all windows together {way}{_count(together)}."
         yield from self._tell_time(word)
         if self.prevalence_together_p <= self.significance:
-            yield self._tell_prevalence(word)
+            yield self._tell_prevalence()
         if not self.off:
             yield together.reach
 
@@ -230,13 +240,12 @@ class DriftTable(Judged):
             moved = self.moved_together_p <= self.significance
             since = "has moved since" if moved else "is not shown to have moved since"
             yield f"The baseline was off already (x {format_ratio(self.before.ratio)}), and the error {since}."
-        elif word == "off" and self.before is None:
+        elif word == "off" and self.before is None and not self.scattered:
             yield "Since when cannot be told: there is nothing to compare with."
-        elif word == "off":
-            yield (
-                "Since when cannot be told: neither is the baseline shown to be off by itself, nor the error to have "
-                "moved since."
-            )
+        elif word == "off" and not self.scattered:
+            moved = self.moved_together_p <= self.significance
+            nor = "are the other windows, though the error moved" if moved else "the error to have moved since"
+            yield f"Since when cannot be told: neither is the baseline shown to be off by itself, nor {nor}."
         elif word == "consistent" and self.before is None:
             yield "Whether it moved cannot be told: there is nothing to compare with."
         elif word == "consistent":
@@ -265,13 +274,19 @@ class DriftTable(Judged):
     def _name_since(self) -> str:
         return printable(name_window(self.since, self.every))
 
-    def _tell_prevalence(self, word: str) -> str:
-        shares = ""
-        if self.prevalences is not None:
-            early, late = map(format_share, self.prevalences)
-            shares = f", from {early} in the baseline to {late} in the other windows"
-        followed = "; the predictions followed" if word == "right and moved" else ""
-        return f"The share of {OUTCOMES[self.outcome]} moved{shares}{followed}."
+    def _tell_prevalence(self) -> str:
+        """From where to where the share of positives moved, and predictions; or in which windows alone."""
+        what, many = f"The share of {OUTCOMES[self.outcome]}", 2 if self.adjust else 1
+        if many * self.prevalence_rest_p > self.significance or self.prevalences is None:
+            names = [printable(self.names[i]) for i in np.flatnonzero(self.prevalence_p_adjusted <= self.significance)]
+            others = f" and {len(names) - 1:,} more" * (len(names) > 1)
+            return f"{what} in {names[0]}{others} is not that of the baseline; in all later windows together it may be."
+        early, late = map(format_share, self.prevalences)
+        said = ""
+        if self.before is not None and self.after is not None and self.labelling.plain:
+            first, last = (format_share(each.expected / each.n) for each in (self.before, self.after))
+            said = f"; predictions went from {first} to {last}"
+        return f"{what} moved, from {early} in the baseline to {late} in the other windows{said}."
 
     def _tell_windows(self) -> Iterator[str]:
         words = np.array(self.verdict)
@@ -286,7 +301,7 @@ class DriftTable(Judged):
                 yield f"1 of {judged:,} windows is off by itself: {ends[0]}."
             else:
                 yield f"None of {judged:,} windows is shown to be off by itself."
-            yield from tell_unsure(self.detectable[words == "cannot tell"])
+            yield from tell_unsure(self.detectable[words == "cannot tell"], self.tolerance)
         if partial := np.flatnonzero(self.partial).tolist():
             which = " and ".join("the first" if i == 0 else "the last" for i in partial)
             rows, usual = " and ".join(f"{self.n[i]:,}" for i in partial), float(np.median(self.n[1:-1]))

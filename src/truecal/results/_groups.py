@@ -23,7 +23,7 @@ from truecal.inference import (
     format_in_brackets,
     name_direction,
 )
-from truecal.metrics import LTCE, Adjustment, Measure, adjust_p_values, format_name
+from truecal.metrics import LTCE, Adjustment, Measure, Tolerance, adjust_p_values, format_name
 from truecal.observations import AS_THEY_ARE, Account, Bools, Floats, Ints, Labelling, Outcome
 from truecal.results._table import Column, Table, column, register_table
 
@@ -64,8 +64,8 @@ class Judged(Table):
         metadata=column(
             "ratio",
             "would find",
-            "The factor on all odds, up or down, that would have been found at `level` in four of five data sets; "
-            "infinite if none would.",
+            "The factor on all odds, up or down, beyond the tolerance if there is one, that would have been found at "
+            "`level` in four of five data sets; infinite if none would.",
             _format_factor,
         )
     )
@@ -106,6 +106,7 @@ class Judged(Table):
     adjust: Adjustment = "holm"
     significance: float = 0.05
     level: float = 0.05
+    tolerance: Tolerance | None = None
     notes: tuple[str, ...] = ()
     labelling: Labelling = AS_THEY_ARE
     outcome: Outcome = "positive"
@@ -213,7 +214,7 @@ JUDGED = (
 )
 
 
-def tell_unsure(detectable: Floats) -> Iterator[str]:
+def tell_unsure(detectable: Floats, tolerance: Tolerance | None) -> Iterator[str]:
     """Of how many rows the data cannot tell, and what would have been found in them."""
     if not len(detectable):
         return
@@ -224,8 +225,8 @@ def tell_unsure(detectable: Floats) -> Iterator[str]:
         span = f"one of {low}" if low == high else f"factors from {low} to {high}"
         found = f"{span} would have been found{' in some' * (len(known) < len(detectable))}"
     yield (
-        f"In {len(detectable):,} the data cannot tell: a factor of {FACTOR:g} on all odds would have been missed too "
-        f"often; {found}."
+        f"In {len(detectable):,} the data cannot tell: a factor of {FACTOR:g} on all odds"
+        f"{' beyond the tolerance' * (tolerance is not None)} would have been missed too often; {found}."
     )
 
 
@@ -319,7 +320,7 @@ class GroupTable(Judged):
             lines.append(f"{printable(names[row])}: predictions are {way}; {self.tell(row)}.")
         if self.part is not None:
             lines.append(ALONE[self.part].format(OUTCOMES[self.outcome]))
-        return (*lines, *tell_unsure(self.detectable[np.array(words) == "cannot tell"]))
+        return (*lines, *tell_unsure(self.detectable[np.array(words) == "cannot tell"], self.tolerance))
 
 
 @register_table
