@@ -459,21 +459,42 @@ def rows_section() -> list[str]:
         body = [[kind, *(found.get((kind, p), "") for p in prevalences)] for kind in kinds]
         return table(["rows are", *(f"{100 * float(p):g} % positive" for p in prevalences)], body)
 
-    rare = [r for r in power if r["as counted"] and float(r["prevalence"]) < 0.1]
+    flipped = [r for r in power if r["as counted"]]
+    rare = [r for r in flipped if float(r["prevalence"]) < 0.1]
     found, same, counted = (sum(float(r[name]) for r in rare) for name in ("found", "without", "as counted"))
     least = min(rare, key=lambda r: float(r["found"]) / float(r["without"]))
     worst = (
         f"{100 * float(least['prevalence']):g} % are positive and labels {least['rows are']}, "
         f"{100 * float(least['found']):.1f} for {100 * float(least['without']):.1f} %, "
-        f"of which the weighted sum alone finds {100 * float(least['weighted alone']):.1f}"
+        f"where the weighted sum alone finds {100 * float(least['weighted alone']):.1f}"
     )
-    shares = {"counted": f"{100 * found / counted:.0f}", "same": f"{100 * found / same:.0f}", "worst": worst}
+    kinds = dict.fromkeys(r["rows are"] for r in (*level, *power))
+    late = any(sum(r["rows are"] == kind for r in rows) < 3 for rows in (level, power) for kind in kinds)
+    shares = {
+        "blank": " What is blank was not measured." if late else "",
+        "counted": f"{100 * found / counted:.0f}",
+        "same": f"{100 * found / same:.0f}",
+        "short": str(sum(float(r["found"]) < 0.8 * float(r["without"]) for r in rare)),
+        "lines": str(len(rare)),
+        "worst": worst,
+    }
     return [
-        ROWS.format(sets=f"{int(level[0]['sets']):,}"),
+        ROWS.format(
+            sets=name_sets(level), error=" or ".join(f"{196 * (0.05 * 0.95 / n) ** 0.5:.1f}" for n in count_sets(level))
+        ),
         by_prevalence(level, ("off at 0.05",)),
-        ROWS_POWER.format(sets=power[0]["sets"], flipped=f"{int(rare[0]['sets']):,}", **shares),
+        ROWS_POWER.format(sets=power[0]["sets"], flipped=name_sets(flipped), **shares),
         by_prevalence(power, ("found", "without", "as counted", "weighted alone")),
     ]
+
+
+def count_sets(rows: list[Row]) -> list[int]:
+    """The numbers of data sets of a table's lines, the largest first."""
+    return sorted({int(r["sets"]) for r in rows}, reverse=True)
+
+
+def name_sets(rows: list[Row]) -> str:
+    return " or ".join(f"{sets:,}" for sets in count_sets(rows))
 
 
 WAYS = {"copula": "c", "log-odds effect": "o", "beta-binomial": "r"}
@@ -539,6 +560,7 @@ def clusters_numbers(rows: list[Row]) -> dict[str, str]:
         "inside": every["cells_inside"],
         "chance": every["cells_chance"],
         "least": f"{FEW:g}",
+        "alike": str(sum(r["labels"] == "beta-binomial" and round(float(r["off"]) * sets) < low for r in many)),
         "above": f"The highest are {', '.join(named)}." if above else "",
         "without": f"{100 * max(float(r['without clusters']) for r in rows):.0f}",
     }

@@ -152,7 +152,7 @@ ROWS = """## Rows as they come
 
 How often the verdict calls a right model off at 0.05, in percent, where rows are sampled by label, or labels are
 flipped or late, and [`kept_negatives`, `flip` and `mature`](data.md) say so. {sets} data sets of about 4,000 rows a
-number, which chance moves by 1.1 points in one of twenty. The lowest are those that expect fewer than ten
+number, which chance moves by {error} points in one of twenty. The lowest are those that expect fewer than ten
 positives."""
 
 ROWS_POWER = """And how often it finds all odds off by 1.25, beside plain rows that carry the same information, in
@@ -160,9 +160,10 @@ percent of {sets} data sets, {flipped} where labels are flipped. Of these the th
 information that a number of positives carries: labels of small predictions are mostly flips, and who counts positives
 weighs them like the others. One part of the verdict, `odds`, weighs labels by what they tell; the fourth number is what
 their weighted sum finds alone, beyond 1.96 standard deviations. Of 5 and 1 % positive rows the verdict finds
-{counted} % of what the same counted information would, and {same} % of what all of it would; least where {worst}.
+{counted} % of what the same counted information would, and {same} % of what all of it would, but less than 80 % of
+that in {short} of {lines} lines; least where {worst}.
 Where few rows are positive, plain rows have an advantage that is not in their information: their positives vary more
-when there are more of them, which takes them farther out, while flips vary as before."""
+when there are more of them, which takes them farther out, while flips vary as before.{blank}"""
 CLUSTERS = """## Rows of one customer
 
 How often the verdict calls a right model off at 0.05, in percent, where rows of one customer go together and
@@ -176,14 +177,15 @@ effect), {many_inside} do, {many_below} are lower and {many_above} higher; chanc
 Of the other {few}, {few_inside} do, {few_below} are lower and {few_above} higher. What the low ones have in common is
 that outcomes are too few for a level of 5 %: none at all would not be surprising, and where too many come, they come
 from few customers, which says as well that rows of one go together. There the verdict says "cannot tell". Where a
-customer has one prediction for all his rows (r) a window of scores holds few customers, with the same effect.
+customer has one prediction for all his rows (r) a window of scores holds few customers, with the same effect: {alike}
+of the low ones with {least} positives or more are of these.
 {above}{missing}
 
 Nothing was tuned on {worlds} worlds drawn at random: 500 to 8,000 rows, customers of 2 to 50 rows on average, equal or
-uneven, 0.5 to 90 % positive, correlations up to 0.5. Of {worlds_many} that expect {least} of the rarer label or more,
-{worlds_inside} lie within 3 to 7 %; the others within {worlds_low} to {worlds_high} %, {one_score} of these with one
-prediction for each customer. Of {worlds_few} with fewer, {few_worlds_inside} does and none is higher. The highest is
-{worlds_most} %."""
+uneven, 0.5 to 90 % positive, correlations up to 0.5. {worlds_inside} of the {worlds_many} that expect {least} of the
+rarer label or more lie within 3 to 7 %, the others within {worlds_low} to {worlds_high} %, {one_score} of these with
+one prediction for each customer; and {few_worlds_inside} of the {worlds_few} with fewer.
+The highest is {worlds_most} %."""
 
 CLUSTERS_POWER = """And how often it finds all odds off by a factor, beside independent rows of the same information
 (rows over the design effect), in percent of {sets} data sets."""
