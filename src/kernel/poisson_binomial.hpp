@@ -70,28 +70,103 @@ static TRUECAL_CLONES void add_four_times(const double *__restrict weight, const
     to[size + 2] += d * from[size - 1];
 }
 
+// Coins of small q by the sums T_j of the j-th powers of their odds: k P(X = k) is the sum over j of (-1)^(j-1) T_j P(X = k - j)
+// (Newton's identities), and log P(X = 0) is minus the sum of (-1)^(j-1) T_j / j. Powers beyond the last one are below 2^-54
+// of T_1. Terms have both signs, so that chances far from the mean have few right digits.
+class SmallCoins {
+  public:
+    static constexpr double largest = 1.0 / 32; // q
+
+    void clear() {
+        held_ = 0;
+        empty_ = true;
+    }
+    bool empty() const { return empty_; }
+
+    void add(Index n, double q) {
+        if (empty_) std::fill(std::begin(sums_), std::end(sums_), 0.0);
+        empty_ = false;
+        n_[held_] = static_cast<double>(n);
+        q_[held_] = q;
+        if (++held_ == lanes) flush();
+    }
+
+    // The chances of 0, 1, ... heads, up to where they fall below `nothing`.
+    void list(double nothing, std::vector<double> &p) {
+        for (; held_ > 0 && held_ < lanes; ++held_) n_[held_] = q_[held_] = 0;
+        if (held_ > 0) flush();
+        double power[powers + 1], exponent = 0;
+        std::size_t last = 1;
+        for (std::size_t j = 1; j <= powers; ++j) {
+            const double *own = sums_ + (j - 1) * lanes;
+            const double sum = ((own[0] + own[1]) + (own[2] + own[3])) + ((own[4] + own[5]) + (own[6] + own[7]));
+            power[j] = j % 2 == 1 ? sum : -sum;
+            if (sum >= 0x1p-60 * power[1]) last = j;
+        }
+        for (std::size_t j = last; j >= 1; --j) exponent -= power[j] / static_cast<double>(j);
+        p.assign(1, std::exp(exponent));
+        for (std::size_t at = 1;; ++at) {
+            const auto k = static_cast<double>(at);
+            double rest = 0;
+            for (std::size_t j = std::min(last, at); j >= 2; --j) rest += power[j] * p[at - j];
+            const double next = power[1] / k * p[at - 1] + rest / k;
+            if (next < nothing && k > power[1]) break;
+            p.push_back(next);
+        }
+    }
+
+  private:
+    static constexpr std::size_t powers = 11, lanes = 8;
+    double n_[lanes], q_[lanes], sums_[powers * lanes];
+    std::size_t held_ = 0;
+    bool empty_ = true;
+
+    void flush() {
+        add_powers(n_, q_, sums_);
+        held_ = 0;
+    }
+
+    static TRUECAL_CLONES void add_powers(const double *__restrict n, const double *__restrict q, double *__restrict sums) {
+        double odds[lanes], term[lanes];
+        for (std::size_t i = 0; i < lanes; ++i) {
+            odds[i] = q[i] / (1 - q[i]);
+            term[i] = n[i];
+        }
+        for (std::size_t j = 0; j < powers; ++j, sums += lanes)
+            for (std::size_t i = 0; i < lanes; ++i) {
+                term[i] *= odds[i];
+                sums[i] += term[i];
+            }
+    }
+};
+
 // P(X = first + i) of a sum of coins that is made longer coin by coin. What is below `nothing` at either end is cut off.
 // Its memory is used again after `clear`: most sums are so short that to allocate it would take longer than to add.
 class Heads {
   public:
-    void clear() {
+    // `quick`: coins of small q are taken together, and chances have few right digits where they are small.
+    void clear(bool quick) {
+        quick_ = quick;
+        nothing_ = quick ? 1e-22 : nothing;
         all_.clear();
         block_.clear();
+        small_.clear();
     }
 
     void add(Index n, double q) {
         if (q <= 0) return;
+        if (quick_ && q <= SmallCoins::largest) return small_.add(n, q);
         if (n > together) {
             set_binomial(n, q);
-            convolve(block_, binomial_);
+            convolve(block_, more_);
         } else {
             for (Index i = 0; i < n; ++i) toss(q);
         }
         if (block_.p.size() > 64) fold();
     }
 
-    // The chances of fewer than k heads and of k, to the last bit those that `difference` adds up, of coins that are never
-    // so many that rows are joined; false where only it can tell. `k` is at most `few_heads`.
+    // The chances of fewer than k heads and of k that `difference` adds up, of coins that are never so many that rows are
+    // joined; false where only it can tell. `k` is at most `few_heads`.
     template <class Add> static bool begin(Index k, Add for_coins, double &below, double &at) {
         double row[few_heads + 2];
         Index size = 1;
@@ -123,8 +198,8 @@ class Heads {
 
     // Of the heads of `low` minus those of `high`.
     static Tails difference(Heads &low, Heads &high, Index k) {
-        low.fold();
-        high.fold();
+        low.finish();
+        high.finish();
         std::reverse(high.all_.p.begin(), high.all_.p.end());
         high.all_.first = -high.all_.first - static_cast<Index>(high.all_.p.size()) + 1;
         low.convolve(low.all_, high.all_);
@@ -157,16 +232,19 @@ class Heads {
             p.assign(1, 1.0);
         }
     };
-    Row block_, all_, binomial_;
+    Row block_, all_, more_;
+    SmallCoins small_;
     std::vector<double> sum_, below_;
     static constexpr double nothing = 1e-40;
+    bool quick_ = false;
+    double nothing_ = nothing;
     static constexpr Index together = 12; // coins of equal q beyond which they are a binomial
 
     void toss(double q) {
         const std::vector<double> &p = block_.p;
         const std::size_t size = p.size();
         const double last = p.back() * q;
-        sum_.resize(last >= nothing ? size + 1 : size);
+        sum_.resize(last >= nothing_ ? size + 1 : size);
         sum_.back() = last;
         sum_[0] = p[0] * (1 - q);
         toss_coin(p.data(), sum_.data(), size, q);
@@ -179,7 +257,20 @@ class Heads {
         block_.clear();
     }
 
+    void finish() {
+        if (!small_.empty()) {
+            small_.list(nothing_, more_.p);
+            more_.first = 0;
+            convolve(block_, more_);
+        }
+        fold();
+    }
+
     void convolve(Row &a, const Row &b) {
+        if (b.p.size() == 1 && b.p[0] == 1.0) {
+            a.first += b.first;
+            return;
+        }
         const bool swap = a.p.size() < b.p.size();
         const std::vector<double> &longer = swap ? b.p : a.p, &shorter = swap ? a.p : b.p;
         const std::size_t size = longer.size(), count = shorter.size();
@@ -190,8 +281,8 @@ class Heads {
             for (; j + 3 < count; j += 4) add_four_times(shorter.data() + j, longer.data(), sum.data() + j, size);
         for (; j < count; ++j) add_times(shorter[j], longer.data(), sum.data() + j, size);
         std::size_t begin = 0, end = sum.size();
-        while (end > 1 && sum[end - 1] < nothing) --end;
-        while (begin + 1 < end && sum[begin] < nothing) ++begin;
+        while (end > 1 && sum[end - 1] < nothing_) --end;
+        while (begin + 1 < end && sum[begin] < nothing_) ++begin;
         a.first += b.first + static_cast<Index>(begin);
         sum.resize(end);
         if (begin > 0) sum.erase(sum.begin(), sum.begin() + static_cast<Index>(begin));
@@ -202,18 +293,18 @@ class Heads {
         const double odds = q / (1 - q);
         const Index mode = std::min(static_cast<Index>(static_cast<double>(n + 1) * q), n);
         const double top = Trials(static_cast<double>(n)).pmf(static_cast<double>(mode), Odds(q, 1 - q));
-        std::vector<double> &row = binomial_.p;
+        std::vector<double> &row = more_.p;
         row.clear();
         double p = top;
         for (Index k = mode; k > 0; --k) {
             p *= static_cast<double>(k) / (static_cast<double>(n - k + 1) * odds);
-            if (p < nothing) break;
+            if (p < nothing_) break;
             row.push_back(p);
         }
         std::reverse(row.begin(), row.end());
-        binomial_.first = mode - static_cast<Index>(row.size());
+        more_.first = mode - static_cast<Index>(row.size());
         p = top;
-        for (Index k = mode; p >= nothing || k == mode; ++k) {
+        for (Index k = mode; p >= nothing_ || k == mode; ++k) {
             row.push_back(p);
             if (k == n) break;
             p *= static_cast<double>(n - k) * odds / static_cast<double>(k + 1);
@@ -257,17 +348,20 @@ template <class Use> void for_pools(const Coins &coins, Index begin, Index end, 
     }
 }
 
-// Of each cell by itself where `exact`, or of pools of cells.
-inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k, bool exact, Workspace &space) {
+// How precisely chances are computed: of pools of cells, twelve digits of those that are not small; of pools, all digits; of
+// each cell by itself.
+enum class Digits { twelve, all, exact };
+
+inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k, Digits digits, Workspace &space) {
     Heads &low = space.low, &high = space.high;
-    low.clear();
-    high.clear();
+    low.clear(digits == Digits::twelve);
+    high.clear(digits == Digits::twelve);
     Index upper = 0;
     const auto add = [&](Index first, Index, const Side &part) {
         (coins.upper[first] ? high : low).add(part.n, part.s1 / static_cast<double>(part.n));
         upper += coins.upper[first] ? part.n : 0;
     };
-    if (exact)
+    if (digits == Digits::exact)
         for (Index i = begin; i < end; ++i) {
             Side one;
             one.add(coins, i);
@@ -351,7 +445,17 @@ inline Law choose_law(const Coins &coins, Index begin, Index end, Index k, bool 
 }
 
 inline Tails tails(const Coins &coins, Index begin, Index end, bool computed, const Law &law, Workspace &space) {
-    if (law.computed) return computed_tails(coins, begin, end, law.k, computed, space);
+    if (law.computed && !computed) {
+        const Tails found = computed_tails(coins, begin, end, law.k, Digits::twelve, space);
+        const bool none = law.k == 0, all = static_cast<double>(law.k) == law.rows;
+        constexpr double fine = 1e-4; // what has twelve right digits
+        const double least = none || all ? 1e-9 : fine; // few heads, or few tails, have more
+        if (found.at >= fine && (found.below >= least || (none && found.below == 0)) &&
+            (found.above >= least || (all && found.above == 0)))
+            return found;
+        return computed_tails(coins, begin, end, law.k, Digits::all, space);
+    }
+    if (law.computed) return computed_tails(coins, begin, end, law.k, Digits::exact, space);
     const Tails found = binomial_tails(law.size, law.odds, law.heads);
     return law.mirror ? found.mirrored() : found;
 }

@@ -73,6 +73,16 @@ def test_large_variances_need_no_convolution(name):
         assert tails_of(p, k) == pytest.approx(split(mass, k), abs=0.035 / sd**2 + 5e-4)
 
 
+@pytest.mark.parametrize("flipped", [False, True])
+def test_coins_of_small_chances_that_are_taken_together_have_twelve_digits(flipped):
+    """Coins of ten chances, far apart, that are not pooled: each number of heads, from likely to nearly impossible."""
+    q = np.repeat([1e-7, 1e-5, 2e-4, 1e-3, 5e-3, 0.01, 0.02, 0.03, 0.1, 0.4], [900, 90, 80, 70, 60, 50, 20, 13, 3, 2])
+    mass = poisson_binomial(q)
+    for k in range(16):
+        below, at, above = tails_of(1 - q, len(q) - k)[::-1] if flipped else tails_of(q, k)
+        assert [below, at, above] == pytest.approx(split(mass, k), rel=1e-12, abs=0)
+
+
 def test_far_tails_keep_their_size():
     p = np.random.default_rng(1).beta(0.5, 5, 400)
     mass = poisson_binomial(p)
