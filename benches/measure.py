@@ -117,7 +117,7 @@ y = (rng.random({rows}, dtype=np.float32) < p).astype(np.uint8)
 truecal.{metric}(y[:1000], p[:1000])
 open("/proc/self/clear_refs", "w").write("5")  # resets the peak
 before = status("VmRSS")
-value = truecal.{metric}(y, p)
+value = truecal.{metric}(y, p{options})
 assert 0 <= value <= 100
 print((status("VmHWM") - before) / (p.nbytes + y.nbytes))
 """

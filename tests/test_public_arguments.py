@@ -47,7 +47,7 @@ CALLS = {
     **{
         f"{f.__name__} {name}": lambda v, f=f, name=name: f(Y, P, **{name: v})
         for f, names in (
-            (m.tce, "significance tolerance test sample_weight pos_label multiclass labels threads"),
+            (m.tce, "significance tolerance test sample_weight pos_label multiclass labels threads memory"),
             (m.ltce, "significance tolerance weight sample_weight pos_label multiclass labels threads"),
             (m.ece, "sample_weight pos_label multiclass labels threads"),
             (

@@ -10,7 +10,7 @@ LINES, PARAMETERS = 60, 10
 # what a user may write at the border, name by name: (lines, parameters) and why
 EXCEPTIONS: dict[str, tuple[int, int, str]] = {
     "reading/_cross.py:cross": (60, 11, "as `slices`"),
-    "metrics/_functions.py:tce": (60, 11, "the data, the test and the threads, each by its name"),
+    "metrics/_functions.py:tce": (60, 12, "the data, the test, the threads and the memory, each by its name"),
     "reading/_read.py:read": (60, 22, "all that can be said of data, each by its name"),
     "analysis/_evaluate.py:evaluate": (60, 14, "as `read`, for arrays"),
     "analysis/_slices.py:slices": (60, 15, "as `read`, and what is searched"),

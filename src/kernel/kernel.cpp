@@ -12,6 +12,7 @@
 #include "local.hpp"
 #include "odds_factor.hpp"
 #include "pava.hpp"
+#include "pieces.hpp"
 #include "poisson_binomial.hpp"
 #include "random.hpp"
 #include "recalibration.hpp"
@@ -164,6 +165,31 @@ std::tuple<bool, bool> pack_sorted(In<Float> score, Any label, Out<Int> key, Ind
         const Packed ok = sort_rows(score.data(), labels, key.data(), length(score), threads, heed);
         return std::tuple(ok.scores_ok, ok.labels_ok);
     });
+}
+
+// The same, sorted piece by piece when they are asked for, with so many bytes of memory; none where a row is not fine.
+template <class Float> auto sort_pieces(In<Float> score, Any label, Index bytes, Index threads) {
+    demand_equal(length(score), {length(label)});
+    demand(threads >= 1, "threads must be one or more");
+    Packed ok{true, true};
+    std::unique_ptr<Pieces> pieces = with_labels(label, [&](auto *labels) -> std::unique_ptr<Pieces> {
+        using Label = std::remove_const_t<std::remove_pointer_t<decltype(labels)>>;
+        nb::gil_scoped_release release;
+        const auto heed = [](Index size, Index parts, auto work) { return heed_parts(size, parts, work); };
+        return std::make_unique<RowPieces<Float, Label, decltype(heed)>>(score.data(), labels, length(score), bytes, threads,
+                                                                         heed, ok);
+    });
+    nb::object found = nb::none();
+    if (ok.scores_ok && ok.labels_ok) found = nb::cast(pieces.release(), nb::rv_policy::take_ownership);
+    return std::tuple(found, ok.scores_ok, ok.labels_ok);
+}
+
+// Few keys, by their digits; they take as much memory again.
+template <class Int> void sort_keys(Out<Int> key) {
+    const Index size = length(key);
+    for (Index i = 0; i < size; ++i) demand(key.data()[i] >= 0, "keys must be 0 or more");
+    nb::gil_scoped_release release;
+    DigitSort<Int>().sort(key.data(), size);
 }
 
 template <class Float> auto fixed_bins(In<Float> score, Any label, In<double> edges, Index threads) {
@@ -765,6 +791,17 @@ NB_MODULE(_kernel, m) {
     m.def("pack_sorted", &pack_sorted<std::int64_t, double>);
     m.def("pack_sorted", &pack_sorted<std::int32_t, float>);
     m.def("pack_sorted", &pack_sorted<std::int32_t, double>);
+    m.def("sort_keys", &sort_keys<std::int64_t>);
+    m.def("sort_keys", &sort_keys<std::int32_t>);
+    nb::class_<Pieces>(m, "Pieces")
+        .def("__len__", &Pieces::size)
+        .def("keys", [](Pieces &pieces) {
+            auto keys = empty<std::int64_t>(static_cast<std::size_t>(pieces.size()));
+            for (Index i = 0; i < pieces.size(); ++i) keys.data()[i] = pieces.key(i);
+            return keys;
+        });
+    m.def("sort_pieces", &sort_pieces<double>);
+    m.def("sort_pieces", &sort_pieces<float>);
     m.def("fits_float", [](In<double> score) { return fits_float(score.data(), length(score)); });
     m.def("fixed_bins", &fixed_bins<double>);
     m.def("fixed_bins", &fixed_bins<float>);
@@ -942,9 +979,11 @@ NB_MODULE(_kernel, m) {
         demand_equal(length(score), {length(n), length(pos)});
         return Groups{score.data(), n.data(), pos.data(), length(score)};
     };
+    const auto pieces = [](Pieces *rows) { return PieceRows{rows, rows->size()}; };
     bind_entries<decltype(rows64), Key64>(m, rows64);
     bind_entries<decltype(rows32), Key32>(m, rows32);
     bind_entries<decltype(groups), In<double>, In<Index>, In<Index>>(m, groups);
+    bind_entries<decltype(pieces), Pieces *>(m, pieces);
 
     m.def("draw_starts", [](In<double> probability, In<Index> n) {
         demand_equal(length(n), {length(probability)});

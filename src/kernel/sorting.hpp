@@ -14,20 +14,26 @@ struct SortCells {
     static constexpr int bits = 10, powers = 32;
     static constexpr std::int64_t half = std::int64_t(powers) << bits;
     static constexpr std::size_t size = 2 * std::size_t(half) + 1;
+    // Bits of a cell's number that so many rows can do without: four neighbouring cells are one.
+    static int dropped(Index rows) { return rows < Index(1) << 22 ? 2 : 0; }
 };
+
+// The cell of a score in [0, 1].
+inline std::int32_t sort_cell(double x) {
+    constexpr auto half = static_cast<std::int32_t>(SortCells::half), first = (1022 << SortCells::bits) - half;
+    const auto lead = static_cast<std::int32_t>(bit_cast<std::uint64_t>(std::min(x, 1.0 - x)) >> (52 - SortCells::bits));
+    const std::int32_t inner = std::max(lead - first, 0);
+    const auto lower = static_cast<std::int32_t>(lanes::is_below(bit_cast<std::uint64_t>(x), bit_cast<std::uint64_t>(0.5)));
+    return ((inner ^ (lower - 1)) - (lower - 1)) + (2 * half & (lower - 1)); // 2 half - inner from 0.5 on
+}
 
 // Whether all scores lie in [0, 1]; the cell of each.
 template <class Float> TRUECAL_CLONES bool list_cells(const Float *score, Index size, std::int32_t *cell) {
-    constexpr auto half = static_cast<std::int32_t>(SortCells::half), first = (1022 << SortCells::bits) - half;
     std::uint64_t bad = 0;
     for (Index i = 0; i < size; ++i) {
-        const double x = static_cast<double>(score[i]) + 0.0, other = 1.0 - x;
-        const auto bits = bit_cast<std::uint64_t>(x);
-        bad |= lanes::is_no_score(bits);
-        const auto lead = static_cast<std::int32_t>(bit_cast<std::uint64_t>(std::min(x, other)) >> (52 - SortCells::bits));
-        const std::int32_t inner = std::max(lead - first, 0);
-        const auto lower = static_cast<std::int32_t>(lanes::is_below(bits, bit_cast<std::uint64_t>(0.5)));
-        cell[i] = ((inner ^ (lower - 1)) - (lower - 1)) + (2 * half & (lower - 1)); // 2 half - inner from 0.5 on
+        const double x = static_cast<double>(score[i]) + 0.0;
+        bad |= lanes::is_no_score(bit_cast<std::uint64_t>(x));
+        cell[i] = sort_cell(x);
     }
     return bad == 0;
 }
@@ -106,85 +112,113 @@ template <class Int> class DigitSort {
     }
 };
 
-// The rows' keys, sorted. `heed(size, parts, work)` calls work(part, first, last, pause) for each part.
-template <class Int, class Float, class Label, class Heed>
-Packed sort_rows(const Float *score, const Label *label, Int *key, Index size, Index threads, Heed heed) {
-    constexpr Index few = 1 << 18; // rows that fit the cache
-    if (size <= few) {
-        const Packed ok = pack(score, label, key, size);
-        if (ok.scores_ok && ok.labels_ok) DigitSort<Int>().sort(key, size);
-        return ok;
-    }
-    constexpr Index cached = 1 << 13, most = 1 << 10; // rows of a bucket, where that does not take too many buckets
-    constexpr Index some = 512; // rows that are packed together
-    const Index parts = std::max(threads, (size >> 31) + 1);
-    struct Part {
-        std::vector<std::uint32_t> count = std::vector<std::uint32_t>(SortCells::size);
-        std::vector<Index> next; // where the next row of each bucket goes
-    };
-    std::vector<Part> own(static_cast<std::size_t>(parts));
-    // Calls use(begin, count) for some rows of a part after others.
-    const auto in_blocks = [=](Index first, Index last, auto pause, auto use) {
-        for (Index begin = first; begin < last; begin += some) {
-            if ((begin - first) % stretch == 0 && !pause()) return;
-            use(begin, std::min(some, last - begin));
-        }
-    };
+constexpr Index sorted_at_once = 1 << 18; // rows that fit the cache
+constexpr Index packed_at_once = 512;
+using CellCounts = std::vector<std::uint32_t>;
 
-    const Packed ok = heed(size, parts, [&](Index part, Index first, Index last, auto pause) {
-        std::uint32_t *const count = own[static_cast<std::size_t>(part)].count.data();
-        std::int32_t cell[some];
+// Calls use(begin, count) for some rows of a part after others.
+template <class Pause, class Use> void in_blocks(Index first, Index last, Pause pause, Use use) {
+    for (Index begin = first; begin < last; begin += packed_at_once) {
+        if ((begin - first) % stretch == 0 && !pause()) return;
+        use(begin, std::min(packed_at_once, last - begin));
+    }
+}
+
+// How many rows of each part fall into each cell without its dropped bits, as far as scores and labels are fine.
+template <class Float, class Label, class Heed>
+Packed count_cells(const Float *score, const Label *label, Index size, std::vector<CellCounts> &counts, Heed heed) {
+    const int dropped = SortCells::dropped(size);
+    return heed(size, static_cast<Index>(counts.size()), [&](Index part, Index first, Index last, auto pause) {
+        CellCounts &own = counts[static_cast<std::size_t>(part)];
+        own.resize((SortCells::size >> dropped) + 1);
+        std::int32_t cell[packed_at_once];
         Packed fine{true, true};
         in_blocks(first, last, pause, [&](Index begin, Index rows) {
             fine.labels_ok &= labels_fine(label + begin, rows);
             fine.scores_ok &= list_cells(score + begin, rows, cell);
             if (fine.scores_ok)
-                for (Index i = 0; i < rows; ++i) ++count[cell[i]];
+                for (Index i = 0; i < rows; ++i) ++own[static_cast<std::size_t>(cell[i] >> dropped)];
         });
         return fine;
     });
-    if (!ok.scores_ok || !ok.labels_ok) return ok;
+}
 
-    const Index wanted = std::max(cached, size / most);
-    std::vector<std::uint16_t> bucket(SortCells::size);
-    std::vector<Index> starts{0};
-    Index held = 0;
-    for (std::size_t cell = 0; cell < SortCells::size; ++cell) {
-        Index rows = 0;
-        for (const Part &part : own) rows += part.count[cell];
-        if (held > 0 && held + rows > wanted) {
-            starts.push_back(starts.back() + held);
-            held = 0;
+// Neighbouring cells together, so many that a cache holds their rows where that does not take too many buckets.
+struct Buckets {
+    int dropped;
+    std::vector<std::uint16_t> of; // each cell
+    std::vector<Index> starts{0};  // among sorted rows; the last is their end
+
+    Buckets(const std::vector<CellCounts> &counts, Index size) : dropped(SortCells::dropped(size)), of(counts[0].size()) {
+        constexpr Index cached = 1 << 13, most = 1 << 10;
+        const Index wanted = std::max(cached, size / most);
+        Index held = 0;
+        for (std::size_t cell = 0; cell < of.size(); ++cell) {
+            Index rows = 0;
+            for (const CellCounts &part : counts) rows += part[cell];
+            if (held > 0 && held + rows > wanted) {
+                starts.push_back(starts.back() + held);
+                held = 0;
+            }
+            held += rows;
+            of[cell] = static_cast<std::uint16_t>(starts.size() - 1);
         }
-        held += rows;
-        bucket[cell] = static_cast<std::uint16_t>(starts.size() - 1);
+        starts.push_back(size);
     }
-    std::vector<Index> filled = starts;
-    for (Part &part : own) {
-        part.next = filled;
-        for (std::size_t cell = 0; cell < SortCells::size; ++cell) filled[bucket[cell]] += part.count[cell];
-    }
-    starts.push_back(size);
+    std::size_t find(std::int32_t cell) const { return of[static_cast<std::size_t>(cell >> dropped)]; }
+    std::size_t size() const { return starts.size() - 1; }
 
+    // Of the rows of each part.
+    std::vector<std::vector<Index>> count(const std::vector<CellCounts> &counts) const {
+        std::vector<std::vector<Index>> found(counts.size(), std::vector<Index>(size()));
+        for (std::size_t part = 0; part < counts.size(); ++part)
+            for (std::size_t cell = 0; cell < of.size(); ++cell) found[part][of[cell]] += counts[part][cell];
+        return found;
+    }
+
+    // Sorts the rows within each bucket of first..last, whose keys begin at `key`.
+    template <class Int, class Heed> void sort(Int *key, std::size_t first, std::size_t last, Index threads, Heed heed) const {
+        std::atomic<std::size_t> taken{first};
+        heed(threads, threads, [&](Index, Index, Index, auto pause) {
+            DigitSort<Int> sorter;
+            for (std::size_t b; (b = taken++) < last && pause();)
+                sorter.sort(key + (starts[b] - starts[first]), starts[b + 1] - starts[b]);
+            return Packed{true, true};
+        });
+    }
+};
+
+// The rows' keys, sorted. `heed(size, parts, work)` calls work(part, first, last, pause) for each part.
+template <class Int, class Float, class Label, class Heed>
+Packed sort_rows(const Float *score, const Label *label, Int *key, Index size, Index threads, Heed heed) {
+    if (size <= sorted_at_once) {
+        const Packed ok = pack(score, label, key, size);
+        if (ok.scores_ok && ok.labels_ok) DigitSort<Int>().sort(key, size);
+        return ok;
+    }
+    const Index parts = std::max(threads, (size >> 31) + 1);
+    std::vector<CellCounts> counts(static_cast<std::size_t>(parts));
+    const Packed ok = count_cells(score, label, size, counts, heed);
+    if (!ok.scores_ok || !ok.labels_ok) return ok;
+    const Buckets buckets(counts, size);
+    std::vector<std::vector<Index>> next = buckets.count(counts); // where the next row of each part and bucket goes
+    std::vector<CellCounts>().swap(counts);
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+        Index filled = buckets.starts[b];
+        for (std::vector<Index> &own : next) filled += std::exchange(own[b], filled);
+    }
     heed(size, parts, [&](Index part, Index first, Index last, auto pause) {
-        Index *const next = own[static_cast<std::size_t>(part)].next.data();
-        std::int32_t cell[some];
-        Int packed[some];
+        Index *const own = next[static_cast<std::size_t>(part)].data();
+        std::int32_t cell[packed_at_once];
+        Int packed[packed_at_once];
         in_blocks(first, last, pause, [&](Index begin, Index rows) {
             list_cells(score + begin, rows, cell);
             pack(score + begin, label + begin, packed, rows);
-            for (Index i = 0; i < rows; ++i) key[next[bucket[static_cast<std::size_t>(cell[i])]]++] = packed[i];
+            for (Index i = 0; i < rows; ++i) key[own[buckets.find(cell[i])]++] = packed[i];
         });
         return ok;
     });
-
-    std::atomic<std::size_t> taken{0};
-    heed(threads, threads, [&](Index, Index, Index, auto pause) {
-        DigitSort<Int> sorter;
-        for (std::size_t b; (b = taken++) + 1 < starts.size() && pause();)
-            sorter.sort(key + starts[b], starts[b + 1] - starts[b]);
-        return ok;
-    });
+    buckets.sort(key, 0, buckets.size(), threads, heed);
     return ok;
 }
 

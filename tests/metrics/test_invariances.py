@@ -23,7 +23,7 @@ from truecal.metrics import (
     StudentT,
     Windows,
 )
-from truecal.observations import sort_rows
+from truecal.observations import SortedPieces, SortedRows, sort_rows
 
 BINNINGS = [Uniform(8), Quantile(6), Isotonic(), BoundedIsotonic(), BoundedIsotonic(20, 60), Edges([0, 0.05, 0.2, 1])]
 TESTS = [Binomial(), MidP(), ScoreTest(), LikelihoodRatio(), StudentT(), BayesFactor()]
@@ -68,6 +68,30 @@ def test_row_order_is_irrelevant(data, rng):
     assert values(sort_rows(y[order], p[order])) == expected
     shortest = [truecal.metrics.compute(metric, y[order], p[order]) for metric in METRICS]
     assert shortest == expected
+
+
+@pytest.mark.parametrize("kind", ["distinct", "tied", "ends", "sorted", "float32"])
+def test_rows_that_are_sorted_piece_by_piece_change_no_bit(kind, rng):
+    """Each metric on pieces of some thousand rows; a cell with more of them is one piece."""
+    y, p = draw({"sorted": "distinct", "float32": "single"}.get(kind, kind), rng, 30_000)
+    if kind == "sorted":
+        order = np.argsort(p)
+        y, p = y[order], p[order]
+    p = p.astype(np.float32) if kind == "float32" else p
+    pieces, whole = SortedPieces(p, y, 2), SortedRows(SortedPieces(p, y).key)
+    some = METRICS[::3]
+    assert [metric(pieces) for metric in some] == [metric(whole) for metric in some]
+    assert pieces == whole
+    assert (len(pieces), pieces.positives, pieces.highest) == (len(whole), whole.positives, whole.highest)
+
+
+@pytest.mark.parametrize("kind", ["distinct", "tied", "constant"])
+def test_tce_with_low_memory_is_tce(kind, rng):
+    """Beyond 2^18 rows, up to which there is nothing to save."""
+    y, p = draw("tied" if kind == "tied" else "distinct", rng, 2**18 + 300)
+    p = np.full(len(p), 0.3) if kind == "constant" else p
+    for options in ({}, {"binning": BoundedIsotonic(sizes="paper"), "tolerance": 0.01}, {"binning": "pava"}):
+        assert truecal.tce(y, p, memory="low", **options) == truecal.tce(y, p, **options)
 
 
 def test_parts_add_up_to_the_whole(data):

@@ -96,8 +96,31 @@ def test_rows_are_sorted_as_numpy_sorts_them(crowd, size, rng):
         for threads in (1, 3):
             assert _kernel.pack_sorted(scores, label, found, threads) == (True, True)
             assert np.array_equal(found, np.sort(key))
+        _kernel.sort_keys(key)
+        assert np.array_equal(found, key)
     score[0] = np.nan
     assert _kernel.pack_sorted(score, label, np.empty(size, np.int64), 2) == (False, True)
+
+
+@pytest.mark.parametrize("crowd", CROWDS)
+def test_rows_sorted_piece_by_piece_are_all_of_them(crowd, rng):
+    """In pieces of 8192 rows, or of one cell that has more."""
+    score, label = CROWDS[crowd](rng, 40_000), rng.random(40_000) < 0.5
+    for scores in (score, score.astype(np.float32)):
+        key = np.empty(len(score), np.int64)
+        assert _kernel.pack(scores.astype(np.float64), label, key) == (True, True)
+        for threads in (1, 3):
+            pieces, *fine = _kernel.sort_pieces(scores, label, 0, threads)
+            assert fine == [True, True]
+            assert np.array_equal(pieces.keys(), np.sort(key))
+    score[0] = -1e-300
+    assert _kernel.sort_pieces(score, label, 0, 2) == (None, False, True)
+
+
+def test_keys_of_no_score_are_not_sorted():
+    for kind in (np.int64, np.int32):
+        with pytest.raises(ValueError, match="keys must be 0 or more"):
+            _kernel.sort_keys(np.array([3, -1], kind))
 
 
 def test_strided_and_big_endian_scores(rng):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from truecal import _kernel
+from truecal._errors import option
 from truecal._threads import check_threads
 from truecal.metrics._binning import BinningLike, BoundedIsotonic, Edges, Quantile, Uniform, as_binning, limit_sizes
 from truecal.metrics._decisions import Test, Tolerance, as_tolerance
@@ -36,6 +37,7 @@ from truecal.observations import (
     AnyArray,
     CellSums,
     Classes,
+    Memory,
     Multiclass,
     Tally,
     as_matrix,
@@ -118,6 +120,7 @@ def tce(  # noqa: PLR0913 (tests/test_size.py says why)
     multiclass: Multiclass = None,
     labels: Sequence[Any] | None = None,
     threads: int | None = None,
+    memory: Memory = None,
 ) -> float:
     """Test-based calibration error: the percentage of predictions that a test finds to deviate from the data.
 
@@ -151,6 +154,9 @@ def tce(  # noqa: PLR0913 (tests/test_size.py says why)
     threads : int, optional
         How many threads may pass over the rows: all cores from a million rows on, by default. The number does not
         depend on them.
+    memory : "low", optional
+        Sort rows piece by piece, in passes over them: a tenth of their memory from a million rows on instead of nine
+        tenths, and several times the time. The number is the same.
 
     References
     ----------
@@ -170,7 +176,7 @@ def tce(  # noqa: PLR0913 (tests/test_size.py says why)
     if not (plain and isinstance(significance, float) and significance == 0.05):
         loss = Rejection(Binomial() if test is None else test, significance, as_tolerance(tolerance))
         metric = Metric(as_binning(binning, TCE.binning, Quantile), loss)
-    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
+    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads, memory)
 
 
 def ece(
@@ -286,8 +292,23 @@ def compute(
     >>> round(compute(Metric(Uniform(15), Gap()), [0, 1, 0, 1], [0.1, 0.2, 0.7, 0.9]), 3)
     0.425
     """
+    return _compute(metric, y_true, y_prob, sample_weight, pos_label, threads)
+
+
+def _compute(
+    metric: Measure,
+    y_true: Any,
+    y_prob: Any,
+    sample_weight: Any,
+    pos_label: Any = None,
+    threads: int | None = None,
+    memory: Memory = None,
+) -> float:
+    """The same; with `memory="low"` rows are sorted piece by piece."""
     check_metric(metric)
     check_threads(threads)
+    if memory not in (None, "low"):
+        raise ValueError(f'{option("memory")} must be "low" or left out; it is {memory!r}.')
     if isinstance(metric, (MeanScore, Spiegelhalter)) and sample_weight is None:
         y_prob, y_true = read_pair(y_true, y_prob, pos_label)
         pos_label = None
@@ -305,7 +326,7 @@ def compute(
         if value is not None:
             return value
     if not isinstance(metric.binning, Windows):
-        return metric(sort_rows(y_true, y_prob, pos_label, threads=threads))
+        return metric(sort_rows(y_true, y_prob, pos_label, threads=threads, memory=memory))
     cells, loss = CellSums.from_arrays(y_true, y_prob, sample_weight, pos_label, threads=threads), metric.loss
     if type(loss) is Refutation and loss.tolerance is None and loss.weight == "rows":
         rows, low, high = refute_windows(cells, loss.significance)
@@ -350,13 +371,14 @@ def compute_any(
     multiclass: Multiclass,
     labels: Sequence[Any] | None,
     threads: int | None = None,
+    memory: Memory = None,
 ) -> float:
     """Compute a metric for one column of probabilities, for the most probable class, or its average over classes."""
     probabilities = as_matrix(y_prob)
     if probabilities is None:
         check_class_options(multiclass, labels)
-        return compute(metric, y_true, y_prob, pos_label=pos_label, sample_weight=sample_weight, threads=threads)
+        return _compute(metric, y_true, y_prob, sample_weight, pos_label, threads, memory)
     chosen = choose_multiclass(multiclass, probabilities.shape[1])
     classes = Classes.of(y_true, probabilities, labels, pos_label, threads)
     columns = [classes.top()] if chosen == "top-label" else classes.columns()
-    return float(np.mean([compute(metric, y, p, sample_weight=sample_weight, threads=threads) for y, p in columns]))
+    return float(np.mean([_compute(metric, *column, sample_weight, None, threads, memory) for column in columns]))

@@ -62,9 +62,11 @@ from truecal.observations._tally import Bools as Bools
 from truecal.observations._tally import Entries as Entries
 from truecal.observations._tally import Floats as Floats
 from truecal.observations._tally import Ints as Ints
+from truecal.observations._tally import Memory as Memory
 from truecal.observations._tally import Pairs as Pairs
 from truecal.observations._tally import Population as Population
 from truecal.observations._tally import Sorted as Sorted
+from truecal.observations._tally import SortedPieces as SortedPieces
 from truecal.observations._tally import SortedRows as SortedRows
 from truecal.observations._tally import Tally as Tally
 from truecal.observations._tally import Weighed as Weighed

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Event
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,8 @@ from truecal.observations._weights import read_weights
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-Entries = tuple[AnyArray] | tuple[Floats, Ints, Ints]  # keys, or score, n and pos
+Entries = tuple[AnyArray] | tuple[_kernel.Pieces] | tuple[Floats, Ints, Ints]  # keys, or score, n and pos
+Memory = Literal["low"] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -332,19 +333,19 @@ class SortedRows:
     key: AnyArray
 
     @property
-    def entries(self) -> tuple[AnyArray]:
+    def entries(self) -> Entries:
         """The column that the kernel reads."""
         return (self.key,)
 
     @property
     def n_rows(self) -> int:
         """The number of rows."""
-        return len(self.key)
+        return len(self)
 
     @property
     def positives(self) -> int:
         """The number of positive rows."""
-        return int(_kernel.count(self.entries, np.array([0, len(self.key)]))[1][0])
+        return int(_kernel.count(self.entries, np.array([0, len(self)]))[1][0])
 
     @property
     def tally(self) -> Tally:
@@ -358,7 +359,7 @@ class SortedRows:
     @property
     def highest(self) -> float:
         """The largest score."""
-        return float(_kernel.scores_at(self.entries, np.array([len(self.key) - 1]))[0])
+        return float(_kernel.scores_at(self.entries, np.array([len(self) - 1]))[0])
 
     def __len__(self) -> int:
         return len(self.key)
@@ -386,6 +387,44 @@ class SortedRows:
         last = self.n_rows - math.ceil(_count_wanted(self.n_rows, count))
         score = _kernel.scores_at(self.entries, np.array([last]))
         return SortedRows(self.key[int(_kernel.locate(self.entries, score, False)[0]) :])
+
+
+class SortedPieces(SortedRows):
+    """Rows that are sorted piece by piece, whenever a pass asks for it: a tenth of their memory, and more time.
+
+    What needs all of them at once, such as `tally`, takes the memory that it needs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truecal.observations import SortedPieces
+    >>> SortedPieces(np.array([0.3, 0.9, 0.6]), np.array([0, 1, 1])).tally.score.tolist()
+    [0.3, 0.6, 0.9]
+    """
+
+    __slots__ = ("_pieces", "_rows")
+    _pieces: _kernel.Pieces
+    _rows: tuple[AnyArray, AnyArray]
+
+    def __init__(self, score: AnyArray, label: AnyArray, threads: int | None = None) -> None:
+        budget = int(LOW * (score.nbytes + label.nbytes))
+        pieces, *valid = _kernel.sort_pieces(score, label, budget, arrays.count_threads(len(score), threads))
+        arrays.check_values(score, label, *valid)
+        object.__setattr__(self, "_pieces", pieces)
+        object.__setattr__(self, "_rows", (score, label))  # which the pieces are read from
+
+    @property
+    def key(self) -> AnyArray:
+        """All rows at once."""
+        return self._pieces.keys()
+
+    @property
+    def entries(self) -> Entries:
+        """What the kernel reads."""
+        return (self._pieces,)
+
+    def __len__(self) -> int:
+        return len(self._pieces)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -507,6 +546,7 @@ Weighed = Tally | Population
 MOST = 2**46
 FEW = 1 << 18  # rows up to which sorting is faster than looking for ties
 SOON = 1 << 22  # rows that are sorted within a fraction of a second
+LOW = 0.1  # the memory of sorted pieces over that of the rows
 
 
 def sort_rows(
@@ -515,10 +555,12 @@ def sort_rows(
     pos_label: Any = None,
     labelling: Labelling = AS_THEY_ARE,
     threads: int | None = None,
+    memory: Memory = None,
 ) -> Sorted:
     """Sort rows by score; group them if many share a score, or have another labelling than all.
 
-    `threads` are all cores from a million rows on, by default; the rows do not depend on them.
+    `threads` are all cores from a million rows on, by default; the rows do not depend on them. With `memory="low"` rows
+    that are not grouped are sorted piece by piece.
 
     Examples
     --------
@@ -531,6 +573,9 @@ def sort_rows(
         ties = TieCounter(len(score))
         if ties.add(score, label) == len(score) and ties.tied:
             return group_keys(*ties.count(), labelling)
+        if memory == "low" and labelling == AS_THEY_ARE:
+            del ties
+            return SortedPieces(score, label, threads)
     key = _make_keys(score)
     arrays.check_values(score, label, *_kernel.pack_sorted(score, label, key, arrays.count_threads(len(key), threads)))
     return SortedRows(key) if labelling == AS_THEY_ARE else group_keys(key, None, labelling)
@@ -595,16 +640,18 @@ def _pack(score: AnyArray, label: AnyArray) -> AnyArray:
 
 
 def sort_keys(key: AnyArray) -> None:
-    """Sort keys in place. Keys of 64 bits are sorted as floats of the same bits, which is faster.
+    """Sort keys in place: few of them by digits, which is faster. Many keys of 64 bits are sorted as floats of the same
+    bits, which NumPy does faster.
 
     The order is the same unless the processor flushes tiny numbers to zero, a mode that some libraries switch on.
     """
+    if len(key) <= FEW:
+        return _kernel.sort_keys(key)
     tiny = 5e-324
     keys = key.view(np.float64) if key.dtype == np.int64 and tiny * 1.0 > 0 else key
     if len(keys) <= SOON:
-        keys.sort()
-        return
-    _run_aside(keys.sort)  # NumPy's sort cannot be interrupted; waiting for a thread can
+        return keys.sort()
+    return _run_aside(keys.sort)  # NumPy's sort cannot be interrupted; waiting for a thread can
 
 
 def _run_aside(work: Callable[[], None]) -> None:
