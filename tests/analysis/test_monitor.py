@@ -271,10 +271,17 @@ def test_an_alarm_stays_until_it_is_reset():
     assert monitor.alarm
     monitor.reset()
     assert (monitor.alarm, monitor.e_value, monitor.leading) == (False, 0.0, None)
+    assert monitor.sentences() == ("Nothing was watched since the reset: no window was counted.",)
+    counts = "windows", "n", "observed", "expected"
+    assert [getattr(monitor.table, name).tolist() for name in counts] == [[0]] * 4
+    assert np.isnan(monitor.table.ratio).all()
     with pytest.raises(ValueError, match="must not change; 3 had 4,000 rows"):
         monitor.update([0], [0.5], window=3)
-    monitor.update(rng.random(4000) < p, p)
+    y = rng.random(4000) < p
+    monitor.update(y, p)
     assert not monitor.alarm
+    assert (monitor.table.n.tolist(), monitor.table.observed.tolist()) == ([4000], [y.sum()])
+    assert monitor.ratio == pytest.approx(y.sum() / p.sum())
 
 
 def test_false_alarms_are_rare_however_often_one_looks():

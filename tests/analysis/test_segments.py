@@ -247,6 +247,12 @@ def test_from_a_frame_to_its_segments(need, rng):
     assert found.verdict == ["consistent", "off", "consistent"]
 
 
+def test_three_of_more_segments_that_are_off_are_said_to_be_the_worst(rng):
+    off = judge_segments(segments(rng, 4, 1500, wrong=(0, 1, 2, 3)), "ltce").sentences()
+    assert off[0] == "4 of 4 segments are off, by p-values adjusted for their number. The three worst follow."
+    assert len(off) == 4
+
+
 def test_the_worst_of_many_segments_are_shown_with_sentences(rng):
     found = judge_segments(segments(rng, 40, 1500, wrong=(7,)), "ltce")
     text = repr(found).splitlines()

@@ -210,7 +210,18 @@ def test_near_misses_come_with_the_remedy(folder):
     other = write_csv(folder / "other.csv", {"kind": ["a", "b", "b"], "p": [0.5, 0.1, 0.2]})
     assert refused("score", other).endswith("--label kind --pos-label VALUE")
     signs = write_csv(folder / "signs.csv", {"y": [-1, 1, -1], "p": [0.5, 0.1, 0.2]})
-    assert "--pos-label says which label is positive, such as 1" in refused("score", signs)
+    assert "--pos-label says which label is positive, such as 1; all" in refused("score", signs)
+    twos = write_csv(folder / "twos.csv", {"y": [1, 2, 1], "won": [2, 1, 1], "p": [0.5, 0.1, 0.2]})
+    assert "--pos-label says which label is positive, such as 2; all" in refused("score", twos, "-y", "y")
+    (folder / "twos.csv").write_text("won,p\n1,0.5\n2,0.1\n1,0.2\n")
+    assert refused("score", twos).endswith("--label won --pos-label 2")
+    third = write_csv(folder / "third.csv", {"won": [0, 1, 2], "p": [0.5, 0.1, 0.2]})
+    told = refused("score", third)
+    assert "Hint: 'won' holds 0, 1 and 2; if these are labels" in told
+    assert told.endswith("--label won --pos-label VALUE")
+    signed = write_csv(folder / "signed.csv", {"won": [0, 1, 0], "risk": ["50%", "10.5%", "2%"]})
+    told = refused("score", signed)
+    assert "`risk` must hold numbers; it holds text such as '50%'.\nHint: write percentages without their signs" in told
     rare = write_csv(folder / "rare.csv", {"y": [0, 1, 0], "p": [0.5, 0.1, 0.2]})
     assert "guessed --label y --score p" in run("score", rare, "--percent", "--reference", "0").stderr
     percent = write_csv(folder / "percent.csv", {"id": [3, 4, 5], "won": [1, 0, 0], "risk": [50.5, 10, 20]})
@@ -367,3 +378,29 @@ def test_errors_name_only_options_that_are_given(folder, data):
     three = write_csv(folder / "three.csv", {"y": [0, 1], "p": [0.5, 0.25], "q": [0.5, 0.25], "r": [0.5, 0.25]})
     told = refused("report", three, "--compare", "-p", "p,q,r", "-o", folder / "r.html")
     assert "unless --score names two columns of the files; it names 3" in told
+
+
+def test_labels_that_are_all_alike_are_asked_about(folder):
+    for label, told in ((0, "positive"), (1, "negative")):
+        same = write_csv(folder / "same.csv", {"y": [label] * 30, "p": [0.25] * 30})
+        for words in (["score", same, "--reference", "0"], ["recalibrate", same, "-o", folder / "same.json"]):
+            done = run(*words, "-y", "y")
+            assert f"note: not one of 30 labels is {told}: is the column right?" in done.stderr
+    assert "is the column right" not in run("score", folder / "one.csv", "-y", "y", "-p", "p").stderr
+
+
+def test_a_map_mends_one_column(folder):
+    classes = write_csv(folder / "pets.csv", {"y": ["a", "b"], "p_a": [0.5, 0.5], "p_b": [0.5, 0.5]})
+    told = refused("recalibrate", classes, "-y", "y", "-p", "p_*", "-o", folder / "pets.json")
+    assert "--score must name one column of probabilities, which a map mends; it names 2" in told
+
+
+def test_a_monitor_of_another_score_needs_another_file(folder):
+    place = write_csv(
+        folder / "scores.csv", {"y": [0, 1], "p": [0.5, 0.25], "q": [0.5, 0.25], "day": ["2026-01-31"] * 2}
+    )
+    words = "watch", place, "--time", "day", "--state", folder / "scores.json", "-y", "y", "-p"
+    run(*words, "p")
+    told = refused(*words, "q")
+    assert "--score must be that of the monitor, 'p'; the data have 'q'." in told
+    assert "Hint: begin another monitor for them; `truecal watch --state` names its file." in told

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import truecal
-from truecal.inference import format_percent, format_span, name_ranges
+from truecal.inference import format_factor, format_percent, format_span, name_ranges
 
 
 def simulate(change, rows=20_000, seed=0):
@@ -165,6 +165,14 @@ def test_the_most_probable_class_has_confidences(rng):
     assert found.finding.startswith("Confidences")
     assert "were correct" in found.finding
     assert "positive" not in " ".join([found.finding, *found.evidence()])
+    assert "Do not use these confidences as probabilities as they are." in found.evidence()
+
+
+def test_factors_that_are_found_are_rounded_up(rng):
+    p = rng.beta(1, 4, 20_000)
+    found = truecal.evaluate(rng.random(20_000) < p, p, metrics=["ltce"]).verdict
+    up, down = map(format_factor, (found.detectable_above, found.detectable_below))
+    assert f"only if above x {up} or below / {down}." in found.reach
 
 
 def test_impossible_rows_are_told(rng):

@@ -219,13 +219,14 @@ class Monitor:
         """One row for each stream."""
         streams = self.streams
         counts = {
-            name: np.array([int(getattr(each, name).sum()) for each in streams], np.int64) for name in ("n", "observed")
+            name: np.array([int(getattr(each, name)[each.begun :].sum()) for each in streams], np.int64)
+            for name in ("n", "observed")
         }
         return MonitorTable(
             stream=tuple(map(self.name, streams)),
             windows=np.array([each.process.count for each in streams], np.int64),
             **counts,
-            expected=np.array([float(each.expected.sum()) for each in streams], np.float64),
+            expected=np.array([float(each.expected[each.begun :].sum()) for each in streams], np.float64),
             e_value=np.array([each.evidence for each in streams], np.float64),
             direction=tuple(each.turn or "" for each in streams),
             since=tuple(each.since for each in streams),
@@ -244,7 +245,8 @@ class Monitor:
         """What the monitor says, in words."""
         leading = self.leading
         if leading is None:
-            return ("Nothing was watched yet: no window was counted.",)
+            since = "since the reset" if any(each.windows for each in self.streams) else "yet"
+            return (f"Nothing was watched {since}: no window was counted.",)
         whose = f" of {printable(self.name(leading))}" if len(self.streams) > 1 else ""
         evidence = (
             f"The evidence (e-value){whose} is {self.e_value:.3g}; {self.threshold:g} raises "
@@ -381,7 +383,8 @@ def _read_tallies(state: MonitorState, data: Tallies) -> tuple[MonitorState, Giv
     for name, value in own.items():
         if getattr(state, name) != value:
             raise ValueError(
-                f"{option(name)} must be that of the monitor, {getattr(state, name)!r}; the data have {value!r}."
+                f"{option(name)} must be that of the monitor, {getattr(state, name)!r}; the data have {value!r}.\n\n"
+                "Hint: begin another monitor for them; `truecal watch --state` names its file."
             )
     given: Given = {}
     for names in ((), by) if by else ((),):

@@ -566,10 +566,10 @@ def prometheus(monitor: Monitor) -> str:
     gauges = {
         "alarm": ("1 if an alarm was raised", table.alarm),
         "e_value": ("evidence that predictions are no longer right", table.e_value),
-        "observed": ("positives that came in all windows", table.observed),
-        "expected": ("positives that were predicted in all windows", table.expected),
+        "observed": ("positives that came in these windows", table.observed),
+        "expected": ("positives that were predicted in these windows", table.expected),
         "ratio": ("observed over expected positives since the change", table.ratio),
-        "rows": ("rows in all windows", table.n),
+        "rows": ("rows in these windows", table.n),
         "windows": ("windows since the start or the last reset", table.windows),
     }
     for name, (text, values) in gauges.items():

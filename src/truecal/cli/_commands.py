@@ -53,6 +53,8 @@ def score(args: Namespace) -> int:
     found, source = evaluate_models(args, METRICS)
     results, classes = split_classes(found)
     tell_notes(results.values())
+    for result in list(results.values())[:1] if classes is None else ():
+        tell_one_label(result.n, result.prevalence)
     _tell_of_remedies(args, results)
     answer(
         args,
@@ -230,8 +232,13 @@ def recalibrate(args: Namespace) -> int:
         raise UsageError(f"--output must end in .json; it is {args.output!r}", "recalibrate")
     check_places(args, args.output)
     source = open_source(args, timed=args.time is not None)
-    _need_one_score(source, "recalibrate")
+    if source.models > 1:
+        count = len(source.scores)
+        raise UsageError(
+            f"--score must name one column of probabilities, which a map mends; it names {count}", "recalibrate"
+        )
     (tallies,) = source.read(args).values()
+    tell_one_label(tallies.n_rows, tallies.positives / tallies.n_rows)
     options = {"by": args.by or (), "folds": 0 if args.check else args.folds, "random_state": args.seed}
     found = analysis.recalibrate(tallies, kind=args.kind, **options)
     if args.check:
@@ -1021,6 +1028,8 @@ def _ask_which(args: Namespace, error: UnclearColumns) -> NoReturn:
         name, values = next(iter(error.near.items()))
         likely = {*name.lower().replace("-", "_").split("_"), *("yes", "true", "positive", "1")}
         named = [str(value) for value in values if str(value).lower() in likely][:1]
+        if not isinstance(values[0], str):
+            named = [str(values[1])] if len(values) == 2 else []
         meant, text = [name, "--pos-label", *(named or ["VALUE"])], str(error).removesuffix(".")
     command = shlex.join(["truecal", *args.words, f"--{error.role}", *meant])
     raise ValueError(f"{text}, such as  {command}") from error
@@ -1186,6 +1195,12 @@ def note(text: str) -> None:
     terminal, text = Terminal.of(sys.stderr), printable_lines(text)
     line = terminal.wrap(f"note: {text}", "      ", "") if sys.stderr.isatty() else f"note: {text}"
     print(terminal.paint(line, "dim"), file=sys.stderr)
+
+
+def tell_one_label(rows: int, share: float) -> None:
+    """Say so where all labels are the same."""
+    if share in (0, 1):
+        note(f"not one of {plural(rows, 'label')} is {'negative' if share else 'positive'}: is the column right?")
 
 
 def tell_notes(found: Iterable[Any]) -> None:

@@ -212,14 +212,19 @@ def describe_evidence(found: Verdict) -> list[str]:
         )
     elif wrong and len(wrong) < len(found.divided) and not _all_lean(found, wrong):
         where = _name_places(wrong, found)
-        lines.append(
-            f"Recalibrate before using {noun}{where} as probabilities; no other range is proven wrong by itself."
-        )
+        lines.append(f"{_advise(found, f'{noun}{where}')}; no other range is proven wrong by itself.")
     else:
         if not wrong and not found.impossible and found.direction is None:
             lines.append(_name_loudest(found))
-        lines.append(f"Recalibrate before using these {noun} as probabilities.")
+        lines.append(f"{_advise(found, f'these {noun}')}.")
     return [*lines, *found.remarks]
+
+
+def _advise(found: Verdict, scores: str) -> str:
+    """What to do about scores that are off: no map is fitted to confidences."""
+    if found.outcome == "positive":
+        return f"Recalibrate before using {scores} as probabilities"
+    return f"Do not use {scores} as probabilities as they are"
 
 
 def _only_certain(found: Verdict, wrong: Sequence[ScoreRange]) -> bool:

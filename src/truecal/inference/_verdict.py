@@ -242,10 +242,13 @@ class Verdict:
         if self.word == "cannot tell":
             found = _missing(self)
         else:
+            up, down = (
+                "inf" if math.isinf(factor) else format_factor(factor)
+                for factor in (self.detectable_above, self.detectable_below)
+            )
             found = (
                 f"A factor of {FACTOR:g} on {self.all_odds} would have been found; one confined to a fifth of the "
-                "evidence "
-                f"only if above x {self.detectable_above:.2f} or below / {self.detectable_below:.2f}."
+                f"evidence only if above x {up} or below / {down}."
             )
         total = self.parts.get("total", 1.0)
         if total <= self.significance < self.p_value and self.direction is not None:

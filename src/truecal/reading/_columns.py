@@ -28,7 +28,7 @@ from truecal.reading._classes import ClassNames, find_class_columns, find_score_
 from truecal.reading._engines import collect, is_lazy, language, open_frame, pick
 from truecal.reading._extras import NO_EXTRAS, Extras
 from truecal.reading._head import ROWS, FrameColumn, Head, HeadColumn
-from truecal.reading._paths import DECIMAL_COMMA, POINTS, open_files
+from truecal.reading._paths import DECIMAL_COMMA, PERCENT_SIGN, advise_on, open_files
 from truecal.reading._places import is_path
 from truecal.reading._plain import open_plain
 
@@ -239,8 +239,8 @@ class Guess:
 class UnclearColumns(ValueError):
     """A column could not be guessed: `role` says which one, `candidates` which columns it could be.
 
-    `near` has the columns that would fit after a change: for labels, columns with two values other than 0 and 1, and
-    these values; for scores, columns that seem to hold percentages, with nothing.
+    `near` has the columns that would fit after a change: for labels, columns with two values other than 0 and 1, or
+    with one value besides these, and their values; for scores, columns that seem to hold percentages, with nothing.
 
     Examples
     --------
@@ -278,7 +278,8 @@ class UnclearColumns(ValueError):
         if self.role == "score":
             names = ", ".join(map(repr, self.near))
             return f"\n\nHint: {names} may hold percentages; {option(PERCENT)} reads them as such."
-        names = ", ".join(f"{name!r} holds {a!r} and {b!r}" for name, (a, b) in self.near.items())
+        held = {name: (", ".join(map(repr, values[:-1])), values[-1]) for name, values in self.near.items()}
+        names = ", ".join(f"{name!r} holds {others} and {last!r}" for name, (others, last) in held.items())
         how = f"give the column as {option('label')} and the positive one as {option('pos_label')}"
         return f"\n\nHint: {names}; if these are labels, {how}."
 
@@ -329,7 +330,7 @@ def guess_columns(
     """
     check_scale(score_scale)
     given = as_tuple(score)
-    if label is not None and given and not (classes and may_be_classes(given)):
+    if label is not None and given and not may_be_classes(given):
         return Guess(label, given)
     head = _read_head(data, format)
     if classes and (found := _guess_classes(head, label, given)) is not None:
@@ -351,7 +352,7 @@ def guess_columns(
             [name for name in free if kinds[name] == "binary" and not _sounds_like("score", name)],
             _pick_named("label", free, kinds, ("percentage", "number")),
         ]
-        near = _find_two_valued(head, [name for name in free if kinds[name] in ("text", "number")])
+        near = _find_few_valued(head, [name for name in free if kinds[name] in ("text", "number")])
         (label,) = _choose("label", tiers, kinds, 1, near)
         guessed += ("label",)
     others: tuple[str, ...] = ()
@@ -369,7 +370,7 @@ def guess_columns(
         ]
         scaled = {name: () for name in free if kinds[name] == "percentage"}
         if not any(tiers):
-            _refuse_commas(head)
+            _refuse_words(head)
         given = _choose("score", tiers, kinds, models, scaled)
         guessed += ("score",)
         others = tuple(name for name in fractions if name not in given)
@@ -589,10 +590,14 @@ def _find_kind(column: HeadColumn) -> Kind | None:
     return "percentage" if (values % 1 > 0).any() and guess_scale(values) == "percent" else "number"
 
 
-def _find_two_valued(head: Head, names: Iterable[str]) -> dict[str, Sequence[Any]]:
-    """Return the columns that hold exactly two distinct values, with these values in order."""
+def _find_few_valued(head: Head, names: Iterable[str]) -> dict[str, Sequence[Any]]:
+    """Return the columns that hold exactly two distinct values, or 0, 1 and another, with these values in order."""
     found = {name: head.columns[name].distinct() for name in names}
-    return {name: sorted(values) for name, values in found.items() if len(values) == 2}
+    return {
+        name: sorted(values)
+        for name, values in found.items()
+        if len(values) == 2 or (len(values) == 3 and {0, 1}.issubset(values))
+    }
 
 
 def _choose(
@@ -609,12 +614,12 @@ def _choose(
     raise UnclearColumns(role, found, list(kinds), wanted, near)
 
 
-def _refuse_commas(head: Head) -> None:
-    """Raise an error if a column of text holds numbers with decimal commas."""
+def _refuse_words(head: Head) -> None:
+    """Raise an error if a column of text holds numbers with decimal commas, or percentages with their signs."""
     for name, column in head.columns.items():
         words = column.present() if column.type == "text" else []
-        if words and all(map(DECIMAL_COMMA.fullmatch, words)):
-            raise ValueError(f"`{name}` must hold numbers; it holds text such as {words[0]!r}.{POINTS}")
+        if words and any(all(map(form.fullmatch, words)) for form in (DECIMAL_COMMA, PERCENT_SIGN)):
+            raise ValueError(f"`{name}` must hold numbers; it holds text such as {words[0]!r}.{advise_on(words[0])}")
 
 
 def _is_mended(name: str, names: Sequence[str]) -> bool:

@@ -167,7 +167,7 @@ class Files:
                 raise ValueError(
                     f"`{name}` must hold numbers in [0, 1]; {plural(len(found), 'row')} of "
                     f"{name_places(self.places)} {'holds' if len(found) == 1 else 'hold'} something else, the first is "
-                    f"{value!r} in row {row:,}.{_advise_on(value)}"
+                    f"{value!r} in row {row:,}.{advise_on(value)}"
                 )
 
 
@@ -184,14 +184,14 @@ def check_year_first(name: str, first: str, where: str = "") -> None:
 
 
 DECIMAL_COMMA = re.compile(r"\s*-?\d*,\d+\s*")
-POINTS = "\n\nHint: write decimal points, not commas."
+PERCENT_SIGN = re.compile(r"\s*\d*\.?\d+\s*%\s*")
 
 
-def _advise_on(word: str) -> str:
+def advise_on(word: str) -> str:
     """A hint for text among numbers."""
     if DECIMAL_COMMA.fullmatch(word):
-        return POINTS
-    if re.fullmatch(r"\s*\d*\.?\d+\s*%\s*", word):
+        return "\n\nHint: write decimal points, not commas."
+    if PERCENT_SIGN.fullmatch(word):
         percent = option('score_scale="percent"')
         return f"\n\nHint: write percentages without their signs; {percent} then reads them as such."
     if not re.fullmatch(r"\W*|(?i:\W*(na|nan|n/a|nil|null|none|missing|unknown)\W*)", word):

@@ -520,7 +520,8 @@ class Query:
         self._check_swapped()
         query = self.origin or self
         if not scores and self.columns.pos_label is None:
-            return f"\n\nHint: {option('pos_label')} says which label is positive, such as 1; all others are negative."
+            which = f"{option('pos_label')} says which label is positive, such as {self._suggest_label()}"
+            return f"\n\nHint: {which}; all others are negative."
         if not scores or query.columns.score_scale != "probability":
             return ""
         scales = query._find_scales()
@@ -531,6 +532,12 @@ class Query:
             advise_scale(scales, logits=query.columns.multiclass is None)
             or f"\n\nHint: {option('score')} must be {rule}."
         )
+
+    def _suggest_label(self) -> str:
+        """The larger of two labels, which are numbers; 1 where there are more."""
+        labels = collect(pick(self.frame, {"label": self.columns.label}).unique().head(4))["label"].tolist()
+        known = [float(value) for value in labels if value is not None and np.isfinite(float(value))]
+        return f"{max(known):g}" if len(known) == 2 else "1"
 
     def _find_scales(self) -> set[str]:
         """What the first scores may be that are no probabilities."""

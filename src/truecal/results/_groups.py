@@ -312,7 +312,8 @@ class GroupTable(Judged):
         are = "is" if len(off) == 1 else "are"
         alone = ", by p-values adjusted for their number" if self.adjust and len(self) > 1 else ""
         count = f"{len(off):,}" if off else "None"
-        lines = [f"{count} of {plural(len(self), 'segment')} {are} off{alone}."]
+        follow = " The three worst follow." * (len(off) > 3)
+        lines = [f"{count} of {plural(len(self), 'segment')} {are} off{alone}.{follow}"]
         if not off:
             lines = [f"No segment is shown to be off{alone}."]
         for row in off[:3]:

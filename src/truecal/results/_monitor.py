@@ -46,6 +46,11 @@ class Stream(Stored):
         return float(self.e_value[-1]) if self.process.count else 0.0
 
     @property
+    def begun(self) -> int:
+        """The place of the first window since the start or the last reset."""
+        return len(self.windows) - self.process.count
+
+    @property
     def turn(self) -> Turn | None:
         """What the evidence says of predictions; None while it says nothing: it is not above 1."""
         count = self.process.count
@@ -54,10 +59,9 @@ class Stream(Stored):
     @property
     def change(self) -> int | None:
         """The place of the window with which the change likely began; None while nothing speaks for one."""
-        turn, count = self.turn, self.process.count
+        turn, first = self.turn, self.begun
         if turn is None:
             return None
-        first = len(self.windows) - count
         surplus = self.observed - self.expected if turn in ("too low", "too high") else self.tilt
         sign = 1 if turn in ("too low", "too timid") else -1
         return first + find_change(surplus[first:], self.information[first:], sign)
@@ -68,8 +72,8 @@ class Stream(Stored):
         return None if self.change is None else self.windows[self.change]
 
     def totals(self) -> tuple[int, float]:
-        """Positives observed and expected since the change, or in all windows."""
-        first = self.change or 0
+        """Positives observed and expected since the change, or in all windows since the start or the last reset."""
+        first = self.begun if self.change is None else self.change
         return int(self.observed[first:].sum()), float(self.expected[first:].sum())
 
     @property
@@ -132,7 +136,9 @@ class MonitorTable(Table):
     """
 
     stream: tuple[str, ...] = field(metadata=column("key", "stream", "All rows, or the segment."))
-    windows: Ints = field(metadata=column("count", "windows", "Windows that were counted."))
+    windows: Ints = field(
+        metadata=column("count", "windows", "Windows that were counted since the start or the last reset.")
+    )
     n: Ints = field(metadata=column("count", "n", "Rows in these windows."))
     observed: Ints = field(metadata=column("count", "observed", "Positives that came in them."))
     expected: Floats = field(metadata=column("count", "expected", "Positives that were predicted.", about))
