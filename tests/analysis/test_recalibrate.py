@@ -586,3 +586,19 @@ def test_a_small_segment_that_is_far_off_is_mended_by_more_than_half():
     factors = {row.segment[0]: row.factor for row in truecal.recalibrate(data, kind="offset", by="g").factors}
     common = truecal.recalibrate(data, kind="offset").map.apply(np.array([0.1]))[0]
     assert 1 + 0.5 * 1.25 < factors["d"] * common / (1 - common) * 9 < 2.25
+
+
+def test_a_proof_says_whose_log_loss_it_is_and_what_is_clipped():
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 9, 4000)
+    y = rng.random(4000) < 2 * p / (1 + p)
+    kept = y | (rng.random(4000) < 0.5)
+    whole, sampled = (
+        truecal.recalibrate(y[rows], p[rows], "offset", **how)
+        for rows, how in ((slice(None), {}), (kept, {"kept_negatives": 0.5}))
+    )
+    assert "the log loss falls by" in str(whole)
+    assert "the log loss of the rows as they were sampled and labelled falls by" in " ".join(str(sampled).split())
+    impossible = truecal.recalibrate(y, np.where(np.arange(4000) == np.flatnonzero(y)[0], 0, p), "offset")
+    assert "as if its probability were 1e-15" in " ".join(str(impossible).split())
+    assert "1e-15" not in str(whole)

@@ -21,6 +21,7 @@ from truecal.results._result import Result
 from truecal.results._table import WIDE, Column, Table, column, register_table
 
 Quotes = Literal["ansi", "backtick"]
+CLIPPED = "What is said to be impossible, and came, counts as if its probability were 1e-15: its log loss is infinite."
 UNPROVEN = (
     "The model is off, but it is not shown that one map for all rows mends it: look for groups of rows (`truecal "
     "slices`), and let each have an offset of its own ({by})."
@@ -191,6 +192,12 @@ class Proof(Stored):
     def helped(self) -> bool:
         """Whether the log loss is better beyond chance."""
         return self.log_loss.low > 0
+
+    @property
+    def scope(self) -> str:
+        """Whose log loss it is, in words, where that is not the population's."""
+        found = self.before.verdict
+        return "" if found is None or found.labelling.plain else " of the rows as they were sampled and labelled"
 
     @property
     def harmed(self) -> bool:
@@ -378,7 +385,7 @@ class Recalibration(Stored):
             (-gap.difference, -gap.high, -gap.low) if proof.harmed else (gap.difference, gap.low, gap.high)
         )
         span = f"by {size:.3g} ({100 * gap.confidence:g} % interval {low:.3g} to {high:.3g})"
-        said = f"{'It helps' if proof.helped else 'Leave it alone'}: {where} the log loss {way} {span}"
+        said = f"{'It helps' if proof.helped else 'Leave it alone'}: {where} the log loss{proof.scope} {way} {span}"
         left = [f"{100 * (1 - share):.3g} %" for share in proof.skill]
         if idle := self.kind == "none" and gap.low == gap.high == 0:
             said = f"Leave it alone: no map is better by enough {where}"
@@ -395,6 +402,7 @@ class Recalibration(Stored):
                 if all(map(math.isfinite, proof.skill))
                 else ()
             ),
+            *((CLIPPED,) if math.isinf(proof.before["log_loss"]) or math.isinf(proof.after["log_loss"]) else ()),
             *(
                 ()
                 if proof.segments is None and (self.kind == "none" or unproven)
