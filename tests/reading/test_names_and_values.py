@@ -152,3 +152,11 @@ def test_a_value_means_the_same_everywhere(make, need, case):
     elif "`p` is NaN" in found[3]:
         found = (*found[:3], {"`p` is null": found[3]["`p` is NaN"]})
     assert found == expected
+
+
+def test_labels_and_scores_are_two_columns():
+    columns = {"y": [0, 1], "p": [0.2, 0.8]}
+    with pytest.raises(ValueError, match="`label` and `score` must name two columns; both name 'y'"):
+        truecal.read(columns, label="y", score="y")
+    with pytest.raises(ValueError, match="must name two columns; both name 'p'"):
+        truecal.read_models(columns, label="p", score=["y", "p"])

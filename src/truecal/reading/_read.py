@@ -283,6 +283,8 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
             raise ValueError(f"{option('score')} must name a model besides the baseline; it names {baseline!r} alone.")
     if len(set(models)) < len(models):
         raise ValueError(f"{option('score')} must name each column once; it names {', '.join(map(repr, models))}.")
+    if label is not None and label in models:
+        raise ValueError(f"{option('label')} and {option('score')} must name two columns; both name {label!r}.")
     labelling = Labelling(kept_negatives, kept_positives, flip, late=mature is not None)
     settings = (label or "", models, names or (), windows, pos_label, on_null, format, limits, baseline, as_tuple(on))
     extras = Extras(mature, weight, importance)

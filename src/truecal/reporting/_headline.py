@@ -62,8 +62,9 @@ def _write_tiles(result: Result) -> str:
     return f'<dl class="tiles">{items}</dl>'
 
 
-def write_strip(named: Mapping[str, Result], scale: Scale) -> str:
-    """All models in a table, the worst first, each with a small picture."""
+def write_strip(named: Mapping[str, Result], scale: Scale, *, compared: bool) -> str:
+    """All models in a table, the worst first, each with a small picture; and how they would be compared, unless they
+    are."""
     order, numbers = rank_models(named), {name: i for i, name in enumerate(named, 1)}
     results = [named[name] for name in order]
     found = [result.verdict for result in results]
@@ -93,10 +94,9 @@ def write_strip(named: Mapping[str, Result], scale: Scale) -> str:
         ),
         Column("", [make_thumbnail(result, result.finding, scale) for result in results], html=True),
     ]
-    text = (
-        "Whether two models differ beyond chance, `--compare` tells, or `compare` in Python. The pictures: observed "
-        "against predicted along the scores, above the line where more positives came."
-    )
+    text = "The pictures: observed against predicted along the scores, above the line where more positives came."
+    if not compared:
+        text = f"Whether two models differ beyond chance, `--compare` tells, or `compare` in Python. {text}"
     return f'{write_table("models", "Models, the worst first", columns)}<p class="soft">{escape(text)}</p>'
 
 

@@ -185,8 +185,9 @@ def _write_models(
     count = count_verdicts(named)
     first = next(iter(named))
     found = f'<p class="alarms">Of {escape(first)}, {escape(" and ".join(alarms))} are off.</p>' if alarms else ""
+    strip = write_strip(named, figures.scale, compared="compared" in groups)
     parts = [
-        f'<section id="verdict" class="model"><h1>{escape(count)}</h1>{found}{write_strip(named, figures.scale)}'
+        f'<section id="verdict" class="model"><h1>{escape(count)}</h1>{found}{strip}'
         f"{_write_links([*groups, *FOLDED])}</section>",
         *groups.values(),
     ]
