@@ -305,7 +305,7 @@ def test_words_say_what_a_map_does_and_what_is_left():
         str(worse).split()
     )
     # a model that is off, and a map that is not shown to help: groups may be off
-    off = truecal.evaluate(np.random.default_rng(20).random(2000) < half, p, metrics=["ltce"])
+    off = truecal.evaluate(np.random.default_rng(20).random(2000) < half, p, metrics=["ltce", "log_loss"])
     unsure = replace(worse.proof, before=off, log_loss=replace(gap, difference=0.0, low=-1e-3, high=1e-3))
     told = " ".join(str(replace(worse, proof=unsure)).split())
     assert "The model is off, but it is not shown that one map for all rows mends it" in told
