@@ -6,7 +6,8 @@ Columns are guessed by their names, then by the values of the first rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -27,7 +28,7 @@ from truecal.observations import (
 from truecal.reading._classes import ClassNames, find_class_columns, find_score_columns, may_be_classes
 from truecal.reading._engines import collect, is_lazy, language, open_frame, pick
 from truecal.reading._extras import NO_EXTRAS, Extras
-from truecal.reading._head import ROWS, FrameColumn, Head, HeadColumn
+from truecal.reading._head import FEWEST, ROWS, VALUES, FrameColumn, Head, HeadColumn
 from truecal.reading._paths import DECIMAL_COMMA, PERCENT_SIGN, advise_on, open_files
 from truecal.reading._places import is_path
 from truecal.reading._plain import open_plain
@@ -332,10 +333,11 @@ def guess_columns(
     given = as_tuple(score)
     if label is not None and given and not may_be_classes(given):
         return Guess(label, given)
-    head = _read_head(data, format)
+    known = label is not None and given  # then its values tell whether scores are of classes
+    head = _read_head(data, format, (lambda name: name == label) if known else (lambda _: True))
     if classes and (found := _guess_classes(head, label, given)) is not None:
         return found
-    given = find_score_columns(given, list(head.columns), as_tuple(label))
+    given = find_score_columns(given, head.names, as_tuple(label))
     if label is not None and given:
         return Guess(label, given)
     kinds = _find_kinds(head)
@@ -382,7 +384,7 @@ def _guess_classes(head: Head, label: str | None, given: tuple[str, ...]) -> Gue
 
     Labels of 0 and 1 are never taken for classes: several scores are then several models.
     """
-    names, kinds = list(head.columns), _find_kinds(head)
+    names, kinds = head.names, _find_kinds(head)
     scores = find_score_columns(given, names, as_tuple(label))
     found: dict[str, tuple[str, ...]] = {}
     for name in [label] if label is not None else names:
@@ -440,11 +442,14 @@ def find_repeats(data: Any, used: Iterable[str], *, format: str | None = None) -
     >>> truecal.reading.find_repeats(frame, ["y"])
     'customer_id'
     """
-    head, own = _read_head(data, format), set(used)
-    found: dict[str, int] = {}
+    own, found = set(used), dict[str, int]()
+
+    def is_owner(name: str) -> bool:
+        return name not in own and not split_name(name).isdisjoint(OWNERS)
+
+    head = _read_head(data, format, is_owner)
     for name, column in head.columns.items():
-        words = split_name(name)
-        if name in own or words.isdisjoint(OWNERS) or column.type == "nested":
+        if not is_owner(name) or column.type == "nested":
             continue
         values = len(column.distinct())
         if values >= MANY and head.rows / values >= REPEATED:
@@ -550,21 +555,24 @@ def find_kinds(data: Any, format: str | None = None) -> dict[str, Kind]:
     return _find_kinds(_read_head(data, format))
 
 
-def _read_head(data: Any, format: str | None) -> Head:
-    """Load the first rows into this process."""
+def _read_head(data: Any, format: str | None, wanted: Callable[[str], bool] = lambda _: True) -> Head:
+    """Load the first rows of the columns whose names are wanted into this process; fewer of very many columns."""
     plain = open_plain(data, format)
     head = None if plain is None else plain.read_head()
     if head is not None:
         return head
-    if is_path(data):
-        source = open_files(data, format=format)
-        with source.explain_errors():
-            data = source.frame.head(ROWS).collect()
-    frame = open_frame(data).head(ROWS)
-    frame = frame.collect() if is_lazy(frame) else frame
+    source = open_files(data, format=format) if is_path(data) else None
+    frame = open_frame(data if source is None else source.frame)
+    names = list(frame.collect_schema())
+    chosen = [name for name in names if wanted(name)]
+    if not chosen:
+        return Head({}, 0, names)
+    frame = frame.select(chosen).head(min(ROWS, max(FEWEST, VALUES // len(chosen))))
+    with nullcontext() if source is None else source.explain_errors():
+        frame = frame.collect() if is_lazy(frame) else frame
     if not len(frame):
         raise ValueError("The data must have at least one row; they have none.")
-    return Head({name: FrameColumn(frame[name]) for name in frame.columns}, len(frame))
+    return Head({name: FrameColumn(frame[name]) for name in frame.columns}, len(frame), names)
 
 
 def _find_kinds(head: Head) -> dict[str, Kind]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -12,6 +12,7 @@ from truecal.observations import AnyArray
 from truecal.reading._engines import as_floats, language
 
 ROWS = 10_000
+FEWEST, VALUES = 1_000, 1_000_000  # the fewest rows, and values beyond which they are fewer than `ROWS`
 Type = Literal["boolean", "integer", "number", "text", "nested", "other"]  # "number" is one that may have a fraction
 
 
@@ -34,10 +35,11 @@ class HeadColumn(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Head:
-    """The first rows: their columns by name, and how many there are."""
+    """The first rows: those of their columns that were loaded, by name, how many rows there are, and all columns."""
 
     columns: Mapping[str, HeadColumn]
     rows: int
+    names: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

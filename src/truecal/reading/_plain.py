@@ -98,7 +98,7 @@ class PlainTable:
         fields = self.split(ROWS)
         found = {name: PlainColumn.of(own, self.missing) for name, own in fields.items()}
         columns = {name: column for name, column in found.items() if column is not None}
-        return Head(columns, len(fields[self.names[0]])) if len(columns) == len(found) else None
+        return Head(columns, len(fields[self.names[0]]), self.names) if len(columns) == len(found) else None
 
 
 def read_segments(fields: Sequence[bytes], missing: frozenset[bytes]) -> PlainColumn | None:
