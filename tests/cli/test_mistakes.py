@@ -404,3 +404,11 @@ def test_a_monitor_of_another_score_needs_another_file(folder):
     told = refused(*words, "q")
     assert "--score must be that of the monitor, 'p'; the data have 'q'." in told
     assert "Hint: begin another monitor for them; `truecal watch --state` names its file." in told
+
+
+def test_rows_written_twice_are_asked_about(folder):
+    rows = {"y": [0, 1] * 30, "p": [0.25, 0.75] * 30, "order": list(range(30)) * 2}
+    done = run("score", write_csv(folder / "twice.csv", rows), "-y", "y", "-p", "p", "--reference", "0")
+    assert "note: 30 of the first 60 rows are copies of others in every column" in done.stderr
+    counted = run("score", folder / "twice.csv", "-y", "y", "-p", "p", "--weight", "order", "--reference", "0")
+    assert "copies" not in counted.stderr

@@ -8,7 +8,7 @@ import pytest
 import truecal
 from truecal import Tally
 from truecal.observations._parquet import _digest
-from truecal.reading import Limits, find_repeats, read_models
+from truecal.reading import Limits, count_copies, find_repeats, read_models
 
 
 @pytest.fixture
@@ -209,3 +209,20 @@ def test_columns_whose_values_repeat_are_found_by_their_names(need, rows):
     # 9,000 customers of seven rows each in any order: of the first 10,000 rows they have 1.7
     mixed = pl.DataFrame({"client_id": np.random.default_rng(0).permutation(63_000) % 9000})
     assert find_repeats(mixed, []) == "client_id"
+
+
+def test_rows_that_were_written_twice_are_counted(need, tmp_path):
+    """200 rows, 40 of them again: told where a column tells rows apart, by both readers of files; equal rows without
+    one, or in few rows, are no wonder."""
+    pl = need("polars")
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"y": rng.integers(0, 2, 200), "p": rng.random(200).round(1), "order": range(200)})
+    twice = pl.concat([frame, frame[:40]])
+    twice.write_csv(tmp_path / "plain.csv")
+    twice.write_csv(tmp_path / "quoted.csv", quote_style="always")
+    for data in (twice, tmp_path / "plain.csv", tmp_path / "quoted.csv"):
+        assert count_copies(data, ["y", "p"]) == (40, 240)
+        assert count_copies(data, ["y", "p", "order"]) == (0, 240)
+    assert count_copies(frame, ["y", "p"]) == (0, 200)
+    assert count_copies(pl.concat([frame, frame[:19]]), ["y", "p"]) == (0, 219)
+    assert count_copies(twice.drop("order"), ["y"]) == (0, 240)

@@ -869,11 +869,16 @@ def _find_cluster(args: Namespace) -> str | None:
 
 
 def _tell_of_repeats(args: Namespace, paths: list[str], format: str | None, used: Sequence[str | None]) -> None:
-    """Say that rows share a customer, where a column looks like it and is not named."""
-    from truecal.reading import find_repeats
+    """Say that rows share a customer, where a column looks like it and is not named, or that they are copies."""
+    from truecal.reading import count_copies, find_repeats
 
     if not hasattr(args, "cluster") or _find_cluster(args) is not None:
         return
+    if getattr(args, "weight", None) is None:
+        copies, rows = count_copies(paths, [name for name in used[:2] if name is not None], format=format)
+        if copies:
+            what = f"{copies:,} of the first {rows:,} rows are copies of others in every column"
+            note(f"{what}, and count as rows of their own: were they written twice?")
     found = find_repeats(paths, [name for name in used if name is not None], format=format)
     if found is not None:
         note(

@@ -6,6 +6,7 @@ from truecal.reading._columns import Limits as Limits
 from truecal.reading._columns import OnNull as OnNull
 from truecal.reading._columns import ScoreScale as ScoreScale
 from truecal.reading._columns import UnclearColumns as UnclearColumns
+from truecal.reading._columns import count_copies as count_copies
 from truecal.reading._columns import find_groups as find_groups
 from truecal.reading._columns import find_repeats as find_repeats
 from truecal.reading._columns import guess_columns as guess_columns

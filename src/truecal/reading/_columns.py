@@ -52,6 +52,8 @@ OWNERS = {
     *("device", "session", "visitor", "employee", "student", "merchant", "card", "driver", "borrower", "applicant"),
 }
 MANY, REPEATED = 20, 1.2
+FEW_COLUMNS = 50  # up to which whole rows are compared
+COPIES, NEARLY_ALL = 0.05, 0.99  # the least share of copies, and of different rows that a column tells apart
 RECALIBRATED = "_recalibrated"  # ends the name of a column of mended predictions
 LARGEST = 700.0  # of a logit: its probability differs from 0 by 1e-304
 PERCENT, LOGIT = 'score_scale="percent"', 'score_scale="logit"'  # options that say what scores are
@@ -443,18 +445,56 @@ def find_repeats(data: Any, used: Iterable[str], *, format: str | None = None) -
     'customer_id'
     """
     own, found = set(used), dict[str, int]()
-
-    def is_owner(name: str) -> bool:
-        return name not in own and not split_name(name).isdisjoint(OWNERS)
-
-    head = _read_head(data, format, is_owner)
+    head = _read_head(data, format, lambda name: name not in own and _is_owner(name))
     for name, column in head.columns.items():
-        if not is_owner(name) or column.type == "nested":
+        if name in own or not _is_owner(name) or column.type == "nested":
             continue
         values = len(column.distinct())
         if values >= MANY and head.rows / values >= REPEATED:
             found[name] = values
     return max(found, key=found.__getitem__, default=None)
+
+
+def _is_owner(name: str) -> bool:
+    """Whether a column is named like customers, patients or documents."""
+    return not split_name(name).isdisjoint(OWNERS)
+
+
+def count_copies(data: Any, used: Iterable[str], *, format: str | None = None) -> tuple[int, int]:
+    """Return how many of the first rows are copies of others in every column, and how many rows were looked at.
+
+    No copies where they are few, or where no column besides those used tells rows or customers apart, such as a time or
+    an id: rows with few different values are equal by chance.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> columns = {"y": [0, 1] * 100, "p": [0.2, 0.8] * 100, "id": list(range(200))}
+    >>> truecal.reading.count_copies({name: column * 2 for name, column in columns.items()}, ["y", "p"])
+    (200, 400)
+    """
+    plain, own = open_plain(data, format), set(used)
+    if plain is not None:
+        lines = plain.lines.split(b"\n", ROWS)[:ROWS]
+        rows, distinct = len(lines), len(set(lines))
+        values = ((name, len(set(fields))) for name, fields in plain.split(ROWS).items() if name not in own)
+    else:
+        source = open_files(data, format=format) if is_path(data) else None
+        frame = open_frame(data if source is None else source.frame)
+        names = list(frame.collect_schema())
+        if len(names) > FEW_COLUMNS:
+            return 0, 0
+        with nullcontext() if source is None else source.explain_errors():
+            frame = frame.head(ROWS).collect() if is_lazy(frame) else frame.head(ROWS)
+        if any(FrameColumn(frame[name]).type == "nested" for name in names):
+            return 0, len(frame)
+        rows, distinct = len(frame), len(frame.unique())
+        values = ((name, len(frame[name].unique())) for name in names if name not in own)
+    copies = rows - distinct
+    if copies < max(COPIES * rows, MANY):
+        return 0, rows
+    apart = (count >= (MANY if _is_owner(name) else NEARLY_ALL * distinct) for name, count in values)
+    return copies if any(apart) else 0, rows
 
 
 def find_groups(data: Any, used: Iterable[str | None] = (), *, format: str | None = None) -> list[str]:
