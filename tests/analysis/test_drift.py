@@ -546,3 +546,14 @@ def test_a_share_that_differs_in_some_windows_is_told_of_these():
         found = truecal.drift(truecal.read(columns, label="y", score="p", time="day", every="1d"), baseline=2)
         assert found.overall == "right and moved"
         assert words in " ".join(found.sentences())
+
+
+def test_one_later_window_is_all_later_windows():
+    """One day after the baseline, with 1.14 times the positives: its p-value of 0.03 need not be shared with any other."""
+    rng = np.random.default_rng(19)
+    day = np.repeat([0, 1], 6000)
+    p = np.where(day, 1.14, 1) * rng.beta(2, 48, 12_000)
+    columns = {"y": rng.random(12_000) < p, "p": p, "day": np.datetime64("2026-01-01") + day}
+    found = truecal.drift(truecal.read(columns, label="y", score="p", time="day", every="1d"), baseline=1)
+    assert 0.025 < found.prevalence_together_p == found.prevalence_rest_p <= 0.05
+    assert "moved, from" in " ".join(found.sentences())

@@ -176,19 +176,20 @@ def _compare_windows(
     before, after = judge_parts([others, rest], options, significance)
     start, end = (Odds.of(CellSums.of(part)) for part in (others, rest))
     each = {i: Odds.of(CellSums.of(parts[i])) for i in np.flatnonzero(mature).tolist()}
+    shares, rest_p = 2 if adjust and len(later) > 1 else 1, dict[str, float]()
     for name, compare in (("moved", compare_odds), ("prevalence", compare_rates)):
         found[f"{name}_p"][later] = alone = np.array([compare(each[i], start) for i in later.tolist()])
-        rest_p = compare(end, start)
-        shared, whole = _share_level(alone, rest_p, adjust)
+        rest_p[name] = compare(end, start)
+        shared, whole = _share_level(alone, rest_p[name], adjust)
         found[f"{name}_p_adjusted"][later] = shared
         found[f"{name}_together_p"] = whole
-    level = significance / (2 if adjust and len(later) > 1 else 1)
-    found |= {"before": before, "after": after, "detectable_move": detectable_move(end, start, level)}
+    move = detectable_move(end, start, significance / shares)
+    found |= {"before": before, "after": after, "detectable_move": move}
     labelling = others.labelling
-    shares = (float(labelling.predicted(part.positives / part.n_rows)) for part in (others, rest))
+    prevalences = (float(labelling.predicted(part.positives / part.n_rows)) for part in (others, rest))
     return found | {
-        "prevalences": tuple(shares),
-        "prevalence_rest_p": rest_p,  # the last that was computed
+        "prevalences": tuple(prevalences),
+        "prevalence_rest_p": min(1.0, shares * rest_p["prevalence"]),
         **_find_since(windows, each, None if first.any() else others, options),
     }
 

@@ -45,10 +45,10 @@ class DriftTable(Judged):
     `together`, `before`, `after` and `recent` are the verdicts on all windows with complete labels, on the baseline,
     on all others, and on those since the error changed most. `together_p` is the p-value of "all windows are right",
     from all rows together and from each window; `moved_together_p` and `prevalence_together_p` are those of "nothing
-    moved since the baseline", for the error and for the share of positives; `prevalence_rest_p` is that of the share of
-    positives in all others together against the baseline's. `detectable_move` is the factor between the
-    odds of the others and those of the baseline that would have been found. The error changed most at the window
-    `since`; `since_ratio` is observed over expected before and since. `prevalences` are the shares of positives in the
+    moved since the baseline", for the error and for the share of positives; `prevalence_rest_p` is that of the share in
+    all others together, which share the level with each of them. `detectable_move` is the factor between the odds of
+    the others and those of the baseline that would have been found. The error changed most at the window `since`;
+    `since_ratio` is observed over expected before and since. `prevalences` are the shares of positives in the
     baseline and in the others. For other settings see `GroupTable`.
 
     Examples
@@ -276,8 +276,8 @@ class DriftTable(Judged):
 
     def _tell_prevalence(self) -> str:
         """From where to where the share of positives moved, and predictions; or in which windows alone."""
-        what, many = f"The share of {OUTCOMES[self.outcome]}", 2 if self.adjust else 1
-        if many * self.prevalence_rest_p > self.significance or self.prevalences is None:
+        what = f"The share of {OUTCOMES[self.outcome]}"
+        if self.prevalence_rest_p > self.significance or self.prevalences is None:
             names = [printable(self.names[i]) for i in np.flatnonzero(self.prevalence_p_adjusted <= self.significance)]
             others = f" and {len(names) - 1:,} more" * (len(names) > 1)
             return f"{what} in {names[0]}{others} is not that of the baseline; in all later windows together it may be."
