@@ -185,6 +185,17 @@ def about(count: float) -> str:
     return f"{count:,.0f}" if count >= 1000 else f"{count:.4g}"
 
 
+def lower_first(text: str) -> str:
+    """A sentence as it goes on after a colon.
+
+    Examples
+    --------
+    >>> lower_first("Predictions are too low")
+    'predictions are too low'
+    """
+    return f"{text[:1].lower()}{text[1:]}"
+
+
 def plural(count: int, word: str) -> str:
     """Return a count with its noun.
 

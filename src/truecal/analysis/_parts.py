@@ -83,7 +83,7 @@ def judge_parts(parts: Iterable[Part], options: Options, level: float, part: Par
     """The verdict on each part, at a level of its own; by one part of the verdict alone where it is named."""
     significance = options.get("significance", 0.05)
     check_significance(significance)
-    cells = [CellSums.of(part) for part in parts]
+    cells = [CellSums.of(each) for each in parts]
     return judge_all(cells, significance, options.get("tolerance"), level=level, part=part)
 
 

@@ -406,7 +406,8 @@ class _HeldOut:
         own = self.parts.setdefault(segment, (_Losses(), _Losses(), _Losses()))
         own[0].add(tally, p)
         own[1].add(tally, found.apply(p, offset))
-        own[2].add(tally, found.apply(p))
+        if self.by:
+            own[2].add(tally, found.apply(p))
 
     def compare(self, kinds: dict[str, int], how: str) -> Proof:
         """All rows before and after, and each segment."""

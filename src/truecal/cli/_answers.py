@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truecal._errors import name_place
-from truecal._text import Column, Terminal, escape_csv, plural, printable, printable_lines
-from truecal.inference import OUTCOMES, SIGNS, Verdict, Word, format_p_value, format_percent, format_ratios
+from truecal._text import Column, Terminal, escape_csv, lower_first, plural, printable, printable_lines
+from truecal.inference import OUTCOMES, SIGNS, Verdict, Word, format_p_value, format_percent, format_ratios, name_odds
 from truecal.inference import format_span as format_ratio_span
 from truecal.metrics import LTCE, Measure, find_metric
 from truecal.results import (
@@ -52,7 +52,7 @@ VERDICT_P_VALUE = "how often right predictions would look as wrong, by {}"
 TESTS = {None: "the tests of the verdict together", "total": "the total alone", "cox": "Cox's test alone"}
 UNTOLD = "`truecal plan RATE --factor 1.5` tells how many rows it takes at a rate of positives"
 ALLOWING = "--allow-cannot-tell lets what cannot be told pass"
-WOULD_FIND = "the factor on all odds{} that would have been found in four of five data sets, up as well as down"
+WOULD_FIND = "the factor on {} that would have been found in four of five data sets, up as well as down"
 
 
 # ---- results -------------------------------------------------------------------------------------------------------
@@ -105,9 +105,7 @@ def _finding(result: Result, terminal: Terminal, of: str = "") -> list[str]:
     verdict = result.verdict
     if verdict is None:
         return [f"{result.finding}."]
-    head = _head(
-        verdict.word, f"{of}: {result.finding[0].lower()}{result.finding[1:]}" if of else result.finding, terminal
-    )
+    head = _head(verdict.word, f"{of}: {lower_first(result.finding)}" if of else result.finding, terminal)
     beyond = "" if verdict.tolerance is None else " for an error beyond the tolerance"
     refuted, chance = _refuted(result)
     lines = [f"{refuted} of predictions are refuted, {chance} by chance; p {format_p_value(verdict.p_value)}{beyond}."]
@@ -366,7 +364,7 @@ def format_segments(tables: Mapping[str, GroupTable], source: str, terminal: Ter
     terms = [
         ("obs / exp", f"{OUTCOMES[first.outcome]} over what was predicted, with {_name_level(first)}{together}"),
         (_p_heading(first), f"{VERDICT_P_VALUE.format(TESTS[first.part])}{ADJUSTED[first.adjust].format('segments')}"),
-        ("would find", WOULD_FIND.format(_beyond(first))),
+        ("would find", WOULD_FIND.format(name_odds(first.tolerance))),
         (first.metric.name, first.metric.meaning),
         ("on the grid", ON_GRID),
         ("by chance", "the mean of perfect models with the segment's scores"),
@@ -465,7 +463,7 @@ def format_drift(table: DriftTable, source: str, terminal: Terminal) -> str:
     terms = [
         ("obs / exp", f"{OUTCOMES[table.outcome]} over what was predicted, with {_name_level(table)}{together}"),
         (_p_heading(table), f"{VERDICT_P_VALUE.format(TESTS[None])}{ADJUSTED[table.adjust].format('windows')}"),
-        ("would find", WOULD_FIND.format(_beyond(table))),
+        ("would find", WOULD_FIND.format(name_odds(table.tolerance))),
         ("against the baseline", f"what moved: the error of predictions, or the share of {OUTCOMES[table.outcome]}"),
         (table.metric.name, table.metric.meaning),
         ("on the grid", ON_GRID),
@@ -595,10 +593,6 @@ def _name_level(table: GroupTable | DriftTable) -> str:
     """The intervals of a table: exact ones are of independent rows."""
     exact = "" if np.any(table.design_effect != 1) else "exact "
     return f"{'an ' if exact else 'a '}{exact}{format_percent(1 - table.significance)} interval"
-
-
-def _beyond(table: GroupTable | DriftTable) -> str:
-    return "" if table.tolerance is None else " beyond the tolerance"
 
 
 def _p_heading(table: GroupTable | DriftTable) -> str:

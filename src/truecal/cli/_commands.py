@@ -53,8 +53,9 @@ def score(args: Namespace) -> int:
     found, source = evaluate_models(args, METRICS)
     results, classes = split_classes(found)
     tell_notes(results.values())
-    for result in list(results.values())[:1] if classes is None else ():
-        tell_one_label(result.n, result.prevalence)
+    if classes is None:
+        first = next(iter(results.values()))
+        tell_one_label(first.n, first.prevalence)
     _tell_of_remedies(args, results)
     answer(
         args,

@@ -61,3 +61,4 @@ from truecal.inference._verdict import find_parts as find_parts
 from truecal.inference._verdict import format_factor as format_factor
 from truecal.inference._verdict import judge as judge
 from truecal.inference._verdict import judge_all as judge_all
+from truecal.inference._verdict import name_odds as name_odds

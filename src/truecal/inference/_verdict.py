@@ -234,7 +234,7 @@ class Verdict:
     @property
     def all_odds(self) -> str:
         """What the factor that would have been found is on, in words."""
-        return "all odds" if self.tolerance is None else "all odds beyond the tolerance"
+        return name_odds(self.tolerance)
 
     @property
     def reach(self) -> str:
@@ -287,6 +287,11 @@ class Verdict:
 
     def __str__(self) -> str:
         return " ".join(self.sentences())
+
+
+def name_odds(tolerance: Tolerance | None) -> str:
+    """What a factor that would have been found is on, in words."""
+    return "all odds" if tolerance is None else "all odds beyond the tolerance"
 
 
 def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> Verdict:

@@ -479,15 +479,9 @@ def count_copies(data: Any, used: Iterable[str], *, format: str | None = None) -
         rows, distinct = len(lines), len(set(lines))
         values = ((name, len(set(fields))) for name, fields in plain.split(ROWS).items() if name not in own)
     else:
-        source = open_files(data, format=format) if is_path(data) else None
-        frame = open_frame(data if source is None else source.frame)
-        names = list(frame.collect_schema())
-        if len(names) > FEW_COLUMNS:
+        frame, names = _load_head(data, format, lambda names: names if len(names) <= FEW_COLUMNS else [])
+        if frame is None or any(FrameColumn(frame[name]).type == "nested" for name in names):
             return 0, 0
-        with nullcontext() if source is None else source.explain_errors():
-            frame = frame.head(ROWS).collect() if is_lazy(frame) else frame.head(ROWS)
-        if any(FrameColumn(frame[name]).type == "nested" for name in names):
-            return 0, len(frame)
         rows, distinct = len(frame), len(frame.unique())
         values = ((name, len(frame[name].unique())) for name in names if name not in own)
     copies = rows - distinct
@@ -601,18 +595,25 @@ def _read_head(data: Any, format: str | None, wanted: Callable[[str], bool] = la
     head = None if plain is None else plain.read_head()
     if head is not None:
         return head
-    source = open_files(data, format=format) if is_path(data) else None
-    frame = open_frame(data if source is None else source.frame)
-    names = list(frame.collect_schema())
-    chosen = [name for name in names if wanted(name)]
-    if not chosen:
+    frame, names = _load_head(data, format, lambda names: [name for name in names if wanted(name)])
+    if frame is None:
         return Head({}, 0, names)
-    frame = frame.select(chosen).head(min(ROWS, max(FEWEST, VALUES // len(chosen))))
-    with nullcontext() if source is None else source.explain_errors():
-        frame = frame.collect() if is_lazy(frame) else frame
     if not len(frame):
         raise ValueError("The data must have at least one row; they have none.")
     return Head({name: FrameColumn(frame[name]) for name in frame.columns}, len(frame), names)
+
+
+def _load_head(data: Any, format: str | None, choose: Callable[[list[str]], list[str]]) -> tuple[Any, list[str]]:
+    """The first rows of the columns that are chosen of all names, fewer of very many, None of none; and all names."""
+    source = open_files(data, format=format) if is_path(data) else None
+    frame = open_frame(data if source is None else source.frame)
+    names = list(frame.collect_schema())
+    chosen = choose(names)
+    if not chosen:
+        return None, names
+    frame = frame.select(chosen).head(min(ROWS, max(FEWEST, VALUES // len(chosen))))
+    with nullcontext() if source is None else source.explain_errors():
+        return (frame.collect() if is_lazy(frame) else frame), names
 
 
 def _find_kinds(head: Head) -> dict[str, Kind]:

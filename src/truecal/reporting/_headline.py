@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from truecal._text import escape_html as escape
-from truecal._text import plural
+from truecal._text import lower_first, plural
 from truecal.inference import Reference, format_p_value, format_span
 from truecal.metrics import LTCE
 from truecal.plot import Scale, make_thumbnail
@@ -22,8 +22,8 @@ def write_headline(result: Result, alarms: Sequence[str], level: int = 1, classe
     head, _, size = result.finding.partition(": ")
     more = f": <span>{escape(size)}</span>" if size else ""
     word = found.word if classes is None else classes.word
-    if word == "off" != found.word and classes is not None:
-        head = f"{classes.table.summary()}. The most probable class: {head[0].lower()}{head[1:]}"
+    if classes is not None and word == "off" and found.word != "off":
+        head = f"{classes.table.summary()}. The most probable class: {lower_first(head)}"
     tone = "unsure" if alarms and word == "consistent" else TONES[word]
     text = escape(" ".join(result.evidence()))
     return (

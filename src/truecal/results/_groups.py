@@ -22,6 +22,7 @@ from truecal.inference import (
     format_factor,
     format_in_brackets,
     name_direction,
+    name_odds,
 )
 from truecal.metrics import LTCE, Adjustment, Measure, Tolerance, adjust_p_values, format_name
 from truecal.observations import AS_THEY_ARE, Account, Bools, Floats, Ints, Labelling, Outcome
@@ -225,8 +226,8 @@ def tell_unsure(detectable: Floats, tolerance: Tolerance | None) -> Iterator[str
         span = f"one of {low}" if low == high else f"factors from {low} to {high}"
         found = f"{span} would have been found{' in some' * (len(known) < len(detectable))}"
     yield (
-        f"In {len(detectable):,} the data cannot tell: a factor of {FACTOR:g} on all odds"
-        f"{' beyond the tolerance' * (tolerance is not None)} would have been missed too often; {found}."
+        f"In {len(detectable):,} the data cannot tell: a factor of {FACTOR:g} on {name_odds(tolerance)} would have "
+        f"been missed too often; {found}."
     )
 
 
