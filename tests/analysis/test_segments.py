@@ -84,6 +84,7 @@ def test_a_part_meets_the_tolerance_and_impossible_labels_or_is_refused(rng):
     tallies = segments(rng, 3, wrong=(1,))
     found = judge_segments(tallies, "ltce", part="total", tolerance=Relative(0.1))
     np.testing.assert_array_equal(found.p_value, found.total_p)
+    assert found.sentences()[0] == "1 of 3 segments is off beyond the tolerance, by p-values adjusted for their number."
     sure = {("x",): Tally.from_arrays([1] + [0, 1] * 50, [0.0] + [0.5] * 100)}
     assert judge_segments(sure, "ltce", part="cox").p_value.tolist() == [0.0]
     with pytest.raises(ValueError, match="`part` must not be 'cox' with `tolerance`"):

@@ -17,7 +17,7 @@ from reported import DRAWN, EVIL, RIGHT, TINY, WRONG, segments, windows
 
 import truecal
 from truecal import Metric, Quantile
-from truecal.inference import format_span
+from truecal.inference import format_p_value, format_span
 from truecal.metrics import Gap
 
 
@@ -304,6 +304,7 @@ def test_classes_make_a_report(tmp_path):
     assert f"{off} of 3 classes." in text
     assert "3 classes, each against the rest, smallest p-value first" in text
     assert found.top.finding in text
+    assert f"<dd>p {format_p_value(found.p_value).replace('<', '&lt;')}</dd>" in page
     assert "positives" not in found.top.finding
     assert "Most probable class Of several classes" in text
     assert EVIL not in page

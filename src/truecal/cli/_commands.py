@@ -359,9 +359,10 @@ def report(args: Namespace) -> int:
                 f"--map must be of the predictions on the page, {source.scores[0]}; it was fitted to {mend.score}",
                 "report",
             )
-    of_one = {"segments": "segments", "slices": "slices", "drift": "windows", "recalibration": "map"}
+    of_one = {"segments": "segments are those", "slices": "slices are those", "drift": "windows are those"}
+    of_one["recalibration"] = "map is that"
     for what in (of_one[name] for name in of_one if len(results) > 1 and name in tables):
-        note(f"the {what} on the page are those of {next(iter(results))}")
+        note(f"on the page the {what} of {next(iter(results))}")
     tell_notes([*results.values(), *(table for name, table in tables.items() if name != "recalibration")])
     with naming(args.output):
         report(

@@ -21,14 +21,14 @@ def write_headline(result: Result, alarms: Sequence[str], level: int = 1, classe
         return f'<div class="verdict"><h{level}>{escape(result.finding)}</h{level}></div>'
     head, _, size = result.finding.partition(": ")
     more = f": <span>{escape(size)}</span>" if size else ""
-    word = found.word if classes is None else classes.word
+    word, p_value = (found.word, found.p_value) if classes is None else (classes.word, classes.p_value)
     if classes is not None and word == "off" and found.word != "off":
         head = f"{classes.table.summary()}. The most probable class: {lower_first(head)}"
     tone = "unsure" if alarms and word == "consistent" else TONES[word]
-    text = escape(" ".join(result.evidence()))
+    text, tiles = escape(" ".join(result.evidence())), _write_tiles(result, p_value)
     return (
         f'<div class="verdict {tone}"><p>{write_badge(word, " overall" * bool(alarms))}</p>'
-        f"<h{level}>{escape(head)}{more}</h{level}><p>{text}</p>{_write_alarms(alarms)}</div>{_write_tiles(result)}"
+        f"<h{level}>{escape(head)}{more}</h{level}><p>{text}</p>{_write_alarms(alarms)}</div>{tiles}"
     )
 
 
@@ -39,8 +39,8 @@ def _write_alarms(alarms: Sequence[str]) -> str:
     return f'<p class="alarms">{write_badge("off")} {escape("; ".join(alarms))}.</p>'
 
 
-def _write_tiles(result: Result) -> str:
-    """Refuted, by chance, observed over predicted, p."""
+def _write_tiles(result: Result, p_value: float) -> str:
+    """Refuted, by chance, observed over predicted, and the p-value of the headline."""
     found = result.verdict
     if found is None:
         return ""
@@ -56,7 +56,7 @@ def _write_tiles(result: Result) -> str:
             f"\N{MULTIPLICATION SIGN} {format_span(found.ratio, *found.interval).partition(' ')[0]}",
             f"observed / predicted {format_span(found.ratio, *found.interval).partition(' ')[2]}",
         ),
-        (f"p {format_p_value(found.p_value)}", "that a right model looks as wrong"),
+        (f"p {format_p_value(p_value)}", "that a right model looks as wrong"),
     ]
     items = "".join(f"<div><dt>{escape(text)}</dt><dd>{escape(number)}</dd></div>" for number, text in tiles)
     return f'<dl class="tiles">{items}</dl>'

@@ -311,7 +311,8 @@ class GroupTable(Judged):
         words, names, ways = self.word, self.names, self.direction
         off = [row for row in self.order().tolist() if words[row] == "off"]
         are = "is" if len(off) == 1 else "are"
-        alone = ", by p-values adjusted for their number" if self.adjust and len(self) > 1 else ""
+        beyond = "" if self.tolerance is None else " beyond the tolerance"
+        alone = f"{beyond}, by p-values adjusted for their number" if self.adjust and len(self) > 1 else beyond
         count = f"{len(off):,}" if off else "None"
         follow = " The three worst follow." * (len(off) > 3)
         lines = [f"{count} of {plural(len(self), 'segment')} {are} off{alone}.{follow}"]
