@@ -386,6 +386,7 @@ def test_labels_that_are_all_alike_are_asked_about(folder):
         for words in (["score", same, "--reference", "0"], ["recalibrate", same, "-o", folder / "same.json"]):
             done = run(*words, "-y", "y")
             assert f"note: not one of 30 labels is {told}: is the column right?" in done.stderr
+            assert "Recalibrate before" not in done.stdout
     assert "is the column right" not in run("score", folder / "one.csv", "-y", "y", "-p", "p").stderr
 
 

@@ -205,6 +205,11 @@ def describe_evidence(found: Verdict) -> list[str]:
     noun = "scores" if found.outcome == "positive" else "confidences"
     if found.word != "off":
         lines.append(found.reach)
+    elif found.outcome == "positive" and found.observed in (0, found.n):
+        label = "positive" if found.observed else "negative"
+        lines.append(
+            f"Every label is {label}: see that this is right before all else; no map can be fitted to such labels."
+        )
     elif found.impossible and _only_certain(found, [found.divided[i] for i in wrong]):
         lines.append(
             f"No factor on the odds mends {noun} of exactly 0 or 1: find out what makes them certain; no other range "
