@@ -58,7 +58,7 @@ from truecal.observations import (
     read_weights,
     refuse_pos_label,
 )
-from truecal.results import FRAMES, BinTable, Curve, Models, Ranked, Result, Scores, Shape
+from truecal.results import FRAMES, BinTable, Curve, Models, Ranked, Refuted, Result, Scores, Shape
 
 if TYPE_CHECKING:
     from truecal.results import ClassResults
@@ -408,7 +408,7 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options, judged: G
     chosen = choose(metrics, options.get("binning"), loss)
     bins = bin_once(data, chosen)
     tables: dict[Any, BinTable] = {}
-    shapes: dict[Any, Shape] = {}
+    refuted: list[Refuted] = []
     ranked = Ranked(data)
     scores = Scores.of(ranked)
     keys = {
@@ -419,8 +419,9 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options, judged: G
     for key in dict.fromkeys(keys.values()):
         binned = bins[key[0]]
         table = tables[key] = BinTable.of(binned, key[1], adjust)
-        refuted, evenly = (table.n_too_low, table.n_too_high), not key[1].per_prediction
-        shapes[key] = Shape.of(ranked, scores, binned.partition, refuted, evenly=evenly)
+        evenly = not key[1].per_prediction
+        refuted.append(Refuted(binned.partition.starts, table.n_too_low, table.n_too_high, evenly))
+    shapes = dict(zip(tables, Shape.of(ranked, scores, refuted), strict=True))
     notes = dict.fromkeys(note for scheme, _ in keys.values() for note in bins[scheme].partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
     references, spans, curve, note = _redraw(data, chosen, values, options)

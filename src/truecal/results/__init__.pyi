@@ -34,6 +34,7 @@ from truecal.results._shapes import DECADE as DECADE
 from truecal.results._shapes import Histogram as Histogram
 from truecal.results._shapes import Outline as Outline
 from truecal.results._shapes import Ranked as Ranked
+from truecal.results._shapes import Refuted as Refuted
 from truecal.results._shapes import Scores as Scores
 from truecal.results._shapes import Shape as Shape
 from truecal.results._shapes import from_decades as from_decades

@@ -6,12 +6,13 @@ predictions give as few numbers as ten thousand.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 
 import numpy as np
 
 from truecal import _kernel
-from truecal.metrics import Partition
 from truecal.observations import Bools, Floats, Ints, Sorted, Tally
 from truecal.results._json import Stored, register
 
@@ -123,6 +124,39 @@ class Outline(Stored):
     ones: Ints
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Refuted:
+    """Bins that begin at these entries, and how many rows of each are refuted as too low and as too high: its first
+    ones and its last ones, or `evenly` all over it."""
+
+    starts: Ints
+    n_too_low: Ints
+    n_too_high: Ints
+    evenly: bool = False
+
+    @property
+    def points(self) -> int:
+        """How many points outline a bin."""
+        return POINTS if len(self.n_too_low) <= MOST_OUTLINED else 2
+
+    def count(self, data: Ranked, cuts: Ints) -> tuple[Ints, Ints]:
+        """How many rows before each cut, which is a number of rows, are refuted as too low and as too high.
+
+        The rare holes of an exact test are ignored; they move a few rows within their bin.
+        """
+        begins, sides = data.before(self.starts), (self.n_too_low, self.n_too_high)
+        earlier = [np.concatenate([[0], np.cumsum(side)]) for side in sides]
+        if self.evenly:
+            low, high = (np.rint(np.interp(cuts, begins, before)).astype(np.int64) for before in earlier)
+            return low, high
+        at = np.minimum(np.searchsorted(begins, cuts, side="right"), len(begins) - 1) - 1
+        (low, high), ends = earlier, begins[1:] - self.n_too_high
+        return (
+            low[at] + np.minimum(cuts - begins[at], self.n_too_low[at]),
+            high[at] + np.maximum(cuts - ends[at], 0),
+        )
+
+
 @register
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -132,25 +166,33 @@ class Shape:
     logit: Outline
 
     @classmethod
-    def of(
-        cls, data: Ranked, scores: Scores, partition: Partition, rejected: tuple[Ints, Ints], *, evenly: bool = False
-    ) -> Shape:
-        """The shape of bins, given how many observations of each are refuted as too low and as too high: its first
-        ones and its last ones, or `evenly` all over it."""
+    def of(cls, data: Ranked, scores: Scores, tables: Sequence[Refuted]) -> list[Shape]:
+        """The shapes of the bins of several tables of the same rows, which are traced together."""
+        grids = [_count_cuts(scores, logit) for logit in (False, True)]
+        cuts, size = np.concatenate(grids), len(grids[0])
+        counted = [np.stack(table.count(data, cuts)) for table in tables]
         outlines = []
-        for logit in (False, True):
-            grid = (scores.logit if logit else scores.linear).edges
-            first, last = data.inner() if logit else (0, len(data))
-            # before the first cell are exact zeros, after the last one exact ones
-            cuts = data.before(np.concatenate([[0], _find_places(data, grid, first, last), [len(data)]]))
-            begins = data.before(partition.starts)
-            if evenly:
-                sides = np.stack([_count_evenly(cuts, begins, side) for side in rejected])
-            else:
-                sides = np.stack(_count_between(cuts, begins, *rejected))
-            shape = _trace_outlines(data, partition.starts, logit)
-            outlines.append(Outline(*shape, sides[0, 1:-1], sides[1, 1:-1], sides[:, 0], sides[:, -1]))
-        return cls(*outlines)
+        for logit, scale in ((False, slice(size)), (True, slice(size, None))):
+            sides = (np.diff(found[:, scale], axis=1) for found in counted)
+            traced = [
+                outline
+                for points, alike in groupby(tables, lambda table: table.points)
+                for outline in _trace_outlines(data, [table.starts for table in alike], points, logit)
+            ]
+            outlines.append(
+                [
+                    Outline(*shape, n[0, 1:-1], n[1, 1:-1], n[:, 0], n[:, -1])
+                    for shape, n in zip(traced, sides, strict=True)
+                ]
+            )
+        return [cls(*both) for both in zip(*outlines, strict=True)]
+
+
+def _count_cuts(scores: Scores, logit: bool) -> Ints:
+    """The rows before each edge of a histogram: before its first cell are exact zeros, after its last one exact
+    ones."""
+    found, zeros, ones = (scores.logit, scores.zeros, scores.ones) if logit else (scores.linear, 0, 0)
+    return np.cumsum(np.concatenate([[0, zeros], found.n, [ones]]))
 
 
 def log_odds(p: Floats | float) -> Floats:
@@ -197,22 +239,25 @@ def _space_decades(low: float, high: float) -> Floats:
     return from_decades(step * np.arange(first, max(np.ceil(end / step), first + 1) + 1))
 
 
-def _trace_outlines(data: Ranked, starts: Ints, logit: bool) -> tuple[Floats, Floats, Ints]:
-    first, last = starts[:-1], starts[1:]
+def _trace_outlines(
+    data: Ranked, tables: Sequence[Ints], points: int, logit: bool
+) -> list[tuple[Floats, Floats, Ints]]:
+    """The outlines of the bins of tables that begin at these entries."""
+    first, last = (np.concatenate([starts[part] for starts in tables]) for part in (slice(-1), slice(1, None)))
     if logit:
         inner = data.inner()
         first, last = np.clip(first, *inner), np.clip(last, *inner)
+    places = np.cumsum([0, *(len(starts) - 1 for starts in tables)])
     nonempty = last > first
     first, last = first[nonempty], last[nonempty]
     low, high = np.full((2, len(nonempty)), np.nan)
-    low[nonempty], high[nonempty] = data.score(first), data.score(last - 1)
-    points = POINTS if len(nonempty) <= MOST_OUTLINED else 2
+    low[nonempty], high[nonempty] = ends = data.score(np.concatenate([first, last - 1])).reshape(2, -1)
+    # table by table, since the last bit of `np.linspace` depends on whether any of its steps is 0
+    held = np.concatenate([[0], np.cumsum(nonempty)])[places].tolist()
+    edges = np.concatenate([space_evenly(ends[0, a:b], ends[1, a:b], points + 1, logit) for a, b in pairwise(held)])
     width = np.zeros((len(nonempty), points), dtype=np.int64)
-    edges = space_evenly(low[nonempty], high[nonempty], points + 1, logit)
-    width[nonempty] = _smooth(
-        np.diff(data.before(_find_places(data, edges, first, last))), low[nonempty] == high[nonempty]
-    )
-    return low, high, width
+    width[nonempty] = _smooth(np.diff(data.before(_find_places(data, edges, first, last))), ends[0] == ends[1])
+    return [(low[a:b], high[a:b], width[a:b]) for a, b in pairwise(places.tolist())]
 
 
 def _smooth(n: Ints, flat: Bools) -> Ints:
@@ -223,27 +268,3 @@ def _smooth(n: Ints, flat: Bools) -> Ints:
         density = (wide[:, :-2] + 2 * wide[:, 1:-1] + wide[:, 2:]) / 4
     density[flat] = 1.0
     return np.asarray(np.rint(1000 * density / density.max(axis=1, keepdims=True)), dtype=np.int64)
-
-
-def _count_evenly(cuts: Ints, begins: Ints, rejected: Ints) -> Ints:
-    """Refuted observations between row ranks, spread over their bins."""
-    seen = np.interp(cuts, begins, np.append(0, np.cumsum(rejected)))
-    return np.asarray(np.diff(np.rint(seen)), dtype=np.int64)
-
-
-def _count_between(cuts: Ints, begins: Ints, too_low: Ints, too_high: Ints) -> tuple[Ints, Ints]:
-    """Refuted observations between row ranks: too low are a bin's first ones, too high its last.
-
-    The rare holes of an exact test are ignored; they move a few rows within their bin.
-    """
-
-    def count(steps: Ints, turns: Ints) -> Ints:
-        knots = np.stack([begins[:-1], turns, begins[1:]], axis=1).ravel()
-        seen = np.interp(cuts, knots, np.cumsum(steps))
-        return np.asarray(np.diff(np.rint(seen)), dtype=np.int64)
-
-    nothing = np.zeros_like(too_low)
-    return (
-        count(np.stack([nothing, too_low, nothing], axis=1).ravel(), begins[:-1] + too_low),
-        count(np.stack([nothing, nothing, too_high], axis=1).ravel(), begins[1:] - too_high),
-    )
