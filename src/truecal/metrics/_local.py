@@ -77,9 +77,9 @@ class WindowPartition(Partition):
 
     `places` says where each cell begins among the entries, `grids` where the windows of each grid begin among the
     cells. `pieces` are what the windows of all grids and those of the first have in common: the numbers of both, rows
-    and information. None of these depends on labels; nor does what was `decided` for a window and its positives, nor
-    from which to which number of positives a window is `untouched` at a level, nor what is refuted beside these, which
-    is found where labels are `redrawn`; what they are decided `once` is kept where not.
+    and information. None of these depends on labels; nor does what, where labels are `redrawn`, was `decided` for a
+    window and its positives, nor from which to which number of positives a window is `untouched` at a level, nor what
+    is refuted beside these.
     """
 
     cells: CellSums
@@ -88,7 +88,6 @@ class WindowPartition(Partition):
     pieces: tuple[Ints, Ints, Ints, Floats]
     decided: dict[tuple[float, Tolerance | None], Decided] = field(default_factory=dict)
     untouched: dict[float, tuple[Ints, Ints, Floats]] = field(default_factory=dict)
-    once: dict[float, tuple[Floats, Floats]] = field(default_factory=dict)
     redrawn: bool = False
 
     @classmethod
@@ -131,10 +130,12 @@ class WindowPartition(Partition):
 
     def p_values(self, tolerance: Tolerance | None) -> Floats:
         """The exact p-value of each window."""
-        return Tails.of(Coins.of(self.cells), self.grids[:1], tolerance).p_values
+        return find_tails(CellGroups.of([self.cells]), tolerance).p_values
 
     def _decide(self, significance: float, tolerance: Tolerance | None) -> Floats | tuple[Floats, Floats]:
         """The shares of all grids' windows that are refuted as too low and as too high."""
+        if not self.redrawn:
+            return decide_groups(CellGroups.of([self.cells]), significance, tolerance)
         if self.cells.clusters is None and not tolerance:
             return self._decide_quickly(significance)
         known = self.decided.setdefault((significance, tolerance), {})
@@ -150,12 +151,7 @@ class WindowPartition(Partition):
 
     def _decide_quickly(self, significance: float) -> tuple[Floats, Floats]:
         """The same of independent rows without a tolerance."""
-        coins = Coins.of(self.cells)
-        if not self.redrawn:
-            if significance not in self.once:
-                self.once[significance] = decide_windows(coins, self.grids, significance, None)
-            return self.once[significance]
-        windows = _list_windows(self.grids, None)
+        coins, windows = Coins.of(self.cells), _list_windows(self.grids, None)
         if significance not in self.untouched:
             limits = _kernel.untouched_heads(coins.n, coins.sums, coins.upper, *windows, significance)
             self.untouched[significance] = limits
@@ -274,10 +270,8 @@ def local_error(cells: CellSums, significance: float = 0.05, tolerance: Toleranc
 def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> list[LocalError]:
     """Local TCE of each of several groups of rows."""
     cells, count = groups.cells, len(groups)
-    grids = find_windows(groups)
-    coins = Coins.in_groups(groups)
-    tails = Tails.of(coins, grids[:1], tolerance)
-    decided = decide_windows(coins, grids, significance, tolerance)
+    grids, tails = find_windows(groups), find_tails(groups, tolerance)
+    decided = decide_groups(groups, significance, tolerance)
     begin = np.concatenate([grid[:-1] for grid in grids])
     owner = np.searchsorted(groups.starts, begin, side="right") - 1
     weights = cells.n if cells.labelling.plain else cells.population.n, cells.v
@@ -323,7 +317,7 @@ def costs(groups: CellGroups) -> Ints:
 def find_windows(groups: CellGroups) -> tuple[Ints, ...]:
     """Where the windows of each grid begin among the cells, and where the last one ends. No window has cells of two
     groups."""
-    return _kernel.window_starts(costs(groups), groups.starts)
+    return groups.once("windows", lambda: _kernel.window_starts(costs(groups), groups.starts))
 
 
 def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, Ints, Floats]:
@@ -377,6 +371,24 @@ def _list_windows(starts: tuple[Ints, ...], chosen: Ints | None) -> tuple[Ints, 
     """Where all windows begin and end, or those chosen."""
     begin, end = (np.concatenate([s[part] for s in starts]) for part in (slice(None, -1), slice(1, None)))
     return (begin, end) if chosen is None else (begin[chosen], end[chosen])
+
+
+def find_tails(groups: CellGroups, tolerance: Tolerance | None) -> Tails:
+    """The tails of the windows of the first grid."""
+
+    def compute() -> Tails:
+        return Tails.of(Coins.in_groups(groups), find_windows(groups)[:1], tolerance)
+
+    return groups.once(("tails", tolerance), compute)
+
+
+def decide_groups(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> tuple[Floats, Floats]:
+    """How much of the windows of all grids is refuted as too low and as too high."""
+
+    def compute() -> tuple[Floats, Floats]:
+        return decide_windows(Coins.in_groups(groups), find_windows(groups), significance, tolerance)
+
+    return groups.once(("decided", significance, tolerance), compute)
 
 
 def decide_windows(

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from truecal.metrics._decisions import Tolerance, as_tolerance
-from truecal.metrics._local import Direction, ScoreRange, Tails, apply_holm, find_windows
+from truecal.metrics._local import Direction, ScoreRange, Tails, apply_holm, find_tails, find_windows
 from truecal.metrics._poisson_binomial import Coins
 from truecal.metrics._population import count_positives
 from truecal.observations import CellGroups, CellSums, Floats, Ints
@@ -38,11 +38,10 @@ def divide_scores(
     [(0.0, None), (0.06, None), (0.11, None), (0.19, 'too high'), (0.33, 'too high')]
     """
     groups, tolerance = CellGroups.of([cells]), as_tolerance(tolerance)
-    coins, starts = Coins.in_groups(groups), find_windows(groups)[0]
-    cuts = starts[_cut_windows(cells, coins, starts, significance, tolerance)]
+    cuts = find_windows(groups)[0][_cut_windows(groups, significance, tolerance)]
     begin, end = cuts[:-1], cuts[1:]
     level = significance / len(begin)
-    tails = Tails.of(coins, (cuts,), tolerance)
+    tails = Tails.of(Coins.in_groups(groups), (cuts,), tolerance)
     raised = tails.above + tails.at_raised < tails.below + tails.at_lowered
     p, wrong = cells.labelling.predicted(cells.p), tails.p_values <= level
     counts = count_positives(groups, begin, end, level)
@@ -65,12 +64,10 @@ def divide_scores(
     return tuple(found)
 
 
-def _cut_windows(
-    cells: CellSums, coins: Coins, starts: Ints, significance: float, tolerance: Tolerance | None
-) -> list[int]:
+def _cut_windows(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> list[int]:
     """The windows at which ranges begin, and the number of windows."""
+    cells, starts, tails = groups.cells, find_windows(groups)[0], find_tails(groups, tolerance)
     count = len(starts) - 1
-    tails = Tails.of(coins, (starts,), tolerance)
     low, high = tails.decide(significance)
     way = np.where(low >= 0.5, 1, np.where(high >= 0.5, -1, 0))
     proven = apply_holm(tails.p_values, np.array([count]), significance)[1]

@@ -39,6 +39,7 @@ SumColumns = tuple[Floats, Ints, Ints, Floats, Floats, Floats]
 NAMES = ("key", "n", "pos", "s1", "s2", "s3")
 CELLS_AT_ONCE = 2**18
 Column = TypeVar("Column", Ints, Floats)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -79,7 +80,7 @@ class CellSums:
     s3: Floats
     labelling: Labelling = AS_THEY_ARE
     clusters: CellClusters | None = None
-    _known: dict[str, Any] = field(default_factory=dict, init=False)  # columns that were asked for
+    _known: dict[object, Any] = field(default_factory=dict, init=False)  # what was asked for
 
     def __post_init__(self) -> None:
         key, s1, s2, s3 = (
@@ -178,14 +179,18 @@ class CellSums:
         """key, n, pos, s1, s2, s3."""
         return self.key, self.n, self.pos, self.s1, self.s2, self.s3
 
+    def once(self, key: object, compute: Callable[[], T]) -> T:
+        """Something of the cells that is computed when it is first asked for, and kept with them."""
+        if key not in self._known:
+            self._known[key] = compute()
+        found: T = self._known[key]
+        return found
+
     def _keep(self, name: str, compute: Callable[[], AnyArray]) -> AnyArray:
         """A column that is computed when it is first asked for."""
-        if name not in self._known:
-            column = compute()
-            column.flags.writeable = False
-            self._known[name] = column
-        found: AnyArray = self._known[name]
-        return found
+        column = self.once(name, compute)
+        column.flags.writeable = False
+        return column
 
     @property
     def upper(self) -> Bools:
@@ -362,6 +367,10 @@ class CellGroups:
         sums = (np.add.reduceat(column, begin) for column in self.cells.columns[1:])
         columns: Any = (self.cells.key[begin], *sums)
         return CellGroups(unchecked_sums(columns, self.cells.labelling), np.searchsorted(begin, self.starts))
+
+    def once(self, key: object, compute: Callable[[], T]) -> T:
+        """Something of the groups: that of a single one is kept with its cells."""
+        return self.cells.once(key, compute) if len(self) == 1 else compute()
 
     @property
     def bounds(self) -> tuple[Ints, Ints]:
