@@ -11,6 +11,7 @@ from truecal.metrics import (
     Binned,
     Binomial,
     Gap,
+    HeldBins,
     Max,
     Mean,
     Metric,
@@ -176,7 +177,7 @@ def test_wrong_safe_cuts_p_values_and_ends_are_refused():
 
     with pytest.raises(TypeError, match="`safe_cuts` of a test must return 2 arrays; Wide returns 1"):
         Metric(Uniform(2), Rejection(Wide("safe_cuts", lambda found: found[:1])))(TALLY)
-    bins = Binned(TALLY, Uniform(2).partition(TALLY))
+    bins = HeldBins([Binned(TALLY, Uniform(2).partition(TALLY))])
     with pytest.raises(ValueError, match=r"must lie in \[0, 1\]; Changed returns 2.0 for bin 1"):
         Rejection(Changed("p_value", lambda found: found * 0 + 2)).p_values(bins)
     with pytest.raises(TypeError, match=r"ends as numbers of shape \(2,\)"):

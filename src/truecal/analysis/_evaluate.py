@@ -15,6 +15,7 @@ from truecal._errors import did_you_mean, option
 from truecal.inference import Draws, Interval, RandomState, Reference, judge, null_reference
 from truecal.metrics import (
     Adjustment,
+    Binning,
     BinningLike,
     Binomial,
     Bins,
@@ -22,6 +23,7 @@ from truecal.metrics import (
     Measure,
     Metric,
     Partition,
+    Refuting,
     Rejection,
     Test,
     Tolerance,
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
 
 Metrics = Iterable[str] | Mapping[str, Measure] | None
 Observed = Tallies | Tally | GridTally | SortedRows
+Key = tuple[Binning, Refuting]  # of a table: its bins and their test
 GROUPED = (Tallies, Tally, GridTally, SortedRows)
 REDRAWN = 50_000_000  # scores that labels are redrawn for; more would take over 2 GB, and a second for each draw
 BAND = 400  # right models whose curves make the band, at most
@@ -407,8 +410,6 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options, judged: G
     loss, adjust = choose_test(options), options.get("adjust")
     chosen = choose(metrics, options.get("binning"), loss)
     bins = bin_once(data, chosen)
-    tables: dict[Any, BinTable] = {}
-    refuted: list[Refuted] = []
     ranked = Ranked(data)
     scores = Scores.of(ranked)
     keys = {
@@ -416,11 +417,11 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options, judged: G
         for name, metric in chosen.items()
         if isinstance(metric, Metric)
     }
-    for key in dict.fromkeys(keys.values()):
-        binned = bins[key[0]]
-        table = tables[key] = BinTable.of(binned, key[1], adjust)
-        evenly = not key[1].per_prediction
-        refuted.append(Refuted(binned.partition.starts, table.n_too_low, table.n_too_high, evenly))
+    tables = _tabulate(bins, keys.values(), adjust)
+    refuted = [
+        Refuted(bins[scheme].partition.starts, table.n_too_low, table.n_too_high, not test.per_prediction)
+        for (scheme, test), table in tables.items()
+    ]
     shapes = dict(zip(tables, Shape.of(ranked, scores, refuted), strict=True))
     notes = dict.fromkeys(note for scheme, _ in keys.values() for note in bins[scheme].partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
@@ -451,6 +452,18 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options, judged: G
         labelling=data.labelling,
         weighted=data.importance is not None,
     )
+
+
+def _tabulate(bins: Bins, keys: Iterable[Key], adjust: Adjustment) -> dict[Key, BinTable]:
+    """The table of each binning under its test; those of one test are made together."""
+    tests: dict[Refuting, list[Key]] = {}
+    for key in dict.fromkeys(keys):
+        tests.setdefault(key[1], []).append(key)
+    return {
+        key: table
+        for test, own in tests.items()
+        for key, table in zip(own, BinTable.of([bins[scheme] for scheme, _ in own], test, adjust), strict=True)
+    }
 
 
 def _find_cells(data: Sorted, bins: Bins, judged: GridTally | None) -> CellSums:

@@ -60,6 +60,7 @@ from truecal.metrics._metric import TCE as TCE
 from truecal.metrics._metric import Binned as Binned
 from truecal.metrics._metric import Bins as Bins
 from truecal.metrics._metric import Gap as Gap
+from truecal.metrics._metric import HeldBins as HeldBins
 from truecal.metrics._metric import Loss as Loss
 from truecal.metrics._metric import Max as Max
 from truecal.metrics._metric import Mean as Mean

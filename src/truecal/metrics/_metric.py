@@ -60,29 +60,19 @@ from truecal.metrics._scores import (
     TwoBins,
 )
 from truecal.metrics._units import PERCENT, PROBABILITY, UNKNOWN, Unit
-from truecal.observations import Floats, Ints, Population, Sorted, Tally
+from truecal.observations import Bools, Floats, Ints, Population, Sorted, Tally
 
 
 class Binned:
     """Observations in their bins; what several losses need is computed once."""
 
-    __slots__ = ("_population", "_rejected", "_spread", "_sums", "data", "partition")
+    __slots__ = ("_population", "_rejected", "_sums", "data", "partition")
 
     def __init__(self, data: Sorted, partition: Partition) -> None:
         self.data, self.partition = data, partition
         self._sums: Floats | None = None
         self._population: Population | None = None
-        self._spread: list[Spread | None] = []
         self._rejected: dict[tuple[Test, float, Tolerance | None], tuple[Ints, Ints]] = {}
-
-    @property
-    def spread(self) -> Spread | None:
-        """How far clusters spread the positives of each bin that is not empty; None where rows are independent."""
-        if not self._spread:
-            held = self.partition.n > 0
-            starts = self.partition.starts
-            self._spread.append(Spread.of(self.data, starts[:-1][held], starts[1:][held]))
-        return self._spread[0]
 
     @property
     def unweighted(self) -> Binned:
@@ -90,7 +80,7 @@ class Binned:
         if self.data.importance is None:
             return self
         found = Binned(replace(self.data.tally, importance=None), self.partition)
-        found._sums, found._rejected, found._spread = self._sums, self._rejected, self._spread
+        found._sums, found._rejected = self._sums, self._rejected
         return found
 
     @property
@@ -147,6 +137,33 @@ class Binned:
         found = count_rejected(key[0], bins[0].data, [each.partition for each in bins], *key[1:])
         for each, rejected in zip(bins, found, strict=True):
             each._rejected[key] = rejected
+
+
+class HeldBins:
+    """The bins of several partitions of the same rows, those that are not empty, end to end: what a test says of each
+    is asked for all of them at once."""
+
+    __slots__ = ("k", "labelling", "mean", "n", "nonempty", "predicted", "spread", "tables")
+
+    def __init__(self, tables: Sequence[Binned]) -> None:
+        data, sizes = tables[0].data, np.concatenate([bins.partition.n for bins in tables])
+        self.tables, self.labelling = tables, data.labelling
+        self.nonempty: Bools = sizes > 0
+
+        def lay(columns: Iterable[Any]) -> Any:
+            return np.concatenate(list(columns))[self.nonempty]
+
+        self.n: Ints = sizes[self.nonempty]
+        self.k: Ints = lay(bins.partition.k for bins in tables)
+        # the mean scores of bins as tests see them, and as predictions are for the population
+        self.mean: Floats = np.clip(lay(bins.score_sums for bins in tables) / self.n, 0, 1)
+        population: Ints | Floats = lay(bins.sizes for bins in tables)
+        self.predicted: Floats = np.clip(lay(bins.predicted_sums for bins in tables) / population, 0, 1)
+        # how far clusters spread the positives of each bin; None where rows are independent
+        self.spread: Spread | None = None
+        if data.clusters is not None:
+            ends = (lay(bins.partition.starts[part] for bins in tables) for part in (slice(-1), slice(1, None)))
+            self.spread = Spread.of(data, *ends)
 
 
 class Loss(Protocol):
@@ -251,16 +268,13 @@ class Rejection:
         """How many of each bin's predictions are refuted as too low and as too high."""
         return bins.rejected(self.test, self.significance, self.tolerance)
 
-    def p_values(self, bins: Binned) -> Floats:
-        """The p-value of the mean prediction of each bin that is not empty."""
-        held = bins.partition.n > 0
-        n, k = bins.partition.n[held], bins.partition.k[held]
-        (values,) = ask(self.test, "p_value", k, n, np.clip(bins.score_sums[held] / n, 0, 1))
+    def p_values(self, bins: HeldBins) -> Floats:
+        """The p-value of the mean prediction of each bin."""
+        (values,) = ask(self.test, "p_value", bins.k, bins.n, bins.mean)
         return np.asarray(values if bins.spread is None else bins.spread.p_values(values))
 
-    def accepted(self, bins: Binned) -> tuple[Floats, Floats]:
-        """The smallest and the largest prediction that is accepted, given the positives of each bin that is not
-        empty."""
+    def accepted(self, bins: HeldBins) -> tuple[Floats, Floats]:
+        """The smallest and the largest prediction that is accepted, given the positives of each bin."""
         return _find_accepted(self.test, bins, self)
 
     def __call__(self, bins: Binned) -> Floats:
@@ -328,11 +342,11 @@ class Refutation:
         )
         return low, np.minimum(high, n - low)
 
-    def p_values(self, bins: Binned) -> Floats:
+    def p_values(self, bins: HeldBins) -> Floats:
         """The exact p-value of each window."""
-        return _windows(bins).p_values(self.tolerance)
+        return np.concatenate([_windows(table).p_values(self.tolerance) for table in bins.tables])
 
-    def accepted(self, bins: Binned) -> tuple[Floats, Floats]:
+    def accepted(self, bins: HeldBins) -> tuple[Floats, Floats]:
         """The smallest and the largest rate that is accepted, given the positives of each window."""
         return _find_accepted(Binomial(), bins, self)
 
@@ -348,11 +362,9 @@ class Refutation:
 Refuting: TypeAlias = Rejection | Refutation
 
 
-def _find_accepted(test: Test, bins: Binned, rejection: Refuting) -> tuple[Floats, Floats]:
+def _find_accepted(test: Test, bins: HeldBins, rejection: Refuting) -> tuple[Floats, Floats]:
     """The smallest and the largest prediction that a test accepts, as predictions are for the population."""
-    tolerance, labelling = rejection.tolerance, bins.data.labelling
-    held = bins.partition.n > 0
-    k, n = bins.partition.k[held], bins.partition.n[held]
+    tolerance, labelling, k, n = rejection.tolerance, bins.labelling, bins.k, bins.n
     level = rejection.significance if bins.spread is None else bins.spread.levels(rejection.significance)
     if labelling.plain:
         low, high = ask(test, "accepted", k, n, level, tolerance)

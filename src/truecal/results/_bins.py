@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from truecal._text import plural
 from truecal.inference import detectable_rates
-from truecal.metrics import Adjustment, Binned, Refuting, adjust_p_values, divide_rates, exact_interval
+from truecal.metrics import Adjustment, Binned, HeldBins, Refuting, adjust_p_values, divide_rates, exact_interval
 from truecal.observations import Floats, Ints
 from truecal.results._table import Column, Table, column, register_table
 
@@ -81,50 +82,51 @@ class BinTable(Table):
     _shown: ClassVar[tuple[str, ...]] = ("bin", "scores", "n", "k", "rate", "mean", "accepted", "refuted")
 
     @classmethod
-    def of(cls, bins: Binned, rejection: Refuting, adjust: Adjustment = None) -> BinTable:
-        """The table of bins under a test; `adjust` says how p-values are adjusted for the number of bins."""
-        bins = bins.unweighted
-        partition, significance = bins.partition, rejection.significance
-        nonempty = partition.n > 0
-        n, k = partition.n[nonempty], partition.k[nonempty]
-        mean = np.clip(bins.predicted_sums[nonempty] / bins.sizes[nonempty], 0, 1)
-        how = bins.data.labelling
-        low, high = rejection.accepted(bins)
-        n_too_low, n_too_high = rejection.count(bins)
-        p_value = rejection.p_values(bins)
-        seen = np.clip(bins.score_sums[nonempty] / n, 0, 1)
-        spread = bins.spread
-        below, above = map(how.predicted, detectable_rates(n, seen, significance=significance, spread=spread))
-        rate, rate_low, rate_high = map(how.predicted, (k / n, *exact_interval(k, n, significance, spread)))
-        ratio, ratio_low, ratio_high = divide_rates(np.stack([rate, rate_low, rate_high]), mean)
-
-        def fill(values: Floats) -> Floats:
-            """Insert NaN for empty bins."""
-            filled = np.full(len(partition), np.nan)
-            filled[nonempty] = values
-            return filled
-
-        return cls(
-            left=partition.edges[:-1],
-            right=partition.edges[1:],
-            n=partition.n,
-            k=partition.k,
-            rate=fill(rate),
-            rate_low=fill(rate_low),
-            rate_high=fill(rate_high),
-            mean=fill(mean),
-            accepted_low=fill(low),
-            accepted_high=fill(high),
-            n_too_low=n_too_low,
-            n_too_high=n_too_high,
-            p_value=fill(p_value),
-            p_adjusted=fill(adjust_p_values(p_value, adjust)),
-            seen_below=fill(below),
-            seen_above=fill(above),
-            ratio=fill(ratio),
-            ratio_low=fill(ratio_low),
-            ratio_high=fill(ratio_high),
-        )
+    def of(cls, tables: Sequence[Binned], rejection: Refuting, adjust: Adjustment = None) -> list[BinTable]:
+        """The tables of several partitions of the same rows under a test; `adjust` says how p-values are adjusted for
+        the number of bins."""
+        tables = [bins.unweighted for bins in tables]
+        held = HeldBins(tables)
+        how, significance, spread = held.labelling, rejection.significance, held.spread
+        seen = detectable_rates(held.n, held.mean, significance=significance, spread=spread)
+        rates = held.k / held.n, *exact_interval(held.k, held.n, significance, spread)
+        rate, rate_low, rate_high, seen_below, seen_above = map(how.predicted, (*rates, *seen))
+        ratio, ratio_low, ratio_high = divide_rates(np.stack([rate, rate_low, rate_high]), held.predicted)
+        accepted_low, accepted_high = rejection.accepted(held)
+        columns = {
+            "rate": rate,
+            "rate_low": rate_low,
+            "rate_high": rate_high,
+            "mean": held.predicted,
+            "accepted_low": accepted_low,
+            "accepted_high": accepted_high,
+            "p_value": rejection.p_values(held),
+            "seen_below": seen_below,
+            "seen_above": seen_above,
+            "ratio": ratio,
+            "ratio_low": ratio_low,
+            "ratio_high": ratio_high,
+        }
+        filled = np.full((len(columns), len(held.nonempty)), np.nan)  # what is undefined of empty bins
+        filled[:, held.nonempty] = list(columns.values())
+        found, end = [], 0
+        for bins in tables:
+            begin, end = end, end + len(bins.partition)
+            own = dict(zip(columns, filled[:, begin:end], strict=True))
+            n_too_low, n_too_high = rejection.count(bins)
+            found.append(
+                cls(
+                    left=bins.partition.edges[:-1],
+                    right=bins.partition.edges[1:],
+                    n=bins.partition.n,
+                    k=bins.partition.k,
+                    n_too_low=n_too_low,
+                    n_too_high=n_too_high,
+                    p_adjusted=adjust_p_values(own["p_value"], adjust),
+                    **own,
+                )
+            )
+        return found
 
     @property
     def n_refuted(self) -> Ints:
