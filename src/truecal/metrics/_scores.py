@@ -16,7 +16,7 @@ from truecal import _kernel
 from truecal.metrics._decisions import is_number
 from truecal.metrics._roots import find_root
 from truecal.metrics._units import PLAIN, PROBABILITY, Unit
-from truecal.observations import AS_THEY_ARE, AnyArray, Bools, Floats, Ints, Labelling, Sorted, Tally, Weighed, cell
+from truecal.observations import AS_THEY_ARE, AnyArray, Bools, Floats, Ints, Labelling, Sorted, Tally, Weighed
 
 CLIP = 1e-12
 LAST = 1 - 2.0**-53  # the largest float below 1
@@ -78,7 +78,7 @@ class Rows:
 
     def _cut(self) -> tuple[Ints, Floats, Ints]:
         score, n, how = self.seen.score, self.seen.n, self.seen.labelling
-        places = np.flatnonzero(np.diff(cell(score, BITS), prepend=-1.0))
+        places = _kernel.cells(self.seen.entries, BITS)[0][:-1]
         rows = np.add.reduceat(n, places)
         x = log_odds(how.predicted(score) if how.flips else score)
         return places, np.add.reduceat(n * x, places) / rows, rows
