@@ -183,6 +183,37 @@ def test_times_are_cut_into_windows(make, columns):
         truecal.read(frame, **COLUMNS, time="month")
 
 
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "+02:00"])
+def test_times_with_a_zone_are_cut_in_utc(need, zone):
+    """50 rows at 22:30 in UTC and 50 three hours later, told in any zone; the caller's column stays as it is."""
+    pd = need("pandas")
+    pa, dask = need("pyarrow"), need("dask.dataframe")
+    moments = pd.to_datetime(["2026-03-20T22:30:00"] * 50 + ["2026-03-21T01:30:00"] * 50).tz_localize("UTC")
+    frame = pd.DataFrame({"y": [0, 1] * 50, "p": [0.25, 0.75] * 50, "t": moments.tz_convert(zone)})
+    kind, days = frame["t"].dtype, {(date(2026, 3, 20),): 50, (date(2026, 3, 21),): 50}
+    arrow = frame.assign(t=frame["t"].astype(pd.ArrowDtype(pa.timestamp("us", zone))))
+    for each in (frame, arrow, dask.from_pandas(frame, npartitions=2), pa.Table.from_pandas(frame)):
+        assert {
+            day: int(tally.n.sum()) for day, tally in read_parts(each, **COLUMNS, time="t", every="1d").items()
+        } == days
+    assert frame["t"].dtype == kind
+    assert truecal.reading.guess_time(frame) == "t"
+
+
+def test_whole_numbers_beyond_64_bits_are_names(need, rng):
+    """Card numbers of 20 digits are clusters as their texts are, and make groups; labels of that type are labels."""
+    pl = need("polars")
+    card = rng.integers(0, 12, 600)
+    y, p = rng.integers(0, 2, 600), rng.random(600)
+    frame = pl.DataFrame(
+        {"y": y, "p": p, "card": [10**20 + int(i) for i in card]}, schema_overrides={"card": pl.Int128}
+    )
+    text = frame.with_columns(pl.col("card").cast(pl.String))
+    assert read_tally(frame, **COLUMNS, cluster="card") == read_tally(text, **COLUMNS, cluster="card")
+    assert read_tally(frame.with_columns(pl.col("y").cast(pl.Int128)), **COLUMNS) == Tally.from_arrays(y, p)
+    assert truecal.slices(frame, **COLUMNS).searched == truecal.slices(text, **COLUMNS).searched > 0
+
+
 def test_nested_columns_are_refused(need):
     pl = need("polars")
     need("narwhals")
@@ -215,6 +246,8 @@ def test_a_positive_label_that_no_row_has_is_refused(make, columns):
     assert numbers == Tally.from_arrays(columns["y"], columns["p"])
     with pytest.raises(TypeError, match="`pos_label` must be Int64 as `y` is; it is 'yes'"):
         read_tally(make(**columns), label="y", score="p", pos_label="yes")
+    with pytest.raises(TypeError, match=r"`pos_label` must be text as `y` is; it is 1\.\s+Hint: did you mean '1'"):
+        read_tally(make(**words), label="y", score="p", pos_label=1)
 
 
 def test_single_precision_keeps_its_image(need, rng):

@@ -244,10 +244,11 @@ def _look(name: str, column: Any) -> _Ranges | _Values | str:
     """How to code a column, by its first rows; or why it makes no groups."""
     pl = language(column)
     kind, rows = column.dtype, len(column)
-    ordered = kind.is_numeric() or kind.is_temporal()
     distinct = int(column.n_unique())
     if distinct < 2:
         return f"`{name}` has one value and makes no groups"
+    # whole numbers beyond those that doubles hold are names
+    ordered = kind.is_temporal() or (kind.is_numeric() and not (kind.is_integer() and _reach(column) > 2**53))
     if not ordered and _holds_dates(column):
         if distinct <= LEVELS + 1:
             return _Values.of(name, *encode_values(column))
@@ -268,6 +269,11 @@ def _look(name: str, column: Any) -> _Ranges | _Values | str:
             ranges = _Ranges.of(name, _as_numbers(column))
         return ranges or f"`{name}` has one value and makes no groups"
     return _Values.of(name, *encode_values(column))
+
+
+def _reach(column: Any) -> int:
+    """The largest whole number of a column, without its sign; 0 where there is none."""
+    return max((abs(int(end)) for end in (column.min(), column.max()) if end is not None), default=0)
 
 
 def _holds_dates(column: Any) -> bool:

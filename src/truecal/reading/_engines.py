@@ -27,6 +27,8 @@ def open_frame(frame: Any) -> Any:
             import narwhals as nw
         except ImportError as error:
             raise ImportError("Dataframes need narwhals: pip install 'truecal[frames]'") from error
+        if type(frame).__module__.partition(".")[0] in ("pandas", "dask"):
+            frame = _tell_in_utc(frame)
         try:
             return nw.from_native(frame)
         except TypeError:
@@ -35,6 +37,17 @@ def open_frame(frame: Any) -> Any:
         "Data must be a dataframe of pandas, polars, pyarrow, DuckDB, PySpark, Dask or Ibis, a path, or columns by "
         f"name; they are {type(frame).__name__}."
     )
+
+
+def _tell_in_utc(frame: Any) -> Any:
+    """Times with a zone in UTC, as other engines cut them: narwhals does not know all zones of pandas."""
+    kinds = getattr(frame, "dtypes", {})
+    kinds = kinds.items() if getattr(frame, "ndim", 0) == 2 and frame.columns.is_unique else ()
+    zoned = [name for name, kind in kinds if getattr(getattr(kind, "pyarrow_dtype", kind), "tz", None) is not None]
+    frame = frame.copy(deep=False) if zoned else frame
+    for name in zoned:
+        frame[name] = frame[name].dt.tz_convert("UTC").dt.tz_localize(None)
+    return frame
 
 
 def _join_columns(columns: Mapping[Any, Any]) -> Any:

@@ -148,6 +148,11 @@ class Query:
             raise TypeError(f"`{columns.label}` must hold 0 and 1 or truth values; it holds {kind}.\n\nHint: {hint}.")
         if isinstance(columns.pos_label, str) and plain:
             return replace(columns, pos_label=_parse_label(columns.pos_label, columns.label, kind))
+        if kind in (pl.String, pl.Categorical, pl.Enum) and not isinstance(columns.pos_label, str):
+            raise TypeError(
+                f"{option('pos_label')} must be text as `{columns.label}` is; it is {columns.pos_label!r}.\n\n"
+                f"Hint: did you mean {str(columns.pos_label)!r}?"
+            )
         return columns
 
     def _check_windows(self, schema: Any) -> None:
@@ -302,7 +307,7 @@ class Query:
     def _plain_types(self, rows: Any) -> Iterator[Any]:
         """Yield the expressions that make renamed labels, scores and clusters of one type in every engine."""
         pl, schema = language(rows), rows.collect_schema()
-        if CLUSTER in schema and schema[CLUSTER] in (pl.Categorical, pl.Enum):
+        if CLUSTER in schema and (schema[CLUSTER] in (pl.Categorical, pl.Enum) or is_long(schema[CLUSTER])):
             yield pl.col(CLUSTER).cast(pl.String)
         elif CLUSTER in schema and schema[CLUSTER].is_float():  # NaN is no customer
             yield pl.when(~pl.col(CLUSTER).is_nan()).then(pl.col(CLUSTER)).alias(CLUSTER)
@@ -311,7 +316,7 @@ class Query:
             if name.startswith(("score", "base")) and (scale != "probability" or kind not in (pl.Float32, pl.Float64)):
                 yield find_probability(pl, pl.col(name).cast(pl.Float64), scale).alias(name)
         kind = schema["label"]
-        if kind.is_decimal() or (kind.is_float() and kind not in (pl.Float32, pl.Float64)):
+        if kind.is_decimal() or is_long(kind) or (kind.is_float() and kind not in (pl.Float32, pl.Float64)):
             yield pl.col("label").cast(pl.Float64)
         elif kind in (pl.Categorical, pl.Enum):
             yield pl.col("label").cast(pl.String)
@@ -682,6 +687,11 @@ def _collect_counts(frame: Any, counts: tuple[str, ...]) -> dict[str, Any]:
     """Load the columns of a small frame, with counts as integers whatever type an engine's sums have."""
     pl = language(frame)
     return collect(frame.with_columns(*(pl.col(name).cast(pl.Int64) for name in counts)), ("by", CLUSTER))
+
+
+def is_long(kind: Any) -> bool:
+    """Whether whole numbers are of more bits than NumPy's."""
+    return str(kind) in ("Int128", "UInt128")
 
 
 def _parse_label(pos_label: str, label: str, kind: Any) -> Any:

@@ -167,8 +167,8 @@ def read(  # noqa: PLR0913 (tests/test_size.py says why)
         Columns whose values make segments. For tallies, the columns to keep; all by default.
     time : optional
         A column of dates or times, which are cut into windows of length `every`: "1h", "1d", "1w", "1mo", "1q" or "1y".
-        Weeks begin on Monday. With `every=None` each distinct value, of any type, is a window. The column is added to
-        `by` as the last.
+        Weeks begin on Monday; times with a zone are told in UTC, by DuckDB and Spark in their session's zone. With
+        `every=None` each distinct value, of any type, is a window. The column is added to `by` as the last.
     baseline : optional
         The scores of the last release for the same rows: another column; or a dataframe or files with columns of the
         same names, whose rows are matched by the columns `on`.
