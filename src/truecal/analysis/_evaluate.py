@@ -20,6 +20,7 @@ from truecal.metrics import (
     Binomial,
     Bins,
     BoundedIsotonic,
+    Isotonic,
     Measure,
     Metric,
     Partition,
@@ -426,6 +427,9 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options, judged: G
     notes = dict.fromkeys(note for scheme, _ in keys.values() for note in bins[scheme].partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
     references, spans, curve, note = _redraw(data, chosen, values, options)
+    if curve is None:
+        blocks = bins[Isotonic()].partition if Isotonic() in bins else Isotonic().partition(data)
+        curve = Curve.of(ranked, blocks)
     verdict = judge(_find_cells(data, bins, judged), loss.significance, loss.tolerance)
     seed = options.get("random_state") if references or spans else None
     return Result(
@@ -507,15 +511,14 @@ def choose_region(data: Sorted, above: float | None, top: int | float | None) ->
 
 def _redraw(
     data: Sorted, metrics: Mapping[str, Measure], observed: Mapping[str, float], options: Options
-) -> tuple[dict[str, Reference], dict[str, Interval], Curve, list[str]]:
-    """References and intervals, where they are asked for, the isotonic curve, and a note on what labels were redrawn
-    for."""
+) -> tuple[dict[str, Reference], dict[str, Interval], Curve | None, list[str]]:
+    """References, with the isotonic curve and its band, and intervals, where they are asked for; and a note on what
+    labels were redrawn for."""
     reference, intervals = options.get("reference", 0), options.get("intervals", 0)
     if not reference and not intervals:
-        return {}, {}, Curve.of(data), []
+        return {}, {}, None, []
     random_state, threads = options.get("random_state"), options.get("threads", 1)
-    (tally, note), references, spans = _to_redraw(data), {}, {}
-    curve = Curve.of(data)
+    (tally, note), references, spans, curve = _to_redraw(data), {}, {}, None
     if reference:
         draws = Draws(reference, random_state, threads)
         references, curve = (

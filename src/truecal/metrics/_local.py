@@ -270,8 +270,7 @@ def local_error(cells: CellSums, significance: float = 0.05, tolerance: Toleranc
 def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> list[LocalError]:
     """Local TCE of each of several groups of rows."""
     cells, count = groups.cells, len(groups)
-    grids, tails = find_windows(groups), find_tails(groups, tolerance)
-    decided = decide_groups(groups, significance, tolerance)
+    grids, decided = find_windows(groups), decide_groups(groups, significance, tolerance)
     begin = np.concatenate([grid[:-1] for grid in grids])
     owner = np.searchsorted(groups.starts, begin, side="right") - 1
     weights = cells.n if cells.labelling.plain else cells.population.n, cells.v
@@ -280,8 +279,7 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     low, high = (100 * np.bincount(owner, rows * side, count) / (GRIDS * total) for side in decided)
     refuted = np.bincount(owner, v * (decided[0] + decided[1]), count)
     first = grids[0]
-    windows = np.bincount(owner[: len(first) - 1], minlength=count)
-    smallest, proven = apply_holm(tails.p_values, windows, significance)
+    windows, smallest, proven = prove_windows(groups, significance, tolerance)
     share = 100 * np.bincount(owner[: len(first) - 1], rows[: len(first) - 1] * proven, count) / total
     ranges: list[list[ScoreRange]] = [[] for _ in range(count)]
     for at, found in _find_ranges(groups, first, decided, proven, significance):
@@ -380,6 +378,17 @@ def find_tails(groups: CellGroups, tolerance: Tolerance | None) -> Tails:
         return Tails.of(Coins.in_groups(groups), find_windows(groups)[:1], tolerance)
 
     return groups.once(("tails", tolerance), compute)
+
+
+def prove_windows(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> tuple[Ints, Floats, Bools]:
+    """The windows of each group in the first grid, the smallest p-value of these as Holm's procedure adjusts it, and
+    which of all windows stay refuted by it."""
+
+    def compute() -> tuple[Ints, Floats, Bools]:
+        windows = np.diff(np.searchsorted(find_windows(groups)[0], groups.starts))
+        return windows, *apply_holm(find_tails(groups, tolerance).p_values, windows, significance)
+
+    return groups.once(("proven", significance, tolerance), compute)
 
 
 def decide_groups(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> tuple[Floats, Floats]:

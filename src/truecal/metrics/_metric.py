@@ -66,11 +66,12 @@ from truecal.observations import Bools, Floats, Ints, Population, Sorted, Tally
 class Binned:
     """Observations in their bins; what several losses need is computed once."""
 
-    __slots__ = ("_population", "_rejected", "_sums", "data", "partition")
+    __slots__ = ("_gaps", "_population", "_rejected", "_sums", "data", "partition")
 
     def __init__(self, data: Sorted, partition: Partition) -> None:
         self.data, self.partition = data, partition
         self._sums: Floats | None = None
+        self._gaps: Floats | None = None
         self._population: Population | None = None
         self._rejected: dict[tuple[Test, float, Tolerance | None], tuple[Ints, Ints]] = {}
 
@@ -119,6 +120,13 @@ class Binned:
         if self._sums is None:
             self._sums = _kernel.score_sums(self.data.entries, self.partition.starts)
         return self._sums
+
+    @property
+    def gaps(self) -> Floats:
+        """The distance between each bin's rate of positives and its mean prediction, 0 for empty ones."""
+        if self._gaps is None:
+            self._gaps = gaps(self.sizes, self.positives, self.predicted_sums)
+        return self._gaps
 
     def rejected(self, test: Test, significance: float, tolerance: Tolerance | None) -> tuple[Ints, Ints]:
         """How many of each bin's predictions the test rejects, as too low and as too high."""
@@ -216,7 +224,7 @@ class Gap:
     words: ClassVar[str] = "gap between rate and prediction"
 
     def __call__(self, bins: Binned) -> Floats:
-        return gaps(bins.sizes, bins.positives, bins.predicted_sums)
+        return bins.gaps
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,13 +51,15 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
     windows, cells, coins = list(zip(begin.tolist(), end.tolist(), strict=True)), groups.cells, Coins.in_groups(groups)
     if cells.labelling.plain:
         factors, expected = find_odds_factors(coins, begin, end, significance), cells.expected
-        running = np.concatenate([[0], np.cumsum(cells.pos)])
-        observed = (running[end] - running[begin]).tolist()
-        beyond = np.where(cells.s1 == 0, cells.pos - np.where(cells.upper, cells.n, 0), 0)
-        moved = beyond.any()
+        beyond = cells.once("beyond", lambda: _count_beyond(cells))
         return [
-            _count(k, float(np.add.reduce(expected[b:e])), factor, float(beyond[b:e].sum()) if moved else 0.0)
-            for (b, e), k, factor in zip(windows, observed, factors, strict=True)
+            _count(
+                int(np.add.reduce(cells.pos[b:e])),
+                float(np.add.reduce(expected[b:e])),
+                factor,
+                0.0 if beyond is None else float(beyond[b:e].sum()),
+            )
+            for (b, e), factor in zip(windows, factors, strict=True)
         ]
     levels = np.full(len(begin), significance)
     if coins.design is not None:  # which leave the same significance, once clusters have spread the count
@@ -65,6 +67,12 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
     return [
         _count_population(cells.between(b, e), level) for (b, e), level in zip(windows, levels.tolist(), strict=True)
     ]
+
+
+def _count_beyond(cells: CellSums) -> Ints | None:
+    """Positives at 0 less negatives at 1 in each cell; None where there are none in any."""
+    beyond = np.where(cells.s1 == 0, cells.pos - np.where(cells.upper, cells.n, 0), 0)
+    return beyond if beyond.any() else None
 
 
 def _count(observed: int, expected: float, factor: OddsFactor, beyond: float) -> Count:

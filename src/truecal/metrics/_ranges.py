@@ -8,12 +8,13 @@ its interval has the confidence that goes with it: all of them hold together.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 
 from truecal.metrics._decisions import Tolerance, as_tolerance
-from truecal.metrics._local import Direction, ScoreRange, Tails, apply_holm, find_tails, find_windows
+from truecal.metrics._local import Direction, ScoreRange, Tails, find_tails, find_windows, prove_windows
 from truecal.metrics._poisson_binomial import Coins
 from truecal.metrics._population import count_positives
 from truecal.observations import CellGroups, CellSums, Floats, Ints
@@ -67,10 +68,9 @@ def divide_scores(
 def _cut_windows(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> list[int]:
     """The windows at which ranges begin, and the number of windows."""
     cells, starts, tails = groups.cells, find_windows(groups)[0], find_tails(groups, tolerance)
-    count = len(starts) - 1
+    count, (_, _, proven) = len(starts) - 1, prove_windows(groups, significance, tolerance)
     low, high = tails.decide(significance)
     way = np.where(low >= 0.5, 1, np.where(high >= 0.5, -1, 0))
-    proven = apply_holm(tails.p_values, np.array([count]), significance)[1]
     ends = [*np.flatnonzero(np.diff(way, prepend=2)).tolist(), count]
     surplus, evidence = (np.add.reduceat(column, starts[:-1]) for column in (cells.surplus, cells.v))
     runs = _join_runs([(a, b) for a, b in pairwise(ends) if way[a] and proven[a:b].any()], way, evidence)
@@ -99,14 +99,20 @@ def _join_runs(runs: list[tuple[int, int]], way: Ints, evidence: Floats) -> list
 def _split(cuts: list[int], evidence: Floats) -> list[int]:
     """Halve the part with the most evidence until there are enough, or none can be halved."""
     total = np.concatenate([[0.0], np.cumsum(evidence)])
+
+    @cache
+    def halve(a: int, b: int) -> tuple[float, int] | None:
+        """The evidence of a part and where it is halved, if it can be."""
+        first, last = total[a], total[b]
+        inner = total[a + 1 : b]
+        fine = np.flatnonzero((inner - first >= LEAST) & (last - inner >= LEAST))
+        if not len(fine):
+            return None
+        middle = fine[np.argmin(np.abs(inner[fine] - (first + last) / 2))]
+        return float(last - first), a + 1 + int(middle)
+
     while len(cuts) <= MOST:
-        halves = []
-        for a, b in pairwise(cuts):
-            inner = np.arange(a + 1, b)
-            inner = inner[(total[inner] - total[a] >= LEAST) & (total[b] - total[inner] >= LEAST)]
-            if len(inner):
-                middle = inner[np.argmin(np.abs(total[inner] - (total[a] + total[b]) / 2))]
-                halves.append((float(total[b] - total[a]), int(middle)))
+        halves = [found for pair in pairwise(cuts) if (found := halve(*pair))]
         if not halves:
             break
         cuts = sorted([*cuts, max(halves)[1]])

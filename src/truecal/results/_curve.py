@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from truecal.inference import Draws, Labels, find_quantiles, map_seeds
-from truecal.metrics import Isotonic
+from truecal.metrics import Isotonic, Partition
 from truecal.observations import Floats, GridTally, Ints, Sorted, Tally, find_distinct
 from truecal.results._json import Stored, register
 from truecal.results._shapes import Ranked, space_evenly
@@ -42,11 +42,10 @@ class Curve(Stored):
     high: Floats
 
     @classmethod
-    def of(cls, data: Sorted) -> Curve:
-        """The curve of sorted rows, without a band."""
-        ranked = Ranked(data)
+    def of(cls, ranked: Ranked, blocks: Partition) -> Curve:
+        """The curve of sorted rows, given the blocks of isotonic regression, without a band."""
         places = _choose_places(ranked)
-        rate = data.labelling.predicted(_fit(data, places))
+        rate = ranked.data.labelling.predicted(_find_rates(blocks, places))
         nothing = np.full(len(places), np.nan)
         return cls(ranked.score(places), np.clip(rate, 0, 1), nothing, nothing)
 
@@ -78,5 +77,9 @@ def _choose_places(data: Ranked) -> Ints:
 
 def _fit(data: Sorted, places: Ints) -> Floats:
     """The isotonic rates at some entries."""
-    blocks = Isotonic().partition(data)
+    return _find_rates(Isotonic().partition(data), places)
+
+
+def _find_rates(blocks: Partition, places: Ints) -> Floats:
+    """The rates of the blocks that some entries lie in."""
     return np.asarray((blocks.k / blocks.n)[np.searchsorted(blocks.starts, places, side="right") - 1])

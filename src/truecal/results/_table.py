@@ -11,10 +11,11 @@ import math
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
@@ -228,6 +229,7 @@ class Table(Stored):
 
 
 K = TypeVar("K", bound=type[Table])
+T = TypeVar("T")
 
 
 def register_table(kind: K) -> K:
@@ -237,6 +239,12 @@ def register_table(kind: K) -> K:
     return register(kind)
 
 
+def _list_once(declared: Callable[[type[Table]], T]) -> Callable[[type[Table]], T]:
+    """A list of declarations, made once for each table."""
+    return cast(Callable[[type[Table]], T], cache(declared))
+
+
+@_list_once
 def _list_columns(kind: type[Table]) -> tuple[Column, ...]:
     """Return the key, then stored columns, then derived ones."""
     stored = [Column(entry.name, *entry.metadata["column"]) for entry in fields(kind) if "column" in entry.metadata]
@@ -244,6 +252,7 @@ def _list_columns(kind: type[Table]) -> tuple[Column, ...]:
     return tuple(sorted(found, key=lambda each: each.unit != "key"))
 
 
+@_list_once
 def _list_stored(kind: type[Table]) -> tuple[str, ...]:
     return tuple(entry.name for entry in fields(kind) if "column" in entry.metadata)
 
