@@ -74,6 +74,7 @@ from truecal.metrics import (
     ScoreRange,
     Tolerance,
     as_tolerance,
+    centre_odds,
     check_significance,
     count_positives,
     divide_scores,
@@ -501,17 +502,6 @@ def _scan(groups: CellGroups, coins: Coins, total: Floats, weight: Floats, small
     return np.minimum(np.where(several, OVERLAP, 1.0) * found, 1.0)
 
 
-def _centre_odds(groups: CellGroups) -> tuple[Floats, Floats, Floats]:
-    """The surplus, the information and the log-odds of each cell, centred so that information and slope do not go
-    together; all 0 where a prediction is 0 or 1."""
-    cells = groups.cells
-    open_ = cells.s1 > 0
-    q, v, surplus = np.where(open_, cells.q, 0.5), np.where(open_, cells.v, 0.0), np.where(open_, cells.surplus, 0.0)
-    x = (np.log(q) - np.log1p(-q)) * np.where(cells.upper, -1, 1)
-    x -= groups.repeat(groups.add(v * x) / np.maximum(groups.add(v), 1e-300))
-    return surplus, v, np.where(open_, x, 0.0)
-
-
 def _test_cox(groups: CellGroups) -> Floats:
     """Likelihood ratio of the best intercept and slope to 0 and 1; cells of 8 bits, whose log-odds differ by less than
     1/128, are near enough."""
@@ -533,8 +523,8 @@ def _test_cox(groups: CellGroups) -> Floats:
 def _test_cox_of_clusters(groups: CellGroups, design: Design) -> Floats:
     """Score test of intercept 0 and slope 1: U' S^-1 U with U the sums of (y - p) and (y - p) x, x the log-odds, and S
     the covariance that clusters give them, against Hotelling's distribution with the design's degrees of freedom."""
-    surplus, v, x = _centre_odds(groups)
-    (s00, s01), (_, s11) = design.covariance(np.ones(len(x)), x)
+    surplus, v, x = centre_odds(groups)
+    s00, s01, s11 = design.covariance(x)
     u0, u1 = groups.add(surplus), groups.add(surplus * x)
     one = ~(groups.add(v * x**2) > 1e-9 * groups.add(v))  # all scores are one
     determinant = np.where(one, 1.0, np.maximum(s00 * s11 - s01**2, 1e-12 * s00 * s11))

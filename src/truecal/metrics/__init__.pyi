@@ -24,6 +24,7 @@ from truecal.metrics._decisions import check_test as check_test
 from truecal.metrics._decisions import is_number as is_number
 from truecal.metrics._design import Design as Design
 from truecal.metrics._design import Spread as Spread
+from truecal.metrics._design import centre_odds as centre_odds
 from truecal.metrics._exact import Adjustment as Adjustment
 from truecal.metrics._exact import adjust_p_values as adjust_p_values
 from truecal.metrics._exact import divide_rates as divide_rates

@@ -20,6 +20,10 @@ one factor takes 1 / C of the variance with it, C the number of clusters by thei
 pairs say next to nothing, because positives are few or clusters are, a is drawn to 0.1: as if that correlation had been
 seen in pairs with a sum of sqrt(v_i v_j) of 50, and in half a cluster.
 
+Slopes. Rows of one cluster may go together more where their predictions are alike, so that the sum of x r, x the
+log-odds less their mean, varies more than a and b say: Cox's test needs it. What the clusters' sums of x r show beyond,
+less one slope on all odds, is added to the variance, drawn to nothing where pairs say next to nothing.
+
 Tests. A tail x of the count of independent rows becomes P(T > z / sqrt(D)), z the normal quantile of x and T Student's
 with so many degrees of freedom F:
 
@@ -72,8 +76,8 @@ LEAST_TAIL = 1e-300
 class Design:
     """How far rows of one cluster go together in each of some groups, which are laid end to end.
 
-    `constant` and `odds` are a and b of each group, `freedom` its f, `effect` its design effect; `paired` says which
-    groups have two rows of one cluster.
+    `constant` and `odds` are a and b of each group, `slopes` what clusters add beyond to the variance of sums of x r,
+    `freedom` its f, `effect` its design effect; `paired` says which groups have two rows of one cluster.
     """
 
     clusters: CellClusters
@@ -82,6 +86,7 @@ class Design:
     n: Ints
     constant: Floats
     odds: Floats
+    slopes: Floats
     freedom: Floats
     effect: Floats
     paired: Bools
@@ -127,21 +132,22 @@ class Design:
         """The same of all rows of each group."""
         return self.known_spread(self.starts[:-1], self.starts[1:])
 
-    def covariance(self, f: Floats, g: Floats) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """The covariance matrix of each group's sums of f r and of g r over its rows, of columns of cells."""
+    def covariance(self, x: Floats) -> tuple[Floats, Floats, Floats]:
+        """The variance of each group's sum of r, its covariance with the sum of x r, and the variance of that, x the
+        centred log-odds of cells."""
         clusters, owner = self.clusters, self.clusters.owners(self.starts)
-        count, information = len(self.constant), self.n * self.v
+        count, information, one = len(self.constant), self.n * self.v, np.ones(len(x))
 
         def cross(a: Floats, b: Floats) -> Floats:
-            one, two = (clusters.add(clusters.n * column[clusters.cell]) for column in (a, b))
-            return np.asarray(np.bincount(owner, one * two, count)) - self._add(self.n * a * b)
+            of_a, of_b = (clusters.add(clusters.n * column[clusters.cell]) for column in (a, b))
+            return np.asarray(np.bincount(owner, of_a * of_b, count)) - self._add(self.n * a * b)
 
         def find(a: Floats, b: Floats) -> Floats:
             root = np.sqrt(self.v)
             shared = self.constant * cross(a * root, b * root) + self.odds * cross(a * self.v, b * self.v)
             return self._add(information * a * b) + shared
 
-        return (find(f, f), find(f, g)), (find(g, f), find(g, g))
+        return find(one, one), find(one, x), find(x, x) + self.slopes
 
     def _add(self, column: Floats) -> Floats:
         return np.asarray(np.add.reduceat(column, self.starts[:-1]))
@@ -214,7 +220,7 @@ def _fit(groups: CellGroups, clusters: CellClusters) -> Design:
     v = np.asarray(cells.q * (1 - cells.q))
     owner = clusters.owners(groups.starts)
     rows = clusters.add(clusters.n.astype(np.float64))
-    constant, odds = _fit_covariance(groups, clusters, owner)
+    constant, odds, slopes = _fit_covariance(groups, clusters, owner)
     pair_v = v[clusters.cell]
     root, own, square = (clusters.add(clusters.n * column) for column in (np.sqrt(pair_v), pair_v, pair_v**2))
     # of the positives of each cluster
@@ -238,6 +244,7 @@ def _fit(groups: CellGroups, clusters: CellClusters) -> Design:
         n=cells.n,
         constant=constant,
         odds=odds,
+        slopes=slopes,
         freedom=np.maximum(freedom, LEAST_FREEDOM),
         effect=effect,
         paired=np.asarray(paired),
@@ -258,8 +265,19 @@ def _count_carriers(groups: CellGroups, clusters: CellClusters, owner: Ints) -> 
     return np.minimum(count(pos, expected), count(n - pos, 1 - expected))
 
 
-def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> tuple[Floats, Floats]:
-    """a and b of each group."""
+def centre_odds(groups: CellGroups) -> tuple[Floats, Floats, Floats]:
+    """The surplus, the information and the log-odds of each cell, centred so that information and slope do not go
+    together; all 0 where a prediction is 0 or 1."""
+    cells = groups.cells
+    open_ = cells.s1 > 0
+    q, v, surplus = np.where(open_, cells.q, 0.5), np.where(open_, cells.v, 0.0), np.where(open_, cells.surplus, 0.0)
+    x = (np.log(q) - np.log1p(-q)) * np.where(cells.upper, -1, 1)
+    x -= groups.repeat(groups.add(v * x) / np.maximum(groups.add(v), 1e-300))
+    return surplus, v, np.where(open_, x, 0.0)
+
+
+def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> tuple[Floats, Floats, Floats]:
+    """a and b of each group, and what slopes of clusters add to the variance of its sum of x r."""
     cells, count = groups.cells, len(groups)
     p = _recalibrate(groups)
     v: Floats = np.where(cells.s1 > 0, p * (1 - p), 0.0)
@@ -287,7 +305,18 @@ def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> 
     drawn = PAIRS * kept + HALF * (1 - kept) * sums[0]
     first, second = seen[0] + CORRELATION * drawn, seen[1] + CORRELATION * drawn * mean
     s11, s12, s22 = (kept * total + drawn * mean**power for power, total in enumerate(sums))
-    return _solve(first, second, s11, s12, s22)
+    a, b = _solve(first, second, s11, s12, s22)
+
+    x = centre_odds(groups)[2]
+    squares = clusters.add(clusters.n * (v * x**2)[clusters.cell])
+    share_x = squares / np.maximum(add(squares), 1e-300)[owner]
+    sum_x = clusters.add(r * x[clusters.cell])
+    kept_x = np.clip(1 - add(share_x**2), 1e-3, 1.0)  # beside one slope on all odds
+    seen_x = add((sum_x - share_x * add(sum_x)[owner]) ** 2) / kept_x - groups.add(own * x**2)
+    beyond = np.maximum(seen_x - a * cross(root * x) - b * cross(v * x), 0.0)
+    told = np.maximum(cross(root * np.abs(x)), 0.0)
+    drawn_x = PAIRS * add(squares) / np.maximum(information, 1e-300)
+    return a, b, beyond * told / np.maximum(told + drawn_x, 1e-300)
 
 
 def _solve(first: Floats, second: Floats, s11: Floats, s12: Floats, s22: Floats) -> tuple[Floats, Floats]:
