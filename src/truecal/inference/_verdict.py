@@ -73,6 +73,7 @@ from truecal.metrics import (
     OddsFactor,
     ScoreRange,
     Tolerance,
+    add_windows,
     as_tolerance,
     centre_odds,
     check_significance,
@@ -81,7 +82,7 @@ from truecal.metrics import (
     find_local_errors,
     gamma_tail,
 )
-from truecal.observations import AS_THEY_ARE, CellGroups, CellSums, Floats, Ints, Labelling, Outcome
+from truecal.observations import AS_THEY_ARE, CellGroups, CellSums, Floats, Labelling, Outcome
 
 Word = Literal["off", "consistent", "cannot tell"]
 PartName = Literal["total", "cox"]
@@ -569,7 +570,7 @@ def _test_spread(groups: CellGroups) -> Floats:
         n * w * (1 - 30 * w + 120 * w**2),
     )
     begin, end, first, group = _kernel.cut_levels(cells.v, groups.starts, np.full(count, 2 * SMALLEST), False)
-    sums = [_add_windows(column, begin, end) for column in columns]
+    sums = [add_windows(column, begin, end) for column in columns]
     heavy = sums[1] >= SMALLEST
     level = np.repeat(np.arange(len(first)), np.diff(first, append=len(begin)))[heavy]
     surplus, v, k3, k4, k6 = (column[heavy] for column in sums)
@@ -607,12 +608,6 @@ def _skewed_p_value(z: float, skewness: float) -> float:
     shape = 4 / skewness**2
     tail = gamma_tail(shape, shape + math.sqrt(shape) * math.copysign(1.0, skewness) * z)
     return 2 * max(min(tail, 1 - tail), 1e-16)
-
-
-def _add_windows(column: Floats, begin: Ints, end: Ints) -> Floats:
-    """The sum of a column over each window begin..end, none of them empty."""
-    pairs = np.stack([begin, end], axis=1).ravel()
-    return np.asarray(np.add.reduceat(np.append(column, 0.0), pairs)[::2])
 
 
 def _describe_sharing(verdict: Verdict) -> str:

@@ -52,6 +52,7 @@ from truecal.metrics._local import LocalError as LocalError
 from truecal.metrics._local import ScoreRange as ScoreRange
 from truecal.metrics._local import Weight as Weight
 from truecal.metrics._local import Windows as Windows
+from truecal.metrics._local import add_windows as add_windows
 from truecal.metrics._local import find_local_errors as find_local_errors
 from truecal.metrics._local import local_error as local_error
 from truecal.metrics._metric import LTCE as LTCE

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from truecal.observations import Bools, CellGroups, CellSums, Floats, Ints, Sort
 GRIDS = 8
 Direction = Literal["too low", "too high"]
 Weight = Literal["rows", "information"]
+Column = TypeVar("Column", Ints, Floats)
 Decided = dict[int, tuple[float, float]]  # what a window with some number of positives is refuted as
 
 
@@ -271,11 +272,11 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     """Local TCE of each of several groups of rows."""
     cells, count = groups.cells, len(groups)
     grids, decided = find_windows(groups), decide_groups(groups, significance, tolerance)
-    begin = np.concatenate([grid[:-1] for grid in grids])
+    begin, end = _list_windows(grids, None)
     owner = np.searchsorted(groups.starts, begin, side="right") - 1
-    weights = cells.n if cells.labelling.plain else cells.population.n, cells.v
-    rows, v = (np.concatenate([np.add.reduceat(column, grid[:-1]) for grid in grids]) for column in weights)
-    total, information = groups.add(weights[0].astype(np.float64)), groups.add(cells.v)
+    stands = cells.n.astype(np.float64) if cells.labelling.plain else cells.population.n
+    rows, v = add_windows(stands, begin, end), add_windows(cells.v, begin, end)
+    total, information = groups.add(stands), groups.add(cells.v)
     low, high = (100 * np.bincount(owner, rows * side, count) / (GRIDS * total) for side in decided)
     refuted = np.bincount(owner, v * (decided[0] + decided[1]), count)
     first = grids[0]
@@ -320,14 +321,22 @@ def find_windows(groups: CellGroups) -> tuple[Ints, ...]:
 
 def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, Ints, Floats]:
     """What windows of all grids and of the first have in common; windows are numbered from grid to grid."""
-    found, before = [], 0
-    for grid in grids:
-        begin = find_distinct(np.concatenate([grids[0], grid]))[:-1]
-        window, first = (np.searchsorted(starts, begin, side="right") - 1 for starts in (grid, grids[0]))
-        found.append((window + before, first, *(np.add.reduceat(column, begin) for column in (cells.n, cells.v))))
-        before += len(grid) - 1
-    window, first, rows, v = map(np.concatenate, zip(*found, strict=True))
-    return window, first, rows, v
+    room = len(cells) + 1  # grids are laid end to end
+    starts = np.concatenate([grid + number * room for number, grid in enumerate(grids)])
+    firsts = np.concatenate([grids[0] + number * room for number in range(len(grids))])
+    cuts = find_distinct(np.concatenate([starts, firsts]))
+    number, place = np.divmod(cuts, room)
+    held = place[:-1] < len(cells)  # where a grid ends, no piece begins
+    cuts, number, begin, end = cuts[:-1][held], number[:-1][held], place[:-1][held], place[1:][held]
+    window = np.searchsorted(starts, cuts, side="right") - 1 - number
+    first = np.searchsorted(firsts, cuts, side="right") - 1 - number * len(grids[0])
+    return window, first, add_windows(cells.n, begin, end), add_windows(cells.v, begin, end)
+
+
+def add_windows(column: Column, begin: Ints, end: Ints) -> Column:
+    """The sum of a column over each window begin..end, none of them empty."""
+    pairs = np.stack([begin, end], axis=1).ravel()
+    return np.asarray(np.add.reduceat(np.append(column, column.dtype.type(0)), pairs)[::2])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -210,7 +210,11 @@ def space_evenly(low: Floats | float, high: Floats | float, points: int, logit: 
     """Space scores evenly on a scale; each pair of ends gives a row."""
     if not logit:
         return np.asarray(np.linspace(low, high, points, axis=-1))
-    return np.asarray(1 / (1 + np.exp(-np.linspace(log_odds(low), log_odds(high), points, axis=-1))))
+    return _from_log_odds(np.linspace(log_odds(low), log_odds(high), points, axis=-1))
+
+
+def _from_log_odds(x: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-x)))
 
 
 def _find_places(data: Ranked, edges: Floats, first: int | Ints, last: int | Ints) -> Ints:
@@ -254,7 +258,10 @@ def _trace_outlines(
     low[nonempty], high[nonempty] = ends = data.score(np.concatenate([first, last - 1])).reshape(2, -1)
     # table by table, since the last bit of `np.linspace` depends on whether any of its steps is 0
     held = np.concatenate([[0], np.cumsum(nonempty)])[places].tolist()
-    edges = np.concatenate([space_evenly(ends[0, a:b], ends[1, a:b], points + 1, logit) for a, b in pairwise(held)])
+    scaled = log_odds(ends) if logit else ends
+    parts = (scaled[:, a:b] for a, b in pairwise(held))
+    lines = np.concatenate([np.linspace(low_end, high_end, points + 1, axis=-1) for low_end, high_end in parts])
+    edges = _from_log_odds(lines) if logit else lines
     width = np.zeros((len(nonempty), points), dtype=np.int64)
     width[nonempty] = _smooth(np.diff(data.before(_find_places(data, edges, first, last))), ends[0] == ends[1])
     return [(low[a:b], high[a:b], width[a:b]) for a, b in pairwise(places.tolist())]
