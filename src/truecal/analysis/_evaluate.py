@@ -459,14 +459,14 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options, judged: G
 
 
 def _tabulate(bins: Bins, keys: Iterable[Key], adjust: Adjustment) -> dict[Key, BinTable]:
-    """The table of each binning under its test; those of one test are made together."""
-    tests: dict[Refuting, list[Key]] = {}
+    """The table of each binning under its test; those whose rates are tested alike are made together."""
+    alike: dict[Rejection, list[Key]] = {}
     for key in dict.fromkeys(keys):
-        tests.setdefault(key[1], []).append(key)
+        alike.setdefault(key[1].of_rates, []).append(key)
     return {
         key: table
-        for test, own in tests.items()
-        for key, table in zip(own, BinTable.of([bins[scheme] for scheme, _ in own], test, adjust), strict=True)
+        for own in alike.values()
+        for key, table in zip(own, BinTable.of([(bins[scheme], test) for scheme, test in own], adjust), strict=True)
     }
 
 

@@ -151,11 +151,11 @@ class HeldBins:
     """The bins of several partitions of the same rows, those that are not empty, end to end: what a test says of each
     is asked for all of them at once."""
 
-    __slots__ = ("k", "labelling", "mean", "n", "nonempty", "predicted", "spread", "tables")
+    __slots__ = ("k", "labelling", "mean", "n", "nonempty", "predicted", "spread")
 
     def __init__(self, tables: Sequence[Binned]) -> None:
         data, sizes = tables[0].data, np.concatenate([bins.partition.n for bins in tables])
-        self.tables, self.labelling = tables, data.labelling
+        self.labelling = data.labelling
         self.nonempty: Bools = sizes > 0
 
         def lay(columns: Iterable[Any]) -> Any:
@@ -276,14 +276,27 @@ class Rejection:
         """How many of each bin's predictions are refuted as too low and as too high."""
         return bins.rejected(self.test, self.significance, self.tolerance)
 
+    @property
+    def of_rates(self) -> Rejection:
+        """The test of the rate of a bin's positives: this one."""
+        return self
+
     def p_values(self, bins: HeldBins) -> Floats:
         """The p-value of the mean prediction of each bin."""
         (values,) = ask(self.test, "p_value", bins.k, bins.n, bins.mean)
         return np.asarray(values if bins.spread is None else bins.spread.p_values(values))
 
     def accepted(self, bins: HeldBins) -> tuple[Floats, Floats]:
-        """The smallest and the largest prediction that is accepted, given the positives of each bin."""
-        return _find_accepted(self.test, bins, self)
+        """The smallest and the largest prediction that is accepted, given the positives of each bin, as predictions are
+        for the population."""
+        tolerance, how, counts = self.tolerance, bins.labelling, (bins.k, bins.n)
+        level = self.significance if bins.spread is None else bins.spread.levels(self.significance)
+        if how.plain:
+            low, high = ask(self.test, "accepted", *counts, level, tolerance)
+            return low, high
+        low, high = (how.predicted(end) for end in ask(self.test, "accepted", *counts, level, None))
+        cuts = widen(np.stack([low, low, low, high, high, high], axis=1), tolerance)
+        return np.clip(cuts[:, 0], 0, 1), np.clip(cuts[:, 5], 0, 1)
 
     def __call__(self, bins: Binned) -> Floats:
         too_low, too_high = self.count(bins)
@@ -350,13 +363,14 @@ class Refutation:
         )
         return low, np.minimum(high, n - low)
 
-    def p_values(self, bins: HeldBins) -> Floats:
+    def p_values(self, bins: Binned) -> Floats:
         """The exact p-value of each window."""
-        return np.concatenate([_windows(table).p_values(self.tolerance) for table in bins.tables])
+        return _windows(bins).p_values(self.tolerance)
 
-    def accepted(self, bins: HeldBins) -> tuple[Floats, Floats]:
-        """The smallest and the largest rate that is accepted, given the positives of each window."""
-        return _find_accepted(Binomial(), bins, self)
+    @property
+    def of_rates(self) -> Rejection:
+        """The test of the rate of a window's positives."""
+        return Rejection(Binomial(), self.significance, self.tolerance)
 
     def weigh(self, bins: Binned) -> Ints | Floats:
         """What each window counts: its rows, those of the population, or its information."""
@@ -368,18 +382,6 @@ class Refutation:
 
 
 Refuting: TypeAlias = Rejection | Refutation
-
-
-def _find_accepted(test: Test, bins: HeldBins, rejection: Refuting) -> tuple[Floats, Floats]:
-    """The smallest and the largest prediction that a test accepts, as predictions are for the population."""
-    tolerance, labelling, k, n = rejection.tolerance, bins.labelling, bins.k, bins.n
-    level = rejection.significance if bins.spread is None else bins.spread.levels(rejection.significance)
-    if labelling.plain:
-        low, high = ask(test, "accepted", k, n, level, tolerance)
-        return low, high
-    low, high = (labelling.predicted(end) for end in ask(test, "accepted", k, n, level, None))
-    cuts = widen(np.stack([low, low, low, high, high, high], axis=1), tolerance)
-    return np.clip(cuts[:, 0], 0, 1), np.clip(cuts[:, 5], 0, 1)
 
 
 def _windows(bins: Binned) -> WindowPartition:

@@ -10,7 +10,16 @@ import numpy as np
 
 from truecal._text import plural
 from truecal.inference import detectable_rates
-from truecal.metrics import Adjustment, Binned, HeldBins, Refuting, adjust_p_values, divide_rates, exact_interval
+from truecal.metrics import (
+    Adjustment,
+    Binned,
+    HeldBins,
+    Refutation,
+    Refuting,
+    adjust_p_values,
+    divide_rates,
+    exact_interval,
+)
 from truecal.observations import Floats, Ints
 from truecal.results._table import Column, Table, column, register_table
 
@@ -82,17 +91,16 @@ class BinTable(Table):
     _shown: ClassVar[tuple[str, ...]] = ("bin", "scores", "n", "k", "rate", "mean", "accepted", "refuted")
 
     @classmethod
-    def of(cls, tables: Sequence[Binned], rejection: Refuting, adjust: Adjustment = None) -> list[BinTable]:
-        """The tables of several partitions of the same rows under a test; `adjust` says how p-values are adjusted for
-        the number of bins."""
-        tables = [bins.unweighted for bins in tables]
-        held = HeldBins(tables)
-        how, significance, spread = held.labelling, rejection.significance, held.spread
+    def of(cls, tables: Sequence[tuple[Binned, Refuting]], adjust: Adjustment = None) -> list[BinTable]:
+        """The tables of several partitions of the same rows, each under its test; tests of rates are the same in all.
+        `adjust` says how p-values are adjusted for the number of bins."""
+        held, rates_test = HeldBins([bins.unweighted for bins, _ in tables]), tables[0][1].of_rates
+        how, significance, spread = held.labelling, rates_test.significance, held.spread
         seen = detectable_rates(held.n, held.mean, significance=significance, spread=spread)
         rates = held.k / held.n, *exact_interval(held.k, held.n, significance, spread)
         rate, rate_low, rate_high, seen_below, seen_above = map(how.predicted, (*rates, *seen))
         ratio, ratio_low, ratio_high = divide_rates(np.stack([rate, rate_low, rate_high]), held.predicted)
-        accepted_low, accepted_high = rejection.accepted(held)
+        accepted_low, accepted_high = rates_test.accepted(held)
         columns = {
             "rate": rate,
             "rate_low": rate_low,
@@ -100,7 +108,7 @@ class BinTable(Table):
             "mean": held.predicted,
             "accepted_low": accepted_low,
             "accepted_high": accepted_high,
-            "p_value": rejection.p_values(held),
+            "p_value": rates_test.p_values(held),
             "seen_below": seen_below,
             "seen_above": seen_above,
             "ratio": ratio,
@@ -110,10 +118,12 @@ class BinTable(Table):
         filled = np.full((len(columns), len(held.nonempty)), np.nan)  # what is undefined of empty bins
         filled[:, held.nonempty] = list(columns.values())
         found, end = [], 0
-        for bins in tables:
+        for bins, test in tables:
             begin, end = end, end + len(bins.partition)
             own = dict(zip(columns, filled[:, begin:end], strict=True))
-            n_too_low, n_too_high = rejection.count(bins)
+            if isinstance(test, Refutation):  # of windows, none of which is empty
+                own["p_value"][:] = test.p_values(bins)
+            n_too_low, n_too_high = test.count(bins.unweighted)
             found.append(
                 cls(
                     left=bins.partition.edges[:-1],
