@@ -275,25 +275,28 @@ class CellTable {
     }
 };
 
-// Cells in order with what `CellColumns::push` takes, as columns.
+// Some cells in order with what `CellColumns::push` takes, as columns.
 struct FewCells {
-    std::vector<std::uint64_t> place, rows, rest, squared;
-    std::vector<Index> positives;
-    bool plain = true; // whether `sum_cells` can add them up
+    static constexpr std::size_t most = 1024;
+    std::uint64_t place[most], rows[most], rest[most], squared[most];
+    Index positives[most];
 
-    void push(std::uint64_t place_, std::uint64_t rows_, std::uint64_t positives_, std::uint64_t rest_, std::uint64_t squared_) {
-        constexpr std::uint64_t smallest = std::uint64_t(1023 + 200 - 300) << (cell_bits - 1); // of 2^-300
-        place.push_back(place_);
-        rows.push_back(rows_);
-        rest.push_back(rest_);
-        squared.push_back(squared_);
-        positives.push_back(static_cast<Index>(positives_));
-        plain &= rows_ <= 512 && (place_ >= smallest || place_ == 0);
+    void set(std::size_t at, std::uint64_t place_, std::uint64_t rows_, std::uint64_t positives_, std::uint64_t rest_,
+             std::uint64_t squared_) {
+        place[at] = place_;
+        rows[at] = rows_;
+        rest[at] = rest_;
+        squared[at] = squared_;
+        positives[at] = static_cast<Index>(positives_);
     }
-    void clear() {
-        for (auto *column : {&place, &rows, &rest, &squared}) column->clear();
-        positives.clear();
-        plain = true;
+
+    // Whether `sum_cells` can add up the first ones.
+    bool plain(std::size_t size) const {
+        constexpr std::uint64_t smallest = std::uint64_t(1023 + 200 - 300) << (cell_bits - 1); // of 2^-300
+        const std::size_t first = size > 0 && place[0] == 0;
+        std::uint64_t many = 0; // rows from 513 on have a bit beyond the ninth
+        for (std::size_t i = 0; i < size; ++i) many |= (rows[i] - 1) >> 9;
+        return many == 0 && (first == size || place[first] >= smallest);
     }
 };
 
@@ -322,15 +325,15 @@ static TRUECAL_CLONES void sum_cells(const std::uint64_t *__restrict place, cons
     }
 }
 
-// Adds cells to the columns, and forgets them.
-inline void add_up(FewCells &cells, CellColumns &found) {
-    const std::size_t size = cells.place.size(), before = found.n.size();
-    if (cells.plain) {
+// Adds the first cells to the columns.
+inline void add_up(const FewCells &cells, std::size_t size, CellColumns &found) {
+    const std::size_t before = found.n.size();
+    if (cells.plain(size)) {
         for (auto *column : {&found.key, &found.s1, &found.s2, &found.s3}) column->resize(before + size);
-        sum_cells(cells.place.data(), cells.rows.data(), cells.rest.data(), cells.squared.data(), static_cast<Index>(size),
-                  found.key.data() + before, found.s1.data() + before, found.s2.data() + before, found.s3.data() + before);
-        found.n.insert(found.n.end(), cells.rows.begin(), cells.rows.end());
-        found.k.insert(found.k.end(), cells.positives.begin(), cells.positives.end());
+        sum_cells(cells.place, cells.rows, cells.rest, cells.squared, static_cast<Index>(size), found.key.data() + before,
+                  found.s1.data() + before, found.s2.data() + before, found.s3.data() + before);
+        found.n.insert(found.n.end(), cells.rows, cells.rows + size);
+        found.k.insert(found.k.end(), cells.positives, cells.positives + size);
     } else {
         for (std::size_t i = 0; i < size; ++i) {
             const bool upper = cells.place[i] >= CellSteps::middle;
@@ -338,59 +341,93 @@ inline void add_up(FewCells &cells, CellColumns &found) {
             found.push(lead, upper, static_cast<Index>(cells.rows[i]), cells.positives[i], Wide(cells.rest[i]), Wide(cells.squared[i]));
         }
     }
-    cells.clear();
+}
+
+// A row as one word: the place of its cell, without those that no score has, the bits of q behind the leading ones, the label.
+struct RowWord {
+    static constexpr int place_bit = rest_bits + 1;
+    static constexpr std::uint32_t lower = (149 << (cell_bits - 1)) - 1;  // the last place below that of q = 2^-1074, but for 0
+    static constexpr std::uint32_t upper = (1170 << (cell_bits - 1)) - 1; // of 1 - q the same, whose q is 2^-53 or more
+    static constexpr std::uint32_t middle = CellSteps::middle - lower, last = middle + (CellSteps::middle - upper);
+    static_assert(last < 1 << (64 - place_bit));
+
+    static std::uint64_t place(std::uint64_t word) {
+        const std::uint64_t own = word >> place_bit;
+        if (own < middle) return own == 0 ? 0 : own + lower;
+        return own == last ? 2 * CellSteps::middle : own + lower;
+    }
+};
+
+// The words of rows, the least and the largest of them; whether all scores lie in [0, 1].
+template <class Float, class Label>
+TRUECAL_CLONES bool list_words(const Float *__restrict score, const Label *__restrict label, Index size,
+                               std::uint64_t *__restrict word, std::uint64_t &low, std::uint64_t &high) {
+    std::uint64_t bad = 0, least = ~std::uint64_t(0), most = 0;
+    for (Index i = 0; i < size; ++i) {
+        const double x = static_cast<double>(score[i]) + 0.0, other = 1.0 - x;
+        const auto bits = bit_cast<std::uint64_t>(x);
+        bad |= lanes::is_no_score(bits);
+        const std::uint64_t mirrored = lanes::is_below(bits, bit_cast<std::uint64_t>(0.5)) - 1; // all bits, or none
+        const auto q = bit_cast<std::uint64_t>(std::min(x, other) * 0x1p200);
+        const std::uint64_t none = ((RowWord::upper - RowWord::lower) & mirrored) + RowWord::lower;
+        const std::uint64_t lead = ((q >> rest_bits) - none) & (0 - ((0 - q) >> 63)); // 0 of q = 0
+        const std::uint64_t place = (lead ^ mirrored) - mirrored + (RowWord::last & mirrored);
+        word[i] = place << RowWord::place_bit | (q & rest_mask) << 1 | std::uint64_t(label[i] != Label(0));
+        least = std::min(least, word[i]);
+        most = std::max(most, word[i]);
+    }
+    low = least;
+    high = most;
+    return bad == 0;
+}
+
+// Sorts words from `low` to `high` by two digits of their places, with as much memory again.
+inline void sort_words(std::uint64_t *word, std::uint64_t *spare, Index size, std::uint64_t low, std::uint64_t high) {
+    const std::uint64_t first = low >> RowWord::place_bit, range = (high >> RowWord::place_bit) - first;
+    int digit = 0;
+    while (range >> 2 * digit != 0) ++digit;
+    const std::uint64_t mask = (std::uint64_t(1) << digit) - 1;
+    std::uint32_t lower[1 << 11], upper[1 << 11];
+    std::fill(lower, lower + mask + 1, 0u);
+    std::fill(upper, upper + mask + 1, 0u);
+    const auto place = [=](std::uint64_t own) { return (own >> RowWord::place_bit) - first; };
+    for (Index i = 0; i < size; ++i) {
+        ++lower[place(word[i]) & mask];
+        ++upper[place(word[i]) >> digit];
+    }
+    for (std::uint32_t d = 0, under = 0, over = 0; d <= mask; ++d) {
+        under += std::exchange(lower[d], under);
+        over += std::exchange(upper[d], over);
+    }
+    for (Index i = 0; i < size; ++i) spare[lower[place(word[i]) & mask]++] = word[i];
+    for (Index i = 0; i < size; ++i) word[upper[place(spare[i]) >> digit]++] = spare[i];
 }
 
 // The same of few rows, which are sorted by their cells: a table would take longer to make than to fill.
 template <class Float, class Label> Packed few_rows(const Float *score, const Label *label, Index size, CellColumns &found) {
-    struct Row {
-        std::uint32_t place, at;
-    };
-    std::unique_ptr<CellSteps[]> steps(new CellSteps[static_cast<std::size_t>((size + block - 1) / block)]);
-    std::unique_ptr<Row[]> room(new Row[static_cast<std::size_t>(2 * size)]);
-    Row *rows = room.get(), *sorted = rows + size;
-    std::uint32_t low = 2 * CellSteps::middle, high = 0;
-    for (Index begin = 0; begin < size; begin += block) {
-        const Index count = std::min(block, size - begin);
-        CellSteps &own = steps[static_cast<std::size_t>(begin / block)];
-        if (!list_steps(score + begin, label + begin, count, own)) return {false, labels_fine(label, size)};
-        for (Index i = 0; i < count; ++i) {
-            low = std::min(low, own.place[i]);
-            high = std::max(high, own.place[i]);
-            rows[begin + i] = {own.place[i], static_cast<std::uint32_t>(begin + i)};
-        }
-    }
-    int width = 0;
-    while (size > 0 && (high - low) >> width != 0) ++width;
-    const int most = size <= 2048 ? 9 : 12, passes = (width + most - 1) / most;
-    const int digit = passes > 0 ? (width + passes - 1) / passes : 0;
-    const std::uint32_t mask = (std::uint32_t(1) << digit) - 1;
-    std::uint32_t next[1 << 12];
-    for (int shift = 0; shift < width; shift += digit) {
-        std::fill(next, next + mask + 1, 0u);
-        for (Index i = 0; i < size; ++i) ++next[(rows[i].place - low) >> shift & mask];
-        for (std::uint32_t d = 0, before = 0; d <= mask; ++d) before += std::exchange(next[d], before);
-        for (Index i = 0; i < size; ++i) sorted[next[(rows[i].place - low) >> shift & mask]++] = rows[i];
-        std::swap(rows, sorted);
-    }
+    std::unique_ptr<std::uint64_t[]> room(new std::uint64_t[static_cast<std::size_t>(2 * size)]);
+    std::uint64_t *const word = room.get();
+    std::uint64_t low, high;
+    const Packed fine{list_words(score, label, size, word, low, high), labels_fine(label, size)};
+    if (!fine.scores_ok || size == 0) return fine;
+    sort_words(word, word + size, size, low, high);
     FewCells cells;
-    for (auto *column : {&cells.place, &cells.rows, &cells.rest, &cells.squared}) column->reserve(static_cast<std::size_t>(size));
-    cells.positives.reserve(static_cast<std::size_t>(size));
+    std::size_t held = 0;
     for (Index i = 0; i < size;) {
-        const std::uint32_t place = rows[i].place;
+        const std::uint64_t first = word[i];
         const Index begin = i;
         std::uint64_t positives = 0, rest = 0, squared = 0;
-        for (; i < size && rows[i].place == place; ++i) {
-            const auto at = static_cast<Index>(rows[i].at);
-            const Moments &own = steps[static_cast<std::size_t>(at / block)].moments[at % block];
-            positives += own.positives();
-            rest += own.first_sum();
-            squared += own.second_sum();
+        for (; i < size && (word[i] ^ first) >> RowWord::place_bit == 0; ++i) {
+            const std::uint64_t own = word[i] >> 1 & rest_mask;
+            positives += word[i] & 1;
+            rest += own;
+            squared += CellPlace::squared(own);
         }
-        cells.push(place, static_cast<std::uint64_t>(i - begin), positives, rest, squared);
+        cells.set(held++, RowWord::place(first), static_cast<std::uint64_t>(i - begin), positives, rest, squared);
+        if (held == FewCells::most) add_up(cells, std::exchange(held, 0), found);
     }
-    add_up(cells, found);
-    return {true, labels_fine(label, size)};
+    add_up(cells, held, found);
+    return fine;
 }
 
 // The same in pooled cells, which are few enough to lie in one piece.
@@ -486,9 +523,10 @@ bool class_columns(const Float *matrix, const Index *target, Index rows, Index c
 
 // The cells, or pooled cells, of sorted entries.
 template <class Place, class Entries> CellColumns cell_columns(const Entries &e) {
-    constexpr Index few = 512, together = 1024; // rows of a cell that can wait, and cells that wait
+    constexpr Index few = 512; // rows of a cell that can wait for others
     CellColumns found;
     FewCells cells;
+    std::size_t held = 0;
     for (Index i = 0; i < e.size;) {
         const Place first(e.score(i));
         Counts counts{0, 0};
@@ -504,15 +542,15 @@ template <class Place, class Entries> CellColumns cell_columns(const Entries &e)
         }
         if (std::is_same_v<Place, CellPlace> && counts.n <= few) {
             const std::uint64_t place = first.upper ? 2 * CellSteps::middle - first.lead : first.lead;
-            cells.push(place, static_cast<std::uint64_t>(counts.n), static_cast<std::uint64_t>(counts.k),
+            cells.set(held++, place, static_cast<std::uint64_t>(counts.n), static_cast<std::uint64_t>(counts.k),
                        static_cast<std::uint64_t>(static_cast<Index>(rest)), static_cast<std::uint64_t>(static_cast<Index>(squared)));
-            if (static_cast<Index>(cells.place.size()) == together) add_up(cells, found);
+            if (held == FewCells::most) add_up(cells, std::exchange(held, 0), found);
             continue;
         }
-        add_up(cells, found);
+        add_up(cells, std::exchange(held, 0), found);
         found.push(first.lead, first.upper, counts.n, counts.k, rest, squared, Place::dropped(first.lead));
     }
-    add_up(cells, found);
+    add_up(cells, held, found);
     return found;
 }
 

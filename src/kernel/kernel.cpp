@@ -383,7 +383,7 @@ auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
     const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
     for (std::size_t i = 0; i < begin.shape(0); ++i) {
         interrupt.check();
-        const Tails found = tails(coins, begin.data()[i], end.data()[i], computed, space);
+        const Tails found = tails(coins, begin.data()[i], end.data()[i], computed, true, space);
         below.data()[i] = found.below;
         at.data()[i] = found.at;
         above.data()[i] = found.above;

@@ -30,6 +30,16 @@ inline double pairwise_sum(const double *x, Index size) {
     return sum;
 }
 
+// The larger of n / m and v / w in units of 2^-30, rounded to even as by `std::nearbyint`.
+static TRUECAL_CLONES void list_costs(const Index *__restrict n, const double *__restrict v, Index size, double m, double w,
+                                      Index *__restrict cost) {
+    for (Index i = 0; i < size; ++i) {
+        const double rows = bit_cast<double>(static_cast<std::uint64_t>(n[i]) | lanes::ground()) - lanes::big;
+        const double shifted = std::max(rows / m, v[i] / w) * 0x1p30 + lanes::big;
+        cost[i] = static_cast<Index>(bit_cast<std::uint64_t>(shifted) - lanes::ground());
+    }
+}
+
 // What each of the cells [first, last) of a group costs of a window, in units of 2^-30.
 inline void window_costs(const Index *n, const double *v, Index first, Index last, Index *cost) {
     if (first == last) return;
@@ -37,36 +47,39 @@ inline void window_costs(const Index *n, const double *v, Index first, Index las
     for (Index i = first; i < last; ++i) rows += n[i];
     const double information = v[first] + pairwise_sum(v + first + 1, last - first - 1);
     const double m = std::pow(static_cast<double>(rows), 2.0 / 3), w = std::pow(information > 0 ? information : 1.0, 2.0 / 3);
-    for (Index i = first; i < last; ++i) { // rounded to even, as by `std::nearbyint`
-        const double shifted = std::max(static_cast<double>(n[i]) / m, v[i] / w) * 0x1p30 + lanes::big;
-        cost[i] = static_cast<Index>(bit_cast<std::uint64_t>(shifted) - lanes::ground());
-    }
+    list_costs(n + first, v + first, last - first, m, w, cost + first);
 }
 
 // Where the windows of each of the eight grids begin in the cells [begin, end). `cost` is in units of 2^-30.
 class WindowGrids {
   public:
-    WindowGrids(const Index *cost, Index begin, Index end) : begin_(begin) {
-        before_.reserve(static_cast<std::size_t>(end - begin + 1));
-        before_.push_back(0);
+    WindowGrids(const Index *cost, Index begin, Index end) : begin_(begin), before_(static_cast<std::size_t>(end - begin + 1)) {
         bool heavy = true;
+        Index sum = 0, next = 0;
         for (Index i = begin; i < end; ++i) {
-            before_.push_back(before_.back() + cost[i]);
-            if (heavy || cost[i] >= one) runs_.push_back(i);
+            if (heavy || cost[i] >= one) {
+                runs_.push_back({i, static_cast<Index>(reached_.size())});
+                next = sum;
+            }
             heavy = cost[i] >= one;
+            before_[static_cast<std::size_t>(i - begin)] = sum;
+            for (; next <= sum && !heavy; next += eighth) reached_.push_back(i);
+            sum += cost[i];
         }
-        runs_.push_back(end);
+        before_.back() = sum;
+        runs_.push_back({end, static_cast<Index>(reached_.size())});
     }
 
     void add_starts(int grid, std::vector<Index> &starts) const {
         constexpr Index half = one / 2;
-        const Index phase = grid * (one / 8);
-        for (std::size_t run = 0; run + 1 < runs_.size(); ++run) { // of light cells, or a heavy one by itself
-            const Index last = runs_[run + 1], base = sum(runs_[run]), whole = sum(last) - base;
-            Index at = runs_[run], next = grid >= 4 ? phase : one + phase;
+        const Index phase = grid * eighth;
+        for (std::size_t run = 0; run + 1 < runs_.size(); ++run) {
+            const Index last = runs_[run + 1].begin, base = sum(runs_[run].begin), whole = sum(last) - base;
+            Index at = runs_[run].begin, next = grid >= 4 ? phase : one + phase;
             for (;;) {
                 starts.push_back(at);
-                at = find(base + next, at + 1, last);
+                const Index reached = runs_[run].reached + next / eighth; // the first cell before which there is so much
+                at = reached < runs_[run + 1].reached ? std::max(reached_[static_cast<std::size_t>(reached)], at + 1) : last;
                 const Index sum_ = sum(at) - base;
                 if (at == last || whole - sum_ < half) break;
                 next = sum_ < phase ? phase : phase + ((sum_ - phase) / one + 1) * one;
@@ -76,23 +89,18 @@ class WindowGrids {
     }
 
   private:
-    static constexpr Index one = Index(1) << 30;
+    // Cells from one on that are light, or a heavy one by itself; where those are listed before which there are 0, 1, 2, ...
+    // eighths of a window, or more.
+    struct Run {
+        Index begin, reached;
+    };
+    static constexpr Index one = Index(1) << 30, eighth = one / 8;
     Index begin_;
     std::vector<Index> before_; // the cost of all cells before each
-    std::vector<Index> runs_;   // where heavy cells begin, which stand alone, and light ones after these
+    std::vector<Run> runs_;
+    std::vector<Index> reached_;
 
     Index sum(Index at) const { return before_[static_cast<std::size_t>(at - begin_)]; }
-
-    // The first of the cells [at, last) before which there is so much; `last` if there is none.
-    Index find(Index much, Index at, Index last) const {
-        for (Index size = last - at; size > 0;) {
-            const Index half = size / 2;
-            const bool beyond = sum(at + half) < much;
-            at = beyond ? at + half + 1 : at;
-            size = beyond ? size - half - 1 : half;
-        }
-        return at;
-    }
 };
 
 struct LocalShares {

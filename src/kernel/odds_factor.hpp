@@ -116,7 +116,7 @@ class OpenCoins {
     // P(X <= heads). Tails are nearly normal, so it is nearly a straight line, whose root is soon found.
     double depth(double log_factor, bool above) {
         multiply(std::exp(std::min(std::max(log_factor, -700.0), 700.0)));
-        const Tails found = tails(at_.as_coins(upper_.get()), 0, static_cast<Index>(q_.size()), false, space_);
+        const Tails found = tails(at_.as_coins(upper_.get()), 0, static_cast<Index>(q_.size()), false, false, space_);
         const double tail = spread_tail(found.at + (above ? found.above : found.below), effect_, freedom_);
         return std::sqrt(-2 * std::log(std::min(std::max(tail, 5e-324), 1.0)));
     }

@@ -46,9 +46,43 @@ struct Side {
     }
 };
 
-// The chances of a row of heads after one more coin, but for the fewest and the most heads.
-static TRUECAL_CLONES void toss_coin(const double *__restrict from, double *__restrict to, std::size_t size, double q) {
-    for (std::size_t i = 1; i < size; ++i) to[i] = from[i] + q * (from[i - 1] - from[i]);
+// Coins of equal q, and the chances of 0, 1, ... of their heads, which a few coins make longer.
+struct EqualCoins {
+    Index n;
+    double q;
+};
+
+struct ShortRow {
+    static constexpr std::size_t enough = 64, most = 88; // numbers of heads that end a row, and that there is room for
+    std::size_t size;
+    alignas(64) double p[most]; // 0 from `size` on
+
+    explicit ShortRow(const std::vector<double> &given) : size(given.size()) {
+        std::fill(std::copy(given.begin(), given.end(), p), p + most, 0.0);
+    }
+};
+
+// Tosses coins until there are enough numbers of heads; how many groups of equal ones it took. Chances below `nothing` are no
+// further numbers of heads.
+static TRUECAL_CLONES std::size_t toss_coins(const EqualCoins *coins, std::size_t count, double nothing, ShortRow &row) {
+    constexpr std::size_t step = 8;
+    alignas(64) double other[ShortRow::most];
+    double *from = row.p, *to = other;
+    std::size_t size = row.size, used = 0;
+    std::fill(other, other + ShortRow::most, 0.0);
+    for (; used < count && size <= ShortRow::enough; ++used)
+        for (Index i = 0; i < coins[used].n; ++i) {
+            const double q = coins[used].q, last = from[size - 1] * q;
+            to[0] = from[0] * (1 - q);
+            for (std::size_t at = 1; at <= size; at += step)
+                for (std::size_t j = at; j < at + step; ++j) to[j] = from[j] + q * (from[j - 1] - from[j]);
+            if (last >= nothing) ++size;
+            else to[size] = 0;
+            std::swap(from, to);
+        }
+    if (from != row.p) std::copy(from, from + ShortRow::most, row.p);
+    row.size = size;
+    return used;
 }
 
 static TRUECAL_CLONES void add_times(double weight, const double *__restrict from, double *__restrict to, std::size_t size) {
@@ -151,18 +185,21 @@ class Heads {
         all_.clear();
         block_.clear();
         small_.clear();
+        waiting_ = 0;
     }
 
     void add(Index n, double q) {
         if (q <= 0) return;
         if (quick_ && q <= SmallCoins::largest) return small_.add(n, q);
         if (n > together) {
+            toss();
             set_binomial(n, q);
             convolve(block_, more_);
-        } else {
-            for (Index i = 0; i < n; ++i) toss(q);
+            if (block_.p.size() > ShortRow::enough) fold();
+            return;
         }
-        if (block_.p.size() > 64) fold();
+        coins_[waiting_] = {n, q};
+        if (++waiting_ == std::size(coins_)) toss();
     }
 
     // The chances of fewer than k heads and of k that `difference` adds up, of coins that are never so many that rows are
@@ -171,10 +208,15 @@ class Heads {
         double row[few_heads + 2];
         Index size = 1;
         row[0] = 1;
+        double none = 1; // the chance of no heads, where that is all that is asked for
         bool fine = true;
         for_coins([&](Index n, double q) {
             if (q <= 0) return;
             fine &= n <= together;
+            if (k == 0) {
+                for (Index i = 0; i < n && fine; ++i) none *= 1 - q;
+                return;
+            }
             for (Index i = 0; i < n && fine; ++i) {
                 double before = row[0];
                 const double last = row[size - 1] * q;
@@ -187,6 +229,7 @@ class Heads {
                 if (last >= nothing && size <= k) row[size++] = last;
             }
         });
+        if (k == 0) row[0] = none;
         if (!fine || size <= k || row[0] < nothing) return false;
         below = 0;
         for (Index i = 0; i < k; ++i) below += row[i];
@@ -196,8 +239,8 @@ class Heads {
 
     static constexpr Index few_heads = 16;
 
-    // Of the heads of `low` minus those of `high`.
-    static Tails difference(Heads &low, Heads &high, Index k) {
+    // Of the heads of `low` minus those of `high`; the mid-p-value of the outcomes themselves where it is asked for.
+    static Tails difference(Heads &low, Heads &high, Index k, bool mid_p) {
         low.finish();
         high.finish();
         std::reverse(high.all_.p.begin(), high.all_.p.end());
@@ -205,16 +248,22 @@ class Heads {
         low.convolve(low.all_, high.all_);
         const std::vector<double> &p = low.all_.p;
         const std::size_t size = p.size();
+        const Index at = k - low.all_.first;
+        if (at < 0) return {0, 0, 1};
+        if (at >= static_cast<Index>(size)) return {1, 0, 0};
+        const auto own = static_cast<std::size_t>(at);
+        if (!mid_p) {
+            double under = 0, over = 0;
+            for (std::size_t i = 0; i < own; ++i) under += p[i];
+            for (std::size_t i = size; --i > own;) over += p[i];
+            return {under, p[own], over};
+        }
         std::vector<double> &below = low.below_, &above = high.below_; // before i; from i on
         below.assign(size + 1, 0);
         above.assign(size + 1, 0);
         for (std::size_t i = 0; i < size; ++i) below[i + 1] = below[i] + p[i];
         for (std::size_t i = size; i-- > 0;) above[i] = above[i + 1] + p[i];
-        const Index at = k - low.all_.first;
-        if (at < 0) return {0, 0, 1};
-        if (at >= static_cast<Index>(size)) return {1, 0, 0};
         const auto depth = [&](std::size_t i) { return std::min(below[i], above[i + 1]) + p[i] / 2; };
-        const auto own = static_cast<std::size_t>(at);
         const double limit = depth(own), slack = 1e-9 * limit;
         Tails found{below[own], p[own], above[own + 1]};
         found.mid_p = 0;
@@ -239,16 +288,17 @@ class Heads {
     bool quick_ = false;
     double nothing_ = nothing;
     static constexpr Index together = 12; // coins of equal q beyond which they are a binomial
+    EqualCoins coins_[64];
+    std::size_t waiting_ = 0; // of these, to be tossed
 
-    void toss(double q) {
-        const std::vector<double> &p = block_.p;
-        const std::size_t size = p.size();
-        const double last = p.back() * q;
-        sum_.resize(last >= nothing_ ? size + 1 : size);
-        sum_.back() = last;
-        sum_[0] = p[0] * (1 - q);
-        toss_coin(p.data(), sum_.data(), size, q);
-        block_.p.swap(sum_);
+    void toss() {
+        for (std::size_t used = 0; used < waiting_;) {
+            ShortRow row(block_.p);
+            used += toss_coins(coins_ + used, waiting_ - used, nothing_, row);
+            block_.p.assign(row.p, row.p + row.size);
+            if (row.size > ShortRow::enough) fold();
+        }
+        waiting_ = 0;
     }
 
     // A short row keeps the coins cheap; full ones join the rest.
@@ -258,6 +308,7 @@ class Heads {
     }
 
     void finish() {
+        toss();
         if (!small_.empty()) {
             small_.list(nothing_, more_.p);
             more_.first = 0;
@@ -352,7 +403,7 @@ template <class Use> void for_pools(const Coins &coins, Index begin, Index end, 
 // each cell by itself.
 enum class Digits { twelve, all, exact };
 
-inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k, Digits digits, Workspace &space) {
+inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k, Digits digits, bool mid_p, Workspace &space) {
     Heads &low = space.low, &high = space.high;
     low.clear(digits == Digits::twelve);
     high.clear(digits == Digits::twelve);
@@ -368,7 +419,7 @@ inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k,
             add(i, i + 1, one);
         }
     else for_pools(coins, begin, end, add);
-    return Heads::difference(low, high, k - upper);
+    return Heads::difference(low, high, k - upper, mid_p);
 }
 
 // The sums of cells [begin, end) that lie on one side.
@@ -444,26 +495,26 @@ inline Law choose_law(const Coins &coins, Index begin, Index end, Index k, bool 
     return choose_law(Sides(coins, begin, end), begin, end, k, computed);
 }
 
-inline Tails tails(const Coins &coins, Index begin, Index end, bool computed, const Law &law, Workspace &space) {
+inline Tails tails(const Coins &coins, Index begin, Index end, bool computed, const Law &law, bool mid_p, Workspace &space) {
     if (law.computed && !computed) {
-        const Tails found = computed_tails(coins, begin, end, law.k, Digits::twelve, space);
+        const Tails found = computed_tails(coins, begin, end, law.k, Digits::twelve, mid_p, space);
         const bool none = law.k == 0, all = static_cast<double>(law.k) == law.rows;
         constexpr double fine = 1e-4; // what has twelve right digits
         const double least = none || all ? 1e-9 : fine; // few heads, or few tails, have more
         if (found.at >= fine && (found.below >= least || (none && found.below == 0)) &&
             (found.above >= least || (all && found.above == 0)))
             return found;
-        return computed_tails(coins, begin, end, law.k, Digits::all, space);
+        return computed_tails(coins, begin, end, law.k, Digits::all, mid_p, space);
     }
-    if (law.computed) return computed_tails(coins, begin, end, law.k, Digits::exact, space);
+    if (law.computed) return computed_tails(coins, begin, end, law.k, Digits::exact, mid_p, space);
     const Tails found = binomial_tails(law.size, law.odds, law.heads);
     return law.mirror ? found.mirrored() : found;
 }
 
 // The tails of the heads of cells [begin, end), X against the number k that came; `computed`: without approximation.
-inline Tails tails(const Coins &coins, Index begin, Index end, bool computed, Workspace &space) {
+inline Tails tails(const Coins &coins, Index begin, Index end, bool computed, bool mid_p, Workspace &space) {
     const Law law = choose_law(coins, begin, end, count_heads(coins, begin, end), computed);
-    return tails(coins, begin, end, computed, law, space);
+    return tails(coins, begin, end, computed, law, mid_p, space);
 }
 
 // How much of a window is refuted as too low and as too high.
@@ -560,7 +611,7 @@ inline Shares decide(const Coins &coins, Index begin, Index end, const Law &law,
             return upper ? Shares{share, 0} : Shares{0, share};
         }
     }
-    const Tails found = tails(coins, begin, end, false, law, space);
+    const Tails found = tails(coins, begin, end, false, law, false, space);
     return {refuted_share(limit, found.above, found.at), refuted_share(limit, found.below, found.at)};
 }
 
