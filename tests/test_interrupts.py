@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from truecal import Binomial, _kernel
-from truecal.observations import _tally, group_keys, sort_keys
+from truecal.observations import group_keys
 
 ALARM = 0.2  # seconds until the interrupt
 ROWS = 20_000_000
@@ -29,7 +29,7 @@ def slow_p_values():
 
 def slow_sort():
     key = np.random.default_rng(0).integers(0, 2**62, ROWS)
-    return lambda: sort_keys(key)
+    return lambda: _kernel.sort_keys(key)
 
 
 def slow_draws():
@@ -69,31 +69,3 @@ def test_an_interrupt_is_heard_within_a_second(make):
         signal.signal(signal.SIGALRM, before)
     # by the processor's time, or by the clock: others may keep the processor
     assert min(time.thread_time() - began[0], time.monotonic() - began[1]) < ALARM + 1
-
-
-def test_a_sort_in_a_thread_is_a_sort():
-    key = np.random.default_rng(1).integers(0, 2**61, 5_000_000)
-    expected = np.sort(key)
-    sort_keys(key)
-    assert np.array_equal(key, expected)
-
-
-def refuse(*_):
-    raise RuntimeError("can't start new thread")
-
-
-@pytest.mark.parametrize("start", [lambda *_: None, refuse], ids=["dies before its first line", "cannot start"])
-def test_without_its_thread_a_sort_is_a_sort(monkeypatch, start):
-    monkeypatch.setattr(_tally, "start_new_thread", start)
-    monkeypatch.setattr(_tally, "SOON", 10)
-    key = np.arange(100)[::-1].copy()
-    sort_keys(key)
-    assert np.array_equal(key, np.arange(100))
-
-
-def test_the_error_of_a_thread_is_raised():
-    def fail():
-        raise MemoryError
-
-    with pytest.raises(MemoryError):
-        _tally._run_aside(fail)

@@ -184,12 +184,16 @@ template <class Float> auto sort_pieces(In<Float> score, Any label, Index bytes,
     return std::tuple(found, ok.scores_ok, ok.labels_ok);
 }
 
-// Few keys, by their digits; they take as much memory again.
+// Where they are; few more of them would fit the memory that it takes.
 template <class Int> void sort_keys(Out<Int> key) {
-    const Index size = length(key);
-    for (Index i = 0; i < size; ++i) demand(key.data()[i] >= 0, "keys must be 0 or more");
     nb::gil_scoped_release release;
-    DigitSort<Int>().sort(key.data(), size);
+    const Index size = length(key);
+    Int all = 0;
+    for (Index i = 0; i < size; ++i) all |= key.data()[i];
+    demand(all >= 0, "keys must be 0 or more");
+    Interrupt interrupt;
+    DigitSort<Int> sorter;
+    sort_many(key.data(), size, sorter, [&] { interrupt.check(); });
 }
 
 template <class Float> auto fixed_bins(In<Float> score, Any label, In<double> edges, Index threads) {

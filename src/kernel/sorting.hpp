@@ -113,6 +113,59 @@ template <class Int> class DigitSort {
 };
 
 constexpr Index sorted_at_once = 1 << 18; // rows that fit the cache
+
+// Keys from 0 on, sorted where they are: swapped into buckets by the leading bits in which they differ.
+template <class Int> struct KeyBuckets {
+    static constexpr int digit = 10;
+    Int low;
+    int shift = 0;
+    std::vector<Index> ends = std::vector<Index>(std::size_t(1) << digit);
+
+    template <class Pause> KeyBuckets(Int *key, Index size, Pause pause) : low(key[0]) {
+        Int high = low;
+        for_stretches(0, size, pause, [&](Index i) {
+            low = std::min(low, key[i]);
+            high = std::max(high, key[i]);
+        });
+        while ((high - low) >> shift >> digit != 0) ++shift;
+        const auto bucket = [this](Int own) { return static_cast<std::size_t>((own - low) >> shift); };
+        for_stretches(0, size, pause, [&](Index i) { ++ends[bucket(key[i])]; });
+        std::vector<Index> next(ends.size()); // where the next key of each bucket goes
+        Index sum = 0;
+        for (std::size_t b = 0; b < ends.size(); ++b) {
+            next[b] = sum;
+            ends[b] = sum += ends[b];
+        }
+        // each turn takes a key of a bucket to its own, from where another comes; turns do not wait for each other
+        for (std::size_t left = ends.size(); left > 0;) {
+            left = 0;
+            for (std::size_t b = 0; b < ends.size(); ++b) {
+                for_stretches(next[b], ends[b], pause, [&](Index i) { std::swap(key[i], key[next[bucket(key[i])]++]); });
+                left += next[b] != ends[b];
+            }
+        }
+    }
+
+    template <class Pause, class Use> static void for_stretches(Index begin, Index end, Pause pause, Use use) {
+        for (; begin < end; begin += stretch) {
+            pause();
+            for (Index i = begin, stop = std::min(begin + stretch, end); i < stop; ++i) use(i);
+        }
+    }
+};
+
+// Of keys that are many, with room for few.
+template <class Int, class Pause> void sort_many(Int *key, Index size, DigitSort<Int> &sorter, Pause pause) {
+    if (size <= sorted_at_once) return sorter.sort(key, size);
+    const KeyBuckets<Int> buckets(key, size, pause);
+    if (buckets.shift == 0) return;
+    Index begin = 0;
+    for (const Index end : buckets.ends) {
+        pause();
+        sort_many(key + begin, end - begin, sorter, pause);
+        begin = end;
+    }
+}
 constexpr Index packed_at_once = 512;
 using CellCounts = std::vector<std::uint32_t>;
 

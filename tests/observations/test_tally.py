@@ -123,6 +123,16 @@ def test_keys_of_no_score_are_not_sorted():
             _kernel.sort_keys(np.array([3, -1], kind))
 
 
+def test_many_keys_are_sorted_where_they_are(rng):
+    """In buckets, and in buckets of those that are still too many: a lone key far away leaves all others in one."""
+    for high in (2**62, 2**40, 3, 1):
+        key = rng.integers(0, high, 600_000)
+        key[7] = 2**62
+        expected = np.sort(key)
+        _kernel.sort_keys(key)
+        assert np.array_equal(key, expected)
+
+
 def test_strided_and_big_endian_scores(rng):
     p, y = rng.random((100, 2)), rng.integers(0, 2, 100)
     expected = Tally.from_arrays(y, p[:, 0].copy())

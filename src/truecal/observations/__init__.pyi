@@ -74,7 +74,6 @@ from truecal.observations._tally import group_keys as group_keys
 from truecal.observations._tally import merge as merge
 from truecal.observations._tally import pack_keys as pack_keys
 from truecal.observations._tally import see_threshold as see_threshold
-from truecal.observations._tally import sort_keys as sort_keys
 from truecal.observations._tally import sort_rows as sort_rows
 from truecal.observations._tally import unchecked as unchecked
 from truecal.observations._time import WINDOWS as WINDOWS

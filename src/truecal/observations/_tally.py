@@ -7,11 +7,8 @@ number such as `tce(...)` is computed on them in half the memory. `Pairs` are ro
 from __future__ import annotations
 
 import math
-from _thread import start_new_thread
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from threading import Event
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -545,7 +542,6 @@ Sorted = Tally | SortedRows
 Weighed = Tally | Population
 MOST = 2**46
 FEW = 1 << 18  # rows up to which sorting is faster than looking for ties
-SOON = 1 << 22  # rows that are sorted within a fraction of a second
 LOW = 0.1  # the memory of sorted pieces over that of the rows
 
 
@@ -637,47 +633,6 @@ def _pack(score: AnyArray, label: AnyArray) -> AnyArray:
     key, *valid = pack_keys(score, label)
     arrays.check_values(score, label, *valid)
     return key
-
-
-def sort_keys(key: AnyArray) -> None:
-    """Sort keys in place: few of them by digits, which is faster. Many keys of 64 bits are sorted as floats of the same
-    bits, which NumPy does faster.
-
-    The order is the same unless the processor flushes tiny numbers to zero, a mode that some libraries switch on.
-    """
-    if len(key) <= FEW:
-        return _kernel.sort_keys(key)
-    tiny = 5e-324
-    keys = key.view(np.float64) if key.dtype == np.int64 and tiny * 1.0 > 0 else key
-    if len(keys) <= SOON:
-        return keys.sort()
-    return _run_aside(keys.sort)  # NumPy's sort cannot be interrupted; waiting for a thread can
-
-
-def _run_aside(work: Callable[[], None]) -> None:
-    """Do work in a thread and wait for it. It is done here if no thread has taken it within a second: where memory is
-    short a thread may die before its first line, and `Thread.start` would wait for it for ever."""
-    waiting, ended, errors = [work], Event(), list[BaseException]()
-
-    def take() -> None:
-        try:
-            task = waiting.pop()
-        except IndexError:
-            return
-        try:
-            task()
-        except BaseException as error:
-            errors.append(error)
-        ended.set()
-
-    with suppress(RuntimeError):
-        start_new_thread(take, ())
-    if not ended.wait(1):
-        take()
-    while not ended.wait(0.1):
-        pass
-    if errors:
-        raise errors[0]
 
 
 def group_keys(key: AnyArray, weight: Ints | None = None, labelling: Labelling = AS_THEY_ARE) -> Tally:

@@ -33,7 +33,6 @@ from truecal.observations import (
     cell,
     group_keys,
     pack_keys,
-    sort_keys,
 )
 
 FOLD = 1 << 20  # rows after which the buffer is grouped into a tally, if many share their scores
@@ -113,7 +112,7 @@ class Spool:
             with name_place(tempfile.gettempdir()):
                 return SortedRows(self._disk.join(self._memory))
         self._keys.resize(self._used, refcheck=False)
-        sort_keys(self._keys)
+        _kernel.sort_keys(self._keys)
         if self._tally is None:
             return SortedRows(self._keys)
         tally = cast(Tally, self._tally)
@@ -137,7 +136,7 @@ class Spool:
     def _fold(self) -> None:
         """Group the keys in the buffer into the tally, if enough of them are tied."""
         keys = self._keys[: self._used]
-        sort_keys(keys)
+        _kernel.sort_keys(keys)
         if self._bits is None:
             self._folding = _kernel.count_groups(keys) * TIED <= self._used
             if not self._folding:
@@ -149,7 +148,7 @@ class Spool:
     def _spill(self) -> None:
         """Move the keys and the tally to disk."""
         keys = self._keys[: self._used]
-        sort_keys(keys)
+        _kernel.sort_keys(keys)
         with name_place(tempfile.gettempdir()):
             if self._disk is None:
                 self._disk = _Disk(keys)
@@ -290,7 +289,7 @@ class _Disk:
             with file:
                 if os.fstat(file.fileno()).st_size <= memory:
                     keys = _read(file, self.kind)
-                    sort_keys(keys)
+                    _kernel.sort_keys(keys)
                     yield keys
                 else:  # too large, since the first keys differ from the later ones: split it again
                     yield from _split_again(np.memmap(file, dtype=self.kind, mode="r"), memory)
@@ -304,7 +303,7 @@ def _split_again(keys: AnyArray, memory: int) -> Iterator[AnyArray]:
         return
     disk: _Disk | None = None
     for chunk in map(np.array, chunks):
-        sort_keys(chunk)
+        _kernel.sort_keys(chunk)
         disk = disk or _Disk(chunk)
         disk.add(chunk)
     if disk is not None:
