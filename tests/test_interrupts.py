@@ -28,7 +28,7 @@ def slow_p_values():
 
 
 def slow_sort():
-    key = np.random.default_rng(0).integers(0, 2**62, ROWS)
+    key = np.random.default_rng(0).integers(0, 2**62, 3 * ROWS)
     return lambda: _kernel.sort_keys(key)
 
 
