@@ -38,6 +38,7 @@ from text import (
     REMEDY_WINDOWS,
     ROWS,
     ROWS_POWER,
+    ROWS_RARE,
     SEGMENTS,
     SIZE,
     SIZES,
@@ -485,7 +486,51 @@ def rows_section() -> list[str]:
         by_prevalence(level, ("off at 0.05",)),
         ROWS_POWER.format(sets=power[0]["sets"], flipped=name_sets(flipped), **shares),
         by_prevalence(power, ("found", "without", "as counted", "weighted alone")),
+        *rare_section(),
     ]
+
+
+def rare_section() -> list[str]:
+    """Flipped labels of rare positives, with odds off both ways."""
+    if not has_rows("labelling_rare"):
+        return []
+    rows = read_rows("labelling_rare")
+    lines: dict[tuple[str, int], dict[str, Row]] = {}
+    for r in rows:
+        lines.setdefault((r["rows are"], int(r["rows"])), {})["up" if float(r["odds"]) > 1 else "down"] = r
+
+    def share(*found: Row) -> float:
+        return 100 * sum(float(r["found"]) for r in found) / sum(float(r["without"]) for r in found)
+
+    def ends(name: str, shares: list[float]) -> dict[str, str]:
+        return {f"{name}_low": f"{min(shares):.0f}", f"{name}_high": f"{max(shares):.0f}"}
+
+    columns = ("found", "without", "as counted", "weighted alone")
+    body = [
+        [kind, f"{n:,}", f"{float(pair['up']['information']):.0f}"]
+        + [" / ".join(f"{100 * float(pair[way][name]):.1f}" for name in columns) for way in ("up", "down")]
+        + [f"{share(*pair.values()):.0f} %"]
+        for (kind, n), pair in sorted(lines.items())
+    ]
+    ups = [pair["up"] for pair in lines.values()]
+    numbers = {
+        **ends("both", [share(*pair.values()) for pair in lines.values()]),
+        **ends("up", [share(r) for r in ups if float(r["without"]) >= 0.2]),
+        **ends("few", [share(r) for r in ups if float(r["without"]) < 0.2]),
+        **ends("down", [share(pair["down"]) for pair in lines.values()]),
+        "below": str(sum(share(r) < 80 for r in ups)),
+        "lines": str(len(ups)),
+        "named": " and ".join(
+            f"{100 * float(r['found']):.1f} for {100 * float(r['without']):.1f} % "
+            f"({int(r['rows']):,} rows, {r['rows are']})"
+            for r in ups
+            if share(r) < 80
+        ),
+        "fewest": f"{count_sets(rows)[-1]:,}",
+        "most": f"{count_sets(rows)[0]:,}",
+    }
+    head = ["labels are", "rows", "information", "odds x 1.25", "odds / 1.25", "of both"]
+    return [ROWS_RARE.format(**numbers), table(head, body)]
 
 
 def count_sets(rows: list[Row]) -> list[int]:

@@ -2,7 +2,7 @@
 
     python labelling.py [part ...] [--sets 400]
 
-Parts: level, power, population; all of them by default. Each writes labelling_<part>.csv, case by case.
+Parts: level, power, rare, population; all of them by default. Each writes labelling_<part>.csv, case by case.
 
 "level": right models of a population, of which rows are kept or labels flipped. How often they are off, how often the
 interval of observed over expected leaves 1 out, and how far the p-values lie from those of as many rows whose labels
@@ -16,6 +16,11 @@ of it. That weight is 1 where labels are not flipped; where they are, the labels
 and a number of positives, which weights all alike, has the information (sum of dp' / d log-odds)^2 / (sum of p' (1 -
 p')): "counted" is that of flipped labels of all rows, and "as counted" how often plain rows of as much are found off.
 "weighted alone" is how often the weighted sum of flipped labels itself leaves 1.96 standard deviations.
+
+"rare": the same where 1 % are positive and a tenth of them flipped, of so many rows that they carry an information of
+10, 40, 80 and 160, and of 4,000 rows; with all odds divided by 1.25, too. Positives of plain rows vary more where more
+of them come, and less where fewer do; flips vary as before. So of the same information plain rows find more of the one
+error, and less of the other, the more so the less it is.
 
 "population": numbers of the population, as kept rows give them, over those of all its rows.
 """
@@ -43,14 +48,18 @@ PREVALENCES = (0.33, 0.05, 0.01, 0.001)
 FLIPS = ((0.01, 0.01), (0.02, 0.1), (0.1, 0.02), (0.1, 0.1))
 ROWS = 4000  # that are there, about
 FACTOR = 1.25
+RARE, HIDDEN = 0.01, 0.1  # positives, and those of them that are labelled negative, where little is found
+INFORMATION = (10, 40, 80, 160)  # of which plain rows find about 15, 30, 50 and 80 %
 
 
 class Case:
     """A way in which rows of a population get their labels and their place."""
 
-    def __init__(self, name: str, labelling: Labelling, prevalence: float, late: bool = False) -> None:
+    def __init__(
+        self, name: str, labelling: Labelling, prevalence: float, late: bool = False, rows: float = ROWS
+    ) -> None:
         self.name, self.how, self.prevalence, self.late = name, labelling, prevalence, late
-        self.rows = round(ROWS / self._share())
+        self.rows = round(rows / self._share())
 
     def _share(self) -> float:
         """The share of the population that is there."""
@@ -87,12 +96,32 @@ def cases() -> list[Case]:
     return [*found, *(Case("late", Labelling(), p, late=True) for p in PREVALENCES)]
 
 
+def rare_cases() -> dict[int, Case]:
+    """Flipped labels of rare positives, more and more rows of them, and as many as elsewhere; by number."""
+    found: dict[int, Case] = {}
+    for number, (f0, f1) in enumerate(FLIPS):
+        if f1 == HIDDEN:
+            one = Case(f"flipped {f0:g}, {f1:g}", Labelling(flip=(f0, f1)), RARE, rows=1e6)
+            own, _ = find_information(one, one.predict(np.random.default_rng(6)))
+            sizes = [1e6 * information / own for information in INFORMATION]
+            found |= {4 * number + i: Case(one.name, one.how, RARE, rows=rows) for i, rows in enumerate(sizes)}
+            found[16 + number] = Case(one.name, one.how, RARE)
+    return found
+
+
+def find_information(case: Case, p: Floats) -> tuple[float, float]:
+    """What rows of these predictions tell of a factor on all odds, and what a number of their positives does."""
+    seen = np.asarray(case.how.seen(p))
+    moved, spread = case.how.slope(p) * p * (1 - p), seen * (1 - seen)
+    return float(np.sum(moved**2 / spread)), float(moved.sum() ** 2 / spread.sum())
+
+
 def with_odds(p: Floats, factor: float) -> Floats:
     return np.asarray(factor * p / (1 - p + factor * p))
 
 
 def level(sets: int) -> Iterator[Line]:
-    return (measure_level(number, case, sets) for number, case in enumerate(cases()))
+    return (measure_level(number, case, 4 * sets) for number, case in enumerate(cases()))
 
 
 def measure_level(number: int, case: Case, sets: int) -> Line:
@@ -105,7 +134,7 @@ def measure_level(number: int, case: Case, sets: int) -> Line:
         found.append(verdict.p_value)
         out += not verdict.interval[0] <= 1 <= verdict.interval[1]
         seen = np.asarray(case.how.seen(kept))
-        plain.append(judge(CellSums.from_arrays(rng.random(len(seen)) < seen, seen)).p_value)
+        plain.append(combine_parts(find_parts(CellSums.from_arrays(rng.random(len(seen)) < seen, seen))))
     p_values, others = np.sort(found), np.sort(plain)
     both = np.concatenate([p_values, others])
     gap = np.searchsorted(p_values, both, "right") - np.searchsorted(others, both, "right")
@@ -120,35 +149,46 @@ def measure_level(number: int, case: Case, sets: int) -> Line:
 
 def power(sets: int) -> Iterator[Line]:
     """Flipped labels of rare positives find little: four times as many data sets tell how much less than they could."""
-    return (measure_power(number, case, 4 * sets if case.how.flips else sets) for number, case in enumerate(cases()))
+    for number, case in enumerate(cases()):
+        many = 4 * sets if case.how.flips else sets
+        yield case.line | {"sets": many} | measure_power((number,), case, many, FACTOR)
 
 
-def measure_power(number: int, case: Case, sets: int) -> Line:
-    rng, other = (np.random.default_rng([part, number]) for part in (2, 4))
+def rare(sets: int) -> Iterator[Line]:
+    """Where next to nothing is found, many more data sets tell one share from the other."""
+    for number, case in rare_cases().items():
+        for up, factor in enumerate((1 / FACTOR, FACTOR)):
+            many = (16 if case.rows < 10_000 else 4 if case.rows < 40_000 else 2) * sets
+            line = case.line | {"rows": case.rows, "odds": factor, "sets": many}
+            yield line | measure_power((number, 5, up), case, many, factor)
+
+
+def measure_power(seeds: tuple[int, ...], case: Case, sets: int, factor: float) -> Line:
+    rng, other = (np.random.default_rng([part, *seeds]) for part in (2, 4))
     flips = case.how.flips and case.how.kept_negatives == 1
     found, plain, alike, best = 0, 0, 0, 0
     for _ in range(sets):
         p = case.predict(rng)
-        label, kept = case.observe(rng, p, with_odds(p, FACTOR))
+        label, kept = case.observe(rng, p, with_odds(p, factor))
         found += is_off(CellSums.from_arrays(label, kept, labelling=case.how))
         # rows of the same predictions without the complication, as many as carry the same information
         seen = np.asarray(case.how.seen(kept))
-        moved, spread = case.how.slope(kept) * kept * (1 - kept), seen * (1 - seen)
-        own, counted = float(np.sum(moved**2 / spread)), float(moved.sum() ** 2 / spread.sum())
-        best += abs(float(np.sum((label - seen) * moved / spread))) > 1.96 * math.sqrt(own)
+        own, counted = find_information(case, kept)
+        weight = case.how.slope(kept) * kept * (1 - kept) / (seen * (1 - seen))
+        best += abs(float(np.sum((label - seen) * weight))) > 1.96 * math.sqrt(own)
         shape = seen if not case.how.flips else kept
-        plain += find_plain(rng, shape, own)
-        alike += flips and find_plain(other, shape, counted)
-    line = case.line | {"sets": sets, "information": own, "found": found / sets, "without": plain / sets}
+        plain += find_plain(rng, shape, own, factor)
+        alike += flips and find_plain(other, shape, counted, factor)
+    line: Line = {"information": own, "found": found / sets, "without": plain / sets}
     line |= {"counted": counted if flips else "", "as counted": alike / sets if flips else ""}
     return line | {"weighted alone": best / sets if flips else ""}
 
 
-def find_plain(rng: Rng, shape: Floats, information: float) -> bool:
+def find_plain(rng: Rng, shape: Floats, information: float, factor: float) -> bool:
     """Whether plain rows of such predictions and of so much information are found off."""
     share = information / float(np.sum(shape * (1 - shape)))
     like = rng.choice(shape, max(round(share * len(shape)), 1))
-    return is_off(CellSums.from_arrays(rng.random(len(like)) < with_odds(like, FACTOR), like))
+    return is_off(CellSums.from_arrays(rng.random(len(like)) < with_odds(like, factor), like))
 
 
 def is_off(cells: CellSums) -> bool:
@@ -182,7 +222,7 @@ def population(sets: int) -> Iterator[Line]:
 
 
 def main() -> None:
-    parts = {"level": level, "power": power, "population": population}
+    parts = {"level": level, "power": power, "rare": rare, "population": population}
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*", default=list(parts))
     parser.add_argument("--sets", type=int, default=400)

@@ -161,9 +161,18 @@ information that a number of positives carries: labels of small predictions are 
 weighs them like the others. One part of the verdict, `odds`, weighs labels by what they tell; the fourth number is what
 their weighted sum finds alone, beyond 1.96 standard deviations. Of 5 and 1 % positive rows the verdict finds
 {counted} % of what the same counted information would, and {same} % of what all of it would, but less than 80 % of
-that in {short} of {lines} lines; least where {worst}.
-Where few rows are positive, plain rows have an advantage that is not in their information: their positives vary more
-when there are more of them, which takes them farther out, while flips vary as before.{blank}"""
+that in {short} of {lines} lines; least where {worst}.{blank}"""
+
+ROWS_RARE = """What is short of 80 % there is so by chance or by an uneven comparison, where few rows are positive.
+Positives of plain rows vary more where more come than were predicted, which takes them farther out, and less where
+fewer come; flips vary as before. So of the same information plain rows find more of odds that are too low and less of
+odds that are too high, the more so the less they find at all. The same four numbers for odds times 1.25 and odds over
+1.25, where 1 % are positive and a tenth of them flipped, of 4,000 rows and others, on {fewest} to {most} other data
+sets; and what is found of both errors over what plain rows of the same information find: {both_low} to {both_high} %.
+Of odds over 1.25 alone it is {down_low} to {down_high} %. Of odds times 1.25 alone it is {up_low} to {up_high} % where
+plain rows find 20 % or more, and {few_low} to {few_high} % where they find less; {below} of {lines} lines stay short of
+80 %, {named}."""
+
 CLUSTERS = """## Rows of one customer
 
 How often the verdict calls a right model off at 0.05, in percent, where rows of one customer go together and
