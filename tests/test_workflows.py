@@ -1,6 +1,9 @@
 """Workflows and templates are well formed, and call what is there."""
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -94,3 +97,24 @@ def test_wheels_are_made_for_every_system_and_processor(load):
 def test_checks_before_a_commit_are_pinned(load):
     for repository in load(ROOT / ".pre-commit-config.yaml")["repos"]:
         assert re.fullmatch(r"v\d+\.\d+\.\d+", repository["rev"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [("", []), ("-y y --segment 'seg=*' -p \"p q\"", ["-y", "y", "--segment", "seg=*", "-p", "p q"])],
+)
+def test_the_action_reads_options_as_a_shell_does(load, tmp_path, options, words):
+    """The step of the action, with a command in the place of truecal that writes down its arguments and exits with 3."""
+    (step,) = (step for step in load(ROOT / "action.yml")["runs"]["steps"] if step.get("id") == "check")
+    command = tmp_path / "truecal"
+    command.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$ARGUMENTS"\nexit 3\n')
+    command.chmod(0o755)
+    (tmp_path / "python").symlink_to(sys.executable)
+    places = {"ARGUMENTS": tmp_path / "arguments", "GITHUB_OUTPUT": tmp_path / "output"}
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "DATA": "a.csv b*.csv", "OPTIONS": options}
+    done = subprocess.run(
+        ["bash", "-c", step["run"]], env=environment | {name: str(place) for name, place in places.items()}, check=False
+    )
+    assert done.returncode == 3
+    assert places["ARGUMENTS"].read_text().splitlines() == ["check", "a.csv", "b*.csv", *words]
+    assert places["GITHUB_OUTPUT"].read_text() == "exit-code=3\n"

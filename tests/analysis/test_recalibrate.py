@@ -445,8 +445,20 @@ def test_labels_against_certainty_are_noted():
 
 
 def test_one_label_alone_speaks_for_no_map():
-    found = truecal.recalibrate(np.zeros(50), np.full(50, 0.1), folds=0)
-    assert found.apply(0.1) == 0.1
+    for folds in (0, 5):
+        found = truecal.recalibrate(np.zeros(50), np.full(50, 0.1), folds=folds, random_state=0)
+        assert found.apply(0.1) == 0.1
+        assert found.sentences()[1:] == (
+            "No map can be fitted: every label is negative. See first that this is right.",
+        )
+
+
+def test_three_positives_speak_for_no_slope():
+    """They have the three highest of 500 scores, which any steeper slope fits better."""
+    p = np.sort(np.random.default_rng(0).beta(1, 9, 500))
+    assert truecal.recalibrate(np.arange(500) >= 497, p, folds=0, random_state=0).kind == "offset"
+    # twelve with the highest scores are enough for a slope
+    assert truecal.recalibrate(np.arange(500) >= 488, p, folds=0, random_state=0).kind == "logistic"
 
 
 def test_folds_hold_every_row_once():

@@ -143,6 +143,15 @@ def test_the_result_of_the_last_release_is_an_independent_baseline(frame, tmp_pa
     (tmp_path / "old.json").write_text(old.to_json())
     verdict = check(frame, Rule("worse", 0), Rule("non_inferior", 20), baseline=tmp_path / "old.json", intervals=300)
     assert [finding.status for finding in verdict.findings] == ["pass", "pass"]
+    # the old interval has 95 %; that of the difference has the confidence of the rule, and is wider the more it asks
+    spans = []
+    for level in (0.05, 0.01):
+        (found,) = check(frame, Rule("worse", 0, significance=level), baseline=old, intervals=300).findings
+        match = re.search(r"its (\d+) % interval (\S+) \S* ?to (\S+)[, ]", found.reason)
+        assert int(match[1]) == 100 - 100 * level
+        spans.append(float(match[3]) - float(match[2]))
+    # the ratio of normal quantiles, 2.576 / 1.960 = 1.314; the new interval's own are of 300 draws
+    assert spans[1] / spans[0] == pytest.approx(1.314, abs=0.15)
     assert (
         verdict.findings
         == check(frame, Rule("worse", 0), Rule("non_inferior", 20), baseline=old, intervals=300).findings

@@ -174,6 +174,8 @@ def test_one_class_and_certain_scores(y):
     assert METRICS["slope"](Tally.from_arrays([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9])) == math.inf  # separated
     assert METRICS["slope"](Tally.from_arrays([1, 1, 0, 0], [0.1, 0.2, 0.7, 0.9])) == -math.inf
     assert math.isnan(METRICS["slope"](Tally.from_arrays([0, 1], [0.3, 0.3])))
+    for name in ("slope", "intercept"):  # scores of 0 and 1 have no log-odds
+        assert math.isnan(METRICS[name](Tally.from_arrays([0, 1, 1], [0.0, 1.0, float(y)])))
 
 
 def test_an_empty_tally_is_refused():

@@ -82,6 +82,15 @@ def test_a_certain_prediction_that_a_label_refutes_has_its_sign(tmp_path):
     assert "too low" in row["ratio"]
 
 
+def test_what_no_number_has_is_none(tmp_path):
+    """Predictions of 0 alone have no log-odds, no evidence, and nothing that could be seen."""
+    result = truecal.evaluate([0, 0, 1] * 20, [0.0] * 60, ["ltce", "ltce_information", "slope"], reference=19)
+    page = write(tmp_path, result)
+    assert table(page, "metrics")[2]["p"] == "none"
+    assert "No factor on the odds would have been found in four of five data sets." in page
+    assert "nan" not in {cell for row in table(page, "metrics") for cell in row.values()}
+
+
 def test_the_four_numbers_are_those_of_the_verdict(tmp_path):
     page = write(tmp_path, WRONG)
     tiles = re.findall(r"<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", page)
@@ -144,7 +153,7 @@ def test_several_models_are_counted_and_ranked(tmp_path):
     assert [row["verdict"][2:] for row in rows] == ["off", "off", "cannot tell", "consistent"]
     assert [row["what was found"] for row in rows] == [named[row["model"]].short_finding for row in rows]
     assert page.count('class="picture thumbnail"') == 4
-    assert "<h1>All 2 models are off</h1>" in write(tmp_path, {"a": WRONG, "b": WRONG})
+    assert "<h1>Both models are off</h1>" in write(tmp_path, {"a": WRONG, "b": WRONG})
     assert "<h1>1 of 2 models is off, 1 consistent</h1>" in write(tmp_path, {"a": WRONG, "b": RIGHT})
 
 

@@ -76,6 +76,7 @@ def test_windows_are_described(result, data):
     sides = 100 * bins.n_too_low.sum() / result.n, 100 * bins.n_too_high.sum() / result.n
     assert sides == pytest.approx((found.too_low, found.too_high), abs=100 / result.n)
     assert result.direction("ltce") == pytest.approx((found.too_low / 100, found.too_high / 100), abs=1 / result.n)
+    assert sum(result.direction("ltce")) == pytest.approx(result["ltce"] / 100)
     holm = truecal.metrics.adjust_p_values(bins.p_value, "holm")
     assert holm.min() == pytest.approx(found.p_value)
 

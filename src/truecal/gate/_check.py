@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, Unpack
 
 from truecal._errors import name_place, option
@@ -250,9 +251,8 @@ def _open_compared(
     """What rules about the last release need: on the same rows, or by the intervals of a result."""
     threshold = find_threshold(tallies, options)
     if old is not None:
-        spans = {name: old.intervals[name].confidence for name in names if name in old.intervals}
-        wanted: Options = {**options, "reference": 0, "intervals": options.get("intervals", REPLICATES)}
-        wanted["confidence"] = next(iter(spans.values()), 0.95)
+        draws = max(options.get("intervals", REPLICATES), count_needed(options["confidence"]))
+        wanted: Options = {**options, "reference": 0, "intervals": draws}
         result = evaluate(tallies, metrics=names, **wanted)
         rows = choose_parts({None: tallies.whole().simplify()}, threshold)
         account = _account(tallies.account.dropped, tallies.n_rows, rows[None])
@@ -394,7 +394,8 @@ def _read_result(baseline: Result | str | os.PathLike[str]) -> Result:
 
 
 def _compare_results(new: Result, old: Result, metrics: Sequence[str]) -> Comparison:
-    """Differences of two results on different rows, by the intervals of both."""
+    """Differences of two results on different rows, by the intervals of both. One of the old result that has another
+    confidence is made as wide as a normal one with that of the new."""
     found = {}
     for name in metrics:
         if name not in old.intervals or old.metrics.get(name) != new.metrics[name]:
@@ -404,13 +405,19 @@ def _compare_results(new: Result, old: Result, metrics: Sequence[str]) -> Compar
             )
         a, b = new.intervals[name], old.intervals[name]
         (first, *ends), (second, *others) = (_measure_distance(result, name) for result in (new, old))
-        below = math.hypot(first - ends[0], others[1] - second)
-        above = math.hypot(ends[1] - first, second - others[0])
+        wider, enough = _reach(a.confidence) / _reach(b.confidence), b.replicates >= count_needed(b.confidence)
+        below = math.hypot(first - ends[0], wider * (others[1] - second))
+        above = math.hypot(ends[1] - first, wider * (second - others[0]))
         span = first - second - below, first - second + above
-        values = new.values[name], old.values[name]
-        found[name] = Difference(*values, first - second, *span, a.confidence, min(a.replicates, b.replicates))
+        values, draws = (new.values[name], old.values[name]), a.replicates if enough else b.replicates
+        found[name] = Difference(*values, first - second, *span, a.confidence, draws)
     words = tuple(result.verdict.word for result in (new, old) if result.verdict is not None)
     return Comparison.of(found, new.metrics, models=("new", "baseline"), words=words if len(words) == 2 else ())
+
+
+def _reach(confidence: float) -> float:
+    """How many standard deviations a normal interval reaches."""
+    return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 def _measure_distance(result: Result, name: str) -> tuple[float, float, float]:

@@ -37,7 +37,7 @@ from truecal.observations import CellSums, Floats, Ints, Labelling, Sorted, Sort
 Kind = Literal["none", "offset", "logistic", "beta", "isotonic"]
 KINDS: tuple[Kind, ...] = ("none", "offset", "logistic", "beta", "isotonic")
 FEWEST = 5  # steps that are chosen without being named
-ENOUGH = 5  # positives and negatives of a step
+ENOUGH = 5  # positives and negatives of a step, and of each number of several that a smooth map fits
 SMOOTH: tuple[Kind, ...] = KINDS[:-1]  # each fits one number more than the one before
 FIRST, MORE = 0.5, 2.0  # log-likelihood that a map must gain beside 1 for each number: over none, and over another map
 WHOLE = 0.995  # the share from which on a map is taken as it is
@@ -268,8 +268,11 @@ def _choose_smooth(tally: Tally, effect: float) -> tuple[Map, Map, float]:
 
     A kind replaces a simpler one if it gains more log-likelihood than a price: 1 for each number that it fits more,
     which is what rows that were left out lose by it (Stone, 1977), and `FIRST` or `MORE`. Of what it changes a share of
-    1 - (price / gain)^2 is kept: nothing where it is hardly worth its price, and nearly all where it clearly is.
+    1 - (price / gain)^2 is kept: nothing where it is hardly worth its price, and nearly all where it clearly is. Kinds
+    that fit more than one number need `ENOUGH` positives and negatives for each: few rows may lie in the order of their
+    scores by chance, and no slope is steep enough for these.
     """
+    rarer = min(tally.positives, tally.n_rows - tally.positives) / effect
     p = tally.labelling.predicted(tally.score)
     maps = [fit_map(tally, kind) for kind in SMOOTH]
     reached = [-tally.n_rows * mean_loss(tally, np.clip(each.apply(p), 1e-15, 1 - 1e-15)) / effect for each in maps]
@@ -277,7 +280,7 @@ def _choose_smooth(tally: Tally, effect: float) -> tuple[Map, Map, float]:
     for numbers in range(1, len(maps)):
         gain = reached[numbers] - reached[chosen]
         price = numbers - chosen + (MORE if chosen else FIRST)
-        if gain > price:
+        if gain > price and (numbers == 1 or rarer >= ENOUGH * numbers):
             chosen, rest, share = numbers, chosen, 1 - (price / gain) ** 2
     return maps[chosen], maps[rest], share if share < WHOLE else 1.0
 

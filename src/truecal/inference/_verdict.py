@@ -622,7 +622,7 @@ def _describe_sharing(verdict: Verdict) -> str:
 
 def _missing(verdict: Verdict) -> str:
     if verdict.certain:
-        return "Every prediction is exactly 0 or 1, and none is refuted; no factor on the odds changes these."
+        return "Every prediction is exactly 0 or 1, and no label contradicts one; no factor on the odds changes these."
     if math.isinf(verdict.detectable):
         return f"{verdict.blind[0].upper()}{verdict.blind[1:]}."
     return (

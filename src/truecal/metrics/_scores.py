@@ -19,6 +19,7 @@ from truecal.metrics._units import PLAIN, PROBABILITY, Unit
 from truecal.observations import AS_THEY_ARE, AnyArray, Bools, Floats, Ints, Labelling, Sorted, Tally, Weighed
 
 CLIP = 1e-12
+EXTREME = 27.6  # log-odds that only scores cut to it have
 LAST = 1 - 2.0**-53  # the largest float below 1
 BITS = 8  # of the cells in which Cox's regression sees the scores, at their mean log-odds
 FARTHEST = 4.0  # log-odds that one step of a logistic regression moves
@@ -87,6 +88,11 @@ class Rows:
     def alike(self) -> bool:
         """Whether labels are of one class."""
         return not 0 < self.seen.positives < self.seen.n_rows
+
+    @property
+    def certain(self) -> bool:
+        """Whether all predictions are 0 or 1, which have no log-odds."""
+        return self.once("certain", lambda: bool((np.abs(self.cells[0]) >= EXTREME).all()), labels=False)
 
     def fit(self, *, slope: bool) -> tuple[float, float]:
         """Intercept and slope of Cox's regression of labels on log-odds; the slope is 1 unless it is asked for."""
@@ -333,7 +339,7 @@ class Slope(Score):
 
     def on(self, rows: Rows) -> float:
         x, n, pos = rows.cells
-        if rows.alike or rows.once("one cell", lambda: np.ptp(x) < 1e-9, labels=False):
+        if rows.alike or rows.certain or rows.once("one cell", lambda: np.ptp(x) < 1e-9, labels=False):
             return math.nan
         intercept, slope = rows.fit(slope=True)
         if np.any((pos > 0) & (pos < n)):  # labels in one cell differ, which no line separates
@@ -346,7 +352,7 @@ class Slope(Score):
 @dataclass(frozen=True, slots=True)
 class Intercept(Score):
     """Cox's intercept at slope 1, or calibration in the large: what is to be added to all log-odds. Above 0 the
-    predictions are too low. NaN where labels are of one class.
+    predictions are too low. NaN where labels are of one class, or all predictions 0 or 1.
 
     Examples
     --------
@@ -363,7 +369,7 @@ class Intercept(Score):
     bad: ClassVar[Side] = "both"
 
     def on(self, rows: Rows) -> float:
-        return math.nan if rows.alike else rows.fit(slope=False)[0]
+        return math.nan if rows.alike or rows.certain else rows.fit(slope=False)[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def picture_monitor(monitor: Monitor, *, title: str | None = None) -> Picture:
         colour = DARK if whole else GREY
         upper.append(Lines([places], [value], colour, name if whole else "segments", width=2.5 if whole else 1.2))
         if stream.alarm and stream.raised in at:
-            colour, marker = RAISED.get(stream.turn or "", (VERMILION, "D"))
+            colour, marker = RAISED.get(stream.turn or "", (INK, "D"))
             here = stream.windows.index(stream.raised)
             said = f"{name}: alarm at {stream.raised}\npredictions are {stream.turn}, likely since {stream.since}"
             spot = np.array([places[here]]), np.array([value[here]])

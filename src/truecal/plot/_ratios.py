@@ -32,7 +32,7 @@ SEGMENT_CELLS = ("p_value", "p_adjusted", "detectable", "value")  # what hoverin
 SIDES: dict[str, tuple[str, str]] = {
     "too low": (BLUE, "^"),
     "too high": (VERMILION, "v"),
-    "off, way unclear": (VERMILION, "D"),
+    "off, direction unclear": (INK, "D"),
     "consistent": (DARK, "o"),
     "cannot tell": (GREY, "x"),
 }
@@ -114,7 +114,7 @@ def describe_each_segment(table: GroupTable, rows: Ints) -> list[str]:
 
 def name_side(word: str, way: str) -> str:
     """Which way a group is off, or why it is not: its total may not show it."""
-    return word if word != "off" else way if way in SIDES else "off, way unclear"
+    return word if word != "off" else way if way in SIDES else "off, direction unclear"
 
 
 def _make_panel(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from truecal._text import escape_html as escape
@@ -119,5 +120,7 @@ def describe_source(result: Result, source: str | None) -> str:
 
 def format_reference(found: Reference) -> str:
     """The p-value of a reference; the draws' smallest is a bound."""
+    if math.isnan(found.p_value):
+        return "none"
     floor = 1 / (found.replicates + 1)
     return f"\N{LESS-THAN OR EQUAL TO} {floor:.2g}" if found.p_value <= 1.000001 * floor else f"{found.p_value:.2g}"

@@ -97,17 +97,17 @@ def write_sure(number: int, result: Result) -> str:
 
 def _write_seen(found: Verdict) -> str:
     """Which errors would have been found."""
-    whole, above, below = (
-        "none" if math.isinf(factor) else format_factor(factor)
-        for factor in (found.detectable, found.detectable_above, found.detectable_below)
-    )
+    factors = found.detectable, found.detectable_above, found.detectable_below
+    whole, above, below = ("none" if math.isinf(factor) else format_factor(factor) for factor in factors)
     enough = "at most" if found.detectable <= FACTOR else "above"
+    words = "\N{LEFT DOUBLE QUOTATION MARK}consistent\N{RIGHT DOUBLE QUOTATION MARK}"
     text = (
-        f"Errors that would have been found in four of five data sets: "
-        f"a factor on {found.all_odds}, up or down, of {whole} "
-        f"({enough} the {FACTOR:g} that \N{LEFT DOUBLE QUOTATION MARK}consistent\N{RIGHT DOUBLE QUOTATION MARK} asks "
-        f"for); one confined to a fifth of the evidence, of {above} up or {below} down."
+        f"Errors that would have been found in four of five data sets: a factor on {found.all_odds}, up or down, of "
+        f"{whole} ({enough} the {FACTOR:g} that {words} asks for); one confined to a fifth of the evidence, of {above} "
+        f"up or {below} down."
     )
+    if all(map(math.isinf, factors)):
+        text = "No factor on the odds would have been found in four of five data sets."
     return f"<h3>What could have been seen</h3><p>{escape(text)}</p>"
 
 
@@ -263,7 +263,7 @@ def _write_bin_table(number: str, name: str, result: Result, metric: str, *, fil
         *([Column("p adjusted", cells["p_adjusted"])] if result.adjust else []),
     ]
     level = f"{100 * (1 - result.significance):g} %"
-    caption = f"{len(table):,} bins of {format_name(metric)} for {name}; the ratio has its {level} interval"
+    caption = f"{plural(len(table), 'bin')} of {format_name(metric)} for {name}; the ratio has its {level} interval"
     return write_table(number, caption, columns, table.to_csv() if files else "", sorts=True)
 
 

@@ -222,7 +222,9 @@ class DriftTable(Judged):
             yield f"In the baseline {early}; in the other windows {late}: predictions are {_direct(self.after)}."
         elif word == "was off" and self.before is not None and self.recent is not None:
             yield f"In the baseline {_count(self.before)}: predictions were {_direct(self.before)}."
-            yield f"Since {self._name_since()} nothing shows it: {_count(self.recent)}."
+            alone = self.verdict[self.names.index(name_window(self.since, self.every)) :].count("off")
+            though = f", though {alone:,} of them {'are by themselves' if alone > 1 else 'is by itself'}" * bool(alone)
+            yield f"The windows since {self._name_since()} together are not shown to be: {_count(self.recent)}{though}."
         elif self.scattered:
             yield f"All windows together are not shown to be off: {_count(together)}."
         else:

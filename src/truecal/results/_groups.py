@@ -419,9 +419,12 @@ class Comparison(Table):
 
     @property
     def verdict(self) -> list[str]:
-        """Which model is better beyond chance: the interval of the difference does not contain 0."""
+        """Which model is better beyond chance: the interval of the difference does not contain 0; "cannot be compared"
+        where a model has no such number."""
+        missing = np.isnan(self.first) | np.isnan(self.second)
+        none = np.where(missing, "cannot be compared", "no difference beyond chance").tolist()
         found = map(self.find_better, self.metric)
-        return ["no difference beyond chance" if better is None else f"{better} is better" for better in found]
+        return [said if better is None else f"{better} is better" for better, said in zip(found, none, strict=True)]
 
     def find_better(self, name: str) -> str | None:
         """The model that is better in a metric: the interval of the difference does not contain 0. None if neither.

@@ -22,7 +22,7 @@ class Models(dict[str, Result]):
     >>> import truecal
     >>> one = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
     >>> truecal.results.Models({"a": one, "b": one})
-    All 2 models cannot be told
+    Both models cannot be told
       verdict      model  refuted  by chance  observed / predicted
       cannot tell  a       1.49 %        5 %  1.00 (0.17 to 1.83)
       cannot tell  b       1.49 %        5 %  1.00 (0.17 to 1.83)
@@ -78,8 +78,11 @@ def count_verdicts(named: Mapping[str, Result]) -> str:
     counts = [(words.count(word), text) for word, text in COUNTED.items()]
     counts.append((len(named) - len(words), "without a verdict"))
     known = [(count, text) for count, text in counts if count]
+    if len(named) == 1:
+        return f"The model {'is ' * (known[0][1] in STATES)}{known[0][1]}"
     if len(known) == 1:
-        return f"All {plural(len(named), 'model')} {'are ' * (known[0][1] in STATES)}{known[0][1]}"
+        every = "Both models" if len(named) == 2 else f"All {len(named):,} models"
+        return f"{every} {'are ' * (known[0][1] in STATES)}{known[0][1]}"
     (first, text), *rest = known
     verb = ("is " if first == 1 else "are ") if text in STATES else ""
     others = "".join(f", {count:,} {text}" for count, text in rest)

@@ -373,6 +373,9 @@ class Recalibration(Stored):
             changes = zip(SHOWN.tolist(), one.apply(SHOWN).tolist(), strict=True)
             told = ", ".join(f"{100 * p:g} % becomes {100 * q:.3g} %" for p, q in changes)
             head = f"{head} {told}{' before offsets' if self.by else ''}."
+        if self.positives in (0, self.n):
+            label = "positive" if self.positives else "negative"
+            return head, f"No map can be fitted: every label is {label}. See first that this is right."
         if self.proof is None:
             return head, "It was not tried on rows that it was not fitted to."
         return head, *self._judge(self.proof)

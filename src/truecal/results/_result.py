@@ -185,12 +185,16 @@ class Result(Stored):
 
     def direction(self, name: str | None = None) -> tuple[float, float]:
         """The shares of predictions that the test of a metric's bins refutes as too low and as too high."""
-        table = self.bins if name is None else self.tables[name]
+        name = next(iter(self.tables), "") if name is None else name
+        table, test = self.tables[name], self.metrics[name].rejection
         size = self.labelling.rows(table.n, table.k)
         low, high = (
             float(np.sum(size * side / np.maximum(table.n, 1))) for side in (table.n_too_low, table.n_too_high)
         )
-        return low / float(size.sum()), high / float(size.sum())
+        whole = float(size.sum())
+        if low + high > 0 and test is not None and not test.per_prediction and test.whose == "predictions":
+            whole = 100 * (low + high) / self.values[name]  # tables have whole rows of windows that are refuted in part
+        return low / whole, high / whole
 
     def explain(self, name: str) -> list[str]:
         """What is known of a value, in words: its direction, bounds on a grid, reference and interval."""
