@@ -48,19 +48,28 @@ struct Odds {
     Odds(double p_, double q_) : p(p_), q(q_) {}
 };
 
+class Trials;
+
+// k successes in so many trials: what its probability has in common at all odds.
+class Outcome {
+  public:
+    Outcome(const Trials &trials, double k);
+    double pmf(Odds o) const {
+        if (k_ < 0 || m_ < 0) return 0;
+        if (k_ == 0) return std::exp(n_ * (o.p < 0.5 ? std::log1p(-o.p) : std::log(o.q)));
+        if (m_ == 0) return std::exp(n_ * (o.q < 0.5 ? std::log1p(-o.q) : std::log(o.p)));
+        return std::exp(error_ - deviance(k_, n_ * o.p) - deviance(m_, n_ * o.q)) * scale_;
+    }
+
+  private:
+    double n_, k_, m_, error_ = 0, scale_ = 0;
+};
+
 class Trials {
   public:
     explicit Trials(double n) : n_(n), error_(stirling_error(n)) {}
 
-    double pmf(double k, Odds o) const {
-        if (k < 0 || k > n_) return 0;
-        if (k == 0) return std::exp(n_ * (o.p < 0.5 ? std::log1p(-o.p) : std::log(o.q)));
-        if (k == n_) return std::exp(n_ * (o.q < 0.5 ? std::log1p(-o.q) : std::log(o.p)));
-        const double m = n_ - k;
-        const double exponent = error_ - stirling_error(k) - stirling_error(m) - deviance(k, n_ * o.p) -
-                                deviance(m, n_ * o.q);
-        return std::exp(exponent) * std::sqrt(n_ / (6.28318530717958647693 * k * m));
-    }
+    double pmf(double k, Odds o) const { return Outcome(*this, k).pmf(o); }
 
     // P(X >= k) for k above the mean, P(X <= j) for j below it.
     double upper(double k, Odds o) const { return upper(k, o, pmf(k, o)); }
@@ -80,6 +89,7 @@ class Trials {
     }
 
     double n() const { return n_; }
+    double error() const { return error_; }
 
   private:
     double n_, error_;
@@ -120,6 +130,12 @@ class Trials {
         return a * f;
     }
 };
+
+inline Outcome::Outcome(const Trials &trials, double k) : n_(trials.n()), k_(k), m_(n_ - k) {
+    if (k_ <= 0 || m_ <= 0) return;
+    error_ = trials.error() - stirling_error(k_) - stirling_error(m_);
+    scale_ = std::sqrt(n_ / (6.28318530717958647693 * k_ * m_));
+}
 
 // A log-odds and how far it moves with a relative error of 1e-9 in f.
 struct Cut {
@@ -312,14 +328,15 @@ inline double binomial_p_value(double k, double n, double p) {
 // within a bracket.
 inline double binomial_rate(double k, double n, double level) {
     const Trials trials(n);
+    const Outcome at(trials, k), before(trials, k - 1);
     const bool above = level <= 0.5;
     const double goal = std::log(above ? level : 1 - level);
     double low = -745, high = 745, t = std::log((k - 0.4) / (n - k + 0.6));
     for (int i = 0; i < 200; ++i) {
         const Odds o(t);
-        const double pmf = trials.pmf(k, o), slope = (above ? 1 : -1) * pmf * k * o.q;
+        const double pmf = at.pmf(o), slope = (above ? 1 : -1) * pmf * k * o.q;
         const bool beyond = (n + 1) * o.p <= k; // the smaller tail is computed, the other is its complement
-        const double found = beyond ? trials.upper(k, o, pmf) : trials.lower(k - 1, o);
+        const double found = beyond ? trials.upper(k, o, pmf) : trials.lower(k - 1, o, before.pmf(o));
         const double tail = beyond == above ? found : 1 - found;
         const double miss = goal - std::log(tail);
         (above == (miss > 0) ? low : high) = t;

@@ -641,6 +641,22 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
             found.data()[i] = locate(e, x.data()[i], after, 0, e.size);
         return found;
     });
+    // as many edges of each bin, in increasing order: the first and the last are the bin's ends, despite rounding
+    m.def("locate_within", [=](std::tuple<Columns...> columns, In<double> x, In<Index> begin, In<Index> end) {
+        const auto e = std::apply(make, columns);
+        demand_bins(begin, end, e.size);
+        const std::size_t bins = begin.shape(0), edges = bins == 0 ? 0 : x.shape(0) / bins;
+        demand(x.shape(0) == bins * edges && (bins == 0 || edges > 1), "every bin must have as many edges, two or more");
+        auto found = empty<Index>(x.shape(0));
+        for (std::size_t b = 0; b < bins; ++b) {
+            const Index first = begin.data()[b], last = end.data()[b];
+            for (std::size_t i = 0; i < edges; ++i)
+                found.data()[b * edges + i] = i == 0            ? first
+                                              : i + 1 == edges ? last
+                                                               : locate(e, x.data()[b * edges + i], false, first, last);
+        }
+        return found;
+    });
     m.def("place", [=](std::tuple<Columns...> columns, In<double> cuts, In<double> reach, In<Index> begin, In<Index> end) {
         const auto e = std::apply(make, columns);
         demand_equal(6 * length(begin), {length(cuts), length(reach)});

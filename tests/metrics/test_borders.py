@@ -275,6 +275,7 @@ def test_the_kernel_stays_within_its_arrays(layout, at):
         lambda: _kernel.binomial_rejected(entries, place, one * 0, one * 0, 0.05, 0.0),
         lambda: _kernel.place(entries, zeros, zeros, np.zeros(1, int), one),
         lambda: _kernel.place(entries, zeros, zeros, one, np.zeros(1, int)),
+        lambda: _kernel.locate_within(entries, zeros, np.zeros(1, int), one),
     ]
     for call in calls:
         with pytest.raises(ValueError, match="within the entries"):
@@ -286,6 +287,8 @@ def test_the_kernel_demands_equal_lengths():
     n1, n2, n4 = np.ones(1, int), np.ones(2, int), np.ones(4, int)
     key, yes = np.zeros(3, np.int64), np.ones(2, bool)
     calls = [
+        lambda: _kernel.locate_within(TALLY.entries, three, n2 * 0, n2),
+        lambda: _kernel.locate_within(TALLY.entries, two, n2 * 0, n2),
         lambda: _kernel.pack(three, yes, key),
         lambda: _kernel.pack(two, yes, key),
         lambda: _kernel.pack_sorted(three, yes, key, 1),

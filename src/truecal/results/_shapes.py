@@ -48,6 +48,12 @@ class Ranked:
         flat = np.ascontiguousarray(self.data.labelling.seen(score), dtype=np.float64).ravel()
         return _kernel.locate(self.data.entries, flat, False).reshape(np.shape(score))
 
+    def cut(self, edges: Floats, first: Ints, last: Ints) -> Ints:
+        """Return the entries at which the cells between these edges begin, given those from first to last of each
+        bin, which has a line of edges; every one of these is in a cell, despite rounding."""
+        flat = np.ascontiguousarray(self.data.labelling.seen(edges), dtype=np.float64).ravel()
+        return _kernel.locate_within(self.data.entries, flat, first, last).reshape(edges.shape)
+
     def before(self, places: Ints) -> Ints:
         """Return the numbers of rows before entries."""
         return places if self._ranks is None else np.asarray(self._ranks[places])
@@ -217,21 +223,13 @@ def _from_log_odds(x: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
-def _find_places(data: Ranked, edges: Floats, first: int | Ints, last: int | Ints) -> Ints:
-    """Return the entries at which cells begin; every entry from first to last is in a cell, despite rounding."""
-    places = data.find(edges)
-    places[..., 0], places[..., -1] = first, last
-    low, high = np.asarray(first), np.asarray(last)
-    return np.clip(places, low[..., None], high[..., None])
-
-
 def _make_histogram(data: Ranked, logit: bool) -> Histogram:
     first, last = data.inner() if logit else (0, len(data))
     low, high = data.score(np.array([first, last - 1])) if last > first else np.array([0.5, 0.5])
     if low == high and not logit:
         low, high = max(low - 0.01, 0.0), min(low + 0.01, 1.0)
     edges = _space_decades(low, high) if logit else space_evenly(low, high, CELLS + 1, logit)
-    return Histogram(edges, np.diff(data.before(_find_places(data, edges, first, last))))
+    return Histogram(edges, np.diff(data.before(data.cut(edges, np.array([first]), np.array([last])))))
 
 
 def _space_decades(low: float, high: float) -> Floats:
@@ -263,7 +261,7 @@ def _trace_outlines(
     lines = np.concatenate([np.linspace(low_end, high_end, points + 1, axis=-1) for low_end, high_end in parts])
     edges = _from_log_odds(lines) if logit else lines
     width = np.zeros((len(nonempty), points), dtype=np.int64)
-    width[nonempty] = _smooth(np.diff(data.before(_find_places(data, edges, first, last))), ends[0] == ends[1])
+    width[nonempty] = _smooth(np.diff(data.before(data.cut(edges, first, last))), ends[0] == ends[1])
     return [(low[a:b], high[a:b], width[a:b]) for a, b in pairwise(places.tolist())]
 
 
