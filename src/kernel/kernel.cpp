@@ -196,7 +196,8 @@ template <class Int> void sort_keys(Out<Int> key) {
     sort_many(key.data(), size, sorter, [&] { interrupt.check(); });
 }
 
-template <class Float> auto fixed_bins(In<Float> score, Any label, In<double> edges, Index threads) {
+// Rows counted in bins of known edges.
+template <class Float> std::pair<BinSums, Packed> count_bins(In<Float> score, Any label, In<double> edges, Index threads) {
     const Index n_bins = length(edges) - 1;
     demand_equal(length(score), {length(label)});
     demand(n_bins >= 1 && n_bins <= 1 << 30 && edges.data()[0] == 0, "edges must be two or more, from 0 on");
@@ -211,9 +212,47 @@ template <class Float> auto fixed_bins(In<Float> score, Any label, In<double> ed
         });
     });
     for (std::size_t part = 1; part < sums.size(); ++part) sums[0].add(sums[part]);
+    return {std::move(sums[0]), ok};
+}
+
+template <class Float> auto fixed_bins(In<Float> score, Any label, In<double> edges, Index threads) {
+    const auto [found, ok] = count_bins(score, label, edges, threads);
     std::vector<double> total;
-    for (const Wide &each : sums[0].total) total.push_back(from_fixed(each));
-    return std::tuple(to_array(sums[0].n), to_array(sums[0].k), to_array(total), ok.scores_ok, ok.labels_ok);
+    for (const Wide &each : found.total) total.push_back(from_fixed(each));
+    return std::tuple(to_array(found.n), to_array(found.k), to_array(total), ok.scores_ok, ok.labels_ok);
+}
+
+// The mean over rows of the distance between their bin's rate of positives and its mean score.
+template <class Float> auto mean_gap(In<Float> score, Any label, In<double> edges, Index threads) {
+    demand(length(score) > 0, "there must be a row");
+    const auto [found, ok] = count_bins(score, label, edges, threads);
+    std::vector<double> parts;
+    for (std::size_t b = 0; b < found.n.size(); ++b) {
+        const auto n = static_cast<double>(found.n[b]), held = std::max(n, 1.0);
+        parts.push_back(n * std::abs(static_cast<double>(found.k[b]) / held - from_fixed(found.total[b]) / held));
+    }
+    const double sum = pairwise_sum(parts.data(), static_cast<Index>(parts.size()));
+    return std::tuple(sum / static_cast<double>(length(score)), ok.scores_ok, ok.labels_ok);
+}
+
+// A sum in units of 2^-80, as high 2^62 + low.
+std::tuple<Index, Index> split(Wide sum) {
+    const auto high = static_cast<Index>(sum / (Index(1) << 62));
+    return {high, static_cast<Index>(sum - Wide(high) * Wide(Index(1) << 62))};
+}
+
+template <class Float> auto square_rows(In<Float> score, Any label, Index threads) {
+    demand_equal(length(score), {length(label)});
+    demand(threads >= 1, "threads must be one or more");
+    std::vector<SquareSums> sums(static_cast<std::size_t>(threads));
+    const Packed ok = with_labels(label, [&](auto *labels) {
+        nb::gil_scoped_release release;
+        return heed_parts(length(score), threads, [&](Index part, Index first, Index last, auto pause) {
+            return square_sums(score.data() + first, labels + first, last - first, sums[static_cast<std::size_t>(part)], pause);
+        });
+    });
+    for (std::size_t part = 1; part < sums.size(); ++part) sums[0].add(sums[part]);
+    return std::tuple(split(sums[0].squares), split(sums[0].expected), split(sums[0].variance), ok.scores_ok, ok.labels_ok);
 }
 
 template <class Int> Index count_row_groups(In<Int> key) {
@@ -571,14 +610,15 @@ auto find_factors(In<double> n, In<double> q, In<bool> upper, In<Index> starts, 
 
 // Each function of sorted entries, once for every layout; `make` turns its columns into entries.
 template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make make) {
-    m.def("pava_bc", [=](std::tuple<Columns...> columns, Index n_min, Index n_max, bool paper) {
+    m.def("pava_bc", [=](std::tuple<Columns...> columns, Index n_min, Index n_max, bool paper, Index threads) {
         const auto e = std::apply(make, columns);
+        if (std::is_same_v<decltype(e), const PieceRows>) threads = 1; // which are read as they are asked for
         demand(n_min >= 0 && n_max >= n_min && n_max <= Index(1) << 60, "n_min must lie in 0..n_max, n_max up to 2^60");
         std::vector<Block> blocks;
         {
             nb::gil_scoped_release release;
-            blocks = e.total() <= 3'000'000'000 ? pava_bc<Index>(e, n_min, n_max, paper)
-                                                : pava_bc<Wide>(e, n_min, n_max, paper);
+            blocks = e.total() <= 3'000'000'000 ? pava_bc<Index>(e, n_min, n_max, paper, threads)
+                                                : pava_bc<Wide>(e, n_min, n_max, paper, threads);
         }
         auto starts = empty<Index>(blocks.size() + 1);
         auto n = empty<Index>(blocks.size()), k = empty<Index>(blocks.size());
@@ -825,6 +865,8 @@ NB_MODULE(_kernel, m) {
     m.def("fits_float", [](In<double> score) { return fits_float(score.data(), length(score)); });
     m.def("fixed_bins", &fixed_bins<double>);
     m.def("fixed_bins", &fixed_bins<float>);
+    m.def("mean_gap", &mean_gap<double>);
+    m.def("mean_gap", &mean_gap<float>);
     m.def("count_groups", &count_row_groups<std::int64_t>);
     m.def("count_groups", &count_row_groups<std::int32_t>);
     m.def("collapse", &collapse_rows<std::int64_t>, nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
@@ -865,15 +907,15 @@ NB_MODULE(_kernel, m) {
         return count_lines(text.data(), length(text), open);
     });
 
-    m.def("add_fixed", [](In<double> x, std::optional<In<Index>> count) { // high 2^62 + low in units of 2^-80
+    m.def("add_fixed", [](In<double> x, std::optional<In<Index>> count) {
         if (count) demand_equal(length(x), {length(*count)});
         nb::gil_scoped_release release;
         Wide sum = 0;
         const bool fine = add_fixed(x.data(), count ? count->data() : nullptr, length(x), sum);
-        const auto high = static_cast<Index>(sum / (Index(1) << 62));
-        const auto low = static_cast<Index>(sum - Wide(high) * Wide(Index(1) << 62));
-        return std::tuple(high, low, fine);
+        return std::tuple(split(sum), fine);
     }, nb::arg(), nb::arg().none());
+    m.def("square_rows", &square_rows<double>);
+    m.def("square_rows", &square_rows<float>);
     m.def("cell_rows", &cell_rows<double>);
     m.def("cell_rows", &cell_rows<float>);
     m.def("local_rows", &local_rows<double>);

@@ -1,7 +1,7 @@
 // Bins: PAVA-BC and quantiles, as starts among sorted entries.
 #pragma once
 
-#include "keys.hpp"
+#include "threads.hpp"
 
 #include <limits>
 
@@ -165,12 +165,16 @@ inline double squared_error(const std::vector<Block> &blocks) {
     return error;
 }
 
-// The paper's scan, or the one that knows heavy scores, from either end: the smaller error counts.
+// The paper's scan, or the one that knows heavy scores, from either end, on a thread each where there are two: the smaller
+// error counts.
 template <class Product, class Entries>
-std::vector<Block> pava_bc(const Entries &e, Index n_min, Index n_max, bool paper) {
+std::vector<Block> pava_bc(const Entries &e, Index n_min, Index n_max, bool paper, Index threads = 1) {
     if (paper) return scan<false, Product>(e, n_min, n_max);
-    std::vector<Block> up = scan<true, Product>(e, n_min, n_max);
-    std::vector<Block> down = scan<true, Product>(FromTop<Entries>{e, e.size}, n_min, n_max);
+    std::vector<Block> up, down;
+    in_parts(2, threads > 1 ? 2 : 1, [&](Index, Index first, Index last) {
+        if (first == 0) up = scan<true, Product>(e, n_min, n_max);
+        if (last == 2) down = scan<true, Product>(FromTop<Entries>{e, e.size}, n_min, n_max);
+    });
     if (squared_error(up) <= squared_error(down) * (1 + 1e-12)) return up; // equal, but for rounding
     Index end = e.size;
     for (auto block = down.rbegin(); block != down.rend(); ++block) {

@@ -14,8 +14,8 @@ struct SortCells {
     static constexpr int bits = 10, powers = 32;
     static constexpr std::int64_t half = std::int64_t(powers) << bits;
     static constexpr std::size_t size = 2 * std::size_t(half) + 1;
-    // Bits of a cell's number that so many rows can do without: four neighbouring cells are one.
-    static int dropped(Index rows) { return rows < Index(1) << 22 ? 2 : 0; }
+    // Bits of a cell's number that so many rows can do without: 16 or four neighbouring cells are one.
+    static int dropped(Index rows) { return rows < Index(1) << 21 ? 4 : rows < Index(1) << 22 ? 2 : 0; }
 };
 
 // The cell of a score in [0, 1].
@@ -204,7 +204,7 @@ struct Buckets {
 
     Buckets(const std::vector<CellCounts> &counts, Index size) : dropped(SortCells::dropped(size)), of(counts[0].size()) {
         constexpr Index cached = 1 << 13, most = 1 << 10;
-        const Index wanted = std::max(cached, size / most);
+        const Index wanted = size < Index(1) << 21 ? cached / 2 : std::max(cached, size / most);
         Index held = 0;
         for (std::size_t cell = 0; cell < of.size(); ++cell) {
             Index rows = 0;

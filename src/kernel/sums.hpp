@@ -34,6 +34,59 @@ inline bool add_fixed(const double *x, const Index *count, Index size, Wide &sum
     return true;
 }
 
+// Sums over rows, in units of 2^-80: of (y - p)^2, of p (1 - p), which is what p expects of it, and of its variance.
+struct SquareSums {
+    Wide squares = 0, expected = 0, variance = 0;
+
+    void add(const SquareSums &other) {
+        squares += other.squares;
+        expected += other.expected;
+        variance += other.variance;
+    }
+};
+
+// Adds those of a block to halves of 40 bits each, as `Fixed` has them, the lower ones first; whether all scores lie in
+// [0, 1]. There is room for 2^23 rows.
+template <class Float, class Label>
+TRUECAL_CLONES bool add_squares(const Float *__restrict score, const Label *__restrict label, Index size,
+                                std::uint64_t *__restrict halves) {
+    std::uint64_t bad = 0, sums[6] = {};
+    for (Index i = 0; i < size; ++i) {
+        const double x = static_cast<double>(score[i]) + 0.0, gap = x - lanes::to_double(label[i] != Label(0));
+        bad |= lanes::is_no_score(bit_cast<std::uint64_t>(x));
+        const double slope = 1 - 2 * x, expected = x * (1 - x);
+        const lanes::Split a(gap * gap * 0x1p40), b(expected * 0x1p40), c(slope * slope * expected * 0x1p40);
+        const lanes::Split a_low(a.fraction() * 0x1p40), b_low(b.fraction() * 0x1p40), c_low(c.fraction() * 0x1p40);
+        sums[0] += a_low.whole;
+        sums[1] += a.whole;
+        sums[2] += b_low.whole;
+        sums[3] += b.whole;
+        sums[4] += c_low.whole;
+        sums[5] += c.whole;
+    }
+    for (int i = 0; i < 6; ++i) halves[i] += sums[i];
+    return bad == 0;
+}
+
+// One pass over rows, in any order.
+template <class Float, class Label, class Pause>
+Packed square_sums(const Float *score, const Label *label, Index size, SquareSums &found, Pause pause) {
+    constexpr Index some = 4096;
+    bool fine = true;
+    for (Index first = 0; first < size && pause(); first += stretch) {
+        std::uint64_t halves[6] = {};
+        for (Index begin = first, end = std::min(first + stretch, size); begin < end; begin += some) {
+            const Index count = std::min(some, end - begin);
+            if (!add_squares(score + begin, label + begin, count, halves))
+                return {false, fine && labels_fine(label + begin, size - begin)};
+            fine &= labels_fine(label + begin, count);
+        }
+        const auto whole = [&](int i) { return (Wide(halves[2 * i + 1]) << 40) + Wide(halves[2 * i]); };
+        found.add({whole(0), whole(1), whole(2)});
+    }
+    return {true, fine};
+}
+
 template <class Entries>
 void score_sums(const Entries &e, const Index *starts, Index n_bins, double *sums) {
     for (Index b = 0; b < n_bins; ++b) {

@@ -141,6 +141,12 @@ static void print_rows(const Drawn &drawn) {
     DigitSort<Index>().sort(key.data(), size);
     for (std::size_t i = 0; i < key.size(); i += 500) print("row", {key[i]});
     for (std::size_t b = 0; b < 4; ++b) print("row", {static_cast<double>(bins.k[b]), from_fixed(bins.total[b])});
+    CellColumns few;
+    few_rows(score.data(), label.data(), std::min<Index>(size, 1000), few);
+    for (std::size_t i = 0; i < few.n.size(); ++i) print("row", {few.key[i], few.s1[i], few.s2[i], few.s3[i]});
+    SquareSums sums;
+    square_sums(score.data(), label.data(), size, sums, go);
+    print("row", {from_fixed(sums.squares), from_fixed(sums.expected), from_fixed(sums.variance)});
 }
 
 // Rows of CSV, most of them plain so that whole blocks of bytes are, and one byte changed in each text.

@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import oracle
@@ -64,7 +65,8 @@ def test_bounded_isotonic_is_the_oracle_on_long_data(rng):
         y = rng.random(size) < p
         n_min, n_max = int(rng.integers(1, 100)), int(rng.integers(200, 800))
         groups = oracle.group(p, y)
-        for data in both_layouts(y, p):
+        layouts = both_layouts(y, p)
+        for data in (*layouts, replace(layouts[-1], threads=2)):
             if i % 2 == 0:
                 assert blocks(bounded(data, n_min, n_max, "paper")) == oracle.algorithm_1(y, n_min, n_max)
             assert blocks(bounded(data, n_min, n_max, "auto")) == oracle.best_pava_bc(groups, n_min, n_max)

@@ -16,7 +16,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._text import plural
-from truecal.observations import MOST_BITS, AnyArray, Bools, Floats, Ints, Sorted, bits_for
+from truecal.observations import MOST_BITS, AnyArray, Bools, Floats, Ints, Sorted, SortedRows, bits_for
 
 MOST_BINS = 1_000_000  # of equal width
 SPARE_BITS = 3  # more bits than bins need, which makes bounds four to ten times narrower
@@ -149,7 +149,7 @@ class Isotonic:
 
     def partition(self, data: Sorted) -> Partition:
         check_rows(data)
-        starts, n, k = _kernel.pava_bc(data.entries, 0, data.n_rows, True)
+        starts, n, k = _kernel.pava_bc(data.entries, 0, data.n_rows, True, 1)
         return Partition(starts, n, k, edges_between(data, starts))
 
 
@@ -234,7 +234,8 @@ class BoundedIsotonic:
     def partition(self, data: Sorted) -> Partition:
         check_rows(data)
         n_min, n_max = self.bounds(data.n_rows)
-        starts, n, k = _kernel.pava_bc(data.entries, *limit_sizes(n_min, n_max, data.n_rows), self.sizes == "paper")
+        sizes, threads = limit_sizes(n_min, n_max, data.n_rows), data.threads if isinstance(data, SortedRows) else 1
+        starts, n, k = _kernel.pava_bc(data.entries, *sizes, self.sizes == "paper", threads)
         over, under = int(np.count_nonzero(n > n_max)), int(np.count_nonzero(n < n_min))
         notes = []
         if over:

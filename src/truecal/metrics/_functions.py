@@ -49,7 +49,6 @@ from truecal.observations import (
     sort_rows,
 )
 
-WHOLE = np.array([0.0, 1.0])  # the edges of a single bin
 FEW_ROWS = 1 << 13  # that are tested by a single call; of more the call is not what takes time
 MOST_ROWS = 1 << 31  # that cells are counted of in one go
 FEW_EDGES = 4097  # up to which counting beats sorting: its cells are emptied every few thousand rows
@@ -312,9 +311,7 @@ def _compute(
     if isinstance(metric, (MeanScore, Spiegelhalter)) and sample_weight is None:
         y_prob, y_true = read_pair(y_true, y_prob, pos_label)
         pos_label = None
-        *_, scores_ok, labels_ok = _kernel.fixed_bins(y_prob, y_true, WHOLE, count_threads(len(y_prob), threads))
-        check_values(y_prob, y_true, scores_ok, labels_ok)
-        value = metric.on_rows(y_prob, y_true)
+        value = metric.on_rows(y_prob, y_true, threads)
         if value is not None:
             return value
     if isinstance(metric, Score) or (sample_weight is not None and not isinstance(metric.binning, Windows)):
@@ -342,12 +339,14 @@ def _compute_at_once(metric: Metric, score: AnyArray, label: AnyArray, threads: 
     if type(loss) is Gap:
         if not (type(scheme) is Uniform or type(scheme) is Edges) or len(edges := scheme.edges) > FEW_EDGES:
             return None
-        n, k, sums, *fine = _kernel.fixed_bins(score, label, edges, count_threads(size, threads))
-        check_values(score, label, *fine)
-        return metric.combine(n, gaps(n, k, sums))
-    if type(metric.norm) is not Mean:
+        if type(metric.norm) is not Mean:
+            n, k, sums, *fine = _kernel.fixed_bins(score, label, edges, count_threads(size, threads))
+            check_values(score, label, *fine)
+            return metric.combine(n, gaps(n, k, sums))
+        value, *fine = _kernel.mean_gap(score, label, edges, count_threads(size, threads))
+    elif type(metric.norm) is not Mean:
         return None
-    if type(loss) is Refutation and type(scheme) is Windows:
+    elif type(loss) is Refutation and type(scheme) is Windows:
         if loss.tolerance is not None or loss.weight != "rows" or size > MOST_ROWS:
             return None
         value, *fine = _kernel.local_rows(score, label, count_threads(size, threads), loss.significance)

@@ -16,7 +16,19 @@ from truecal import _kernel
 from truecal.metrics._decisions import is_number
 from truecal.metrics._roots import find_root
 from truecal.metrics._units import PLAIN, PROBABILITY, Unit
-from truecal.observations import AS_THEY_ARE, AnyArray, Bools, Floats, Ints, Labelling, Sorted, Tally, Weighed
+from truecal.observations import (
+    AS_THEY_ARE,
+    AnyArray,
+    Bools,
+    Floats,
+    Ints,
+    Labelling,
+    Sorted,
+    Tally,
+    Weighed,
+    check_values,
+    count_threads,
+)
 
 CLIP = 1e-12
 EXTREME = 27.6  # log-odds that only scores cut to it have
@@ -25,6 +37,7 @@ BITS = 8  # of the cells in which Cox's regression sees the scores, at their mea
 FARTHEST = 4.0  # log-odds that one step of a logistic regression moves
 UNBELIEVABLE = math.log(1e9)  # evidence, in nats, that labels are not as they are by flips alone
 BLOCK = 1 << 16  # rows whose losses are computed together, while a cache holds them
+WHOLE = np.array([0.0, 1.0])  # the edges of a single bin
 SMALL = 2.0**-28  # a mean of exact sums that has all digits of a float
 FINEST = 20  # the logarithm of the most points of the grid on which residuals are smoothed
 Side = Literal["high", "low", "both"]
@@ -159,8 +172,20 @@ class Score:
 def add_exactly(values: Floats, counts: Ints | None = None) -> int | None:
     """The sum of numbers from 0 on, each once or so many times, in units of 2^-80: the same in whatever order. None
     where one that counts is infinite, or beyond a million."""
-    high, low, fine = _kernel.add_fixed(values, counts)
-    return (high << 62) + low if fine else None
+    total, fine = _kernel.add_fixed(values, counts)
+    return _join(*total) if fine else None
+
+
+def _join(high: int, low: int) -> int:
+    """A sum as the kernel gives it."""
+    return (high << 62) + low
+
+
+def _add_squares(score: AnyArray, label: AnyArray, threads: int | None) -> tuple[int, int, int]:
+    """The sums over rows of the squared differences, their expectations and its variances, in units of 2^-80."""
+    squares, expected, variance, *fine = _kernel.square_rows(score, label, count_threads(len(score), threads))
+    check_values(score, label, *fine)
+    return _join(*squares), _join(*expected), _join(*variance)
 
 
 def _divide(total: int, rows: int) -> float | None:
@@ -179,8 +204,10 @@ class MeanScore(Score):
         """The loss of each prediction for a positive and for a negative."""
         raise NotImplementedError
 
-    def on_rows(self, score: AnyArray, label: AnyArray) -> float | None:
+    def on_rows(self, score: AnyArray, label: AnyArray, threads: int | None) -> float | None:
         """The mean over rows in any order, to the last bit that of their tally; None where only that can tell."""
+        *_, scores_ok, labels_ok = _kernel.fixed_bins(score, label, WHOLE, count_threads(len(score), threads))
+        check_values(score, label, scores_ok, labels_ok)
         total = 0
         for begin in range(0, len(score), BLOCK):
             positive, negative = self.losses(score[begin : begin + BLOCK].astype(np.float64, copy=False))
@@ -250,6 +277,11 @@ class Brier(MeanScore):
 
     def losses(self, p: Floats) -> tuple[Floats, Floats]:
         return (1 - p) ** 2, p**2
+
+    def on_rows(self, score: AnyArray, label: AnyArray, threads: int | None) -> float | None:
+        if type(self) is not Brier:  # which may have other losses
+            return MeanScore.on_rows(self, score, label, threads)
+        return _divide(_add_squares(score, label, threads)[0], len(score))
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,16 +422,9 @@ class Spiegelhalter(Score):
     unit: ClassVar[Unit] = PLAIN
     bad: ClassVar[Side] = "both"
 
-    def on_rows(self, score: AnyArray, label: AnyArray) -> float | None:
+    def on_rows(self, score: AnyArray, label: AnyArray, threads: int | None) -> float | None:
         """That of rows in any order, to the last bit that of their tally; None where only that can tell."""
-        sums = [0, 0, 0]
-        for begin in range(0, len(score), BLOCK):
-            p = score[begin : begin + BLOCK].astype(np.float64, copy=False)
-            parts = self._parts(p)
-            squares = np.where(label[begin : begin + BLOCK] != 0, parts[0], parts[1])
-            for i, each in enumerate((squares, *parts[2:])):
-                sums[i] += add_exactly(each) or 0
-        return self._compare(sums[0], sums[1], sums[2], len(score))
+        return self._compare(*_add_squares(score, label, threads), len(score))
 
     @staticmethod
     def _parts(p: Floats) -> tuple[Floats, Floats, Floats, Floats]:

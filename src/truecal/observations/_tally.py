@@ -328,6 +328,7 @@ class SortedRows:
     clusters: ClassVar[None] = None  # rows in clusters, or with weights, are a `Tally`, too
     importance: ClassVar[None] = None
     key: AnyArray
+    threads: int = 1  # that may pass over them
 
     @property
     def entries(self) -> Entries:
@@ -407,6 +408,7 @@ class SortedPieces(SortedRows):
         budget = int(LOW * (score.nbytes + label.nbytes))
         pieces, *valid = _kernel.sort_pieces(score, label, budget, arrays.count_threads(len(score), threads))
         arrays.check_values(score, label, *valid)
+        object.__setattr__(self, "threads", 1)
         object.__setattr__(self, "_pieces", pieces)
         object.__setattr__(self, "_rows", (score, label))  # which the pieces are read from
 
@@ -569,12 +571,12 @@ def sort_rows(
         ties = TieCounter(len(score))
         if ties.add(score, label) == len(score) and ties.tied:
             return group_keys(*ties.count(), labelling)
+        del ties  # its memory serves the sort
         if memory == "low" and labelling == AS_THEY_ARE:
-            del ties
             return SortedPieces(score, label, threads)
-    key = _make_keys(score)
-    arrays.check_values(score, label, *_kernel.pack_sorted(score, label, key, arrays.count_threads(len(key), threads)))
-    return SortedRows(key) if labelling == AS_THEY_ARE else group_keys(key, None, labelling)
+    key, most = _make_keys(score), arrays.count_threads(len(score), threads)
+    arrays.check_values(score, label, *_kernel.pack_sorted(score, label, key, most))
+    return SortedRows(key, most) if labelling == AS_THEY_ARE else group_keys(key, None, labelling)
 
 
 def read_seen(y_true: Any, y_prob: Any, pos_label: Any, labelling: Labelling) -> tuple[AnyArray, AnyArray]:
