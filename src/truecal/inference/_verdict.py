@@ -489,8 +489,8 @@ def _scan(groups: CellGroups, coins: Coins, total: Floats, weight: Floats, small
     """Two neighbouring parts of each level as a window: those that weigh more than the smallest, and the whole, whose
     p-values are known."""
     begin, end, first, group = _kernel.cut_levels(weight, groups.starts, smallest, True)
-    sizes = np.diff(first, append=len(begin))
-    wholes = first[np.flatnonzero(np.diff(group, prepend=-1))]  # the first level of each group
+    sizes = np.diff(np.append(first, len(begin)))
+    wholes = first[np.searchsorted(group, np.arange(len(groups)))]  # the first level of each group
     rest = np.ones(len(begin), dtype=np.bool_)
     rest[wholes] = False
     p = np.empty(len(begin))
@@ -572,7 +572,7 @@ def _test_spread(groups: CellGroups) -> Floats:
     begin, end, first, group = _kernel.cut_levels(cells.v, groups.starts, np.full(count, 2 * SMALLEST), False)
     sums = [add_windows(column, begin, end) for column in columns]
     heavy = sums[1] >= SMALLEST
-    level = np.repeat(np.arange(len(first)), np.diff(first, append=len(begin)))[heavy]
+    level = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(begin))))[heavy]
     surplus, v, k3, k4, k6 = (column[heavy] for column in sums)
     variance = np.bincount(level, 2 + k4 / v**2, len(first))
     third = np.bincount(level, 8 + 12 * k4 / v**2 + 10 * k3**2 / v**3 + k6 / v**3, len(first))

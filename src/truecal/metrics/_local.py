@@ -108,14 +108,18 @@ class WindowPartition(Partition):
 
     def shares(self, significance: float, tolerance: Tolerance | None, weight: Weight) -> tuple[Floats, Floats]:
         """How much of each window is refuted as too low and as too high: the mean over its cells and the grids."""
-        window, first, rows, v = self.pieces
-        size = v if weight == "information" else self._stand_for(rows)
-        whole = np.bincount(first, size)
-        low, high = (
-            np.bincount(first, size * side[window]) / np.where(whole > 0, whole, 1.0)
-            for side in self._decide(significance, tolerance)
-        )
-        return low, high
+
+        def compute() -> tuple[Floats, Floats]:
+            window, first, rows, v = self.pieces
+            size = v if weight == "information" else self._stand_for(rows)
+            whole = np.bincount(first, size)
+            low, high = (
+                np.bincount(first, size * side[window]) / np.where(whole > 0, whole, 1.0)
+                for side in self._decide(significance, tolerance)
+            )
+            return low, high
+
+        return self.cells.once(("shares", significance, tolerance, weight), compute)
 
     @property
     def information(self) -> Floats:
@@ -448,7 +452,8 @@ def _find_ranges(
     cells, count = groups.cells, len(starts) - 1
     way = np.where(decided[0][:count] >= 0.5, 1, np.where(decided[1][:count] >= 0.5, -1, 0))
     owner = np.searchsorted(groups.starts, starts[:-1], side="right") - 1
-    edges = np.flatnonzero((np.diff(way, prepend=2) != 0) | (np.diff(owner, prepend=-1) > 0))
+    new = (way[1:] != way[:-1]) | (owner[1:] != owner[:-1])
+    edges = np.append(0, np.flatnonzero(new) + 1)
     last = np.append(edges[1:], count)
     refuted = way[edges] != 0
     edges, last = edges[refuted], last[refuted]

@@ -357,10 +357,10 @@ class Refutation:
         """How many of each window's predictions are refuted as too low and as too high, rounded so that their sums
         are right to a row."""
         n = bins.partition.n
-        low, high = (
-            np.clip(np.diff(np.floor(np.cumsum(n * share) + 0.5), prepend=0).astype(np.int64), 0, n)
-            for share in _windows(bins).shares(self.significance, self.tolerance, "rows")
-        )
+        shares = np.array(_windows(bins).shares(self.significance, self.tolerance, "rows"))
+        seen = np.floor(np.cumsum(n * shares, axis=1) + 0.5).astype(np.int64)
+        seen[:, 1:] -= seen[:, :-1].copy()
+        low, high = np.minimum(np.maximum(seen, 0), n)
         return low, np.minimum(high, n - low)
 
     def p_values(self, bins: Binned) -> Floats:
@@ -567,7 +567,8 @@ class Metric:
 
     def with_rejection(self, rejection: Refuting) -> Metric:
         """The metric under another test, or under its level and tolerance; itself where it has none."""
-        return self if self.rejection is None else replace(self, loss=self.rejection.like(rejection))
+        own = self.rejection
+        return self if own is None or own == (like := own.like(rejection)) else replace(self, loss=like)
 
     def test_of_bins(self, default: Rejection) -> Refuting:
         """The test that a table of the metric's bins is made by: its own, or another; windows have one of theirs."""

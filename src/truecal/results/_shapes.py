@@ -176,10 +176,9 @@ class Shape:
         """The shapes of the bins of several tables of the same rows, which are traced together."""
         grids = [_count_cuts(scores, logit) for logit in (False, True)]
         cuts, size = np.concatenate(grids), len(grids[0])
-        counted = [np.stack(table.count(data, cuts)) for table in tables]
+        counted = np.diff(np.array([table.count(data, cuts) for table in tables]).reshape(len(tables), 2, len(cuts)))
         outlines = []
-        for logit, scale in ((False, slice(size)), (True, slice(size, None))):
-            sides = (np.diff(found[:, scale], axis=1) for found in counted)
+        for logit, scale in ((False, slice(size - 1)), (True, slice(size, None))):
             traced = [
                 outline
                 for points, alike in groupby(tables, lambda table: table.points)
@@ -188,7 +187,7 @@ class Shape:
             outlines.append(
                 [
                     Outline(*shape, n[0, 1:-1], n[1, 1:-1], n[:, 0], n[:, -1])
-                    for shape, n in zip(traced, sides, strict=True)
+                    for shape, n in zip(traced, counted[:, :, scale], strict=True)
                 ]
             )
         return [cls(*both) for both in zip(*outlines, strict=True)]
@@ -254,15 +253,24 @@ def _trace_outlines(
     first, last = first[nonempty], last[nonempty]
     low, high = np.full((2, len(nonempty)), np.nan)
     low[nonempty], high[nonempty] = ends = data.score(np.concatenate([first, last - 1])).reshape(2, -1)
-    # table by table, since the last bit of `np.linspace` depends on whether any of its steps is 0
-    held = np.concatenate([[0], np.cumsum(nonempty)])[places].tolist()
     scaled = log_odds(ends) if logit else ends
-    parts = (scaled[:, a:b] for a, b in pairwise(held))
-    lines = np.concatenate([np.linspace(low_end, high_end, points + 1, axis=-1) for low_end, high_end in parts])
+    table = np.repeat(np.arange(len(tables)), np.diff(places))[nonempty]
+    lines = _space_tables(scaled[0], scaled[1], points, table)
     edges = _from_log_odds(lines) if logit else lines
     width = np.zeros((len(nonempty), points), dtype=np.int64)
     width[nonempty] = _smooth(np.diff(data.before(data.cut(edges, first, last))), ends[0] == ends[1])
     return [(low[a:b], high[a:b], width[a:b]) for a, b in pairwise(places.tolist())]
+
+
+def _space_tables(low: Floats, high: Floats, cells: int, table: Ints) -> Floats:
+    """Space numbers evenly from low to high of each bin, to the last bit as `np.linspace` does for the bins of each
+    table: steps are multiplied, or shares of the whole where a bin of the table has none."""
+    whole, count = high - low, np.arange(cells + 1.0)
+    step = whole / cells
+    flat = (np.bincount(table, step == 0) > 0)[table]
+    lines = np.where(flat[:, None], count / cells * whole[:, None], count * step[:, None]) + low[:, None]
+    lines[:, -1] = high
+    return lines
 
 
 def _smooth(n: Ints, flat: Bools) -> Ints:
