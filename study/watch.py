@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 from results import write_rows
+from scipy.special import ndtri
 from verdict import with_odds
 from worlds import Draw, Floats, log_odds, sigmoid
 
@@ -26,6 +27,11 @@ ERRORS = {
     "log-odds x 0.75 around their mean": lambda p: _stretch(p, 0.75),
 }
 CHANGES = (0, 30, 300)
+# customers, rows of each a day, correlation of their labels, and the share of them who come again every day
+CUSTOMERS = (
+    (25, 20, 0.3, 0.0), (25, 20, 0.3, 1.0), (200, 3, 0.3, 0.0), (200, 3, 0.3, 0.5), (200, 3, 0.3, 1.0),
+    (1000, 1, 0.2, 1.0), (200, 3, 0.0, 1.0),
+)  # fmt: skip
 
 
 def _stretch(p: Floats, slope: float) -> Floats:
@@ -88,7 +94,43 @@ def delay(error: str, change: int) -> dict[str, object]:
     }  # fmt: skip
 
 
+def alarm_of_customers(
+    rng: np.random.Generator, customers: int, rows: int, correlation: float, again: float, factor: float, days: int
+) -> int | None:
+    """The day of the first alarm of a stream of customers with so many rows a day, or None. A share of them comes again
+    every day, and each has a lasting effect of his own on his labels (a normal copula); the others are new."""
+    process, pivot = Process.start(), None
+    effect, stays = rng.standard_normal(customers), np.arange(customers) < again * customers
+    for day in range(days):
+        effect = np.where(stays, effect, rng.standard_normal(customers))
+        who = np.repeat(np.where(stays, 0, day * customers) + np.arange(customers), rows)
+        p = rng.beta(1, 5, len(who))
+        z = np.sqrt(correlation) * np.repeat(effect, rows) + np.sqrt(1 - correlation) * rng.standard_normal(len(who))
+        cells = CellSums.from_arrays(z < ndtri(with_odds(p, factor)), p, cluster=who)
+        pivot = find_pivot(cells) if pivot is None else pivot
+        process = process.step(WindowSums.of(cells, pivot))
+        if process.e_value >= 20:
+            return day
+    return None
+
+
+def together(number: int, case: tuple[int, int, float, float]) -> dict[str, object]:
+    customers, rows, correlation, again = case
+    rng, sets = np.random.default_rng([4, number]), SETS // 2
+    alarms = [alarm_of_customers(rng, *case, 1.0, 100) is not None for _ in range(sets)]
+    found = [alarm_of_customers(rng, *case, 1.5, 30) is not None for _ in range(sets // 4)]
+    return {
+        "customers": customers, "rows a day": rows, "correlation": correlation, "come again": again, "looks": 100,
+        "sets": sets, "alarm": float(np.mean(alarms)), "found": float(np.mean(found)),
+    }  # fmt: skip
+
+
 def main() -> None:
+    lines = []
+    for number, case in enumerate(CUSTOMERS):
+        lines.append(together(number, case))
+        print(lines[-1], flush=True)
+        write_rows("watch_customers", lines)
     lines = []
     for name in WORLDS:
         lines.append(right(name))

@@ -77,6 +77,7 @@ SLOW_TESTS = (
     "test_commands_of_the_readme_print_what_it_says",
     "test_copies_of_a_killed_process_are_removed_when_the_next_copy_is_made",
     "test_counts_on_data_equal_one_scipy_test_per_prediction",
+    "test_customers_who_come_again_tell_less_than_new_ones",
     "test_dates_stay_readable_for_any_number_of_windows",
     "test_decisions_are_right_beside_both_ends",
     "test_default_sizes_keep_a_perfect_model_low_at_any_size",

@@ -489,7 +489,7 @@ def pets(pl, rng):
     }
 
 
-def test_rules_for_each_class_are_judged_as_the_table_of_classes(pets):
+def test_rules_for_each_class_are_judged_as_the_table_of_classes(pl, pets):
     for name in ("right", "wrong"):
         data = truecal.read(pets[name], label="pet", score="p_*", multiclass="classwise")
         decision = truecal.check(data)
@@ -503,6 +503,11 @@ def test_rules_for_each_class_are_judged_as_the_table_of_classes(pets):
         assert ("fail" in off) == (name == "wrong")
     assert "p, adjusted for 3 classes, is " in decision.findings[1].reason
     assert " were correct where " in top.reason
+    owned = pets["right"].with_row_index("owner").with_columns(owner=pl.col("owner") // 4)
+    data = truecal.read(owned, label="pet", score="p_*", multiclass="classwise", cluster="owner")
+    table = truecal.evaluate_classes(data, ["ltce"], significance=0.01).table
+    found = [finding.observed for finding in list(truecal.check(data).findings)[1:]]
+    assert found == pytest.approx(table.p_adjusted.tolist())
 
 
 def test_a_rule_says_which_classes_it_is_about(pets, tmp_path):

@@ -253,14 +253,19 @@ class Monitor:
             "an alarm, which right predictions ever do with a probability of at most "
             f"{100 * self.state.significance:g} %."
         )
+        growth = leading.process.growth
+        again = (
+            f"Clusters come again in later windows, which tell less than new ones would: the logarithm of the "
+            f"evidence is divided by {growth:.3g}.",
+        ) * (growth >= 1.05)
         if not self.alarm:
-            return (f"No alarm after {plural(leading.process.count, 'window')}.", evidence)
+            return (f"No alarm after {plural(leading.process.count, 'window')}.", evidence, *again)
         found = []
         for each in self.streams:
             if each.alarm:
                 where = "" if each.segment is None else f" for {printable(self.name(each))}"
                 found.append(f"Alarm{where}: {_describe(each)}.")
-        return (*found, evidence)
+        return (*found, evidence, *again)
 
     def __repr__(self) -> str:
         lines = list(self.sentences())
@@ -446,10 +451,13 @@ def _check_known(
                 f"Hint: a longer {option('mature_after')} lets windows wait for rows that come late."
             )
         place = stream.windows.index(window)
-        if (int(stream.n[place]), int(stream.observed[place])) != (cells.n_rows, cells.positives):
+        before, now = stream.expected[place], float(cells.expected.sum())
+        same = math.isclose(before, now, rel_tol=1e-9, abs_tol=1e-12)
+        if (int(stream.n[place]), int(stream.observed[place])) != (cells.n_rows, cells.positives) or not same:
             raise ValueError(
                 f"A window that was counted must not change; {window} had {stream.n[place]:,} rows with "
-                f"{stream.observed[place]:,} positives, and now has {cells.n_rows:,} with {cells.positives:,}.\n\n"
+                f"{stream.observed[place]:,} positives where {about(before)} were predicted, and now has "
+                f"{cells.n_rows:,} with {cells.positives:,} where {about(now)} were.\n\n"
                 f"Hint: where labels come late, a longer {option('mature_after')} lets windows wait for them."
             )
     if not skip:

@@ -21,6 +21,11 @@ Where rows share customers, patients or documents, log e_d is divided by the win
 those so far if that is larger: e^(1 / D) of rows that go together has a mean of at most 1 where D is the size of a
 cluster (Hölder), and about 1 at the effect itself.
 
+Clusters that come again in later windows bring their own habits along: the surplus of all windows varies G times as
+much as those of single windows add up to, and log e of the stream is divided by G. It is found from the pairs of rows
+of a sample of clusters, those with the smallest hashes, as the design effect is (see `truecal.metrics`). Where nobody
+comes again, G is 1. Predictions that are wrong for all look alike only as far as there are different clusters.
+
 With a tolerance a bet upwards plays against predictions that are raised by it, a bet downwards against lowered ones.
 
 References
@@ -32,18 +37,70 @@ Shin, Ramdas, Rinaldo. E-detectors: a nonparametric framework for sequential cha
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
 
-from truecal.metrics import Coins, Design, Tolerance
-from truecal.observations import CellGroups, CellSums, Floats
+from truecal.metrics import CORRELATION, PAIRS, Coins, Design, Tolerance
+from truecal.observations import CellGroups, CellSums, Floats, Ints
 
 SHIFTS = (0.05, 0.1, 0.2, 0.4, -0.05, -0.1, -0.2, -0.4)
 BETS = len(SHIFTS) * 2  # of the level, then of the slope
 YEAR = 365  # windows
+SAMPLE = 300  # clusters that are remembered
+HALF = 0.5
 Turn = Literal["too low", "too high", "too timid", "too bold"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regulars:
+    """A sample of the clusters of a stream, those with the smallest hashes, and what each came to.
+
+    Sums over its rows in all windows of r = y - p, of sqrt(v) and of v = p (1 - p); and sums over the windows of the
+    squares of what each of these is in one.
+    """
+
+    hashes: Ints
+    residual: Floats
+    root: Floats
+    v: Floats
+    residual_squares: Floats
+    root_squares: Floats
+    v_squares: Floats
+
+    @classmethod
+    def of(cls, cells: CellSums) -> Regulars | None:
+        """The clusters of one window; None where rows are independent."""
+        clusters = cells.clusters
+        if clusters is None or clusters.hashes is None:
+            return None
+        p, n = cells.p[clusters.cell], clusters.n.astype(np.float64)
+        v = p * (1 - p)
+        sums = [clusters.add(column)[:SAMPLE] for column in (clusters.pos - n * p, n * np.sqrt(v), n * v)]
+        return cls(clusters.hashes[:SAMPLE], *sums, *(column**2 for column in sums))
+
+    def add(self, other: Regulars | None) -> Regulars:
+        """With the clusters of another window: one below the largest hash of a full sample was never left out."""
+        if other is None:
+            return self
+        hashes, place = np.unique(np.append(self.hashes, other.hashes), return_inverse=True)
+        names = [each.name for each in fields(self)[1:]]
+        pairs = (np.append(getattr(self, name), getattr(other, name)) for name in names)
+        return Regulars(hashes[:SAMPLE], *(np.bincount(place, pair)[:SAMPLE].astype(np.float64) for pair in pairs))
+
+    @property
+    def beyond(self) -> float:
+        """What pairs of rows of one cluster in two windows add to the variance of the surplus, over that of independent
+        rows, and one standard error. An error of all predictions does not count."""
+        total = max(float(self.v.sum()), 1e-300)
+        pairs = float(np.sum(self.root**2 - self.root_squares))
+        error = float(self.residual.sum()) / total
+        each = self.residual**2 - self.residual_squares - error**2 * (self.v**2 - self.v_squares)
+        seen = float(each.sum() + np.sqrt(np.sum((each - each.mean()) ** 2)))
+        kept = 1 - float(np.sum(self.v**2)) / total**2  # the error takes the rest with it
+        correlation = (seen / max(kept, HALF) + CORRELATION * PAIRS) / (max(pairs, 0.0) + PAIRS)
+        return max(correlation * pairs / total, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +108,8 @@ class WindowSums:
     """What a window of time adds to the evidence.
 
     Rows, positives and those predicted; `information`, the sum of p (1 - p); `tilt`, the surplus of positives from the
-    pivot up less that below it; each bet's log e; and `effect`, the design effect of rows in clusters.
+    pivot up less that below it; each bet's log e; `effect`, the design effect of rows in clusters, and a sample of
+    these.
     """
 
     n: int
@@ -61,6 +119,7 @@ class WindowSums:
     tilt: float
     log_e: Floats
     effect: float = 1.0
+    regulars: Regulars | None = None
 
     @classmethod
     def of(cls, cells: CellSums, pivot: float, tolerance: Tolerance | None = None) -> WindowSums:
@@ -72,8 +131,8 @@ class WindowSums:
         else:
             log_e = np.concatenate([_bet(cells, side, tolerance) for side in (np.ones(len(cells)), sides)])
         expected, tilt = float(cells.expected.sum()), float(np.sum(sides * cells.surplus))
-        effect = _find_effect(cells)
-        return cls(cells.n_rows, cells.positives, expected, float(cells.v.sum()), tilt, log_e, effect)
+        own = _find_effect(cells), Regulars.of(cells)
+        return cls(cells.n_rows, cells.positives, expected, float(cells.v.sum()), tilt, log_e, *own)
 
 
 def _find_effect(cells: CellSums) -> float:
@@ -117,11 +176,13 @@ def weigh_start(window: int) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Process:
-    """The evidence of a stream after some windows: log A of each bet, and the sum of the windows' design effects."""
+    """The evidence of a stream after some windows: log A of each bet, the sum of the windows' design effects, and a
+    sample of the clusters."""
 
     count: int
     log_a: Floats
     effects: float = 0.0
+    regulars: Regulars | None = None
 
     @classmethod
     def start(cls) -> Process:
@@ -133,16 +194,22 @@ class Process:
         count, effects = self.count + 1, self.effects + sums.effect
         # a window of few clusters tells little about its effect: at least the mean of all so far
         log_e = sums.log_e / max(sums.effect, effects / count)
-        return Process(count, log_e + np.logaddexp(self.log_a, math.log(weigh_start(count))), effects)
+        regulars = sums.regulars if self.regulars is None else self.regulars.add(sums.regulars)
+        return Process(count, log_e + np.logaddexp(self.log_a, math.log(weigh_start(count))), effects, regulars)
+
+    @property
+    def growth(self) -> float:
+        """G, by which log e is divided where clusters come again; 1 where none does."""
+        return 1.0 if self.regulars is None else 1 + self.regulars.beyond * self.count / self.effects
 
     @property
     def e_value(self) -> float:
-        """The mean of A over the bets."""
+        """The mean of A over the bets, to the power of 1 / G."""
         highest = float(self.log_a.max())
         if math.isinf(highest):
             return math.exp(highest)
         log_mean = highest + math.log(float(np.mean(np.exp(self.log_a - highest))))
-        return math.exp(min(log_mean, 700.0))
+        return math.exp(min(log_mean / self.growth, 700.0))
 
     @property
     def turn(self) -> Turn:

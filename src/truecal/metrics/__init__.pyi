@@ -22,6 +22,8 @@ from truecal.metrics._decisions import check_probabilities as check_probabilitie
 from truecal.metrics._decisions import check_significance as check_significance
 from truecal.metrics._decisions import check_test as check_test
 from truecal.metrics._decisions import is_number as is_number
+from truecal.metrics._design import CORRELATION as CORRELATION
+from truecal.metrics._design import PAIRS as PAIRS
 from truecal.metrics._design import Design as Design
 from truecal.metrics._design import Spread as Spread
 from truecal.metrics._design import centre_odds as centre_odds

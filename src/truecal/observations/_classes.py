@@ -78,7 +78,8 @@ class ClassTallies:
         wholes = {(name,): tallies.whole() for name, tallies in self.classes.items()}
         parts = {key: part if isinstance(part, GridTally) else part.tally for key, part in wholes.items()}
         bits = coarsest([tallies.bits for tallies in self.classes.values()])
-        return Tallies(self.top.label, self.top.score, parts, (self.top.label,), bits=bits)
+        label, score, cluster = self.top.label, self.top.score, self.top.cluster
+        return Tallies(label, score, parts, (label,), bits=bits, cluster=cluster)
 
     @property
     def n_rows(self) -> int:

@@ -127,7 +127,8 @@ class CellClusters:
     """The distinct pairs of a cluster and a cell of `CellSums`, with the rows and the positives of each.
 
     `starts` says where each cluster begins among the pairs, and where the last one ends; within a cluster cells
-    increase. Of several groups of cells the clusters of the first come first, and so on. `memo` is as in `Clusters`.
+    increase. Of several groups of cells the clusters of the first come first, and so on. `memo` is as in `Clusters`;
+    `hashes` are those of the clusters, in increasing order, where they are those of one tally.
     """
 
     starts: Ints
@@ -135,6 +136,7 @@ class CellClusters:
     n: Ints
     pos: Ints
     memo: dict[str, Any] = field(default_factory=dict)
+    hashes: Ints | None = None
 
     @classmethod
     def of(cls, clusters: Clusters, cell: Ints) -> CellClusters:
@@ -143,7 +145,7 @@ class CellClusters:
         first = np.flatnonzero(_differs(clusters.cluster) | _differs(place))
         starts = np.searchsorted(first, clusters.starts)
         n, pos = (np.add.reduceat(column, first) for column in (clusters.n, clusters.pos))
-        return cls(starts, place[first], n, pos)
+        return cls(starts, place[first], n, pos, hashes=clusters.cluster[clusters.starts[:-1]])
 
     @classmethod
     def lay(cls, groups: Sequence[CellClusters], sizes: Sequence[int]) -> CellClusters:
