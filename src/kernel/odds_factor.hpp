@@ -83,15 +83,19 @@ class OpenCoins {
             }
         }
         const Coins all = open.as_coins(upper.get());
-        for_pools(all, 0, static_cast<Index>(open.n.size()), [&](Index first, Index last, const Side &pool) {
+        for_pools(all, 0, static_cast<Index>(open.n.size()), [&](Index first, Index last, const Pool &pool) {
             Index k = 0;
-            for (Index i = first; i < last; ++i) k += all.heads[i];
+            double s3 = 0;
+            for (Index i = first; i < last; ++i) {
+                k += all.heads[i];
+                s3 += all.s3[i];
+            }
             upper_[q_.size()] = all.upper[first];
-            q_.push_back(pool.s1 / static_cast<double>(pool.n));
-            expected += upper_[q_.size() - 1] ? static_cast<double>(pool.n) - pool.s1 : pool.s1;
+            q_.push_back(pool.q());
+            expected += upper_[q_.size() - 1] ? pool.rows - pool.s1 : pool.s1;
             v += pool.s1 - pool.s2;
-            at_.push(pool.n, k, pool.s1, pool.s2, pool.s3);
-            rows += pool.n;
+            at_.push(pool.n(), k, pool.s1, pool.s2, s3);
+            rows += pool.n();
             heads += k;
         });
     }

@@ -380,21 +380,28 @@ inline Tails binomial_tails(double n, Odds odds, double k) {
     return {below, at, std::max(0.0, 1 - below - at)};
 }
 
-// Calls use(first, last, sums) for pools of neighbouring cells [first, last) of a side: those that can be taken as coins of
-// equal q, which makes their variance too large by 2^-24 of itself at most. Rows of small q are many and their pools few.
+// Coins that can be taken as of equal q, and the sums of q and of q^2.
+struct Pool {
+    double rows, s1, s2;
+    Index n() const { return static_cast<Index>(rows); }
+    double q() const { return s1 / rows; }
+};
+
+// Calls use(first, last, pool) for pools of neighbouring cells [first, last) of a side: to take their coins as of equal q makes
+// their variance too large by 2^-24 of itself at most. Rows of small q are many and their pools few.
 template <class Use> void for_pools(const Coins &coins, Index begin, Index end, Use use) {
     for (Index first = begin; first < end;) {
-        Side pool;
-        pool.add(coins, first);
+        const bool upper = coins.upper[first];
+        double rows = static_cast<double>(coins.n[first]), s1 = coins.s1[first], s2 = coins.s2[first];
         Index last = first + 1;
-        for (; last < end && coins.upper[last] == coins.upper[first]; ++last) {
-            Side more = pool;
-            more.add(coins, last);
-            const double rows = static_cast<double>(more.n); // the spread is s2 - s1^2 / n
-            if (more.s2 * rows - more.s1 * more.s1 > 0x1p-24 * more.s1 * rows) break;
-            pool = more;
+        for (; last < end && coins.upper[last] == upper; ++last) {
+            const double n = rows + static_cast<double>(coins.n[last]), t1 = s1 + coins.s1[last], t2 = s2 + coins.s2[last];
+            if (t2 * n - t1 * t1 > 0x1p-24 * t1 * n) break; // the spread is s2 - s1^2 / n
+            rows = n;
+            s1 = t1;
+            s2 = t2;
         }
-        use(first, last, pool);
+        use(first, last, Pool{rows, s1, s2});
         first = last;
     }
 }
@@ -408,17 +415,13 @@ inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k,
     low.clear(digits == Digits::twelve);
     high.clear(digits == Digits::twelve);
     Index upper = 0;
-    const auto add = [&](Index first, Index, const Side &part) {
-        (coins.upper[first] ? high : low).add(part.n, part.s1 / static_cast<double>(part.n));
-        upper += coins.upper[first] ? part.n : 0;
+    const auto add = [&](Index n, double q, bool above) {
+        (above ? high : low).add(n, q);
+        upper += above ? n : 0;
     };
     if (digits == Digits::exact)
-        for (Index i = begin; i < end; ++i) {
-            Side one;
-            one.add(coins, i);
-            add(i, i + 1, one);
-        }
-    else for_pools(coins, begin, end, add);
+        for (Index i = begin; i < end; ++i) add(coins.n[i], coins.s1[i] / static_cast<double>(coins.n[i]), coins.upper[i]);
+    else for_pools(coins, begin, end, [&](Index first, Index, const Pool &pool) { add(pool.n(), pool.q(), coins.upper[first]); });
     return Heads::difference(low, high, k - upper, mid_p);
 }
 
@@ -583,19 +586,20 @@ inline bool surely_inside(const Side &coins, double top, Index k, double limit) 
     return least * below > goal && 1 - most * within > goal;
 }
 
-// The same of any coins, by the central limit theorem: the distribution of X is within 0.56 times the sum of the coins'
-// absolute third moments over v^1.5 of the normal one (Shevtsova 2010). That moment is w (1 - 2 w) with w = p (1 - p), and
-// the sum of w^2 is v^2 / n or more.
+// The same of any coins of a variance v of 2 or more, by the binomial of as many coins that are alike. Two coins that become
+// alike, their sum kept, change P(X <= k) by d (P(T = k) - P(T = k - 1)), T the heads of the others, and v by 2 d. The
+// characteristic function of T is at most exp(-2 s sin^2(t / 2)) with its variance s >= v - 1/2, so that this difference is at
+// most 4 / pi D(x) / x with Dawson's integral D, x^2 = 2 s, and D(x) <= (1 + 1 / x^2) / (2 x) from x^2 = 3 on.
 inline bool surely_inside(double mean, double v, double rows, Index k, double limit) {
-    const double third = v * (1 - 2 * v / rows), goal = limit * (1 + 1e-6) + 0.56 * third / (v * std::sqrt(v));
-    const double far = std::max(static_cast<double>(k) - mean, mean - static_cast<double>(k - 1)); // the smaller tail's
-    return std::erfc(far / std::sqrt(2 * v)) / 2 > goal;
+    const double others = rows - mean, change = std::max(mean * others / rows - v, 0.0), s = v - 0.5;
+    const double doubt = change / 2 * (1 + 0.5 / s) / (3.141592653589793 * s);
+    return surely_inside(rows, Odds(mean / rows, others / rows), static_cast<double>(k), limit * (1 + 1e-5) + doubt);
 }
 
 // The shares that the tails of cells [begin, end) give under a law; most windows need not have them computed.
 inline Shares decide(const Coins &coins, Index begin, Index end, const Law &law, double limit, Workspace &space) {
     if (!law.computed && surely_inside(law.size, law.odds, law.heads, limit)) return {0, 0};
-    if (law.computed && law.v >= 5 && surely_inside(law.mean, law.v, law.rows, law.k, limit)) return {0, 0};
+    if (law.computed && law.v >= 2 && surely_inside(law.mean, law.v, law.rows, law.k, limit)) return {0, 0};
     const bool upper = law.middle == begin;
     const Index few = upper ? static_cast<Index>(law.rows) - law.k : law.k; // heads, or tails where these are rare
     if (law.computed && (upper || law.middle == end) && few <= Heads::few_heads && (law.v < 5 || law.rows <= 64)) {
@@ -604,7 +608,7 @@ inline Shares decide(const Coins &coins, Index begin, Index end, const Law &law,
         if (surely_inside(law.whole, top, few, limit)) return {0, 0};
         double below, at;
         const auto coins_of = [&](auto use) {
-            for_pools(coins, begin, end, [&](Index, Index, const Side &part) { use(part.n, part.s1 / static_cast<double>(part.n)); });
+            for_pools(coins, begin, end, [&](Index, Index, const Pool &pool) { use(pool.n(), pool.q()); });
         };
         if (Heads::begin(few, coins_of, below, at) && 1 - below - at > limit * (1 + 1e-6)) {
             const double share = refuted_share(limit, below, at);
