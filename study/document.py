@@ -46,6 +46,7 @@ from text import (
     SLICES_CLUSTERS,
     TOLERANCE,
     VALUES,
+    VISITORS,
     WATCH,
     WRONG,
 )
@@ -370,6 +371,22 @@ def watch_section() -> list[str]:
         table(["predictions", "rows a day", "streams", "ever an alarm"], level),
         DELAY,
         table(["error", "begins on day", "streams", "found within 30 days", "median days", "90 % within days"], soon),
+        VISITORS,
+        table(
+            ["customers a day", "rows of each", "correlation", "come again", "streams", "ever an alarm", "odds x 1.5"],
+            [
+                [
+                    r["customers"],
+                    r["rows a day"],
+                    r["correlation"],
+                    f"{100 * float(r['come again']):.0f} %",
+                    r["sets"],
+                    f"{100 * float(r['alarm']):.1f} %",
+                    f"{100 * float(r['found']):.0f} %",
+                ]
+                for r in read_rows("watch_customers")
+            ],
+        ),
     ]
 
 

@@ -114,6 +114,12 @@ look counts, so no rule for stopping can do worse."""
 DELAY = (
     """How soon a lasting error is found, at 50 positives a day; in streams that were not alarmed of before it began:"""
 )
+VISITORS = """\
+Customers with several rows, of which some come again every day, each with a lasting effect of his own on his labels (a
+normal copula of this correlation); predictions are right on average over customers. In percent of streams of 100 days,
+with `cluster=`; and how often a factor of 1.5 on all odds, there from the first day, is found within 30 days, in a
+quarter as many streams. Customers taken as new ones every day, the same 25 raise an alarm in 70 % and the same 200 in
+50 %."""
 
 SLICES = """## Slices
 

@@ -1,6 +1,7 @@
 from truecal.inference._eprocess import Process as Process
 from truecal.inference._eprocess import Regulars as Regulars
 from truecal.inference._eprocess import Turn as Turn
+from truecal.inference._eprocess import Visitors as Visitors
 from truecal.inference._eprocess import WindowSums as WindowSums
 from truecal.inference._eprocess import find_change as find_change
 from truecal.inference._eprocess import find_pivot as find_pivot

@@ -22,9 +22,8 @@ those so far if that is larger: e^(1 / D) of rows that go together has a mean of
 cluster (Hölder), and about 1 at the effect itself.
 
 Clusters that come again in later windows bring their own habits along: the surplus of all windows varies G times as
-much as those of single windows add up to, and log e of the stream is divided by G. It is found from the pairs of rows
-of a sample of clusters, those with the smallest hashes, as the design effect is (see `truecal.metrics`). Where nobody
-comes again, G is 1. Predictions that are wrong for all look alike only as far as there are different clusters.
+much as those of single windows add up to, and log e of the stream is divided by G. It is found from pairs of rows in
+two windows of a sample of clusters, as the design effect is (see `truecal.metrics`). Where nobody comes again, G is 1.
 
 With a tolerance a bet upwards plays against predictions that are raised by it, a bet downwards against lowered ones.
 
@@ -37,7 +36,7 @@ Shin, Ramdas, Rinaldo. E-detectors: a nonparametric framework for sequential cha
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -48,59 +47,108 @@ from truecal.observations import CellGroups, CellSums, Floats, Ints
 SHIFTS = (0.05, 0.1, 0.2, 0.4, -0.05, -0.1, -0.2, -0.4)
 BETS = len(SHIFTS) * 2  # of the level, then of the slope
 YEAR = 365  # windows
-SAMPLE = 300  # clusters that are remembered
-HALF = 0.5
+VISITORS = 500  # clusters of a window that are looked at
+NEWCOMERS, REGULARS = 200, 200  # clusters that are remembered: seen once, and again
 Turn = Literal["too low", "too high", "too timid", "too bold"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Regulars:
-    """A sample of the clusters of a stream, those with the smallest hashes, and what each came to.
-
-    Sums over its rows in all windows of r = y - p, of sqrt(v) and of v = p (1 - p); and sums over the windows of the
-    squares of what each of these is in one.
-    """
+class Visitors:
+    """The clusters of one window, those with the smallest hashes: sums over their rows of r = y - p, of sqrt(v) and of
+    v = p (1 - p). `reach` is the share of all hashes that lie below those left out; `total` has r and v of all rows."""
 
     hashes: Ints
-    residual: Floats
-    root: Floats
-    v: Floats
-    residual_squares: Floats
-    root_squares: Floats
-    v_squares: Floats
+    sums: Floats  # three rows
+    reach: float
+    total: tuple[float, float]
 
     @classmethod
-    def of(cls, cells: CellSums) -> Regulars | None:
-        """The clusters of one window; None where rows are independent."""
+    def of(cls, cells: CellSums) -> Visitors | None:
+        """Those of a window's rows; None where these are independent."""
         clusters = cells.clusters
         if clusters is None or clusters.hashes is None:
             return None
         p, n = cells.p[clusters.cell], clusters.n.astype(np.float64)
         v = p * (1 - p)
-        sums = [clusters.add(column)[:SAMPLE] for column in (clusters.pos - n * p, n * np.sqrt(v), n * v)]
-        return cls(clusters.hashes[:SAMPLE], *sums, *(column**2 for column in sums))
+        sums = np.stack([clusters.add(column) for column in (clusters.pos - n * p, n * np.sqrt(v), n * v)])
+        hashes, total = clusters.hashes, (float(sums[0].sum()), float(sums[2].sum()))
+        reach = 1.0 if len(hashes) <= VISITORS else float(_share_below(hashes[VISITORS : VISITORS + 1])[0])
+        return cls(hashes[:VISITORS], sums[:, :VISITORS], reach, total)
 
-    def add(self, other: Regulars | None) -> Regulars:
-        """With the clusters of another window: one below the largest hash of a full sample was never left out."""
-        if other is None:
-            return self
-        hashes, place = np.unique(np.append(self.hashes, other.hashes), return_inverse=True)
-        names = [each.name for each in fields(self)[1:]]
-        pairs = (np.append(getattr(self, name), getattr(other, name)) for name in names)
-        return Regulars(hashes[:SAMPLE], *(np.bincount(place, pair)[:SAMPLE].astype(np.float64) for pair in pairs))
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regulars:
+    """A sample of the clusters of a stream: some that were seen once, and some that came again.
+
+    `sums` are those of `Visitors` over all windows, `squares` the sums of their squares over the windows, and `windows`
+    says how many each came in. `chance` is that of a cluster which came again to be in the sample: its hash must lie
+    below `once`, as it then was, to be remembered at first, and below `again` to be kept. `total` is as in `Visitors`.
+    """
+
+    hashes: Ints
+    sums: Floats
+    squares: Floats
+    windows: Ints
+    chance: Floats
+    once: float = 1.0
+    again: float = 1.0
+    total: tuple[float, float] = (0.0, 0.0)
+
+    @classmethod
+    def start(cls) -> Regulars:
+        """Nobody yet."""
+        none = np.zeros(0, np.int64)
+        return cls(none, np.zeros((3, 0)), np.zeros((3, 0)), none, np.zeros(0))
+
+    def add(self, new: Visitors) -> Regulars:
+        """With the clusters of one more window."""
+        once, again = min(self.once, new.reach), min(self.again, new.reach)
+        fresh = np.isin(new.hashes, self.hashes, invert=True)
+        joins = ~fresh | (_share_below(new.hashes) < once)
+        hashes, place = np.unique(np.append(self.hashes, new.hashes[joins]), return_inverse=True)
+        old, seen = place[: len(self.hashes)], place[len(self.hashes) :]
+        sums, squares = np.zeros((3, len(hashes))), np.zeros((3, len(hashes)))
+        windows, chance = np.zeros(len(hashes), np.int64), np.zeros(len(hashes))
+        sums[:, old], squares[:, old], windows[old], chance[old] = self.sums, self.squares, self.windows, self.chance
+        sums[:, seen] += new.sums[:, joins]
+        squares[:, seen] += new.sums[:, joins] ** 2
+        windows[seen] += 1
+        chance[(windows > 1) & (chance == 0)] = once
+        share = _share_below(hashes)  # in increasing order, as the hashes are
+        first, later = (windows == 1) & (share < once), (windows > 1) & (share < again)
+        if np.sum(first) > NEWCOMERS:
+            once = float(share[first][NEWCOMERS])
+        if np.sum(later) > REGULARS:
+            again = float(share[later][REGULARS])
+        kept = (first & (share < once)) | (later & (share < again))
+        total = self.total[0] + new.total[0], self.total[1] + new.total[1]
+        columns = hashes[kept], sums[:, kept], squares[:, kept], windows[kept], np.minimum(chance, again)[kept]
+        return Regulars(*columns, once, again, total)
 
     @property
     def beyond(self) -> float:
         """What pairs of rows of one cluster in two windows add to the variance of the surplus, over that of independent
         rows, and one standard error. An error of all predictions does not count."""
-        total = max(float(self.v.sum()), 1e-300)
-        pairs = float(np.sum(self.root**2 - self.root_squares))
-        error = float(self.residual.sum()) / total
-        each = self.residual**2 - self.residual_squares - error**2 * (self.v**2 - self.v_squares)
-        seen = float(each.sum() + np.sqrt(np.sum((each - each.mean()) ** 2)))
-        kept = 1 - float(np.sum(self.v**2)) / total**2  # the error takes the rest with it
-        correlation = (seen / max(kept, HALF) + CORRELATION * PAIRS) / (max(pairs, 0.0) + PAIRS)
-        return max(correlation * pairs / total, 0.0)
+        came = self.windows > 1
+        if not came.any():
+            return 0.0
+        weight, (surplus, total) = 1 / self.chance[came], self.total
+        residual, root, v = self.sums[:, came] ** 2 - self.squares[:, came]
+        error = surplus / max(total, 1e-300)
+        each = residual - error**2 * v
+        mean = np.sum(weight * each) / weight.sum()
+        seen = float(np.sum(weight * each) + np.sqrt(np.sum((weight * (each - mean)) ** 2)))
+        pairs = max(float(np.sum(weight * root)), 0.0)
+        kept = 1 - float(np.sum(weight * self.sums[2, came] ** 2)) / max(total, 1e-300) ** 2
+        correlation = (seen / max(kept, 0.5) + CORRELATION * PAIRS) / (
+            pairs + PAIRS
+        )  # the error takes the rest with it
+        return max(correlation * pairs / max(total, 1e-300), 0.0)
+
+
+def _share_below(hashes: Ints) -> Floats:
+    """The share of all hashes of 64 bits that lie below each."""
+    return np.asarray(hashes.astype(np.float64) / 2.0**64 + 0.5)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +167,7 @@ class WindowSums:
     tilt: float
     log_e: Floats
     effect: float = 1.0
-    regulars: Regulars | None = None
+    visitors: Visitors | None = None
 
     @classmethod
     def of(cls, cells: CellSums, pivot: float, tolerance: Tolerance | None = None) -> WindowSums:
@@ -131,7 +179,7 @@ class WindowSums:
         else:
             log_e = np.concatenate([_bet(cells, side, tolerance) for side in (np.ones(len(cells)), sides)])
         expected, tilt = float(cells.expected.sum()), float(np.sum(sides * cells.surplus))
-        own = _find_effect(cells), Regulars.of(cells)
+        own = _find_effect(cells), Visitors.of(cells)
         return cls(cells.n_rows, cells.positives, expected, float(cells.v.sum()), tilt, log_e, *own)
 
 
@@ -194,7 +242,9 @@ class Process:
         count, effects = self.count + 1, self.effects + sums.effect
         # a window of few clusters tells little about its effect: at least the mean of all so far
         log_e = sums.log_e / max(sums.effect, effects / count)
-        regulars = sums.regulars if self.regulars is None else self.regulars.add(sums.regulars)
+        regulars = self.regulars
+        if sums.visitors is not None:
+            regulars = (Regulars.start() if regulars is None else regulars).add(sums.visitors)
         return Process(count, log_e + np.logaddexp(self.log_a, math.log(weigh_start(count))), effects, regulars)
 
     @property

@@ -34,7 +34,7 @@ OWN: dict[Any, str] = {
         Absolute Relative Metric Windows Refutation LocalError ScoreRange OddsFactor Brier LogLoss NetBenefit Slope
         Intercept Spiegelhalter CumulativeRange CumulativeMaximum SmoothError TwoBins Gap Rejection Mean PNorm Max
     """,
-    inference: "Verdict Reference Interval Difference Plan Map Process Regulars WindowSums",
+    inference: "Verdict Reference Interval Difference Plan Map Process Regulars Visitors WindowSums",
     observations: "Account Labelling",
 }
 # what files hold that commands read, and where one comes from
