@@ -149,6 +149,57 @@ def test_types_are_not_taken_from_the_first_rows_alone(pl, tmp_path):
     assert read(tmp_path / "a.csv") == Tally.from_arrays([0] * 20_000 + [1], [0.0] * 20_000 + [0.25])
 
 
+@pytest.mark.parametrize("last", ["A1", "007", "2.5"])
+@pytest.mark.parametrize("option", ["by", "cluster"])
+def test_the_order_of_rows_makes_no_segment_or_cluster_another(pl, tmp_path, last, option):
+    rows = [f"{i % 2},0.5,{i % 3 + 5}" for i in range(12_000)]  # of which 10,000 tell the types
+    found = []
+    for name, lines in {"first": [f"1,0.5,{last}", *rows], "last": [*rows, f"1,0.5,{last}"]}.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join(["y,p,g", *lines]) + "\n")
+        found.append(truecal.read(tmp_path / f"{name}.csv", label="y", score="p", **{option: "g"}))
+    assert found[0] == found[1]
+    if option == "by":
+        numbers = last == "2.5"
+        assert {segment for (segment,) in found[0].parts} == ({5, 6, 7, 2.5} if numbers else {"5", "6", "7", last})
+    else:
+        assert found[0].parts[()].clusters.count == 4
+
+
+@pytest.mark.parametrize("space", ["", " "])
+def test_codes_that_begin_with_0_are_text_and_numbers_are_not(pl, tmp_path, space):
+    (tmp_path / "a.csv").write_text(f"y,p,g,n\n0,0.5,007,{space}0\n1,0.5,{space}7,10\n1,0.25,,20\n")
+    found = truecal.read(tmp_path / "a.csv", label="y", score="p", by=["g", "n"])
+    assert set(found.parts) == {("007", 0), (f"{space}7", 10), (None, 20)}
+
+
+def test_rows_are_matched_by_codes_as_they_are_written(pl, tmp_path):
+    (tmp_path / "new.csv").write_text("id,y,p\n7,0,0.25\n007,1,0.5\n")
+    (tmp_path / "old.csv").write_text("id,p\n007,0.75\n7,0.125\n")
+    found = truecal.read(tmp_path / "new.csv", label="y", score="p", baseline=tmp_path / "old.csv", on="id")
+    assert [scores.tolist() for scores in found.baseline.scores] == [[0.25, 0.5], [0.125, 0.75]]
+
+
+def test_rows_are_written_with_codes_as_they_are(pl, tmp_path):
+    (tmp_path / "a.csv").write_text("p,zip,n\n0.25,80331,1\n0.5,01067,2\n")
+    seen = []
+
+    def halve(p, others):
+        seen.extend(others["zip"])
+        return p / 2
+
+    settings = {"score": "p", "into": "q", "others": ("zip",)}
+    assert truecal.reading.add_column(tmp_path / "a.csv", tmp_path / "b.csv", halve, **settings) == 2
+    assert (tmp_path / "b.csv").read_text() == "p,zip,n,q\n0.25,80331,1,0.125\n0.5,01067,2,0.25\n"
+    assert sorted(seen) == ["01067", "80331"]
+
+
+def test_times_may_follow_dates(pl, tmp_path):
+    lines = ["y,p,t", *["0,0.5,2026-01-01", "1,0.5,2026-01-02"] * 6_000, "1,0.5,2026-01-02T10:00:00"]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    found = truecal.read(tmp_path / "a.csv", label="y", score="p", time="t")
+    assert [part.n_rows for part in found.parts.values()] == [6_000, 6_001]
+
+
 def test_text_among_numbers_is_named_with_its_row(pl, tmp_path):
     lines = ["y,p", *["0,0.5"] * 15_000, "1,high", *["0,0.5"] * 10, "1,?"]
     (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")

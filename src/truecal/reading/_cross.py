@@ -30,7 +30,7 @@ from truecal.observations import (
 )
 from truecal.reading._columns import Columns, OnNull, ScoreScale, split_name
 from truecal.reading._engines import language, pick, stream
-from truecal.reading._query import KINDS, Query, column_names
+from truecal.reading._query import KINDS, Query, column_names, read_data
 from truecal.reading._read import BATCH, Batch, encode_values, is_missing, stream_batches
 
 LEVELS = 10  # of a column, besides other values and null
@@ -75,7 +75,14 @@ def cross(  # noqa: PLR0913 (tests/test_size.py says why)
     names = tuple(name for name in names if name != score)
     settings: Any = {"pos_label": pos_label, "on_null": on_null, "format": format, "labelling": labelling}
     settings |= {"score_scale": score_scale, "cluster": cluster}
-    query, parts = _open(data, Columns(label, (score,), names, **settings))
+    return read_data(data, Columns(label, (score,), names, **settings), lambda query: _cross(query, pairs))
+
+
+def _cross(query: Query, pairs: bool) -> Crossed:
+    """Add the rows of a query up."""
+    (score,) = query.columns.scores
+    query, parts = _open(query)
+    clustered = bool(query.columns.clusters)
     crossing: _Crossing | None = None
     seen, counts = 0, np.zeros(KINDS, dtype=np.int64)
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
@@ -88,7 +95,7 @@ def cross(  # noqa: PLR0913 (tests/test_size.py says why)
             if len(usable):
                 if crossing is None:
                     crossing = _Crossing(query, rows, scores[usable])
-                crossing.add(rows, scores[usable], one[usable], None if cluster is None else batch.cluster[usable])
+                crossing.add(rows, scores[usable], one[usable], batch.cluster[usable] if clustered else None)
             seen += len(part)
             progress.step(len(part))
     query.check_complete(seen)
@@ -97,9 +104,9 @@ def cross(  # noqa: PLR0913 (tests/test_size.py says why)
     return crossing.finish(pairs, Account(seen, int(counts[0]), query.name_reasons(counts, [score])))
 
 
-def _open(data: Any, columns: Columns) -> tuple[Query, Iterator[Any]]:
-    """The query of the data, and the batches of their rows in this process."""
-    query = Query.of(data, columns)
+def _open(query: Query) -> tuple[Query, Iterator[Any]]:
+    """The query, and the batches of its rows in this process."""
+    columns = query.columns
     if query.here:
         return query, stream_batches(query)
     names = dict.fromkeys((columns.label, *columns.scores, *columns.by, *columns.clusters))

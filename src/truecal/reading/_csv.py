@@ -49,6 +49,10 @@ class Unreadable(ValueError):
     """A file cannot be read in its format."""
 
 
+class Unforeseen(Unreadable):
+    """A later row of a file has another type than the first rows."""
+
+
 class Copy:
     """A temporary file, deleted with this object; if the process is killed, when the next copy is made by another."""
 

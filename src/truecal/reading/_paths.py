@@ -9,9 +9,9 @@ import glob
 import re
 import sys
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -21,7 +21,7 @@ import numpy as np
 from truecal._errors import name_place, option
 from truecal._fork import check_fork
 from truecal._text import plural
-from truecal.reading._csv import Stamp, Table, Unreadable, open_table, stamp
+from truecal.reading._csv import Stamp, Table, Unforeseen, Unreadable, open_table, stamp
 from truecal.reading._engines import column
 from truecal.reading._places import FORMATS, TEXT, PathLike, copy_stream, expand_all, find_format
 
@@ -35,6 +35,8 @@ class Files:
 
     counts
         The true number of rows of each, which must all arrive.
+    text
+        The options for CSV; see `_open_csv`.
     stamps, tables
         What the files were when they were opened; text that was checked, in copies that are deleted with this object.
     """
@@ -44,7 +46,7 @@ class Files:
     places: tuple[Path, ...]
     kind: str
     numbers: tuple[str, ...] = ()
-    dates: bool = False
+    text: Mapping[str, Any] = field(default_factory=dict)
     stamps: tuple[Stamp, ...] = ()
     tables: tuple[Table, ...] = ()
 
@@ -58,7 +60,7 @@ class Files:
         import polars as pl
 
         with self.explain_errors():
-            return _open(pl, self.places, self.kind, mark=name, **_name_types(pl, self.numbers, self.dates))
+            return _open(pl, self.places, self.kind, mark=name, **self.text)
 
     @contextmanager
     def explain_errors(self) -> Iterator[None]:
@@ -71,7 +73,7 @@ class Files:
             self.check_unchanged()
             self._check_numbers(pl)
             self._check_alike()
-            raise self._unreadable(error) from error
+            raise self._unreadable(error, Unforeseen if self.guessed else Unreadable) from error
         except OSError as error:
             if error.errno is not None:
                 raise
@@ -79,9 +81,38 @@ class Files:
             raise self._unreadable(error) from error
         self.check_unchanged()
 
-    def _unreadable(self, error: Exception) -> Unreadable:
+    @property
+    def guessed(self) -> bool:
+        """Whether types of columns were guessed from the first rows, as those of CSV are."""
+        return self.kind in ("csv", "tsv") and self.frame is not None and "types" not in self.text
+
+    def infer_types(self, names: Iterable[str]) -> dict[str, Any]:
+        """The types of columns of CSV by all rows, which takes longer than reading them; see `open_files`."""
+        import polars as pl
+
+        known, found = self.frame.collect_schema(), dict[str, Any]()
+        options = {"infer_schema_length": None, "try_parse_dates": self.text["try_parse_dates"]}
+        schemas = [_open(pl, (place,), self.kind, **options).collect_schema() for place in self.places]
+        for name in dict.fromkeys(names):
+            kinds = {schema[name] for schema in schemas}
+            if len(kinds) == 1:
+                (found[name],) = kinds
+            else:
+                found[name] = pl.Float64 if all(kind.is_numeric() for kind in kinds) else pl.String
+            if found[name] == pl.String and known[name].is_temporal():
+                found[name] = pl.Datetime("us")  # dates, and times besides
+        codes = self.text["codes"]
+        whole = [name for name in (found if codes is None else codes) if name in found and found[name].is_integer()]
+        if whole:
+            words = _open(pl, self.places, self.kind, schema_overrides=dict.fromkeys(whole, pl.String))
+            coded = words.select(_is_code(column(words, name).str.strip_chars(" ")).any().alias(name) for name in whole)
+            row = coded.collect(engine="streaming").row(0, named=True)
+            found |= {name: pl.String for name in whole if row[name]}
+        return found
+
+    def _unreadable(self, error: Exception, kind: type[Unreadable] = Unreadable) -> Unreadable:
         reason = str(error).strip().splitlines()[0]
-        return Unreadable(f"{name_places(self.places)} must be readable as {self.kind}; it is not: {reason}")
+        return kind(f"{name_places(self.places)} must be readable as {self.kind}; it is not: {reason}")
 
     def check_unchanged(self) -> None:
         """Raise an error if a file was written or replaced since it was opened."""
@@ -235,11 +266,15 @@ def open_files(
     format: str | None = None,
     numbers: Sequence[str] = (),
     dates: bool = False,
+    codes: Sequence[str] | None = (),
+    types: Mapping[str, Any] | None = None,
 ) -> Files:
     """Open files as `scan` does, and return them with their places and format.
 
     Text columns in `numbers` are read as numbers, whatever their first rows hold. With `dates`, which takes longer,
-    text that looks like dates and times is read as such.
+    text that looks like dates and times is read as such. In `codes`, None for all columns, 007 is not 7: whole numbers,
+    some of which begin with 0, are text. A row that has another type than the first ones raises `Unforeseen` when it is
+    read; then `types` are what `Files.infer_types` returns.
     """
     check_fork()
     try:
@@ -267,16 +302,18 @@ def open_files(
             pass
     (kind,) = kinds
     stamps = tuple(map(stamp, places))
+    text: dict[str, Any] = {"try_parse_dates": dates, "codes": codes}
+    text |= {"schema_overrides": dict.fromkeys(numbers, pl.Float64)} | ({} if types is None else {"types": types})
     unread = Files(None, (), tuple(places), kind, stamps=stamps, tables=_open_tables(places, kind))
     with unread.explain_errors():
-        frame = _open(pl, unread.places, kind, **_name_types(pl, numbers, dates))
+        frame = _open(pl, unread.places, kind, **text)
         frame.collect_schema()
         if kind in TEXT:
             counts = [table.rows for table in unread.tables]
         else:
             alone = [frame] if len(places) == 1 else [_open_one(pl, place, kind) for place in places]
             counts = [found.item() for found in pl.collect_all([each.select(pl.len()) for each in alone])]
-    return replace(unread, frame=frame, counts=tuple(counts), numbers=tuple(numbers), dates=dates)
+    return replace(unread, frame=frame, counts=tuple(counts), numbers=tuple(numbers), text=text)
 
 
 def keep_input() -> Path:
@@ -284,11 +321,6 @@ def keep_input() -> Path:
     _kept.append(copy_stream(sys.stdin.buffer, ""))
     place: Path = _kept[-1].place
     return place
-
-
-def _name_types(pl: Any, numbers: Sequence[str], dates: bool) -> dict[str, Any]:
-    """The options for CSV."""
-    return {"schema_overrides": dict.fromkeys(numbers, pl.Float64), "try_parse_dates": dates}
 
 
 def name_places(places: Sequence[Path]) -> str:
@@ -331,22 +363,43 @@ def _open_one(pl: Any, place: Path, kind: str) -> Any:
     return _open_ipc(pl, place) if kind == "ipc" else _read_npz(pl, place).lazy()
 
 
-def _open_csv(pl: Any, tables: Sequence[Table], schema_overrides: Any = None, **text: Any) -> Any:
-    """Open CSV; columns of numbers may have spaces around them."""
+def _open_csv(
+    pl: Any,
+    tables: Sequence[Table],
+    schema_overrides: Mapping[str, Any] | None = None,
+    codes: Sequence[str] | None = (),
+    types: Mapping[str, Any] | None = None,
+    **text: Any,
+) -> Any:
+    """Open CSV; columns of numbers may have spaces around them. Codes that are whole numbers in the first rows are read
+    as such, and a later one that is none, or begins with 0, raises an error of polars. `types` are known."""
     options = {"separator": tables[0].separator, "glob": False, "infer_schema_length": SAMPLE, **text}
     places, missing = [table.place for table in tables], tables[0].missing
-    types = dict(schema_overrides or {})
-    if not any(table.spaced for table in tables):
-        return pl.scan_csv(places, null_values=missing, schema_overrides=types, **options)
-    head = pl.scan_csv(places, **options | {"infer_schema": False}).head(SAMPLE).collect()
-    found = {name: types.get(name) or _find_padded(pl, head[name], missing) for name in head.columns}
-    padded = {name: kind for name, kind in found.items() if kind not in (None, pl.String)}
-    frame = pl.scan_csv(
-        places, null_values=missing, schema_overrides=types | dict.fromkeys(padded, pl.String), **options
-    )
-    blank = dict.fromkeys(missing)
-    words = {name: column(frame, name).str.strip_chars(" ").replace(blank) for name in padded}
-    return frame.with_columns(*(value.cast(padded[name]) for name, value in words.items()))
+    given = {**(types or {}), **(schema_overrides or {})}
+    frame = pl.scan_csv(places, null_values=missing, schema_overrides=given, **options)
+    padded, whole = dict[str, Any](), dict[str, Any]()
+    if any(table.spaced for table in tables):
+        head = pl.scan_csv(places, **options | {"infer_schema": False}).head(SAMPLE).collect()
+        found = {name: given.get(name) or _find_padded(pl, head[name], missing) for name in head.columns}
+        padded = {name: kind for name, kind in found.items() if kind not in (None, pl.String)}
+    if codes is None or codes:
+        schema = frame.collect_schema() | padded
+        names = schema if codes is None else [name for name in codes if name in schema]
+        whole = {name: schema[name] for name in names if name not in given and schema[name].is_integer()}
+    if not padded and not whole:
+        return frame
+    words = given | dict.fromkeys(padded | whole, pl.String)
+    frame = pl.scan_csv(places, null_values=missing, schema_overrides=words, **options)
+    values = {name: column(frame, name) for name in padded | whole}
+    values |= {name: values[name].str.strip_chars(" ").replace(dict.fromkeys(missing)) for name in padded}
+    for name in whole:
+        values[name] = pl.when(_is_code(values[name])).then(pl.lit("a code")).otherwise(values[name])
+    return frame.with_columns(*(value.cast((padded | whole)[name]).alias(name) for name, value in values.items()))
+
+
+def _is_code(words: Any) -> Any:
+    """Whether text begins with 0 and goes on: the number 007 is a code, and not 7."""
+    return words.str.starts_with("0") & (words.str.len_bytes() > 1)
 
 
 def _find_padded(pl: Any, column: Any, missing: Sequence[str]) -> Any:

@@ -102,9 +102,11 @@ class PlainTable:
 
 
 def read_segments(fields: Sequence[bytes], missing: frozenset[bytes]) -> PlainColumn | None:
-    """Read a column of segments; None if its first rows may be of another type, or have fractions."""
+    """Read a column of segments; None if its first rows may be of another type, or have fractions or codes as 007."""
     first, every = PlainColumn.of(fields[:ROWS], missing), PlainColumn.of(fields, missing)
     if first is None or every is None or first.type != every.type or every.type == "number":
+        return None
+    if every.type == "integer" and any(field[:1] == b"0" and len(field) > 1 for field in set(fields)):
         return None
     return every
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -40,9 +40,10 @@ from truecal.reading._columns import (
     find_probability,
     find_scales,
 )
-from truecal.reading._csv import Unreadable
+from truecal.reading._csv import Unforeseen, Unreadable
 from truecal.reading._engines import (
     collect,
+    column,
     count_distinct,
     decode_numbers,
     engine_of,
@@ -57,6 +58,7 @@ from truecal.reading._places import is_path
 from truecal.reading._plain import open_plain
 
 INVALID = 2.0**900  # beyond all cells; times its status, what an invalid row is grouped by in their place
+T = TypeVar("T")
 DROP = 'on_null="drop"'  # the option that leaves out rows without a value
 CLUSTERLESS = extras.KINDS
 KINDS = extras.KINDS + 1
@@ -99,12 +101,14 @@ class Query:
     origin: Query | None = None
 
     @classmethod
-    def of(cls, data: Any, columns: Columns) -> Query:
-        """Make the query of a dataframe or of files; raise an error if a column is missing or of the wrong type."""
+    def of(cls, data: Any, columns: Columns, types: Mapping[str, Any] | None = None) -> Query:
+        """Make the query of a dataframe or of files, whose `types` may be known; raise an error if a column is missing
+        or of the wrong type."""
         other = columns.baseline
         numbers = (*columns.scores, other) if isinstance(other, str) and not columns.on else columns.scores
         numbers = (*numbers, *columns.extras.names.values())
-        frame, source = open_data(data, columns.format, numbers, any(columns.windows.values()))
+        dates, codes = any(columns.windows.values()), (*columns.by, *columns.clusters)
+        frame, source = open_data(data, columns.format, numbers, dates, codes, columns.on, types)
         if source is not None:
             source.check_once((columns.label, *numbers, *columns.by, *columns.on, *columns.clusters))
             source.check_dates(name for name, every in columns.windows.items() if every)
@@ -510,8 +514,8 @@ class Query:
         columns = query.columns.scores if self.origin else (scores[0], *self.baselines)[: len(scores)]
         names = columns if self.origin else scores
         found = []
-        for name, column in zip(names, columns, strict=True):
-            outside = find_outside(query.frame, column, query.columns.score_scale)
+        for name, own in zip(names, columns, strict=True):
+            outside = find_outside(query.frame, own, query.columns.score_scale)
             found += [] if outside is None else [(outside.first, outside.value, name)]
         return min(found, default=None)
 
@@ -596,13 +600,40 @@ def column_names(frame: Any, format: str | None = None) -> list[str]:
     return list(open_data(frame, format)[0].collect_schema()) if plain is None else plain.names
 
 
+def read_data(data: Any, columns: Columns, read: Callable[[Query], T]) -> T:
+    """Read the query of data; once more where a later row of CSV has another type than the first ones."""
+    query = Query.of(data, columns)
+    try:
+        return read(query)
+    except Unforeseen:
+        source = query.source
+        if source is None or not source.guessed:
+            raise
+        types = source.infer_types((columns.label, *columns.by, *columns.clusters, *columns.on))
+        return read(Query.of(list(source.places), replace(columns, format=source.kind), types))
+
+
 def open_data(
-    data: Any, format: str | None, numbers: tuple[str, ...] = (), dates: bool = False
+    data: Any,
+    format: str | None,
+    numbers: tuple[str, ...] = (),
+    dates: bool = False,
+    codes: tuple[str, ...] = (),
+    on: tuple[str, ...] = (),
+    types: Mapping[str, Any] | None = None,
 ) -> tuple[Any, Files | None]:
-    """Return the frame of data, and the files behind it, if any."""
+    """Return the frame of data, and the files behind it, if any; the types of columns `on` are those of all rows."""
     source = None
     if is_path(data):
-        source = open_files(data, format=format, numbers=numbers, dates=dates)
+        options: Any = {"numbers": numbers, "dates": dates, "codes": (*codes, *on)}
+        source = open_files(data, format=format, types=types, **options)
+        known = source.frame.collect_schema()
+        if on and source.guessed and all(name in known for name in on):
+            try:
+                with source.explain_errors():
+                    source.frame.select(column(source.frame, name).count() for name in on).collect(engine="streaming")
+            except Unforeseen:
+                source = open_files(source.places, format=source.kind, types=source.infer_types(on), **options)
     elif format is not None:
         raise ValueError(f"{option('format')} is for files; the data are {type(data).__name__}.")
     return open_frame(data if source is None else source.frame), source
@@ -643,7 +674,7 @@ def _join_scores(frame: Any, other: Any, columns: Columns, added: Mapping[str, s
 
     A row may match at most one row of the other frame.
     """
-    right, source = open_data(other, columns.format if is_path(other) else None, tuple(added))
+    right, source = open_data(other, columns.format if is_path(other) else None, tuple(added), on=columns.on)
     on = list(columns.on)
     if source is not None:
         source.check_once((*on, *added))

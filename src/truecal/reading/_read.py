@@ -82,7 +82,7 @@ from truecal.reading._engines import (
 from truecal.reading._extras import FRACTION, Extras
 from truecal.reading._places import PathLike, expand, expand_all, is_path
 from truecal.reading._plain import PlainColumn, open_plain, read_labels, read_scores, read_segments
-from truecal.reading._query import CLUSTER, FILE, KINDS, MATCHED, Query, column_names, span_lines, status_of
+from truecal.reading._query import CLUSTER, FILE, KINDS, MATCHED, Query, column_names, read_data, span_lines, status_of
 from truecal.reading._spool import GridSpool, PairSpool, Spool, pack_rows
 
 IN_MEMORY = 1 << 62
@@ -297,7 +297,7 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
     if tallies is not None:
         return {tallies.score: _check_settings(tallies, columns)}
     found = _read_plain(data, columns)
-    return _read_query(Query.of(data, columns)) if found is None else found
+    return read_data(data, columns, _read_query) if found is None else found
 
 
 def _name_segments(
@@ -348,7 +348,7 @@ def _read_multiclass(
         labels=None if labels is None else tuple(labels),
         **settings,
     )
-    return _read_classes(Query.of(data, columns))
+    return read_data(data, columns, _read_classes)
 
 
 def is_tallies(data: Any) -> bool:

@@ -23,6 +23,7 @@ from truecal.reading._columns import (
     find_probability,
     find_scales,
 )
+from truecal.reading._csv import Unforeseen
 from truecal.reading._paths import Files, open_files
 from truecal.reading._places import PathLike
 
@@ -56,13 +57,12 @@ def add_column(
     The function takes probabilities, of the scores, and the columns `others` of some rows. Rows without a score stay
     without one. The suffix of `output` tells its format; it is written atomically. Return the number of rows.
     """
-    import polars as pl
-
     check_scale(score_scale)
     place = Path(output)
     if place.suffix.lower() not in WRITTEN:
         raise ValueError(f"{option('output')} must end in {', '.join(WRITTEN)}; it is {os.fspath(output)!r}.")
-    files = open_files(source, format=format, numbers=(score,))
+    options: Any = {"numbers": (score,), "codes": None}
+    files = open_files(source, format=format, **options)
     known = list(files.frame.collect_schema())
     check_column("score", score, known)
     for name in others:
@@ -74,6 +74,20 @@ def add_column(
     if into in known and into != score:
         hint = "\n\nHint: the scores seem to be mended already." if into == f"{score}{RECALIBRATED}" else ""
         raise ValueError(f"{option('into')} must be a new column, or the score's; there is one called {into!r}.{hint}")
+    settings = place, function, score, into, others, score_scale
+    try:
+        return _write(files, *settings)
+    except Unforeseen:
+        types = files.infer_types(known)
+        return _write(open_files(files.places, format=files.kind, types=types, **options), *settings)
+
+
+def _write(
+    files: Files, place: Path, function: Function, score: str, into: str, others: Sequence[str], score_scale: ScoreScale
+) -> int:
+    """Write the rows of files with one column more; return their number."""
+    import polars as pl
+
     failed: list[Exception] = []
     seen: list[int] = []  # rows of each piece: pieces are computed in several threads, which may append
 
