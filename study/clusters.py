@@ -13,19 +13,23 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import islice
 
 import numpy as np
 from results import write_rows
 from shapes import Rng, with_odds
 from worlds import Floats, log_odds, sigmoid
 
-from truecal.inference import Verdict, judge, judge_all
+from truecal.inference import Verdict, combine_parts, find_parts, judge, judge_all
 from truecal.observations import CellSums, Ints
 
 Line = dict[str, object]
 Labels = Callable[[Rng, Floats, Ints, float], np.ndarray]
 SHAPES = {"33 %": (1.0, 2.0), "9 %": (0.5, 5.0), "1 %": (0.5, 50.0)}
 TOGETHER = 40  # data sets that are judged in one pass: a verdict does not depend on the others
+FEW = 10.0  # positives, as independent rows have them
+NEAR = 0.035, 0.065  # outside of which a level is measured again
+AGAIN = 5  # times as many data sets
 SHARED = 0.5  # correlation of the predictions of a cluster, on the normal scale
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(61)
 GRID = np.linspace(-40.0, 40.0, 8001)
@@ -82,18 +86,28 @@ WAYS: dict[str, tuple[Labels, float]] = {
 }
 
 
+def draw_sets(
+    way: str, correlation: float, rows: int, size: int, shape: str, factor: float = 1.0, first: bool = True
+) -> Iterator[tuple[np.ndarray, Floats, Ints]]:
+    """Labels, predictions and clusters of data sets whose true odds are the predicted ones times a factor: those that
+    are the first to be drawn, or others."""
+    seeds = [rows, size, round(1000 * correlation), *f"{way}{shape}{factor}".encode()]
+    rng = np.random.default_rng(seeds if first else [20261117, *seeds])
+    labels, shared = WAYS[way]
+    while True:
+        truth, cluster = draw_scores(rng, rows, size, shape, shared)
+        y = labels(rng, truth, cluster, correlation)
+        yield y, truth if factor == 1 else with_odds(truth, 1 / factor), cluster
+
+
 def judge_sets(
     way: str, correlation: float, rows: int, size: int, shape: str, sets: int, factor: float = 1.0
 ) -> Iterator[tuple[Verdict, Verdict]]:
-    """Verdicts with and without clusters on data sets whose true odds are the predicted ones times a factor."""
-    rng = np.random.default_rng([rows, size, round(1000 * correlation), *f"{way}{shape}{factor}".encode()])
-    labels, shared = WAYS[way]
+    """Verdicts with and without clusters."""
+    drawn = draw_sets(way, correlation, rows, size, shape, factor)
     for begin in range(0, sets, TOGETHER):
         groups: list[tuple[CellSums, CellSums]] = []
-        for _ in range(min(TOGETHER, sets - begin)):
-            truth, cluster = draw_scores(rng, rows, size, shape, shared)
-            y = labels(rng, truth, cluster, correlation)
-            p = truth if factor == 1 else with_odds(truth, 1 / factor)
+        for y, p, cluster in islice(drawn, min(TOGETHER, sets - begin)):
             groups.append((CellSums.from_arrays(y, p, cluster=cluster), CellSums.from_arrays(y, p)))
         yield from zip(*(judge_all(each) for each in zip(*groups, strict=True)), strict=True)
 
@@ -112,31 +126,40 @@ def level(sets: int) -> Iterator[Line]:
 
 
 def measure(way: str, correlation: float, rows: int, size: int, shape: str, sets: int) -> Line:
+    """The level on data sets; where it is not near 5 % and positives are not few, that on five times as many others,
+    which alone counts."""
     found = list(judge_sets(way, correlation, rows, size, shape, sets))
     with_clusters, without = zip(*found, strict=True)
-    p = np.array([verdict.p_value for verdict in with_clusters])
     effect = float(np.mean([verdict.design_effect for verdict in with_clusters]))
     information = float(np.mean([verdict.expected for verdict in with_clusters]))
-    return {
+    shares = count_off([verdict.parts for verdict in with_clusters])
+    line = {
         "labels": way,
         "correlation": correlation,
         "rows": rows,
         "size": size,
         "positives": shape,
-        "sets": sets,
         "design effect": effect,
         "expected over effect": information / effect,
-        "off": float(np.mean(p <= 0.05)),
-        "p <= 0.01": float(np.mean(p <= 0.01)),
-        "total": float(np.mean([verdict.parts["total"] <= 0.05 for verdict in with_clusters])),
-        "information": float(np.mean([verdict.parts["information"] <= 0.05 for verdict in with_clusters])),
-        "rows scan": float(np.mean([verdict.parts["rows"] <= 0.05 for verdict in with_clusters])),
-        "cox": float(np.mean([verdict.parts.get("cox", 1.0) <= 0.05 for verdict in with_clusters])),
         "without clusters": float(np.mean([verdict.p_value <= 0.05 for verdict in without])),
         "Local TCE": float(np.mean([verdict.local.value for verdict in with_clusters])),
         "inside": float(np.mean([verdict.interval[0] <= 1 <= verdict.interval[1] for verdict in with_clusters])),
         "consistent": float(np.mean([verdict.word == "consistent" for verdict in with_clusters])),
+        "first off": shares["off"],
     }
+    if information / effect >= FEW and not NEAR[0] <= shares["off"] <= NEAR[1]:
+        drawn = islice(draw_sets(way, correlation, rows, size, shape, first=False), AGAIN * sets)
+        shares = count_off([find_parts(CellSums.from_arrays(y, p, cluster=cluster)) for y, p, cluster in drawn])
+    return line | shares
+
+
+def count_off(parts: list[dict[str, float]]) -> dict[str, float]:
+    """How many data sets there are, and in which shares of them the verdict and its parts say "off"."""
+    p = np.array([combine_parts(each) for each in parts])
+    found = {"sets": len(p), "off": float(np.mean(p <= 0.05)), "p <= 0.01": float(np.mean(p <= 0.01))}
+    names = {"total": "total", "information": "information", "rows scan": "rows", "cox": "cox"}
+    own = {title: float(np.mean([each.get(name, 1.0) <= 0.05 for each in parts])) for title, name in names.items()}
+    return found | own
 
 
 def power(sets: int) -> Iterator[Line]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from clusters import FEW
 from landscape import PREVALENCES, SETS, TESTS
 from results import has_rows, read_rows
 from shapes import FRESH
@@ -32,6 +32,7 @@ from text import (
     HEAD,
     LEVEL,
     LOCAL,
+    OUTSIDE,
     POWER,
     REMEDY,
     REMEDY_CLUSTERS,
@@ -560,7 +561,6 @@ def name_sets(rows: list[Row]) -> str:
 
 
 WAYS = {"copula": "c", "log-odds effect": "o", "beta-binomial": "r"}
-FEW = 10.0  # positives, as independent rows have them
 
 
 def clusters_section() -> list[str]:
@@ -593,37 +593,34 @@ def clusters_section() -> list[str]:
 
 def clusters_numbers(rows: list[Row]) -> dict[str, str]:
     """How many levels lie within 3 to 7 %, and which do not."""
-    sets = int(rows[0]["sets"])
-    low, high = (round(share * sets) for share in (0.03, 0.07))
-    within = sum(math.comb(sets, k) * 0.05**k * 0.95 ** (sets - k) for k in range(low, high + 1))
+    again, *_, sets = count_sets(rows)
 
     def count(name: str, chosen: list[Row]) -> dict[str, str]:
-        off = [round(float(r["off"]) * sets) for r in chosen]
-        below, above = sum(k < low for k in off), sum(k > high for k in off)
+        off = [float(r["off"]) for r in chosen]
+        below, above = sum(share < 0.03 for share in off), sum(share > 0.07 for share in off)
         found = {"inside": len(off) - below - above, "below": below or "none", "above": above or "none"}
-        outside = {"chance": f"{len(off) * (1 - within):.0f}"}
-        return {name: str(len(off))} | {f"{name}_{key}": str(value) for key, value in (found | outside).items()}
+        return {name: str(len(off))} | {f"{name}_{key}": str(value) for key, value in found.items()}
 
     many = [r for r in rows if float(r["expected over effect"]) >= FEW]
     few = [r for r in rows if float(r["expected over effect"]) < FEW]
-    above = [r for r in rows if round(float(r["off"]) * sets) > high]
-    named = (
-        f"{100 * float(r['off']):.1f} % ({r['labels']} at {r['correlation']}, {int(r['rows']):,} rows, {r['size']} a "
-        f"customer, {r['positives']} positive)"
-        for r in sorted(above, key=lambda r: -float(r["off"]))[:3]
-    )
-    every = count("cells", rows)
+    outside = sorted((r for r in many if not 0.03 <= float(r["off"]) <= 0.07), key=lambda r: float(r["off"]))
+    names = [
+        f"{100 * float(r['off']):.1f} ({r['positives']}, {int(r['rows']) // int(r['size'])} customers of {r['size']}, "
+        f"{WAYS[r['labels']]} {r['correlation']})"
+        for r in outside
+    ]
+    alike = sum(r["labels"] == "beta-binomial" for r in outside)
     return {
         **count_worlds(read_rows("clusters_worlds")),
         **count("many", many),
         **count("few", few),
         "sets": f"{sets:,}",
-        "cells": every["cells"],
-        "inside": every["cells_inside"],
-        "chance": every["cells_chance"],
+        "error": f"{196 * (0.05 * 0.95 / sets) ** 0.5:.1f}",
+        "again": str(sum(int(r["sets"]) == again for r in rows)),
+        "again_sets": f"{again:,}",
+        "again_error": f"{196 * (0.05 * 0.95 / again) ** 0.5:.1f}",
         "least": f"{FEW:g}",
-        "alike": str(sum(r["labels"] == "beta-binomial" and round(float(r["off"]) * sets) < low for r in many)),
-        "above": f"The highest are {', '.join(named)}." if above else "",
+        "outside": " " + OUTSIDE.format(named=", ".join(names), alike=alike, count=len(names)) if outside else "",
         "without": f"{100 * max(float(r['without clusters']) for r in rows):.0f}",
     }
 
