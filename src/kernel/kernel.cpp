@@ -308,7 +308,7 @@ auto to_arrays(const CellColumns &found) {
 // The cells of rows; whether all scores and all labels are what they must be. Without the GIL.
 template <class Float, class Label>
 Packed find_cells(const Float *score, const Label *label, Index size, Index threads, bool pooled, CellColumns &found) {
-    constexpr Index few = 1 << 13;
+    constexpr Index few = 1 << 17; // that are sorted sooner than a table of all cells is passed over
     if (pooled) {
         PooledTable table;
         Interrupt interrupt;
