@@ -220,7 +220,7 @@ def _check(place: Path, separator: str, shown: Path, copy: Copy | None) -> Table
             while first.count(b'"') % 2 and len(first) < LONGEST and (line := file.readline(LONGEST)):
                 first += line
             names = _read_names(first, separator, shown)
-            table = _count_rows(place, separator, names, shown, copy)
+            table = _count_rows(file, place, separator, names, shown, copy)
             if table is not None:
                 return table
         file.seek(start)
@@ -229,14 +229,16 @@ def _check(place: Path, separator: str, shown: Path, copy: Copy | None) -> Table
         return _rewrite(file, separator, shown, place.name)
 
 
-def _count_rows(place: Path, separator: str, names: list[str], shown: Path, copy: Copy | None) -> Table | None:
+def _count_rows(
+    file: IO[bytes], place: Path, separator: str, names: list[str], shown: Path, copy: Copy | None
+) -> Table | None:
     """Check the rows of a file whose first line has the names of columns; None if it must be copied."""
     state = np.array([0, 0, ord("\n"), 0, 0])
-    with open(place, "rb") as file:
-        head = file.read(1 << 17)
-        file.seek(len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0)
-        if _check_rows(file, separator, len(names), state, shown):
-            return None
+    file.seek(0)
+    head = file.read(1 << 17)
+    file.seek(len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0)
+    if _check_rows(file, separator, len(names), state, shown):
+        return None
     fields = {field.strip() for line in head.split(b"\n") for field in line.split(separator.encode())}
     missing = [word for word in MISSING if word.encode() in fields] or MISSING[:1]
     again = tuple(name for name, count in Counter(names).items() if count > 1)
@@ -364,7 +366,8 @@ def _rewrite(file: IO[bytes], separator: str, shown: Path, name: str) -> Table:
             if len(fields) != len(names):
                 _refuse_fields(shown, rows, len(fields), len(names), fields if separator == "," else [])
             writer.writerow(fields)
-    table = _count_rows(copy.place, separator, names, shown, copy)  # which is not copied again, whatever it looks like
+    with open(copy.place, "rb") as written:  # which is not copied again, whatever it looks like
+        table = _count_rows(written, copy.place, separator, names, shown, copy)
     if table is None or table.rows != rows:
         _refuse(shown, f"must be copied row by row; {rows:,} rows could not be.")
     return table

@@ -10,13 +10,15 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from truecal._errors import name_place
 from truecal.observations import AnyArray, Floats, Ints
-from truecal.reading._csv import UTF8_MARK, open_table, stamp
+from truecal.reading._csv import UTF8_MARK, Stamp, open_table, stamp
 from truecal.reading._head import ROWS, Head, Type
 from truecal.reading._places import expand_all, find_format, is_path
 
@@ -132,8 +134,12 @@ def open_plain(data: Any, format: str | None) -> PlainTable | None:
         return None
     (place,) = places
     before = stamp(place)
-    if before[2] > MOST:
-        return None
+    return None if before[2] > MOST else _open_once(place, kind, before)
+
+
+@lru_cache(maxsize=1)  # columns are guessed, and rows looked at and read, from the same file
+def _open_once(place: Path, kind: str, before: Stamp) -> PlainTable | None:
+    """Open a file that was last written when its stamp says."""
     with name_place(place), open(place, "rb") as file:
         text = file.read()
     text = text.removeprefix(UTF8_MARK).replace(b"\r\n", b"\n").removesuffix(b"\n")
