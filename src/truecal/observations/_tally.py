@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -64,6 +64,7 @@ class Tally:
     labelling: Labelling = AS_THEY_ARE
     clusters: Clusters | None = None
     importance: Importance | None = None
+    _total: int = field(default=-1, init=False)  # rows, once they were counted
 
     def __post_init__(self) -> None:
         score = real_numbers(self.score, "score") + 0.0
@@ -96,7 +97,8 @@ class Tally:
         for name, values in (("score", score), ("n", n), ("pos", pos)):
             values.flags.writeable = False
             object.__setattr__(self, name, values)
-        for name, other in (("labelling", labelling), ("clusters", clusters), ("importance", importance)):
+        others = ("labelling", labelling), ("clusters", clusters), ("importance", importance), ("_total", -1)
+        for name, other in others:
             object.__setattr__(self, name, other)
 
     @classmethod
@@ -279,7 +281,9 @@ class Tally:
     @property
     def n_rows(self) -> int:
         """The number of rows."""
-        return int(self.n.sum())
+        if self._total < 0:
+            object.__setattr__(self, "_total", int(self.n.sum()))
+        return self._total
 
     @property
     def positives(self) -> int:
