@@ -33,6 +33,16 @@ def speak(spelling: Mapping[str, str] | None) -> None:
     _SPELLING.set(spelling)
 
 
+@contextmanager
+def speak_plainly() -> Iterator[None]:
+    """Spell parameters as the library does, such as for a file whose keys have these names."""
+    before = _SPELLING.set(None)
+    try:
+        yield
+    finally:
+        _SPELLING.reset(before)
+
+
 def did_you_mean(word: object, known: Iterable[str]) -> str:
     """Return a hint if a word is close to a known one, else "".
 

@@ -308,6 +308,10 @@ def test_plan_gives_the_librarys_numbers(data):
     text = " ".join(run("plan", "0.01", "--rows", "50000").stdout.split())
     assert "In 50,000 rows of predictions of 1 % the verdict finds" in text
     assert f"x {there.above:.3g} or / {there.below:.3g} or further off, all of them" in text
+    text = " ".join(run("plan", "0.01", "--rows", "1000").stdout.split())
+    few = truecal.plan(0.01, rows=1000)
+    assert few.fifth_below == float("inf")
+    assert f"x {few.fifth_above:.3g} or further off, a fifth of the evidence alone; down, none would be found" in text
 
 
 def test_report_and_plots_are_written(data, folder):

@@ -413,3 +413,20 @@ def test_rows_written_twice_are_asked_about(folder):
     assert "note: 30 of the first 60 rows are copies of others in every column" in done.stderr
     counted = run("score", folder / "twice.csv", "-y", "y", "-p", "p", "--weight", "order", "--reference", "0")
     assert "copies" not in counted.stderr
+
+
+def test_keys_of_a_file_of_rules_are_named_as_they_are_written(data, folder):
+    for key, rule in {"tolerance": 'tolerance = "x"', "significance": "significance = 2"}.items():
+        (folder / "keys.toml").write_text(f"[[rule]]\nverdict = true\n{rule}\n")
+        assert f"keys.toml, rule 1: `{key}` must" in refused(
+            "check", data, "-y", "y", "-p", "p", "--rules", folder / "keys.toml"
+        )
+    assert refused("check", data, "--significance", "0").startswith("error: --significance must")
+
+
+def test_names_of_columns_may_have_commas(folder):
+    rows = polars.DataFrame({"y": [0, 1] * 50, "risk, 1 year": [0.25, 0.75] * 50, "b": [0.5, 0.5] * 50})
+    rows.write_csv(folder / "commas.csv")
+    found = run("score", folder / "commas.csv", "-y", "y", "-p", "risk, 1 year,b", "--metrics", "ece", "--csv")
+    assert found.returncode == 0, found.stderr
+    assert '"risk, 1 year"' in found.stdout

@@ -437,6 +437,13 @@ def test_a_segment_whose_rows_were_all_dropped_is_not_passed_over(holed):
     assert decision.exit_code != 0
 
 
+def test_lines_that_stand_for_no_row_are_not_dropped_ones():
+    data = {"y": [0, 1, 0, 1], "p": [0.5, 0.5, 0.5, float("nan")], "n": [6, 3, 0, 1]}
+    tallies = truecal.read(data, label="y", score="p", weight="n", on_null="drop")
+    (found,) = truecal.check(tallies, [Rule("dropped", 0.05)]).findings
+    assert found.reason == "1 of 10 rows were dropped (`p` is NaN in 1): 0.10000, above the limit of 0.05."
+
+
 def test_dropped_rows_have_a_limit(holed):
     beside = Rule("value", 90)  # whose percent are not theirs
     found = truecal.check(holed, [Rule("dropped", 0.2), Rule("dropped", 0.1), beside]).findings

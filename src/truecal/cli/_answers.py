@@ -649,11 +649,11 @@ def format_plan(found: Plan, terminal: Terminal) -> str:
     share = format_share(found.prediction)
     if found.factor is None or found.ratio is None or found.fifth_rows is None:
         title = f"In {plural(found.rows, 'row')} of predictions of {share} the verdict finds, {how}, odds that are"
-        firsts = (
-            f"x {found.above:.3g} or / {found.below:.3g}",
-            f"x {found.fifth_above:.3g} or / {found.fifth_below:.3g}",
-        )
-        lasts = "or further off, all of them", "or further off, a fifth of the evidence alone"
+        ends = (found.above, found.below), (found.fifth_above, found.fifth_below)
+        found_by = [_describe_found(*each) for each in ends]
+        firsts = tuple(factors for factors, _ in found_by)
+        whats = "all of them", "a fifth of the evidence alone"
+        lasts = tuple(text.format(what) for what, (_, text) in zip(whats, found_by, strict=True))
     else:
         actual = format_share(found.ratio * found.prediction)
         title = (
@@ -664,6 +664,18 @@ def format_plan(found: Plan, terminal: Terminal) -> str:
         firsts = f"{found.rows:,}".rjust(widest), f"{found.fifth_rows:,}"
         lasts = "rows", "rows, if only a fifth of the evidence is off by that factor"
     return f"{terminal.wrap(title)}\n\n{terminal.terms(list(zip(firsts, lasts, strict=True)))}"
+
+
+def _describe_found(above: float, below: float) -> tuple[str, str]:
+    """The factors up and down from which on odds are found, and words for what is off; no factor may be enough."""
+    ways = {"up": f"x {above:.3g}", "down": f"/ {below:.3g}"}
+    blind = [way for way, factor in zip(ways, (above, below), strict=True) if factor == math.inf]
+    if len(blind) == len(ways):
+        return "none", "{}: whatever the factor, none would be found"
+    factors = " or ".join(text for way, text in ways.items() if way not in blind)
+    return factors, "or further off, {}" + "".join(
+        f"; {way}, none would be found, whatever the factor" for way in blind
+    )
 
 
 def format_decision(decision: Decision, terminal: Terminal, most: int = 50) -> str:
@@ -677,7 +689,8 @@ def format_decision(decision: Decision, terminal: Terminal, most: int = 50) -> s
         lines.append(f"  {terminal.paint(finding.status.ljust(11), MARKS[finding.status])}  {text}")
     if len(decision.findings) > most:
         lines.append(f"  ... and {len(decision.findings) - most:,} more; --csv and --json have all")
-    names = dict.fromkeys(rule.metric for rule in decision.findings.rule if rule.limit is not None)
+    limits = (rule for rule in decision.findings.rule if rule.limit is not None and rule.kind != "dropped")
+    names = dict.fromkeys(rule.metric for rule in limits)
     terms = _meanings({name: metric for name in names if (metric := find_metric(name)) is not None})
     parts = [title, "", *lines, *(["", terminal.terms(terms)] if terms else [])]
     lacking = [each for each in decision.worst() if each.status == "cannot tell" and each.n is not None]

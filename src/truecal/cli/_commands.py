@@ -543,11 +543,11 @@ def _read_rules(args: Namespace) -> list[Any]:
         word = f"--{next(iter(choices)).replace('_', '-')}"
         raise UsageError(f"{word} is for a rule made of options; beside --rules there is none", "check")
     if not rules and not limits:
-        rules = [_make_rule("check", "verdict", **choices)]
+        rules = [_make_rule("", "verdict", **choices)]
         return [*rules, gate.NO_WORSE] if args.map else rules
     for name, metric, limit in limits:
         check_metric(metric)
-        rules.append(_make_rule(f"--{name.replace('_', '-')}", gate.LIMITS[name], limit, metric=metric, **choices))
+        rules.append(_make_rule(f"--{name.replace('_', '-')}: ", gate.LIMITS[name], limit, metric=metric, **choices))
     return rules
 
 
@@ -557,7 +557,7 @@ def _make_rule(word: str, *given: Any, **choices: Any) -> Any:
     try:
         return gate.Rule(*given, **choices)
     except ValueError as error:
-        raise UsageError(f"{word}: {error}", "check") from error
+        raise UsageError(f"{word}{error}", "check") from error
 
 
 def tally(args: Namespace) -> int:
@@ -903,6 +903,24 @@ def _draws(args: Namespace) -> dict[str, Any]:
     return {"random_state": args.seed, "threads": args.threads}
 
 
+def _join_names(args: Namespace, paths: list[str], format: str | None) -> None:
+    """Put together the names of columns that have commas, by which they were taken apart."""
+    from truecal.reading import column_names
+
+    given = {
+        name: parts for name in ("score", "by", "columns", "on") if len(parts := getattr(args, name, None) or []) > 1
+    }
+    known = set(column_names(paths, format)) if given else set()
+    for name, parts in given.items():
+        found, start = list[str](), 0
+        while start < len(parts):
+            ends = range(len(parts), start + 1, -1) if parts[start] not in known else ()
+            end = next((end for end in ends if ",".join(parts[start:end]) in known), start + 1)
+            found.append(",".join(parts[start:end]))
+            start = end
+        setattr(args, name, found)
+
+
 def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: bool = False) -> Source:
     """The files, or the tallies in them unless rows are needed, and the columns; what is guessed is said."""
     from truecal.reading import UnclearColumns, describe_columns, guess_columns, is_plain, is_tallies, keep_input
@@ -918,6 +936,7 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
         if rows:
             _refuse_tallies(args, args.files)
         return _open_tallies(args, paths, models, timed=timed)
+    _join_names(args, paths, format)
     try:
         several = hasattr(args, "multiclass") and args.pos_label is None
         guess = guess_columns(

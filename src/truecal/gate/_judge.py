@@ -233,6 +233,7 @@ def _judge_each(rule: Rule, model: str, subject: Subject) -> Iterator[Finding]:
 
 def _judge_dropped(place: _Place, account: Account) -> Finding:
     """Whether few enough rows were dropped."""
+    account = account.seen
     share, why = account.share_dropped, f" ({account.reasons})" if account.dropped else ""
     what = f"{account.n_dropped:,} of {plural(account.read, 'row')} were dropped{why}: {place.write(share)}"
     if _above(share, place.top):

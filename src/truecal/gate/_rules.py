@@ -11,7 +11,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from truecal._errors import did_you_mean, option, point_to
+from truecal._errors import did_you_mean, option, point_to, speak_plainly
 from truecal.metrics import (
     METRICS,
     PROBABILITY,
@@ -312,7 +312,8 @@ def read_labelling(path: str | os.PathLike[str]) -> Labelling | None:
     if not given:
         return None
     try:
-        return Labelling(**given)
+        with speak_plainly():
+            return Labelling(**given)
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
 
@@ -322,7 +323,7 @@ def read_cluster(path: str | os.PathLike[str]) -> str | None:
     names none."""
     found = _read_data(path).get("cluster")
     if found is not None and not (isinstance(found, str) and found):
-        raise ValueError(f"{os.fspath(path)}: {option('cluster')} must name a column; it is {_shorten(found)}.")
+        raise ValueError(f"{os.fspath(path)}: `cluster` must name a column; it is {_shorten(found)}.")
     return found
 
 
@@ -389,15 +390,19 @@ def _rules(place: str, table: Mapping[str, Any], metrics: list[str]) -> Iterable
             f"{_shorten(metric)}.{did_you_mean(metric, metrics)}"
         )
     for key in kinds:
+        what = {key: table[key] for key in CHOICES if key in table}
+        what |= (
+            {"kind": "verdict"} if key == "verdict" else {"kind": LIMITS[key], "limit": table[key], "metric": metric}
+        )
         try:
-            what = {key: table[key] for key in CHOICES if key in table}
-            if "tolerance" in what:
-                what["tolerance"] = read_tolerance(what["tolerance"])
-            yield Rule("verdict", **what) if key == "verdict" else Rule(LIMITS[key], table[key], metric=metric, **what)
+            with speak_plainly():
+                if "tolerance" in what:
+                    what["tolerance"] = read_tolerance(what["tolerance"])
+                rule = Rule(**what)
         except (TypeError, ValueError) as error:
             # the limit's key is the file's word for it
-            message = str(error).replace(f"{option('limit')}", f"`{key}`", 1)
-            raise ValueError(f"{place}: {message}") from error
+            raise ValueError(f"{place}: {str(error).replace('`limit`', f'`{key}`', 1)}") from error
+        yield rule
 
 
 def read_tolerance(given: object) -> Tolerance | None:

@@ -1,3 +1,4 @@
+from truecal.observations._account import UNSEEN as UNSEEN
 from truecal.observations._account import Account as Account
 from truecal.observations._account import list_reasons as list_reasons
 from truecal.observations._arrays import NORMALIZE as NORMALIZE

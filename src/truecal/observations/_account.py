@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from truecal._text import plural
 
 NAMED = 3  # files that a note names
+UNSEEN = " is 0"  # how the reason ends for lines whose count says that no row is like them
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,14 @@ class Account:
     def share_dropped(self) -> float:
         """The share of the rows read that were dropped."""
         return self.n_dropped / self.read if self.read else 0.0
+
+    @property
+    def seen(self) -> Account:
+        """The same without the lines that stand for no row, since their count is 0."""
+        dropped = {reason: count for reason, count in self.dropped.items() if not reason.endswith(UNSEEN)}
+        unseen = self.n_dropped - sum(dropped.values())
+        files = {name: each.seen for name, each in self.files.items()}
+        return replace(self, read=self.read - unseen, dropped=dropped, files=files)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from truecal._errors import option
-from truecal.observations import Maturity
+from truecal.observations import UNSEEN, Maturity
 from truecal.reading._engines import language
 
 # why a row is invalid, by its status: those that may be dropped, those that may not, and those that always are
@@ -23,7 +23,7 @@ WRONG: dict[int, str] = {
     FRACTION: "{weight} is no whole number",
     15: "{importance} is not above 0",
 }
-LEFT_OUT = {12: "{weight} is 0"}
+LEFT_OUT = {12: f"{{weight}}{UNSEEN}"}
 KINDS = 16
 MOST = 2**46
 

@@ -291,8 +291,8 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
     columns = Columns(*settings, labelling, cluster=cluster, extras=extras, score_scale=score_scale)
     if importance is not None and baseline is not None:
         raise ValueError(
-            f"{option('importance')} must be left out where {option('baseline')} is given: two models are compared on "
-            f"rows as they are; it is {importance!r}."
+            f"{option('importance')} must be left out where two models are compared, which is done on rows as they "
+            f"are; it is {importance!r}."
         )
     if tallies is not None:
         return {tallies.score: _check_settings(tallies, columns)}
