@@ -462,6 +462,18 @@ def test_shapes_count_every_prediction():
     assert again.shapes["tce"] == shape
 
 
+@pytest.mark.parametrize("decimals", [2, 3])
+def test_cells_hold_equally_many_values_of_rounded_scores(decimals):
+    values = np.round(np.arange(10**decimals + 1) / 10**decimals, decimals)
+    values = values[values <= 0.7]
+    p = np.repeat(values, 3)
+    found = truecal.evaluate(p < 0.3, p).scores.linear
+    np.testing.assert_array_equal(found.n, np.histogram(p, found.edges)[0])
+    assert len(found.n) <= 60
+    assert len(set(found.n[:-1].tolist())) == 1
+    assert found.n.sum() == len(p)
+
+
 def test_a_result_without_shapes_still_prints_and_cannot_be_drawn():
     old = replace(with_bins(3), scores=None, shapes={})
     assert "<img" not in old._repr_html_()

@@ -6,6 +6,7 @@ predictions give as few numbers as ten thousand.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -227,8 +228,30 @@ def _make_histogram(data: Ranked, logit: bool) -> Histogram:
     low, high = data.score(np.array([first, last - 1])) if last > first else np.array([0.5, 0.5])
     if low == high and not logit:
         low, high = max(low - 0.01, 0.0), min(low + 0.01, 1.0)
-    edges = _space_decades(low, high) if logit else space_evenly(low, high, CELLS + 1, logit)
+    if logit:
+        edges = _space_decades(low, high)
+    else:
+        rounded = _space_rounded(data, low, high)
+        edges = space_evenly(low, high, CELLS + 1, logit) if rounded is None else rounded
     return Histogram(edges, np.diff(data.before(data.cut(edges, np.array([first]), np.array([last])))))
+
+
+def _space_rounded(data: Ranked, low: float, high: float) -> Floats | None:
+    """Return the edges of cells that hold equally many values each, up to the last, of scores that are all rounded to
+    two or three decimals: cells of another width would hold now one and now two. None for other scores, and where cells
+    are narrow enough to hold one value at most."""
+    some = data.score(np.linspace(0, len(data) - 1, 8).astype(np.int64))
+    for parts in (100, 1000):
+        start, end = np.rint(np.array([low, high]) * parts).astype(np.int64).tolist()
+        if end - start <= CELLS or (np.rint(some * parts) / parts != some).any():
+            continue
+        values = np.arange(start, end + 1) / parts
+        at, after = data.before(data.find(np.concatenate([values, np.nextafter(values, 2)]))).reshape(2, -1)
+        if (after - at).sum() == data.before(np.array([len(data)])).item():
+            each = math.ceil(len(values) / CELLS)
+            cells = math.ceil(len(values) / each)
+            return np.asarray(np.clip((start - 0.5 + each * np.arange(cells + 1)) / parts, 0.0, 1.0))
+    return None
 
 
 def _space_decades(low: float, high: float) -> Floats:
