@@ -63,6 +63,88 @@ template <class F> double find_near(F f, double guess, double slope) {
     return std::numeric_limits<double>::quiet_NaN();
 }
 
+// The sums of q, q^2 and q^3 of coins with all odds multiplied: of n coins each of chance q of heads, then of tails.
+static TRUECAL_CLONES void multiply_odds(double factor, const double *__restrict n, const double *__restrict q,
+                                         std::size_t middle, std::size_t size, double *__restrict s1, double *__restrict s2,
+                                         double *__restrict s3) {
+    for (std::size_t i = 0; i < middle; ++i) {
+        const double moved = factor * q[i] / (1 - q[i] + factor * q[i]); // f p / (1 - p + f p)
+        s1[i] = n[i] * moved;
+        s2[i] = n[i] * moved * moved;
+        s3[i] = n[i] * moved * moved * moved;
+    }
+    for (std::size_t i = middle; i < size; ++i) {
+        const double moved = q[i] / (q[i] + factor * (1 - q[i])); // 1 - p' = q / (q + f (1 - q))
+        s1[i] = n[i] * moved;
+        s2[i] = n[i] * moved * moved;
+        s3[i] = n[i] * moved * moved * moved;
+    }
+}
+
+// The chances of the heads of some coins, tilted: with all odds multiplied by f they are P(X = j) f^j, over the sum of these.
+// One row serves all factors whose heads lie within what it holds to full precision.
+class TiltedHeads {
+  public:
+    static constexpr double nothing = 1e-75; // what is cut off: beyond 18 standard deviations
+
+    // The row with all odds multiplied by exp(log_factor), `upper` added to its heads.
+    void set(double log_factor, Heads::Row &row, Index upper, Index rows) {
+        at_ = log_factor;
+        first_ = row.first + upper;
+        whole_[0] = first_ == 0;
+        whole_[1] = first_ + static_cast<Index>(row.p.size()) == rows + 1;
+        p_.swap(row.p);
+        known_ = true;
+    }
+    bool known() const { return known_; }
+
+    struct Sums {
+        double below, at, above; // chances of less than k heads, of k and of more, in units of their own
+        double mean, v;          // of the heads less k
+        bool fine;               // whether nothing is missing
+
+        double tail(bool upper) const { return (at + (upper ? above : below)) / (below + at + above); }
+    };
+
+    Sums add(double log_factor, Index k) const {
+        const auto size = static_cast<Index>(p_.size()), own = k - first_;
+        if (own < 0) return {0, 0, 1, 0, 0, false};
+        if (own >= size) return {1, 0, 0, 0, 0, false};
+        const double up = std::exp(log_factor - at_), down = std::exp(at_ - log_factor);
+        const double *p = p_.data() + own;
+        const Side above = add_side(p, 1, size - own, up), below = add_side(p, -1, own + 1, down);
+        const double sum = below.sum + p[0] + above.sum, mean = (above.first - below.first) / sum;
+        const double least = 1e-17 * std::min(p[0] + above.sum, p[0] + below.sum);
+        const bool fine = (whole_[0] || below.last <= least) && (whole_[1] || above.last <= least);
+        return {below.sum, p[0], above.sum, mean, (above.second + below.second) / sum - mean * mean, fine};
+    }
+
+  private:
+    std::vector<double> p_;
+    Index first_ = 0;
+    double at_ = 0;
+    bool whole_[2] = {}, known_ = false; // whether nothing is cut off before and behind the row
+
+    struct Side {
+        double sum = 0, first = 0, second = 0, last = 0;
+    };
+
+    static Side add_side(const double *p, Index way, Index size, double ratio) {
+        Side found;
+        double power = 1;
+        found.last = p[0];
+        for (Index i = 1; i < size; ++i) {
+            power *= ratio;
+            const double term = p[way * i] * power, x = static_cast<double>(i);
+            found.sum += term;
+            found.first += x * term;
+            found.second += x * x * term;
+            found.last = term;
+        }
+        return found;
+    }
+};
+
 // Coins with odds, in pools of equal ones; their odds can be multiplied.
 class OpenCoins {
   public:
@@ -72,8 +154,13 @@ class OpenCoins {
     // `effect` and `freedom`: how far clusters spread the heads
     OpenCoins(const Coins &coins, Index begin, Index end, double effect, double freedom, Workspace &space)
         : effect_(effect), freedom_(freedom), upper_(new bool[static_cast<std::size_t>(end - begin)]), space_(space) {
+        const auto size = static_cast<std::size_t>(end - begin);
         Columns open;
-        std::unique_ptr<bool[]> upper(new bool[static_cast<std::size_t>(end - begin)]);
+        open.reserve(size);
+        at_.reserve(size);
+        n_.reserve(size);
+        q_.reserve(size);
+        std::unique_ptr<bool[]> upper(new bool[size]);
         for (Index i = begin; i < end; ++i) {
             if (coins.s1[i] > 0) {
                 upper[open.n.size()] = coins.upper[i];
@@ -83,7 +170,9 @@ class OpenCoins {
             }
         }
         const Coins all = open.as_coins(upper.get());
-        for_pools(all, 0, static_cast<Index>(open.n.size()), [&](Index first, Index last, const Pool &pool) {
+        for (Index first = 0, last; first < static_cast<Index>(open.n.size()); first = last) {
+            Pool pool;
+            last = find_pool(all, first, static_cast<Index>(open.n.size()), pool);
             Index k = 0;
             double s3 = 0;
             for (Index i = first; i < last; ++i) {
@@ -91,75 +180,73 @@ class OpenCoins {
                 s3 += all.s3[i];
             }
             upper_[q_.size()] = all.upper[first];
+            middle_ += !all.upper[first];
+            n_.push_back(pool.rows);
             q_.push_back(pool.q());
             expected += upper_[q_.size() - 1] ? pool.rows - pool.s1 : pool.s1;
             v += pool.s1 - pool.s2;
             at_.push(pool.n(), k, pool.s1, pool.s2, s3);
             rows += pool.n();
             heads += k;
-        });
+        }
     }
 
     double expected = 0, v = 0; // of the coins as they are, and with the odds of the last `multiply`
 
     void multiply(double factor) {
+        const std::size_t size = q_.size();
+        multiply_odds(factor, n_.data(), q_.data(), middle_, size, at_.s1.data(), at_.s2.data(), at_.s3.data());
         expected = v = 0;
-        for (std::size_t i = 0; i < q_.size(); ++i) {
-            const double q = q_[i], n = static_cast<double>(at_.n[i]);
-            // p' = f p / (1 - p + f p); the upper ones' 1 - p' = q / (q + f (1 - q))
-            const double moved = upper_[i] ? q / (q + factor * (1 - q)) : factor * q / (1 - q + factor * q);
-            at_.s1[i] = n * moved;
-            at_.s2[i] = n * moved * moved;
-            at_.s3[i] = n * moved * moved * moved;
-            expected += upper_[i] ? n - at_.s1[i] : at_.s1[i];
+        for (std::size_t i = 0; i < middle_; ++i) {
+            expected += at_.s1[i];
+            v += at_.s1[i] - at_.s2[i];
+        }
+        for (std::size_t i = middle_; i < size; ++i) {
+            expected += n_[i] - at_.s1[i];
             v += at_.s1[i] - at_.s2[i];
         }
     }
 
-    // How deep the heads lie in the upper or the lower tail with all odds multiplied: sqrt(-2 log P(X >= heads)), or of
-    // P(X <= heads). Tails are nearly normal, so it is nearly a straight line, whose root is soon found.
-    double depth(double log_factor, bool above) {
-        multiply(std::exp(std::min(std::max(log_factor, -700.0), 700.0)));
-        const Tails found = tails(at_.as_coins(upper_.get()), 0, static_cast<Index>(q_.size()), false, false, space_);
-        const double tail = spread_tail(found.at + (above ? found.above : found.below), effect_, freedom_);
-        return std::sqrt(-2 * std::log(std::min(std::max(tail, 5e-324), 1.0)));
-    }
-
-    // The log-factor at which the heads that came are as deep as the goal: where the normal distribution has them, from
-    // the log-factor that expects them on, and by secants from there; else by a search.
-    double find_end(double middle, bool above, double tail, double goal) {
-        const auto miss = [&](double t) { return above ? goal - depth(t, true) : depth(t, false) - goal; };
-        const double way = above ? -1 : 1, z = rough_quantile(tail) * std::sqrt(effect_), farthest = 36;
-        if (std::abs(middle) < farthest && z > 0) {
-            multiply(std::exp(middle));
-            const double start = middle + way * z / std::sqrt(std::max(v, 0.5));
-            multiply(std::exp(start));
-            const double spread = std::max(v, 0.5), missing = static_cast<double>(heads) + way * (0.5 + z * std::sqrt(spread)) - expected;
-            const double hazard = std::exp(-z * z / (2 * effect_)) / (std::sqrt(6.283185307179587 * effect_) * tail);
-            const double found = find_near(miss, start + missing / spread, hazard / goal * std::sqrt(spread));
-            if (!std::isnan(found)) return found;
-        }
-        multiply(1);
-        const double step = 2 * std::sqrt(effect_ / std::max(v, 0.5));
-        return find_root(miss, above ? std::min(middle, farthest) : std::max(middle, -farthest), way * step);
-    }
-
-    // The log-factor that makes as many heads expected as came: Newton's method, whose derivative is the variance.
+    // The log-factor that makes as many heads expected as came.
     double find_mean() {
-        double t = 0;
-        for (int i = 0; i < 100; ++i) {
-            multiply(std::exp(t));
-            const double step = (static_cast<double>(heads) - expected) / std::max(v, 1e-300);
-            t = std::min(std::max(t + std::min(std::max(step, -2.0), 2.0), -36.0), 36.0);
-            if (std::abs(step) < 1e-10) break;
+        double near = 0;
+        if (law().computed) {
+            tilt(0);
+            near = climb(0, [&](double t) {
+                const TiltedHeads::Sums sums = tilted_.add(t, heads);
+                return sums.fine ? Moments{-sums.mean, sums.v} : Moments{0, 1};
+            });
         }
-        return t;
+        return climb(near, [&](double t) { return multiplied(t); });
+    }
+
+    // The log-factor at which the heads that came are as deep as the goal in the upper or the lower tail, from the one that
+    // expects them on: infinite where they are none or all. Where the distribution is computed, one row of chances finds
+    // it; a binomial is another one for each factor.
+    double find_end(double middle, bool above, double tail, double goal) {
+        const double start = std::isinf(middle) ? 0 : middle, way = above ? -1 : 1;
+        multiply(std::exp(start));
+        if (law().computed) {
+            const auto miss = [&](double t) { return way * (as_depth(tilt(t).tail(above)) - goal); };
+            const double found = search(miss, [&](double t) { return tilted(t); }, start, way, tail, goal);
+            multiply(factor_of(found));
+            if (law().computed) return found;
+        }
+        const auto miss = [&](double t) { return way * (depth(t, above) - goal); };
+        return search(miss, [&](double t) { return multiplied(t); }, start, way, tail, goal);
     }
 
   private:
     struct Columns {
         std::vector<Index> n, heads;
         std::vector<double> s1, s2, s3;
+        void reserve(std::size_t size) {
+            n.reserve(size);
+            heads.reserve(size);
+            s1.reserve(size);
+            s2.reserve(size);
+            s3.reserve(size);
+        }
         void push(Index n_, Index heads_, double s1_, double s2_, double s3_) {
             n.push_back(n_);
             heads.push_back(heads_);
@@ -172,10 +259,86 @@ class OpenCoins {
         }
     };
     double effect_, freedom_;
-    std::vector<double> q_; // the chance of heads, or of tails where `upper_`, without a factor
+    std::vector<double> n_, q_; // the chance of heads, or of tails where `upper_`, without a factor
     std::unique_ptr<bool[]> upper_;
+    std::size_t middle_ = 0; // the first of the upper ones
     Workspace &space_;
     Columns at_;
+    TiltedHeads tilted_;
+
+    // With all odds multiplied: the heads that came beyond those expected, and the variance.
+    struct Moments {
+        double surplus, v;
+    };
+
+    static double factor_of(double log_factor) { return std::exp(std::min(std::max(log_factor, -700.0), 700.0)); }
+
+    Law law() const { return choose_law(at_.as_coins(upper_.get()), 0, static_cast<Index>(q_.size()), heads, false); }
+
+    Moments multiplied(double log_factor) {
+        multiply(std::exp(log_factor));
+        return {static_cast<double>(heads) - expected, v};
+    }
+
+    Moments tilted(double log_factor) {
+        const TiltedHeads::Sums sums = tilt(log_factor);
+        return {-sums.mean, sums.v};
+    }
+
+    // The sums of tilted chances, of another row where the last one does not reach so far.
+    TiltedHeads::Sums tilt(double log_factor) {
+        if (tilted_.known()) {
+            const TiltedHeads::Sums sums = tilted_.add(log_factor, heads);
+            if (sums.fine) return sums;
+        }
+        multiply(factor_of(log_factor));
+        const auto count = static_cast<Index>(q_.size());
+        const Index upper = toss_all(at_.as_coins(upper_.get()), 0, count, Digits::exact, TiltedHeads::nothing, space_);
+        tilted_.set(log_factor, Heads::subtract(space_.low, space_.high), upper, rows);
+        return tilted_.add(log_factor, heads);
+    }
+
+    // How deep a tail is: sqrt(-2 log P). Tails are nearly normal, so it is nearly a straight line in the log-factor, whose
+    // root is soon found.
+    double as_depth(double tail) const {
+        return std::sqrt(-2 * std::log(std::min(std::max(spread_tail(tail, effect_, freedom_), 5e-324), 1.0)));
+    }
+
+    // How deep the heads lie with all odds multiplied: P(X >= heads), or P(X <= heads).
+    double depth(double log_factor, bool above) {
+        multiply(factor_of(log_factor));
+        const Law own = law();
+        if (own.computed) return as_depth(tilt(log_factor).tail(above));
+        const Tails found = binomial_tails(own.size, own.odds, own.heads);
+        return as_depth(found.at + (above != own.mirror ? found.above : found.below));
+    }
+
+    // Newton's method, whose derivative is the variance.
+    template <class F> static double climb(double t, F moments) {
+        for (int i = 0; i < 100; ++i) {
+            const Moments at = moments(t);
+            const double step = at.surplus / std::max(at.v, 1e-300);
+            t = std::min(std::max(t + std::min(std::max(step, -2.0), 2.0), -36.0), 36.0);
+            if (std::abs(step) < 1e-10) break;
+        }
+        return t;
+    }
+
+    // Where nothing is missed, one way from the start: where the normal distribution has the heads, and by secants from
+    // there; else by a search.
+    template <class Miss, class F>
+    double search(Miss miss, F moments, double start, double way, double tail, double goal) const {
+        const double z = rough_quantile(tail) * std::sqrt(effect_), spread = std::max(moments(start).v, 0.5);
+        if (std::abs(start) < 36 && z > 0) {
+            const double next = start + way * z / std::sqrt(spread);
+            const Moments at = moments(next);
+            const double v = std::max(at.v, 0.5), missing = at.surplus + way * (0.5 + z * std::sqrt(v));
+            const double hazard = std::exp(-z * z / (2 * effect_)) / (std::sqrt(6.283185307179587 * effect_) * tail);
+            const double found = find_near(miss, next + missing / v, hazard / goal * std::sqrt(v));
+            if (!std::isnan(found)) return found;
+        }
+        return find_root(miss, start, (miss(start) > 0 ? -2 : 2) * std::sqrt(effect_ / spread));
+    }
 };
 
 // Of the coins of cells [begin, end), with the interval of confidence 1 - significance.

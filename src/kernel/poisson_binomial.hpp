@@ -46,62 +46,59 @@ struct Side {
     }
 };
 
-// Coins of equal q, and the chances of 0, 1, ... of their heads, which a few coins make longer.
-struct EqualCoins {
-    Index n;
-    double q;
-};
-
-struct ShortRow {
-    static constexpr std::size_t enough = 64, most = 88; // numbers of heads that end a row, and that there is room for
-    std::size_t size;
-    alignas(64) double p[most]; // 0 from `size` on
-
-    explicit ShortRow(const std::vector<double> &given) : size(given.size()) {
-        std::fill(std::copy(given.begin(), given.end(), p), p + most, 0.0);
-    }
-};
-
-// Tosses coins until there are enough numbers of heads; how many groups of equal ones it took. Chances below `nothing` are no
-// further numbers of heads.
-static TRUECAL_CLONES std::size_t toss_coins(const EqualCoins *coins, std::size_t count, double nothing, ShortRow &row) {
-    constexpr std::size_t step = 8;
-    alignas(64) double other[ShortRow::most];
-    double *from = row.p, *to = other;
-    std::size_t size = row.size, used = 0;
-    std::fill(other, other + ShortRow::most, 0.0);
-    for (; used < count && size <= ShortRow::enough; ++used)
-        for (Index i = 0; i < coins[used].n; ++i) {
-            const double q = coins[used].q, last = from[size - 1] * q;
-            to[0] = from[0] * (1 - q);
-            for (std::size_t at = 1; at <= size; at += step)
-                for (std::size_t j = at; j < at + step; ++j) to[j] = from[j] + q * (from[j - 1] - from[j]);
-            if (last >= nothing) ++size;
-            else to[size] = 0;
-            std::swap(from, to);
+// Coins in eight lanes, which are tossed side by side: row[8 i + l] is the chance of i heads of the coins of lane l, so many in
+// each. Returns how many numbers of heads have a chance of `nothing` or more in some lane.
+static TRUECAL_CLONES std::size_t toss_lanes(const double *__restrict q, std::size_t coins, double nothing,
+                                             double *__restrict row) {
+    constexpr std::size_t lanes = 8;
+    std::size_t size = 1;
+    for (std::size_t l = 0; l < lanes; ++l) row[l] = 1;
+    for (; coins > 0; --coins, q += lanes) {
+        double own[lanes], last[lanes], most = 0;
+        for (std::size_t l = 0; l < lanes; ++l) {
+            own[l] = q[l];
+            last[l] = row[lanes * (size - 1) + l] * own[l];
         }
-    if (from != row.p) std::copy(from, from + ShortRow::most, row.p);
-    row.size = size;
-    return used;
+        for (std::size_t i = size - 1; i > 0; --i) {
+            double *to = row + lanes * i;
+            for (std::size_t l = 0; l < lanes; ++l) to[l] = to[l] + own[l] * (to[l - lanes] - to[l]);
+        }
+        for (std::size_t l = 0; l < lanes; ++l) {
+            row[l] *= 1 - own[l];
+            most = std::max(most, last[l]);
+        }
+        if (!(most >= nothing)) continue;
+        for (std::size_t l = 0; l < lanes; ++l) row[lanes * size + l] = last[l];
+        ++size;
+    }
+    return size;
 }
 
-static TRUECAL_CLONES void add_times(double weight, const double *__restrict from, double *__restrict to, std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i) to[i] += weight * from[i];
+// The heads of lanes l and l + 4 together: four rows, `stride` apart.
+static TRUECAL_CLONES void join_lanes(const double *__restrict row, std::size_t size, std::size_t stride,
+                                      double *__restrict to) {
+    constexpr std::size_t lanes = 8, half = lanes / 2;
+    for (std::size_t k = 0; k + 1 < 2 * size; ++k) {
+        double sum[half] = {};
+        for (std::size_t i = k < size ? 0 : k - size + 1; i < std::min(k + 1, size); ++i)
+            for (std::size_t l = 0; l < half; ++l) sum[l] += row[lanes * i + l] * row[lanes * (k - i) + half + l];
+        for (std::size_t l = 0; l < half; ++l) to[stride * l + k] = sum[l];
+    }
 }
 
-// Adds a row four times, each one place further on and with a weight of its own: to the last bit what `add_times` adds one
-// after the other, with a quarter of the reads and writes. `size` is four or more.
-static TRUECAL_CLONES void add_four_times(const double *__restrict weight, const double *__restrict from,
-                                          double *__restrict to, std::size_t size) {
-    const double a = weight[0], b = weight[1], c = weight[2], d = weight[3];
-    to[0] += a * from[0];
-    to[1] = to[1] + a * from[1] + b * from[0];
-    to[2] = to[2] + a * from[2] + b * from[1] + c * from[0];
-    for (std::size_t i = 3; i < size; ++i)
-        to[i] = to[i] + a * from[i] + b * from[i - 1] + c * from[i - 2] + d * from[i - 3];
-    to[size] = to[size] + b * from[size - 1] + c * from[size - 2] + d * from[size - 3];
-    to[size + 1] = to[size + 1] + c * from[size - 1] + d * from[size - 2];
-    to[size + 2] += d * from[size - 1];
+// The heads of two rows together, four chances of the second one at once. Both stand between `margin` zeros, before and
+// behind; the sum has room for two margins more than its size.
+constexpr std::size_t margin = 16;
+static TRUECAL_CLONES void convolve_rows(const double *__restrict from, std::size_t size, const double *__restrict weight,
+                                         std::size_t count, double *__restrict sum) {
+    const std::size_t width = (size + 3 + 7) / 8 * 8;
+    for (std::size_t i = 0; i < count + 2 + width; ++i) sum[i] = 0;
+    for (std::size_t j = 0; j < count; j += 4) {
+        const double a = weight[j], b = weight[j + 1], c = weight[j + 2], d = weight[j + 3];
+        double *to = sum + j;
+        for (std::size_t i = 0; i < width; ++i)
+            to[i] = to[i] + a * from[i] + b * from[i - 1] + c * from[i - 2] + d * from[i - 3];
+    }
 }
 
 // Coins of small q by the sums T_j of the j-th powers of their odds: k P(X = k) is the sum over j of (-1)^(j-1) T_j P(X = k - j)
@@ -174,32 +171,27 @@ class SmallCoins {
     }
 };
 
-// P(X = first + i) of a sum of coins that is made longer coin by coin. What is below `nothing` at either end is cut off.
+// P(X = first + i) of a sum of coins. What is below `nothing` at either end is cut off.
 // Its memory is used again after `clear`: most sums are so short that to allocate it would take longer than to add.
 class Heads {
   public:
-    // `quick`: coins of small q are taken together, and chances have few right digits where they are small.
-    void clear(bool quick) {
+    // `quick`: many coins of small q are taken together, and chances have few right digits where they are small.
+    void clear(bool quick, double least) {
         quick_ = quick;
-        nothing_ = quick ? 1e-22 : nothing;
+        nothing_ = least;
+        held_ = 0;
         all_.clear();
         block_.clear();
         small_.clear();
-        waiting_ = 0;
     }
 
     void add(Index n, double q) {
-        if (q <= 0) return;
-        if (quick_ && q <= SmallCoins::largest) return small_.add(n, q);
-        if (n > together) {
-            toss();
-            set_binomial(n, q);
-            convolve(block_, more_);
-            if (block_.p.size() > ShortRow::enough) fold();
-            return;
+        if (n == 1 && (q > SmallCoins::largest || (q > 0 && held_ < few && small_.empty()))) {
+            coin_[held_] = q;
+            if (++held_ == most) toss();
+        } else if (q > 0) {
+            add_several(n, q);
         }
-        coins_[waiting_] = {n, q};
-        if (++waiting_ == std::size(coins_)) toss();
     }
 
     // The chances of fewer than k heads and of k that `difference` adds up, of coins that are never so many that rows are
@@ -238,41 +230,8 @@ class Heads {
     }
 
     static constexpr Index few_heads = 16;
+    static constexpr double nothing = 1e-40;
 
-    // Of the heads of `low` minus those of `high`; the mid-p-value of the outcomes themselves where it is asked for.
-    static Tails difference(Heads &low, Heads &high, Index k, bool mid_p) {
-        low.finish();
-        high.finish();
-        std::reverse(high.all_.p.begin(), high.all_.p.end());
-        high.all_.first = -high.all_.first - static_cast<Index>(high.all_.p.size()) + 1;
-        low.convolve(low.all_, high.all_);
-        const std::vector<double> &p = low.all_.p;
-        const std::size_t size = p.size();
-        const Index at = k - low.all_.first;
-        if (at < 0) return {0, 0, 1};
-        if (at >= static_cast<Index>(size)) return {1, 0, 0};
-        const auto own = static_cast<std::size_t>(at);
-        if (!mid_p) {
-            double under = 0, over = 0;
-            for (std::size_t i = 0; i < own; ++i) under += p[i];
-            for (std::size_t i = size; --i > own;) over += p[i];
-            return {under, p[own], over};
-        }
-        std::vector<double> &below = low.below_, &above = high.below_; // before i; from i on
-        below.assign(size + 1, 0);
-        above.assign(size + 1, 0);
-        for (std::size_t i = 0; i < size; ++i) below[i + 1] = below[i] + p[i];
-        for (std::size_t i = size; i-- > 0;) above[i] = above[i + 1] + p[i];
-        const auto depth = [&](std::size_t i) { return std::min(below[i], above[i + 1]) + p[i] / 2; };
-        const double limit = depth(own), slack = 1e-9 * limit;
-        Tails found{below[own], p[own], above[own + 1]};
-        found.mid_p = 0;
-        for (std::size_t i = 0; i < size; ++i)
-            found.mid_p += depth(i) < limit - slack ? p[i] : depth(i) <= limit + slack ? p[i] / 2 : 0;
-        return found;
-    }
-
-  private:
     struct Row {
         Index first = 0;
         std::vector<double> p{1.0};
@@ -281,34 +240,114 @@ class Heads {
             p.assign(1, 1.0);
         }
     };
-    Row block_, all_, more_;
-    SmallCoins small_;
-    std::vector<double> sum_, below_;
-    static constexpr double nothing = 1e-40;
-    bool quick_ = false;
-    double nothing_ = nothing;
-    static constexpr Index together = 12; // coins of equal q beyond which they are a binomial
-    EqualCoins coins_[64];
-    std::size_t waiting_ = 0; // of these, to be tossed
 
-    void toss() {
-        for (std::size_t used = 0; used < waiting_;) {
-            ShortRow row(block_.p);
-            used += toss_coins(coins_ + used, waiting_ - used, nothing_, row);
-            block_.p.assign(row.p, row.p + row.size);
-            if (row.size > ShortRow::enough) fold();
-        }
-        waiting_ = 0;
+    // The chances of the heads of `low` minus those of `high`.
+    static Row &subtract(Heads &low, Heads &high) {
+        low.finish();
+        high.finish();
+        std::reverse(high.all_.p.begin(), high.all_.p.end());
+        high.all_.first = -high.all_.first - static_cast<Index>(high.all_.p.size()) + 1;
+        low.convolve(low.all_, high.all_);
+        return low.all_;
     }
 
-    // A short row keeps the coins cheap; full ones join the rest.
+    // Of the heads of `low` minus those of `high`; the mid-p-value of the outcomes themselves where it is asked for.
+    static Tails difference(Heads &low, Heads &high, Index k, bool mid_p) {
+        const std::vector<double> &p = subtract(low, high).p;
+        const std::size_t size = p.size();
+        const Index at = k - low.all_.first;
+        if (at < 0) return {0, 0, 1};
+        if (at >= static_cast<Index>(size)) return {1, 0, 0};
+        const auto own = static_cast<std::size_t>(at);
+        double below = 0, above = 0;
+        for (std::size_t i = 0; i < own; ++i) below += p[i];
+        for (std::size_t i = size - 1; i > own; --i) above += p[i];
+        Tails found{below, p[own], above};
+        if (!mid_p) return found;
+        const double limit = std::min(below, above) + p[own] / 2, slack = 1e-9 * limit;
+        found.mid_p = limit;
+        double before = 0; // on the other side, from its end on
+        for (std::size_t i = 0; i < (below > above ? own : size - 1 - own); ++i) {
+            const double chance = p[below > above ? i : size - 1 - i], depth = before + chance / 2;
+            if (depth > limit + slack) break;
+            found.mid_p += depth < limit - slack ? chance : chance / 2;
+            before += chance;
+        }
+        return found;
+    }
+
+  private:
+    static constexpr Index together = 12; // coins of equal q beyond which they are a binomial
+    static constexpr Index few = 128;     // coins of small q that are tossed one by one
+    static constexpr std::size_t lanes = 8, rounds = 32, most = lanes * rounds, stride = 3 * margin + 4 * rounds + 1;
+    Row block_, all_, more_;
+    SmallCoins small_;
+    std::vector<double> sum_, wide_;
+    bool quick_ = false;
+    double nothing_ = nothing;
+    Index held_ = 0;                     // coins that wait to be tossed
+    double coin_[most], lane_[most + lanes], row_[4 * stride] = {}, pair_[2 * stride] = {};
+
+    void add_several(Index n, double q) {
+        if (quick_ && q <= SmallCoins::largest && (n > together || !small_.empty() || held_ + n > few)) {
+            if (small_.empty()) give_small();
+            small_.add(n, q);
+        } else if (n > together) {
+            set_binomial(n, q);
+            convolve(block_, more_);
+            if (block_.p.size() > 64) fold();
+        } else {
+            for (Index i = 0; i < n; ++i) {
+                coin_[held_] = q;
+                if (++held_ == most) toss();
+            }
+        }
+    }
+
+    // Leaves coins of small q, which came first, to be taken together.
+    void give_small() {
+        Index left = 0;
+        for (Index i = 0; i < held_; ++i) {
+            if (coin_[i] <= SmallCoins::largest) small_.add(1, coin_[i]);
+            else coin_[left++] = coin_[i];
+        }
+        held_ = left;
+    }
+
+    // The coins that wait, in eight lanes that are joined two by two.
+    void toss() {
+        const std::size_t coins = (static_cast<std::size_t>(held_) + lanes - 1) / lanes;
+        std::fill(coin_ + held_, coin_ + coins * lanes, 0.0);
+        held_ = 0;
+        std::size_t size = toss_lanes(coin_, coins, nothing_, lane_);
+        double *row = row_ + margin, *pair = pair_ + margin;
+        join_lanes(lane_, size, stride, row);
+        size = 2 * size - 1;
+        const auto shorten = [&](double *first, std::size_t rows) { // by what is nothing in all rows
+            const auto little = [&](std::size_t r) { return first[r * stride + size - 1] < nothing_; };
+            while (size > 1 && little(0) && little(1) && (rows < 4 || (little(2) && little(3)))) --size;
+            for (std::size_t r = 0; r < rows; ++r) std::fill_n(first + r * stride + size, margin, 0.0);
+        };
+        shorten(row, 4);
+        for (std::size_t r = 0; r < 2; ++r)
+            convolve_rows(row + r * stride, size, row + (r + 2) * stride, size, pair + r * stride);
+        size = 2 * size - 1;
+        shorten(pair, 2);
+        sum_.resize(2 * (size + margin));
+        convolve_rows(pair, size, pair + stride, size, sum_.data());
+        keep(more_, 0, 2 * size - 1);
+        convolve(block_, more_);
+        if (block_.p.size() > 64) fold();
+    }
+
+    // A short row keeps binomials cheap; full ones join the rest.
     void fold() {
         convolve(all_, block_);
         block_.clear();
     }
 
     void finish() {
-        toss();
+        if (held_ > 0) toss();
         if (!small_.empty()) {
             small_.list(nothing_, more_.p);
             more_.first = 0;
@@ -317,27 +356,33 @@ class Heads {
         fold();
     }
 
+    // Cuts off what is nothing of the first chances of a sum, and leaves the rest to a row.
+    void keep(Row &row, Index first, std::size_t end) {
+        std::size_t begin = 0;
+        while (end > 1 && sum_[end - 1] < nothing_) --end;
+        while (begin + 1 < end && sum_[begin] < nothing_) ++begin;
+        row.first = first + static_cast<Index>(begin);
+        row.p.assign(sum_.begin() + static_cast<Index>(begin), sum_.begin() + static_cast<Index>(end));
+    }
+
     void convolve(Row &a, const Row &b) {
-        if (b.p.size() == 1 && b.p[0] == 1.0) {
-            a.first += b.first;
+        const auto sure = [](const Row &row) { return row.p.size() == 1 && row.p[0] == 1.0; };
+        const Index first = a.first + b.first;
+        if (sure(a) || sure(b)) {
+            if (sure(a)) a.p = b.p;
+            a.first = first;
             return;
         }
         const bool swap = a.p.size() < b.p.size();
         const std::vector<double> &longer = swap ? b.p : a.p, &shorter = swap ? a.p : b.p;
         const std::size_t size = longer.size(), count = shorter.size();
-        std::vector<double> &sum = sum_;
-        sum.assign(size + count - 1, 0.0);
-        std::size_t j = 0;
-        if (size >= 4)
-            for (; j + 3 < count; j += 4) add_four_times(shorter.data() + j, longer.data(), sum.data() + j, size);
-        for (; j < count; ++j) add_times(shorter[j], longer.data(), sum.data() + j, size);
-        std::size_t begin = 0, end = sum.size();
-        while (end > 1 && sum[end - 1] < nothing_) --end;
-        while (begin + 1 < end && sum[begin] < nothing_) ++begin;
-        a.first += b.first + static_cast<Index>(begin);
-        sum.resize(end);
-        if (begin > 0) sum.erase(sum.begin(), sum.begin() + static_cast<Index>(begin));
-        a.p.swap(sum);
+        wide_.assign(size + count + 3 * margin, 0.0);
+        double *const from = wide_.data() + margin, *const weight = from + size + margin;
+        std::copy(longer.begin(), longer.end(), from);
+        std::copy(shorter.begin(), shorter.end(), weight);
+        sum_.resize(size + count + 2 * margin);
+        convolve_rows(from, size, weight, count, sum_.data());
+        keep(a, first, size + count - 1);
     }
 
     void set_binomial(Index n, double q) {
@@ -363,11 +408,6 @@ class Heads {
     }
 };
 
-// Memory for the computed distributions of one thread.
-struct Workspace {
-    Heads low, high;
-};
-
 // A binomial of real size n, its smaller tail computed and the other one as what is left.
 inline Tails binomial_tails(double n, Odds odds, double k) {
     const Trials trials(n);
@@ -387,42 +427,101 @@ struct Pool {
     double q() const { return s1 / rows; }
 };
 
-// Calls use(first, last, pool) for pools of neighbouring cells [first, last) of a side: to take their coins as of equal q makes
-// their variance too large by 2^-24 of itself at most. Rows of small q are many and their pools few.
-template <class Use> void for_pools(const Coins &coins, Index begin, Index end, Use use) {
-    for (Index first = begin; first < end;) {
-        const bool upper = coins.upper[first];
-        double rows = static_cast<double>(coins.n[first]), s1 = coins.s1[first], s2 = coins.s2[first];
-        Index last = first + 1;
-        for (; last < end && coins.upper[last] == upper; ++last) {
-            const double n = rows + static_cast<double>(coins.n[last]), t1 = s1 + coins.s1[last], t2 = s2 + coins.s2[last];
-            if (t2 * n - t1 * t1 > 0x1p-24 * t1 * n) break; // the spread is s2 - s1^2 / n
-            rows = n;
-            s1 = t1;
-            s2 = t2;
-        }
-        use(first, last, Pool{rows, s1, s2});
-        first = last;
+// Finds the pool of neighbouring cells of a side that begins with the first one, and returns its end: to take their coins as of
+// equal q makes their variance too large by 2^-24 of itself at most. Rows of small q are many and their pools few.
+inline Index find_pool(const Coins &coins, Index first, Index end, Pool &pool) {
+    const bool upper = coins.upper[first];
+    double rows = static_cast<double>(coins.n[first]), s1 = coins.s1[first], s2 = coins.s2[first];
+    Index last = first + 1;
+    for (; last < end && coins.upper[last] == upper; ++last) {
+        const double n = rows + static_cast<double>(coins.n[last]), t1 = s1 + coins.s1[last], t2 = s2 + coins.s2[last];
+        if (t2 * n - t1 * t1 > 0x1p-24 * t1 * n) break; // the spread is s2 - s1^2 / n
+        rows = n;
+        s1 = t1;
+        s2 = t2;
     }
+    pool = {rows, s1, s2};
+    return last;
 }
+
+// The pools of windows, which have most of their cells in common: what is known of the last blocks of cells is kept.
+class Pools {
+  public:
+    // Calls use(first, n, q) for the pools of cells [begin, end).
+    template <class Use> void each(const Coins &coins, Index begin, Index end, Use use) {
+        for (Index at = begin; at < end;) {
+            const Block &own = find(coins, at / size, end);
+            const Index offset = at / size * size;
+            for (const Index stop = std::min(offset + size, end); at < stop;) {
+                const Index i = at - offset;
+                if (own.alone[i] || at + 1 == end) {
+                    use(at, coins.n[at], own.q[i]);
+                    ++at;
+                } else {
+                    Pool pool;
+                    const Index last = find_pool(coins, at, end, pool);
+                    use(at, pool.n(), pool.q());
+                    at = last;
+                }
+            }
+        }
+    }
+
+  private:
+    static constexpr Index size = 64, count = 16;
+    struct Block {
+        Index number = -1, end = 0; // of the block; of the cells that were seen
+        double q[size];
+        bool alone[size]; // whether the pool that begins with a cell ends with it
+    };
+    std::vector<Block> kept_;
+
+    const Block &find(const Coins &coins, Index number, Index end) {
+        if (kept_.empty()) kept_.resize(count);
+        Block &found = kept_[static_cast<std::size_t>(number % count)];
+        const Index first = number * size, last = std::min(first + size, end);
+        if (found.number == number && found.end >= std::min(last + 1, end)) return found;
+        found.number = number;
+        found.end = std::min(last + 1, end);
+        for (Index i = first; i < last; ++i) found.q[i - first] = coins.s1[i] / static_cast<double>(coins.n[i]);
+        for (Index i = first; i + 1 < found.end; ++i) {
+            const double rows = static_cast<double>(coins.n[i] + coins.n[i + 1]), s1 = coins.s1[i] + coins.s1[i + 1];
+            const double s2 = coins.s2[i] + coins.s2[i + 1];
+            found.alone[i - first] = (coins.upper[i] != coins.upper[i + 1]) | (s2 * rows - s1 * s1 > 0x1p-24 * s1 * rows);
+        }
+        return found;
+    }
+};
+
+// Memory for the computed distributions of one thread, of coins that stay as they are.
+struct Workspace {
+    Heads low, high;
+    Pools pools;
+};
 
 // How precisely chances are computed: of pools of cells, twelve digits of those that are not small; of pools, all digits; of
 // each cell by itself.
 enum class Digits { twelve, all, exact };
 
-inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k, Digits digits, bool mid_p, Workspace &space) {
+// Tosses all coins, those of upper cells by themselves, whose number it returns.
+inline Index toss_all(const Coins &coins, Index begin, Index end, Digits digits, double nothing, Workspace &space) {
     Heads &low = space.low, &high = space.high;
-    low.clear(digits == Digits::twelve);
-    high.clear(digits == Digits::twelve);
+    low.clear(digits == Digits::twelve, nothing);
+    high.clear(digits == Digits::twelve, nothing);
     Index upper = 0;
-    const auto add = [&](Index n, double q, bool above) {
-        (above ? high : low).add(n, q);
-        upper += above ? n : 0;
+    const auto add = [&](Index first, Index n, double q) {
+        (coins.upper[first] ? high : low).add(n, q);
+        upper += coins.upper[first] ? n : 0;
     };
     if (digits == Digits::exact)
-        for (Index i = begin; i < end; ++i) add(coins.n[i], coins.s1[i] / static_cast<double>(coins.n[i]), coins.upper[i]);
-    else for_pools(coins, begin, end, [&](Index first, Index, const Pool &pool) { add(pool.n(), pool.q(), coins.upper[first]); });
-    return Heads::difference(low, high, k - upper, mid_p);
+        for (Index i = begin; i < end; ++i) add(i, coins.n[i], coins.s1[i] / static_cast<double>(coins.n[i]));
+    else space.pools.each(coins, begin, end, add);
+    return upper;
+}
+
+inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k, Digits digits, bool mid_p, Workspace &space) {
+    const Index upper = toss_all(coins, begin, end, digits, digits == Digits::twelve ? 1e-22 : Heads::nothing, space);
+    return Heads::difference(space.low, space.high, k - upper, mid_p);
 }
 
 // The sums of cells [begin, end) that lie on one side.
@@ -608,7 +707,11 @@ inline Shares decide(const Coins &coins, Index begin, Index end, const Law &law,
         if (surely_inside(law.whole, top, few, limit)) return {0, 0};
         double below, at;
         const auto coins_of = [&](auto use) {
-            for_pools(coins, begin, end, [&](Index, Index, const Pool &pool) { use(pool.n(), pool.q()); });
+            for (Index first = begin, last; first < end; first = last) {
+                Pool pool;
+                last = find_pool(coins, first, end, pool);
+                use(pool.n(), pool.q());
+            }
         };
         if (Heads::begin(few, coins_of, below, at) && 1 - below - at > limit * (1 + 1e-6)) {
             const double share = refuted_share(limit, below, at);

@@ -136,13 +136,21 @@ def test_the_interval_is_clopper_and_pearson_s_for_equal_coins(k, n, p):
         assert found.low == pytest.approx(rate.low / (1 - rate.low) / odds, rel=1e-6)
 
 
-def test_the_interval_inverts_the_exact_tails():
-    p = np.random.default_rng(2).beta(0.5, 5, 60)
-    found = factor_of(p, 9, 0.1)
+@pytest.mark.parametrize(
+    ("rows", "k", "significance"),
+    [(60, 9, 0.1), (60, 9, 1e-6), (8, 2, 1e-6), (60, 45, 1e-12), (60, 0, 1e-4), (8, 8, 0.1)],
+)
+def test_the_interval_inverts_the_exact_tails(rows, k, significance):
+    p = np.random.default_rng(2).beta(0.5, 5, rows)
+    found = factor_of(p, k, significance)
     for factor, above in ((found.low, True), (found.high, False)):
+        if (k == 0) if above else (k == rows):
+            assert factor == (0 if above else math.inf)
+            continue
         mass = poisson_binomial(factor * p / (1 - p + factor * p))
-        tail = mass[9:] if above else mass[:10]
-        assert math.fsum(tail) == pytest.approx(0.05, rel=1e-3)
+        tail = mass[k:] if above else mass[: k + 1]
+        # a depth sqrt(-2 log P) within 1e-9 is P within 1e-8; rows of one cell are taken as equal, which is 2^-24 of v
+        assert math.fsum(tail) == pytest.approx(significance / 2, rel=1e-5)
 
 
 def test_certain_predictions_have_no_odds():
