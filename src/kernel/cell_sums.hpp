@@ -521,11 +521,9 @@ bool class_columns(const Float *matrix, const Index *target, Index rows, Index c
     return true;
 }
 
-// The cells, or pooled cells, of sorted entries.
-template <class Place, class Entries> CellColumns cell_columns(const Entries &e) {
+// Adds the cells, or pooled cells, of sorted entries; `cells` is room for some that wait.
+template <class Place, class Entries> void add_cells(const Entries &e, FewCells &cells, CellColumns &found) {
     constexpr Index few = 512; // rows of a cell that can wait for others
-    CellColumns found;
-    FewCells cells;
     std::size_t held = 0;
     for (Index i = 0; i < e.size;) {
         const Place first(e.score(i));
@@ -551,6 +549,12 @@ template <class Place, class Entries> CellColumns cell_columns(const Entries &e)
         found.push(first.lead, first.upper, counts.n, counts.k, rest, squared, Place::dropped(first.lead));
     }
     add_up(cells, held, found);
+}
+
+template <class Place, class Entries> CellColumns cell_columns(const Entries &e) {
+    CellColumns found;
+    FewCells cells;
+    add_cells<Place>(e, cells, found);
     return found;
 }
 

@@ -9,6 +9,7 @@
 #include "grid.hpp"
 #include "keys.hpp"
 #include "levels.hpp"
+#include "limits.hpp"
 #include "local.hpp"
 #include "odds_factor.hpp"
 #include "pava.hpp"
@@ -583,6 +584,38 @@ auto cut_groups(In<double> weight, In<Index> starts, In<double> smallest, bool p
     return std::tuple(to_array(found.begin), to_array(found.end), to_array(found.first), to_array(found.group));
 }
 
+// The cells of groups of scores, end to end, and where each group begins among them.
+auto cell_groups(In<double> score, In<Index> n, In<Index> pos, In<Index> starts) {
+    demand_equal(length(score), {length(n), length(pos)});
+    demand_groups(starts, length(score));
+    CellColumns found;
+    std::vector<Index> begin{0};
+    {
+        const auto cells = std::make_unique<FewCells>();
+        for_groups(starts, [&](Index, Index first, Index last) {
+            add_cells<CellPlace>(Groups{score.data() + first, n.data() + first, pos.data() + first, last - first}, *cells, found);
+            begin.push_back(static_cast<Index>(found.n.size()));
+        });
+    }
+    return std::tuple(to_arrays(found), to_array(begin));
+}
+
+// The same groups in cells of fewer bits.
+auto coarsen_groups(In<double> key, In<Index> n, In<Index> pos, Moments3 sums, In<Index> starts, int bits) {
+    const auto &[s1, s2, s3] = sums;
+    demand_equal(length(key), {length(n), length(pos), length(s1), length(s2), length(s3)});
+    demand(bits > 0 && bits <= 53, "a cell must have 1 to 53 bits");
+    const Coarse found = coarsen(key.data(), starts.data(), demand_groups(starts, length(key)), bits);
+    const auto add = [&](const auto &column) {
+        auto own = empty<std::remove_const_t<std::remove_pointer_t<decltype(column.data())>>>(found.begin.size());
+        add_runs(column.data(), found.begin, length(key), own.data());
+        return own;
+    };
+    auto first = empty<double>(found.begin.size());
+    for (std::size_t i = 0; i < found.begin.size(); ++i) first.data()[i] = key.data()[found.begin[i]];
+    return std::tuple(first, add(n), add(pos), add(s1), add(s2), add(s3), to_array(found.starts));
+}
+
 // Of each group, with its own factor on the odds.
 auto shift_groups(In<double> n, In<double> q, In<bool> upper, In<Index> starts, In<double> factor) {
     demand_equal(length(n), {length(q), length(upper)});
@@ -1006,6 +1039,8 @@ NB_MODULE(_kernel, m) {
         Interrupt interrupt;
         draw_together(pairs, quantile.data(), shared, seed, pos.data(), [&] { interrupt.check(); });
     });
+    m.def("cell_groups", &cell_groups);
+    m.def("coarsen", &coarsen_groups);
     m.def("cut_levels", &cut_groups);
     m.def("shift", &shift_groups);
     m.def("find_factors", &find_factors);
@@ -1024,6 +1059,17 @@ NB_MODULE(_kernel, m) {
             gains.data()[group] = std::max(cells.gain(cells.fit(slope.data()[group])), 0.0); // below 0 by rounding
         });
         return gains;
+    });
+    m.def("gamma_tails", [](In<double> shape, In<double> x) {
+        demand_equal(length(shape), {length(x)});
+        auto found = empty<double>(x.shape(0));
+        for (std::size_t i = 0; i < x.shape(0); ++i) found.data()[i] = gamma_tail(shape.data()[i], x.data()[i]);
+        return found;
+    });
+    m.def("range_tails", [](In<double> x) {
+        auto found = empty<double>(x.shape(0));
+        for (std::size_t i = 0; i < x.shape(0); ++i) found.data()[i] = range_tail(x.data()[i]);
+        return found;
     });
     m.def("walk_ranges", [](In<double> step, In<Index> starts) {
         auto found = empty<double>(static_cast<std::size_t>(demand_groups(starts, length(step))));

@@ -1,9 +1,11 @@
-// Groups of cells laid end to end: how the verdict's scans cut each of them, the walk of its differences, and what
-// a factor on the odds would change.
+// Groups of cells laid end to end: the same in coarser cells, how the verdict's scans cut each of them, the walk of its
+// differences, and what a factor on the odds would change.
 #pragma once
 
 #include "keys.hpp"
+#include "local.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -59,6 +61,51 @@ inline void cut_levels(const double *weight, Index first, Index last, double sma
     }
 }
 
+// Where cells of fewer bits begin in groups of cells, and where in these each group does.
+struct Coarse {
+    std::vector<Index> begin, starts;
+};
+
+// `key`: the cells in increasing order within each group; those from 0.5 up have the leading bits of 1 - key.
+inline Coarse coarsen(const double *key, const Index *starts, Index groups, int bits) {
+    constexpr double lift = 0x1p200; // of numbers below the normal ones
+    Coarse found;
+    found.begin.resize(static_cast<std::size_t>(starts[groups]));
+    found.starts.resize(static_cast<std::size_t>(groups) + 1);
+    Index count = 0;
+    for (Index group = 0; group < groups; ++group) {
+        found.starts[static_cast<std::size_t>(group)] = count;
+        std::uint64_t last = ~std::uint64_t(0);
+        for (Index i = starts[group]; i < starts[group + 1]; ++i) {
+            const bool upper = key[i] >= 0.5;
+            const std::uint64_t lead = bit_cast<std::uint64_t>((upper ? 1 - key[i] : key[i]) * lift) >> (53 - bits);
+            const std::uint64_t own = lead << 1 | upper;
+            found.begin[static_cast<std::size_t>(count)] = i;
+            count += own != last;
+            last = own;
+        }
+    }
+    found.starts.back() = count;
+    found.begin.resize(static_cast<std::size_t>(count));
+    return found;
+}
+
+// The sums of a column over runs of rows that begin here, none of them empty: to the last bit those of NumPy's `reduceat`.
+template <class T> void add_runs(const T *column, const std::vector<Index> &begin, Index size, T *sums) {
+    for (std::size_t run = 0; run < begin.size(); ++run) {
+        const Index first = begin[run] + 1, last = run + 1 < begin.size() ? begin[run + 1] : size;
+        T rest = 0;
+        if constexpr (std::is_same_v<T, double>) {
+            if (last - first >= 8) {
+                sums[run] = column[first - 1] + pairwise_sum(column + first, last - first);
+                continue;
+            }
+        }
+        for (Index i = first; i < last; ++i) rest += column[i];
+        sums[run] = column[first - 1] + rest;
+    }
+}
+
 // The range of a walk from 0.
 inline double walk_range(const double *step, Index first, Index last) {
     double at = 0, low = 0, high = 0;
@@ -70,15 +117,36 @@ inline double walk_range(const double *step, Index first, Index last) {
     return high - low;
 }
 
+// Adds to sums, of every eighth cell each: by how much the outcomes of chance q grow with all odds of these multiplied by a
+// factor, and their variance then.
+static TRUECAL_CLONES void add_shifts(const double *__restrict n, const double *__restrict q, Index size, double factor,
+                                      double *__restrict sums) {
+    constexpr Index lanes = 8;
+    for (; size > 0; size -= lanes, n += lanes, q += lanes) {
+        const auto add = [&](Index l) {
+            const double moved = factor * q[l] / (1 - q[l] + factor * q[l]);
+            sums[l] += n[l] * (moved - q[l]);
+            sums[lanes + l] += n[l] * moved * (1 - moved);
+        };
+        if (size >= lanes)
+            for (Index l = 0; l < lanes; ++l) add(l);
+        else
+            for (Index l = 0; l < size; ++l) add(l);
+    }
+}
+
 // By how much the positives of cells grow with all odds multiplied by a factor, and their variance then. q is the chance
-// of a positive, or of a negative where `upper`.
+// of a positive, or of a negative in the `upper` ones, which come last.
 inline std::pair<double, double> shift(const double *n, const double *q, const bool *upper, Index first, Index last,
                                        double factor) {
+    const Index middle = std::partition_point(upper + first, upper + last, [](bool u) { return !u; }) - upper;
+    double low[16] = {}, high[16] = {};
+    add_shifts(n + first, q + first, middle - first, factor, low);
+    add_shifts(n + middle, q + middle, last - middle, 1 / factor, high);
     double change = 0, spread = 0;
-    for (Index i = first; i < last; ++i) {
-        const double f = upper[i] ? 1 / factor : factor, moved = f * q[i] / (1 - q[i] + f * q[i]);
-        change += n[i] * (upper[i] ? q[i] - moved : moved - q[i]);
-        spread += n[i] * moved * (1 - moved);
+    for (int l = 0; l < 8; ++l) {
+        change += low[l] - high[l];
+        spread += low[8 + l] + high[8 + l];
     }
     return {change, spread};
 }

@@ -8,12 +8,51 @@
 
 namespace truecal {
 
+// exp(-|a + b x|) of each x, to within a few units of the last place, by plain arithmetic that is done for several at once:
+// 2^m exp(r) with |r| below log(2) / 2, where powers of r from the 14th on vanish.
+static TRUECAL_CLONES void exp_of_odds(const double *__restrict x, Index size, double a, double b, double *__restrict found) {
+    constexpr double inverse[] = {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320,
+                                  1.0 / 5040,       1.0 / 720,       1.0 / 120,      1.0 / 24,      1.0 / 6,      0.5, 1, 1};
+    constexpr double shifter = 0x1.8p52;
+    for (Index i = 0; i < size; ++i) {
+        const double t = std::max(-std::abs(a + b * x[i]), -708.0), shifted = t * 1.4426950408889634 + shifter;
+        const double m = shifted - shifter, r = (t - m * 0x1.62e42fefa38p-1) - m * 0x1.ef35793c7673p-45;
+        double sum = inverse[0];
+        for (int j = 1; j < 14; ++j) sum = sum * r + inverse[j];
+        found[i] = bit_cast<double>(bit_cast<std::uint64_t>(sum) + (bit_cast<std::uint64_t>(shifted) << 52));
+    }
+}
+
+// log(1 + e) of e from 0 to 1: twice the area hyperbolic tangent of s = e / (2 + e), whose powers from s^37 on vanish.
+static TRUECAL_CLONES void log_of_more(const double *__restrict e, Index size, double *__restrict found) {
+    constexpr double inverse[] = {1.0 / 35, 1.0 / 33, 1.0 / 31, 1.0 / 29, 1.0 / 27, 1.0 / 25, 1.0 / 23, 1.0 / 21, 1.0 / 19,
+                                  1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,  1};
+    for (Index i = 0; i < size; ++i) {
+        const double s = e[i] / (2 + e[i]), z = s * s;
+        double sum = inverse[0];
+        for (int j = 1; j < 18; ++j) sum = sum * z + inverse[j];
+        found[i] = 2 * s * sum;
+    }
+}
+
+// Positives beyond those that log-odds a + b x expect of each cell, and their variance, given exp(-|a + b x|).
+static TRUECAL_CLONES void weigh_odds(const double *__restrict x, const double *__restrict n, const double *__restrict k,
+                                      const double *__restrict exp, Index size, double a, double b,
+                                      double *__restrict surplus, double *__restrict variance) {
+    for (Index i = 0; i < size; ++i) {
+        const double small = n[i] * (exp[i] / (1 + exp[i])), few = k[i] - small, many = small - (n[i] - k[i]);
+        surplus[i] = a + b * x[i] < 0 ? few : many;
+        variance[i] = small / (1 + exp[i]);
+    }
+}
+
 // Cells [0, size): log-odds x of the predictions, n rows, k of them positive.
 class Recalibration {
   public:
-    Recalibration(const double *x, const Index *n, const Index *k, Index size) : x_(x), n_(n), k_(k), size_(size) {
+    Recalibration(const double *x, const Index *n, const Index *k, Index size)
+        : x_(x), size_(size), n_(n, n + size), k_(k, k + size), exp_(n_.size()), log_(n_.size()), other_(n_.size()) {
         for (Index i = 0; i < size; ++i) {
-            rows_ += static_cast<double>(n[i]);
+            rows_ += n_[static_cast<std::size_t>(i)];
             widest_ = std::max(widest_, std::abs(x[i]));
         }
     }
@@ -50,29 +89,36 @@ class Recalibration {
 
     // How much log-likelihood a fit gains over an intercept of 0 and a slope of 1.
     double gain(const Fit &at) {
-        for (Index i = static_cast<Index>(base_.size()); i < size_; ++i) base_.push_back(softplus(x_[i]));
+        if (base_.empty()) {
+            find_logs({});
+            base_ = log_;
+        }
+        find_logs(at);
         double sum = 0;
         for (Index i = 0; i < size_; ++i) {
-            const double eta = at.intercept + at.slope * x_[i];
-            const double n = static_cast<double>(n_[i]), k = static_cast<double>(k_[i]);
-            sum += k * (eta - x_[i]) - n * (softplus(eta) - base_[static_cast<std::size_t>(i)]);
+            const auto own = static_cast<std::size_t>(i);
+            const double eta = at.intercept + at.slope * x_[i], grown = std::max(eta, 0.0) - std::max(x_[i], 0.0);
+            sum += k_[own] * (eta - x_[i]) - n_[own] * (grown + (log_[own] - base_[own]));
         }
         return sum;
     }
 
   private:
     const double *x_;
-    const Index *n_, *k_;
     Index size_;
     double rows_ = 0, widest_ = 0;
-    std::vector<double> base_;
+    std::vector<double> n_, k_;
+    std::vector<double> exp_, log_, other_, base_; // exp(-|eta|), log(1 + exp(-|eta|)) or two other columns; that of eta = x
 
     struct Step {
         double da, db;
         double rise, bend;  // the first derivative of the log-likelihood along the step, and minus the second
     };
 
-    static double softplus(double t) { return std::max(t, 0.0) + std::log1p(std::exp(-std::abs(t))); }
+    void find_logs(const Fit &at) {
+        exp_of_odds(x_, size_, at.intercept, at.slope, exp_.data());
+        log_of_more(exp_.data(), size_, log_.data());
+    }
 
     static Fit move(const Fit &from, const Step &step, double size) {
         return {from.intercept + size * step.da, from.slope + size * step.db};
@@ -86,13 +132,14 @@ class Recalibration {
         return farthest < 0.4 && step.rise - 0.75 * step.bend > 1e-15 * rows_ * terms;
     }
 
-    Step find_step(const Fit &at, bool slope) const {
+    Step find_step(const Fit &at, bool slope) {
         const double a = at.intercept, b = at.slope;
+        std::vector<double> &surplus = log_, &variance = other_;
+        exp_of_odds(x_, size_, a, b, exp_.data());
+        weigh_odds(x_, n_.data(), k_.data(), exp_.data(), size_, a, b, surplus.data(), variance.data());
         double g = 0, gx = 0, h = 0, hx = 0, hxx = 0;
         for (Index i = 0; i < size_; ++i) {
-            const double eta = a + b * x_[i], e = std::exp(-std::abs(eta)), small = e / (1 + e);
-            const double n = static_cast<double>(n_[i]), k = static_cast<double>(k_[i]);
-            const double r = eta < 0 ? k - n * small : n * small - (n - k), w = n * small / (1 + e);
+            const double r = surplus[static_cast<std::size_t>(i)], w = variance[static_cast<std::size_t>(i)];
             g += r;
             gx += r * x_[i];
             h += w;

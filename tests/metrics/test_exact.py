@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 from scipy import special
 
-from truecal.metrics import gamma_tail, normal_quantile
+from truecal import _kernel
+from truecal.metrics import normal_quantile
 
 
 @pytest.mark.parametrize("tail", [1e-300, 1e-20, 1e-5, 0.01, 0.025, 0.3, 0.5, 0.7, 0.999])
@@ -18,4 +20,13 @@ def test_normal_quantiles(tail):
 def test_tails_of_gamma_variables(shape, z):
     x = shape + math.sqrt(shape) * z
     # at a shape of 1e5 the exponent is a difference of numbers near 1e6, known to 16 digits
-    assert gamma_tail(shape, x) == pytest.approx(special.gammaincc(shape, max(x, 0)), rel=1e-9)
+    (found,) = _kernel.gamma_tails(np.array([shape]), np.array([x])).tolist()
+    assert found == pytest.approx(special.gammaincc(shape, max(x, 0)), rel=1e-9)
+
+
+@pytest.mark.parametrize("x", [0.3, 0.5, 0.8, 1.5, 3.0, 8.0, 40.0])
+def test_tails_of_the_range_of_brownian_motion(x):
+    """Feller's series, added up without rounding."""
+    terms = [(-1) ** (k - 1) * k * math.erfc(k * x / math.sqrt(2)) for k in range(1, 200)]
+    (found,) = _kernel.range_tails(np.array([x])).tolist()
+    assert found == pytest.approx(4 * math.fsum(terms), rel=1e-13)

@@ -5,7 +5,7 @@ import pytest
 
 from truecal import Tally, Uniform, _kernel, ltce
 from truecal.metrics import Edges
-from truecal.observations import CellSums, GridTally, _arrays, _cell_sums, cell, sort_rows
+from truecal.observations import CellGroups, CellSums, GridTally, _arrays, _cell_sums, cell, sort_rows
 
 
 @pytest.fixture
@@ -224,3 +224,45 @@ def test_threads_may_be_given():
     for given in ({}, {"sample_weight": y + 1}):
         with pytest.raises(ValueError, match="`threads` must be a whole number, 1 or more; it is 0."):
             ltce(y, p, threads=0, **given)
+
+
+def lay_groups(rng):
+    """Groups of few rows and of many, near 0, near 1 and on both sides of 0.5."""
+    shapes = [rng.random(3), rng.beta(0.1, 9, 4000), 1 - rng.beta(0.1, 9, 400), np.array([0.0, 1.0]), rng.random(3000)]
+    return [Tally.from_arrays(rng.random(len(p)) < p, p) for p in shapes]
+
+
+def test_groups_of_tallies_have_the_cells_of_each(rng, monkeypatch):
+    tallies = lay_groups(rng)
+    each = CellGroups.of([CellSums.of(tally) for tally in tallies])
+    (whole,) = CellGroups.batches(tallies)
+    assert whole.cells == each.cells
+    assert whole.starts.tolist() == each.starts.tolist()
+    monkeypatch.setattr(_cell_sums, "CELLS_AT_ONCE", 4000)
+    batches = list(CellGroups.batches(tallies))
+    assert len(batches) > 1
+    for name in _cell_sums.NAMES:
+        assert np.array_equal(
+            np.concatenate([getattr(batch.cells, name) for batch in batches]), getattr(each.cells, name)
+        )
+
+
+def test_coarser_cells_hold_the_same_rows_to_the_last_bit(rng):
+    (groups,) = CellGroups.batches(lay_groups(rng))
+    cells, coarse = groups.cells, groups.coarsen(5)
+    owner = np.repeat(np.arange(len(groups)), np.diff(groups.starts))
+    begin = np.flatnonzero((np.diff(cell(cells.key, 5), prepend=-1.0) != 0) | (np.diff(owner, prepend=-1) != 0))
+    assert np.array_equal(coarse.cells.key, cells.key[begin])
+    assert np.array_equal(coarse.starts, np.searchsorted(begin, groups.starts))
+    for name in ("n", "pos", "s1", "s2", "s3"):
+        assert np.array_equal(getattr(coarse.cells, name), np.add.reduceat(getattr(cells, name), begin)), name
+
+
+def test_some_groups_are_chosen_with_their_cells(rng):
+    tallies = lay_groups(rng)
+    (groups,) = CellGroups.batches(tallies)
+    which = np.array([True, False, True, True, False])
+    wanted = CellGroups.of([CellSums.of(tally) for tally, kept in zip(tallies, which, strict=True) if kept])
+    chosen = groups.choose(which)
+    assert chosen.cells == wanted.cells
+    assert chosen.starts.tolist() == wanted.starts.tolist()

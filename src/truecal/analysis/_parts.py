@@ -26,7 +26,7 @@ from truecal.metrics import (
     choose,
     grid_bounds,
 )
-from truecal.observations import Account, CellSums, GridTally, Part, Segment, Tallies, see_threshold
+from truecal.observations import Account, GridTally, Part, Segment, Tallies, see_threshold
 
 
 def check_tallies(function: str, data: Any) -> None:
@@ -83,8 +83,7 @@ def judge_parts(parts: Iterable[Part], options: Options, level: float, part: Par
     """The verdict on each part, at a level of its own; by one part of the verdict alone where it is named."""
     significance = options.get("significance", 0.05)
     check_significance(significance)
-    cells = [CellSums.of(each) for each in parts]
-    return judge_all(cells, significance, options.get("tolerance"), level=level, part=part)
+    return judge_all(list(parts), significance, options.get("tolerance"), level=level, part=part)
 
 
 def choose_metric(metric: Measure | str, options: Options) -> Measure:
@@ -113,10 +112,11 @@ def measure_parts(
         by_chance, chance_p = _draw_references(parts, metric, most, options)
     adjusted = adjust_p_values(chance_p, options.get("adjust", "holm"))
     labelling = next(iter(parts.values())).labelling
-    sizes = [part.tally.unweighted.population.n_rows if not labelling.plain else part.n_rows for part in parts.values()]
+    rows = np.array([found.n for found in verdicts])
+    sizes = rows if labelling.plain else [part.tally.unweighted.population.n_rows for part in parts.values()]
     expected = np.array([found.expected for found in verdicts])
     return {
-        "prevalence": labelling.predicted(np.array([part.positives / part.n_rows for part in parts.values()])),
+        "prevalence": labelling.predicted(np.array([part.positives for part in parts.values()]) / rows),
         "mean": np.minimum(expected / np.array(sizes), 1.0),
         "value": value,
         "lowest": lowest,

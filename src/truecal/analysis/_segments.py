@@ -87,7 +87,7 @@ def segments(
         segment=tuple(kept),
         **judged_columns(verdicts, adjust),
         **measure_parts(kept, verdicts, chosen, options),
-        **count_rows(grouped, {key: part.n_rows for key, part in kept.items()}),
+        **count_rows(grouped, {key: found.n for key, found in zip(kept, verdicts, strict=True)}),
         by=names,
         part=part,
         adjust=adjust,

@@ -80,9 +80,8 @@ from truecal.metrics import (
     count_positives,
     divide_scores,
     find_local_errors,
-    gamma_tail,
 )
-from truecal.observations import AS_THEY_ARE, CellGroups, CellSums, Floats, Labelling, Outcome
+from truecal.observations import AS_THEY_ARE, CellGroups, CellSums, Floats, Labelling, Outcome, Part
 
 Word = Literal["off", "consistent", "cannot tell"]
 PartName = Literal["total", "cox"]
@@ -320,7 +319,7 @@ def divide(verdict: Verdict, cells: CellSums) -> Verdict:
 
 
 def judge_all(
-    groups: Sequence[CellSums],
+    groups: Sequence[CellSums | Part],
     significance: float = 0.05,
     tolerance: Tolerance | float | None = None,
     *,
@@ -470,11 +469,11 @@ def _test(groups: CellGroups, coins: Coins) -> dict[str, Floats]:
         "rows": _scan(groups, coins, total, cells.n.astype(np.float64), np.nextafter(least, 0.0)),
     }
     alone = np.ones(len(groups), dtype=np.bool_) if design is None else ~design.paired
-    large = np.flatnonzero(alone & (information >= ASYMPTOTIC))
+    large = alone & (information >= ASYMPTOTIC)
     limits = {"cox": _test_cox, "cumulative": _test_cumulative, "spread": _test_spread}
     if cells.labelling.flips:
         limits["odds"] = _test_odds
-    if len(large):
+    if large.any():
         chosen = groups.choose(large)
         for name, test in limits.items():
             parts[name] = np.full(len(groups), np.nan)
@@ -541,16 +540,7 @@ def _test_cox_of_clusters(groups: CellGroups, design: Design) -> Floats:
 def _test_cumulative(groups: CellGroups) -> Floats:
     """The range of cumulative differences against that of Brownian motion (Feller 1951)."""
     ranges = _kernel.walk_ranges(groups.cells.surplus, groups.starts)
-    return np.array([_range_tail(x) for x in (ranges / np.sqrt(groups.add(groups.cells.v))).tolist()])
-
-
-def _range_tail(x: float) -> float:
-    """The probability that the range of Brownian motion over a unit of time exceeds x."""
-    if x < 0.5:  # the series needs more terms than it has digits there, and the answer is 1 to 15 digits
-        return 1.0
-    last = min(math.ceil(39 / x), math.ceil(math.sqrt(1 + 140 / x**2)))  # where terms vanish, or are 1e-30 of the first
-    terms = ((-1) ** (k - 1) * k * math.erfc(k * x / math.sqrt(2)) for k in range(1, last + 1))
-    return min(1.0, max(0.0, 4 * math.fsum(terms)))
+    return _kernel.range_tails(ranges / np.sqrt(groups.add(groups.cells.v)))
 
 
 def _test_spread(groups: CellGroups) -> Floats:
@@ -581,7 +571,7 @@ def _test_spread(groups: CellGroups) -> Floats:
     variance, third, squares, group = variance[used], third[used], squares[used], group[used]
     shape = 4 * variance**3 / third**2
     x = shape + np.sqrt(shape) * squares / np.sqrt(variance)
-    p = np.array([gamma_tail(*pair) for pair in zip(shape.tolist(), x.tolist(), strict=True)])
+    p = _kernel.gamma_tails(shape, x)
     levels = np.bincount(group, minlength=count)
     means = np.bincount(group, _as_cauchy(p, HIGHEST), count) / np.maximum(levels, 1)
     return np.where(levels > 0, _from_cauchy(means), 1.0)
@@ -596,18 +586,16 @@ def _test_odds(groups: CellGroups) -> Floats:
     third = groups.add(cells.n * (moved / v) ** 3 * v * (1 - 2 * cells.q) * np.where(cells.upper, -1, 1))
     told = information >= ASYMPTOTIC
     root = np.sqrt(np.where(told, information, 1.0))
-    columns = groups.add(cells.surplus * moved / v) / root, third / root**3
-    pairs = zip(*(column.tolist() for column in columns), strict=True)
-    return np.where(told, [_skewed_p_value(*pair) for pair in pairs], np.nan)
+    return np.where(told, _skewed_p_values(groups.add(cells.surplus * moved / v) / root, third / root**3), np.nan)
 
 
-def _skewed_p_value(z: float, skewness: float) -> float:
-    """The two-sided p-value of a standardised sum, by the gamma distribution of this skewness."""
-    if abs(skewness) < 0.02:
-        return math.erfc(abs(z) / math.sqrt(2))
-    shape = 4 / skewness**2
-    tail = gamma_tail(shape, shape + math.sqrt(shape) * math.copysign(1.0, skewness) * z)
-    return 2 * max(min(tail, 1 - tail), 1e-16)
+def _skewed_p_values(z: Floats, skewness: Floats) -> Floats:
+    """The two-sided p-values of standardised sums, by the gamma distribution of their skewness."""
+    even = np.abs(skewness) < 0.02
+    shape = 4 / np.where(even, 1.0, skewness) ** 2
+    tail = _kernel.gamma_tails(shape, shape + np.sqrt(shape) * np.copysign(1.0, skewness) * z)
+    normal = np.array([math.erfc(abs(each) / math.sqrt(2)) for each in z.tolist()])
+    return np.where(even, normal, 2 * np.maximum(np.minimum(tail, 1 - tail), 1e-16))
 
 
 def _describe_sharing(verdict: Verdict) -> str:

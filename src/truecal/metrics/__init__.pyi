@@ -33,7 +33,6 @@ from truecal.metrics._exact import divide_rates as divide_rates
 from truecal.metrics._exact import exact_interval as exact_interval
 from truecal.metrics._exact import find_rates as find_rates
 from truecal.metrics._exact import fisher_p_value as fisher_p_value
-from truecal.metrics._exact import gamma_tail as gamma_tail
 from truecal.metrics._exact import normal_quantile as normal_quantile
 from truecal.metrics._functions import ace as ace
 from truecal.metrics._functions import compute as compute

@@ -1,11 +1,10 @@
-"""Exact intervals and tests of counts, adjusted p-values, and the few special functions that need no SciPy.
+"""Exact intervals and tests of counts, adjusted p-values, and normal quantiles without SciPy.
 
 Importing `scipy.special` takes as long as reading a million rows; a verdict does without it.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Literal
 
@@ -135,35 +134,3 @@ def normal_quantile(tail: float) -> float:
         if abs(step) < 1e-13 * (1 + z):
             break
     return z
-
-
-def gamma_tail(shape: float, x: float) -> float:
-    """Return the probability that a gamma variable of scale 1 exceeds x.
-
-    Examples
-    --------
-    >>> gamma_tail(1.0, 2.0) == math.exp(-2.0)
-    True
-    """
-    if x <= 0:
-        return 1.0
-    density = math.exp(shape * math.log(x) - x - math.lgamma(shape))
-    if x < shape + 1:  # the series of the other tail
-        term = total = 1 / shape
-        for i in itertools.count(1):
-            term *= x / (shape + i)
-            total += term
-            if term < 1e-16 * total:
-                return max(0.0, 1 - density * total)
-    b = x + 1 - shape  # Lentz's continued fraction
-    c, d = 1e300, 1 / b
-    total = d
-    for i in itertools.count(1):
-        numerator = -i * (i - shape)
-        b += 2
-        d = 1 / (numerator * d + b)
-        c = b + numerator / c
-        total *= d * c
-        if abs(d * c - 1) < 1e-15:
-            break
-    return density * total

@@ -21,6 +21,7 @@ from truecal.observations._arrays import read_pair as read_pair
 from truecal.observations._arrays import refuse_pos_label as refuse_pos_label
 from truecal.observations._cell_sums import CellGroups as CellGroups
 from truecal.observations._cell_sums import CellSums as CellSums
+from truecal.observations._cell_sums import Part as Part
 from truecal.observations._classes import ClassTallies as ClassTallies
 from truecal.observations._clusters import CellClusters as CellClusters
 from truecal.observations._clusters import Clusters as Clusters
@@ -51,7 +52,6 @@ from truecal.observations._parquet import is_tallies_file as is_tallies_file
 from truecal.observations._parquet import name_file as name_file
 from truecal.observations._parquet import read_settings as read_settings
 from truecal.observations._tallies import Outcome as Outcome
-from truecal.observations._tallies import Part as Part
 from truecal.observations._tallies import Segment as Segment
 from truecal.observations._tallies import Tallies as Tallies
 from truecal.observations._tallies import as_grid as as_grid

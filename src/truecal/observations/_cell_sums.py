@@ -18,7 +18,7 @@ from truecal._text import plural
 from truecal._threads import check_threads
 from truecal.observations._arrays import AnyArray, Classes, check_values, count_threads
 from truecal.observations._clusters import CellClusters
-from truecal.observations._grid import LIFT, GridTally, cell
+from truecal.observations._grid import GridTally, cell
 from truecal.observations._labelling import AS_THEY_ARE, Labelling, check_labelling, check_same
 from truecal.observations._tally import (
     Bools,
@@ -38,6 +38,7 @@ AT_ONCE = 2**31  # rows that the kernel counts in 32 bits
 SumColumns = tuple[Floats, Ints, Ints, Floats, Floats, Floats]
 NAMES = ("key", "n", "pos", "s1", "s2", "s3")
 CELLS_AT_ONCE = 2**18
+Part = Tally | GridTally | SortedRows
 Column = TypeVar("Column", Ints, Floats)
 T = TypeVar("T")
 
@@ -148,7 +149,7 @@ class CellSums:
         return [unchecked_sums(columns) for columns in found]
 
     @classmethod
-    def of(cls, data: Tally | SortedRows | GridTally, pooled: bool = False) -> CellSums:
+    def of(cls, data: Part, pooled: bool = False) -> CellSums:
         """The cells of observations that were grouped or sorted before.
 
         Pooled cells are fewer: they have one bit less for each two powers of two by which q is smaller. Taking the rows
@@ -312,6 +313,7 @@ class CellGroups:
 
     cells: CellSums
     starts: Ints
+    _known: dict[object, Any] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, groups: Sequence[CellSums]) -> CellGroups:
@@ -332,45 +334,59 @@ class CellGroups:
         return cls(unchecked_sums(columns, groups[0].labelling, clusters), starts)
 
     @classmethod
-    def batches(cls, groups: Sequence[CellSums]) -> Iterator[CellGroups]:
-        """The groups in batches that memory and caches have room for."""
-        batch: list[CellSums] = []
+    def batches(cls, groups: Sequence[CellSums | Part]) -> Iterator[CellGroups]:
+        """The cells of groups in batches that memory and caches have room for."""
+        batch: list[CellSums | Part] = []
         size = 0
-        for cells in groups:
-            if batch and size + len(cells) > CELLS_AT_ONCE:
-                yield cls.of(batch)
+        for rows in groups:
+            if batch and size + len(rows) > CELLS_AT_ONCE:
+                yield cls._lay(batch)
                 batch, size = [], 0
-            batch.append(cells)
-            size += len(cells)
+            batch.append(rows)
+            size += len(rows)
         if batch:
-            yield cls.of(batch)
+            yield cls._lay(batch)
 
-    def choose(self, which: Ints) -> CellGroups:
-        """Some of the groups."""
-        if len(which) == len(self):
+    @classmethod
+    def _lay(cls, groups: Sequence[CellSums | Part]) -> CellGroups:
+        """The cells of the groups; of tallies in one pass."""
+        tallies = [rows for rows in groups if isinstance(rows, Tally) and rows.clusters is None]
+        if len(tallies) < max(len(groups), 2):
+            return cls.of([rows if isinstance(rows, CellSums) else CellSums.of(rows) for rows in groups])
+        for tally in tallies:
+            check_same(tallies[0].labelling, tally.labelling)
+        starts = np.cumsum([0, *map(len, tallies)], dtype=np.int64)
+        score, n, pos = map(np.concatenate, zip(*(tally.entries for tally in tallies), strict=True))
+        sums, starts = _kernel.cell_groups(score, n, pos, starts)
+        return cls(unchecked_sums(sums, tallies[0].labelling), starts)
+
+    def choose(self, which: Bools) -> CellGroups:
+        """Some of the groups, without their clusters."""
+        if which.all():
             return self
-        return CellGroups.of([self._group(i) for i in which.tolist()])
-
-    def _group(self, i: int) -> CellSums:
-        return self.cells.between(int(self.starts[i]), int(self.starts[i + 1]))
+        sizes = np.diff(self.starts)
+        cells = np.repeat(which, sizes)
+        columns: Any = tuple(column[cells] for column in self.cells.columns)
+        starts = np.concatenate([[0], np.cumsum(sizes[which])])
+        return CellGroups(unchecked_sums(columns, self.cells.labelling), starts)
 
     def coarsen(self, bits: int) -> CellGroups:
         """The same groups in cells of fewer bits, without clusters."""
-        key, upper = self.cells.key, self.cells.upper
-        # as `cell` has them, by the leading bits of the numbers: those of cells are no more than these
-        lead = (np.where(upper, 1 - key, key) * LIFT).view(np.int64) >> (53 - bits)
-        new = np.empty(len(key), dtype=np.bool_)
-        np.not_equal(lead[1:], lead[:-1], out=new[1:])
-        new[1:] |= upper[1:] != upper[:-1]
-        new[self.starts[:-1]] = True
-        begin = np.flatnonzero(new)
-        sums = (np.add.reduceat(column, begin) for column in self.cells.columns[1:])
-        columns: Any = (self.cells.key[begin], *sums)
-        return CellGroups(unchecked_sums(columns, self.cells.labelling), np.searchsorted(begin, self.starts))
+        cells = self.cells
+        sums = cells.s1, cells.s2, cells.s3
+        *columns, starts = _kernel.coarsen(cells.key, cells.n, cells.pos, sums, self.starts, bits)
+        coarse: Any = tuple(columns)
+        return CellGroups(unchecked_sums(coarse, cells.labelling), starts)
 
     def once(self, key: object, compute: Callable[[], T]) -> T:
-        """Something of the groups: that of a single one is kept with its cells."""
-        return self.cells.once(key, compute) if len(self) == 1 else compute()
+        """Something of the groups that is computed when it is first asked for; of a single one it is kept with its
+        cells."""
+        if len(self) == 1:
+            return self.cells.once(key, compute)
+        if key not in self._known:
+            self._known[key] = compute()
+        found: T = self._known[key]
+        return found
 
     @property
     def bounds(self) -> tuple[Ints, Ints]:

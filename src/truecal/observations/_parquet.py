@@ -30,11 +30,12 @@ from truecal import __version__
 from truecal._atomic import write_atomically
 from truecal._errors import name_place, option
 from truecal._fork import check_fork
+from truecal.observations._cell_sums import Part
 from truecal.observations._clusters import Clusters
 from truecal.observations._grid import GridTally, cell
 from truecal.observations._importance import Importance
 from truecal.observations._labelling import AS_THEY_ARE, Labelling
-from truecal.observations._tallies import Part, Segment, Tallies, plain_value, with_labelling
+from truecal.observations._tallies import Segment, Tallies, plain_value, with_labelling
 from truecal.observations._tally import Floats, Ints, Tally
 
 PathLike = str | os.PathLike[str]

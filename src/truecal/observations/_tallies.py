@@ -17,6 +17,7 @@ from truecal._errors import check_column, option
 from truecal._text import plural
 from truecal.observations._account import Account
 from truecal.observations._arrays import as_tuple
+from truecal.observations._cell_sums import Part
 from truecal.observations._clusters import Clusters, note_clusters
 from truecal.observations._grid import GridTally, check_bits
 from truecal.observations._importance import IMPORTANCE
@@ -25,7 +26,6 @@ from truecal.observations._tally import Pairs, SortedRows, Tally, check_total, m
 from truecal.observations._time import LONGER, WINDOWS, window_start
 
 Segment = tuple[Any, ...]
-Part = Tally | GridTally | SortedRows
 Outcome = Literal["positive", "correct"]
 T = TypeVar("T")
 UNPAIRED = "the baseline has no score"  # why a row is not compared
@@ -275,8 +275,8 @@ class Tallies:
     @property
     def account(self) -> Account:
         """Where the rows went, of all segments together."""
-        dropped = dict(sum(map(Counter, self.dropped.values()), Counter()))
-        return Account(self.n_rows + sum(dropped.values()), self.n_rows, dropped, files=dict(self.files))
+        dropped, rows = dict(sum(map(Counter, self.dropped.values()), Counter())), self.n_rows
+        return Account(rows + sum(dropped.values()), rows, dropped, files=dict(self.files))
 
     @property
     def pair_account(self) -> Account | None:
