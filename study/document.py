@@ -609,7 +609,6 @@ def clusters_numbers(rows: list[Row]) -> dict[str, str]:
         f"{WAYS[r['labels']]} {r['correlation']})"
         for r in outside
     ]
-    alike = sum(r["labels"] == "beta-binomial" for r in outside)
     return {
         **count_worlds(read_rows("clusters_worlds")),
         **count("many", many),
@@ -620,7 +619,7 @@ def clusters_numbers(rows: list[Row]) -> dict[str, str]:
         "again_sets": f"{again:,}",
         "again_error": f"{196 * (0.05 * 0.95 / again) ** 0.5:.1f}",
         "least": f"{FEW:g}",
-        "outside": " " + OUTSIDE.format(named=", ".join(names), alike=alike, count=len(names)) if outside else "",
+        "outside": " " + OUTSIDE.format(named=", ".join(names)) if outside else "",
         "without": f"{100 * max(float(r['without clusters']) for r in rows):.0f}",
     }
 
@@ -633,14 +632,13 @@ def count_worlds(rows: list[Row]) -> dict[str, str]:
 
     many, few = ([r for r in rows if (float(r["over effect"]) >= FEW) == enough] for enough in (True, False))
     others = [r for r in many if not is_inside(r)]
-    ends = span(others, "p <= 0.05")
+    low, high = (span(others, "p <= 0.05")[end] if others else "" for end in ("low", "high"))
+    told = f", the other {low} %" if len(others) == 1 else f", the others {low} to {high} %" * bool(others)
     return {
         "worlds": str(len(rows)),
         "worlds_many": str(len(many)),
         "worlds_inside": str(sum(map(is_inside, many))),
-        "worlds_low": ends["low"],
-        "worlds_high": ends["high"],
-        "one_score": str(sum("one score" in r["way"] for r in others)),
+        "worlds_others": told,
         "worlds_few": str(len(few)),
         "few_worlds_inside": str(sum(map(is_inside, few))),
         "worlds_most": span(rows, "p <= 0.05")["high"],

@@ -188,24 +188,19 @@ one prediction for all his rows, with labels of this correlation (r). Without `c
 off.
 
 Of the {many} numbers that expect {least} positives or more, counted as independent ones (over the design effect),
-{many_inside} lie within 3 to 7, where all should, {many_below} are lower and {many_above} higher. Those that lay
+{many_inside} lie within 3 to 7, where all should (lower: {many_below}, higher: {many_above}). Those that lay
 outside of 3.5 to 6.5 were measured again on {again_sets} other data sets, and these alone count: {again} numbers, which
-chance moves by {again_error} points in one of twenty, the others by {error}. (All numbers of {sets} data sets, and some
-of {again_sets}, are from before `cox` counted slopes of customers; on the same data sets that lowered numbers by 0 to
-0.6 points.){outside}
-Of the other {few} numbers, {few_inside} lie within 3 to 7, {few_below} are lower and {few_above} higher: outcomes are
+chance moves by {again_error} points in one of twenty, the others by {error}.{outside}
+Of the other {few} numbers, {few_inside} lie within 3 to 7 (lower: {few_below}, higher: {few_above}): outcomes are
 too few for a level of 5 %. None at all would not be surprising, and where too many come, they come from few customers,
 which says as well that rows of one go together. There the verdict says "cannot tell".{missing}
 
 Nothing was tuned on {worlds} worlds drawn at random: 500 to 8,000 rows, customers of 2 to 50 rows on average, equal or
 uneven, 0.5 to 90 % positive, correlations up to 0.5. {worlds_inside} of the {worlds_many} that expect {least} of the
-rarer label or more lie within 3 to 7 %, the others within {worlds_low} to {worlds_high} %, {one_score} of these with
-one prediction for each customer; and {few_worlds_inside} of the {worlds_few} with fewer.
+rarer label or more lie within 3 to 7 %{worlds_others}; and {few_worlds_inside} of the {worlds_few} with fewer.
 The highest is {worlds_most} %."""
 
-OUTSIDE = """Outside are {named}. In {alike} of these {count} customers have one prediction for all their rows (r): a
-window of scores holds few of them, whose rates say next to nothing. And 20 customers hardly tell how far rows of one go
-together."""
+OUTSIDE = """Outside: {named}. 20 customers hardly tell how far rows of one go together."""
 
 CLUSTERS_POWER = """And how often it finds all odds off by a factor, beside independent rows of the same information
 (rows over the design effect), in percent of {sets} data sets."""

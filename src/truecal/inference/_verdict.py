@@ -41,8 +41,9 @@ raised where positives are many and lowered where they are few: "total", and "wi
 window p-values by Holm. The p-value is twice the smaller one.
 
 Rows in clusters that go together (`metrics/_design.py`): each window's p-value allows for its own design effect, and so
-does "cox", by the covariance that the clusters give to the two sums. "cumulative", "spread" and "odds" are left out:
-they take rows as independent.
+does "cox", by the covariance that the clusters give to the two sums. Scans leave out the windows of so few clusters
+that their tails have fewer than 30 degrees of freedom: they hardly ever speak, and Cauchy's mean would count their
+silence. "cumulative", "spread" and "odds" are left out: they take rows as independent.
 
 References
 ----------
@@ -81,7 +82,7 @@ from truecal.metrics import (
     divide_scores,
     find_local_errors,
 )
-from truecal.observations import AS_THEY_ARE, CellGroups, CellSums, Floats, Labelling, Outcome, Part
+from truecal.observations import AS_THEY_ARE, CellGroups, CellSums, Floats, Ints, Labelling, Outcome, Part
 
 Word = Literal["off", "consistent", "cannot tell"]
 PartName = Literal["total", "cox"]
@@ -90,6 +91,7 @@ ASYMPTOTIC = 5.0  # the least V at which limits are trusted
 HIGHEST = 0.99  # a part's p-value, at most
 OVERLAP = 1.2  # on the p-value of a scan, whose windows share rows
 WEIGHTS = {"spread": 0.5}  # the others' are 1
+FREEDOM = 30.0  # the fewest degrees of freedom of a window of a scan, where rows are in clusters
 FEW_CLUSTERS = 10  # below which nobody can say how far clusters differ
 SMALLEST = 4.0  # the least v of a part whose square is summed
 OUTCOMES: dict[Outcome, str] = {"positive": "positives", "correct": "correct predictions"}
@@ -488,6 +490,8 @@ def _scan(groups: CellGroups, coins: Coins, total: Floats, weight: Floats, small
     """Two neighbouring parts of each level as a window: those that weigh more than the smallest, and the whole, whose
     p-values are known."""
     begin, end, first, group = _kernel.cut_levels(weight, groups.starts, smallest, True)
+    if coins.design is not None:
+        begin, end, first, group = _keep_free(coins.design, begin, end, first, group)
     sizes = np.diff(np.append(first, len(begin)))
     wholes = first[np.searchsorted(group, np.arange(len(groups)))]  # the first level of each group
     rest = np.ones(len(begin), dtype=np.bool_)
@@ -500,6 +504,16 @@ def _scan(groups: CellGroups, coins: Coins, total: Floats, weight: Floats, small
     found = _from_cauchy(np.bincount(group, means, len(groups)) / np.bincount(group, minlength=len(groups)))
     several = np.bincount(group, sizes, len(groups)) > 1
     return np.minimum(np.where(several, OVERLAP, 1.0) * found, 1.0)
+
+
+def _keep_free(design: Design, begin: Ints, end: Ints, first: Ints, group: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Windows, and the first one and the group of each level, without those of few degrees of freedom; wholes stay."""
+    level = np.repeat(np.arange(len(first)), np.diff(first, append=len(begin)))
+    kept = design.known_spread(begin, end).freedom >= FREEDOM
+    kept[first[np.flatnonzero(np.diff(group, prepend=-1))]] = True
+    level = level[kept]
+    first = np.flatnonzero(np.diff(level, prepend=-1))
+    return begin[kept], end[kept], first, group[level[first]]
 
 
 def _test_cox(groups: CellGroups) -> Floats:
