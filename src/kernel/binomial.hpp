@@ -340,11 +340,12 @@ inline double binomial_rate(double k, double n, double level) {
         const double tail = beyond == above ? found : 1 - found;
         const double miss = goal - std::log(tail);
         (above == (miss > 0) ? low : high) = t;
-        double next = t + miss * tail / slope;
-        if (!(next > low && next < high)) next = (low + high) / 2;
-        const double step = std::abs(next - t);
-        t = next;
-        if (step <= 4e-16 * std::max(1.0, std::abs(t))) break;
+        const double next = t + miss * tail / slope;
+        const bool inside = next > low && next < high;
+        const double step = std::abs((inside ? next : (low + high) / 2) - t);
+        t = inside ? next : (low + high) / 2;
+        // a step from so near leaves the square of that, and the tail itself has no more digits
+        if ((inside && std::abs(miss) <= 1e-8) || step <= 4e-16 * std::max(1.0, std::abs(t))) break;
     }
     return Odds(t).p;
 }
