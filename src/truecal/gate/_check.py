@@ -8,7 +8,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any, Unpack
 
 from truecal._errors import name_place, option
@@ -29,7 +28,7 @@ from truecal.gate._decision import Decision
 from truecal.gate._judge import Subject, count_needed, judge
 from truecal.gate._rules import Rule, read_cluster, read_labelling, read_rules
 from truecal.inference import Difference, Interval, Verdict, divide, judge_all
-from truecal.metrics import Tolerance, as_tolerance
+from truecal.metrics import Tolerance, as_tolerance, normal_quantile
 from truecal.observations import Account, CellSums, ClassTallies, Outcome, Part, Segment, Tallies
 from truecal.results import Comparison, GroupTable, Recalibration, Result, read_stored
 
@@ -405,7 +404,8 @@ def _compare_results(new: Result, old: Result, metrics: Sequence[str]) -> Compar
             )
         a, b = new.intervals[name], old.intervals[name]
         (first, *ends), (second, *others) = (_measure_distance(result, name) for result in (new, old))
-        wider, enough = _reach(a.confidence) / _reach(b.confidence), b.replicates >= count_needed(b.confidence)
+        reach, old_reach = (normal_quantile((1 - span.confidence) / 2) for span in (a, b))
+        wider, enough = reach / old_reach, b.replicates >= count_needed(b.confidence)
         below = math.hypot(first - ends[0], wider * (others[1] - second))
         above = math.hypot(ends[1] - first, wider * (second - others[0]))
         span = first - second - below, first - second + above
@@ -413,11 +413,6 @@ def _compare_results(new: Result, old: Result, metrics: Sequence[str]) -> Compar
         found[name] = Difference(*values, first - second, *span, a.confidence, draws)
     words = tuple(result.verdict.word for result in (new, old) if result.verdict is not None)
     return Comparison.of(found, new.metrics, models=("new", "baseline"), words=words if len(words) == 2 else ())
-
-
-def _reach(confidence: float) -> float:
-    """How many standard deviations a normal interval reaches."""
-    return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 def _measure_distance(result: Result, name: str) -> tuple[float, float, float]:

@@ -103,8 +103,7 @@ class Regulars:
     def add(self, new: Visitors) -> Regulars:
         """With the clusters of one more window."""
         once, again = min(self.once, new.reach), min(self.again, new.reach)
-        fresh = np.isin(new.hashes, self.hashes, invert=True)
-        joins = ~fresh | (_share_below(new.hashes) < once)
+        joins = np.isin(new.hashes, self.hashes) | (_share_below(new.hashes) < once)
         hashes, place = np.unique(np.append(self.hashes, new.hashes[joins]), return_inverse=True)
         old, seen = place[: len(self.hashes)], place[len(self.hashes) :]
         sums, squares = np.zeros((3, len(hashes))), np.zeros((3, len(hashes)))
