@@ -87,7 +87,16 @@ def test_score_begins_with_the_verdict(data, folder, expected):
     assert f"\n\n{found.sign} OFF  " in text
     low, high = result.ranges[0].factor.ratio_low, result.ranges[0].factor.ratio_high
     head, row, other = text.split("\n\n")[2].splitlines()
-    assert head.split("  /")[0].split() == ["prediction", "rows", "said", "came", "ratio", "97.5", "%", "interval"]
+    assert head.split("  /")[0].split() == [
+        "prediction",
+        "rows",
+        "said",
+        "came",
+        "ratio",
+        "98",
+        "%",
+        "interval",
+    ]  # 1 - 0.8 x 0.05 / 2
     assert row.split()[-2:] == ["too", "low"]
     assert f"20 % 1,000 20 % 50 % x 2.50 {low:.2f} to {high:.2f} |" in " ".join(row.split())
     assert "too" not in other

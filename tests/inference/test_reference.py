@@ -238,6 +238,14 @@ def test_difference_finds_the_better_model_and_admits_ties(rng):
     assert swapped["tce"].first == worse["tce"].second
 
 
+def test_percentages_differ_by_at_most_100(rng):
+    y, p = calibrated(rng, 60, 2, 2)
+    found = truecal.compare(y, p, np.full(60, 0.01), ["ltce", "tce"], replicates=100, random_state=0)
+    assert found.low.tolist() == [-100, -100]  # all of the second model is refuted, and next to nothing of the first
+    assert (found.difference <= found.high).all()
+    assert (found.high < -50).all()
+
+
 def test_difference_reads_what_other_functions_read():
     y, p, q = ["no", "yes"] * 50, np.linspace(0.1, 0.9, 100), np.linspace(0.2, 0.7, 100).astype(np.float32)
     found = truecal.compare(y, p, q, replicates=5, pos_label="yes")["tce"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from truecal.metrics import Relative, divide_scores
+from truecal.metrics import Coins, Relative, divide_scores, find_odds_factors
 from truecal.observations import CellSums
 
 
@@ -35,9 +35,28 @@ def test_an_error_is_found_where_it_is():
 
 
 def test_a_right_model_has_a_range_that_is_off_in_at_most_the_level_of_cases(rng):
-    """Bonferroni: at most 5 % of models; of 200 at most 18 with a probability of 99 % (binomial quantile)."""
+    """At most 5 % of models; of 200 at most 18 with a probability of 99 % (binomial quantile)."""
     wrong = sum(any(each.direction for each in divide_scores(cells(rng, 1500))) for _ in range(200))
     assert wrong <= 18
+
+
+def test_intervals_of_all_ranges_hold_together(rng):
+    """Bonferroni: four fifths of the significance are shared by the ranges; the rest is that of cuts by labels."""
+    data = cells(rng)
+    found = divide_scores(data)
+    begin = np.searchsorted(np.cumsum(data.n), np.cumsum([0, *(each.rows for each in found)]), side="right")
+    alone = find_odds_factors(Coins.of(data), begin[:-1], begin[1:], 0.8 * 0.05 / len(found))
+    assert [each.factor for each in found] == list(alone)
+
+
+def test_labels_cut_ranges_only_where_a_window_is_proven_at_a_fifth_of_the_significance():
+    """Ten windows of one score each: Holm multiplies the smallest p-value by ten. Of 1,000 rows at 0.1, 132 positives
+    have 20 P(X >= 132) = 0.0139, and 133 have 0.0099 (SciPy's binomial distribution)."""
+    p = np.arange(1, 11) / 20
+    for positives, low in ((132, 0.05), (133, 0.1)):
+        y = np.concatenate([np.arange(1000) < k for k in (50, positives, *np.round(1000 * p[2:]))])
+        found = divide_scores(CellSums.from_arrays(y, np.repeat(p, 1000)))
+        assert next(each for each in found if each.high >= 0.1).low == low
 
 
 def test_intervals_and_directions_agree(rng):

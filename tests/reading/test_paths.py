@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -473,6 +474,22 @@ def test_copies_of_a_killed_process_are_removed_when_the_next_copy_is_made(tmp_p
     assert kept.place.exists()
     del kept
     assert os.listdir(temporary) == []
+
+
+def test_a_folder_that_another_process_deletes_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    made, make = [], tempfile.mkdtemp
+
+    def make_and_lose(**options):
+        made.append(make(**options))
+        if len(made) == 1:  # as if it had been left behind
+            os.rmdir(made[0])
+        return made[-1]
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("tempfile.mkdtemp", make_and_lose)
+    copy = _csv.Copy("kept")
+    assert [str(copy.place.parent)] == made[1:]
+    assert copy.place.exists()
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 7, 1 << 20])

@@ -75,6 +75,7 @@ def test_a_table_is_its_declaration(small):
     assert [row.twice for row in small] == [2, 4000, 6]
     assert type(small[0].n) is int
     assert list(small.arrays()) == ["name", "n", "part", "twice"]
+    assert [row.name for row in small[1:]] == ["b<i>", "c\n"]
     with pytest.raises(IndexError):
         small[3]
     with pytest.raises(FrozenInstanceError):
@@ -214,6 +215,8 @@ def test_a_decision_is_a_table_of_findings():
     assert isinstance(decision, Decision)
     assert decision.findings.status == ("fail", "pass")
     assert [finding.rule.limit for finding in decision.findings] == [0.1, 0.9]
+    assert decision.findings[1:] == [decision.findings[1]]
+    assert decision.findings[::-1] == decision.worst()[::-1]
     rows = list(csv.DictReader(io.StringIO(decision.findings.to_csv())))
     assert rows[0]["rule"] == "ece at most 0.1"
     assert rows[0]["segment"] == ""

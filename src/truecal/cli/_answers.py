@@ -17,7 +17,7 @@ from truecal._errors import name_place
 from truecal._text import Column, Terminal, escape_csv, lower_first, plural, printable, printable_lines
 from truecal.inference import OUTCOMES, SIGNS, Verdict, Word, format_p_value, format_percent, format_ratios, name_odds
 from truecal.inference import format_span as format_ratio_span
-from truecal.metrics import LTCE, Measure, find_metric
+from truecal.metrics import LTCE, Measure, find_metric, range_level
 from truecal.results import (
     Result,
     count_verdicts,
@@ -143,7 +143,7 @@ def _range_columns(result: Result, terminal: Terminal) -> list[Column]:
     spans = [(part.ratio, part.factor.ratio_low, part.factor.ratio_high) for part in found]
     texts = [format_ratios(*span) if math.isfinite(span[0]) else None for span in spans]  # None: nothing was predicted
     styles = ["red" if part.direction else "" for part in found]
-    level = f"{format_percent(1 - result.significance / len(found))} interval"  # all hold together
+    level = f"{format_percent(1 - range_level(result.significance, len(found)))} interval"  # all hold together
     scale, bars = _draw_ratios(spans, WIDE if terminal.width >= ROOMY else NARROW)
     return [
         Column("prediction", result.range_names, left=True),

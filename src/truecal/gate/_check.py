@@ -27,7 +27,7 @@ from truecal.analysis import (
 from truecal.gate._decision import Decision
 from truecal.gate._judge import Subject, count_needed, judge
 from truecal.gate._rules import Rule, read_cluster, read_labelling, read_rules
-from truecal.inference import Difference, Interval, Verdict, divide, judge_all
+from truecal.inference import Difference, Interval, Verdict, clip_difference, divide, judge_all
 from truecal.metrics import Tolerance, as_tolerance, normal_quantile
 from truecal.observations import Account, CellSums, ClassTallies, Outcome, Part, Segment, Tallies
 from truecal.results import Comparison, GroupTable, Recalibration, Result, read_stored
@@ -408,7 +408,7 @@ def _compare_results(new: Result, old: Result, metrics: Sequence[str]) -> Compar
         wider, enough = reach / old_reach, b.replicates >= count_needed(b.confidence)
         below = math.hypot(first - ends[0], wider * (others[1] - second))
         above = math.hypot(ends[1] - first, wider * (second - others[0]))
-        span = first - second - below, first - second + above
+        span = clip_difference(new.metrics[name], first - second - below, first - second + above)
         values, draws = (new.values[name], old.values[name]), a.replicates if enough else b.replicates
         found[name] = Difference(*values, first - second, *span, a.confidence, draws)
     words = tuple(result.verdict.word for result in (new, old) if result.verdict is not None)

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args, overload
 from xml.etree import ElementTree
 
 from truecal._text import Column as TextColumn
@@ -101,8 +101,16 @@ class FindingTable(Table):
         rows = tuple(findings)
         return cls(**{entry.name: tuple(getattr(row, entry.name) for row in rows) for entry in fields(cls)})
 
-    def __getitem__(self, row: int) -> Finding:
-        """A row, as a `Finding`."""
+    @overload
+    def __getitem__(self, row: int) -> Finding: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[Finding]: ...
+
+    def __getitem__(self, row: int | slice) -> Finding | list[Finding]:
+        """A row, as a `Finding`; of a slice a list of them."""
+        if isinstance(row, slice):
+            return [self[i] for i in range(len(self))[row]]
         return Finding(**{entry.name: getattr(self, entry.name)[row] for entry in fields(self)})
 
     def __iter__(self) -> Iterator[Finding]:

@@ -46,6 +46,7 @@ from truecal.inference._reference import Difference as Difference
 from truecal.inference._reference import Interval as Interval
 from truecal.inference._reference import Reference as Reference
 from truecal.inference._reference import check_confidence as check_confidence
+from truecal.inference._reference import clip_difference as clip_difference
 from truecal.inference._reference import differences as differences
 from truecal.inference._reference import intervals as intervals
 from truecal.inference._reference import null_reference as null_reference

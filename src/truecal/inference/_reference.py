@@ -261,7 +261,7 @@ def differences(
             spreads[name] = _measure_spread(values, confidence)
     compared = {}
     for name, gap in gaps.items():
-        ends = gap - spreads[name][0], gap + spreads[name][1]
+        ends = clip_difference(metrics[name], gap - spreads[name][0], gap + spreads[name][1])
         compared[name] = Difference(first[name], second[name], gap, *ends, confidence, draws.replicates)
     return compared
 
@@ -271,6 +271,21 @@ def _subtract(metric: Measure, first: float, second: float) -> float:
     if metric.bad == "both":
         return as_error(metric, first) - as_error(metric, second)
     return first - second
+
+
+def clip_difference(metric: Measure, low: float, high: float) -> tuple[float, float]:
+    """The ends of a difference's interval, no further than two values can differ.
+
+    Examples
+    --------
+    >>> from truecal.metrics import METRICS
+    >>> clip_difference(METRICS["tce"], -120.0, -20.0)  # percentages
+    (-100.0, -20.0)
+    """
+    most = metric.unit.top - metric.unit.bottom
+    if metric.bad == "both":
+        most = max(as_error(metric, metric.unit.top), as_error(metric, metric.unit.bottom))
+    return max(low, -most), min(high, most)
 
 
 def _measure_error(pairs: Pairs, metric: MeanScore, gap: float, confidence: float) -> float:

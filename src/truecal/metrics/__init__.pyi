@@ -87,6 +87,7 @@ from truecal.metrics._poisson_binomial import find_odds_factors as find_odds_fac
 from truecal.metrics._poisson_binomial import move_chances as move_chances
 from truecal.metrics._population import count_positives as count_positives
 from truecal.metrics._ranges import divide_scores as divide_scores
+from truecal.metrics._ranges import range_level as range_level
 from truecal.metrics._scores import Brier as Brier
 from truecal.metrics._scores import CumulativeMaximum as CumulativeMaximum
 from truecal.metrics._scores import CumulativeRange as CumulativeRange

@@ -77,16 +77,17 @@ class _Folder:
         self.place = Path(tempfile.mkdtemp(prefix=PREFIX))
         weakref.finalize(self, _delete, os.getpid(), self.place)
         if LOCKS:
-            handle = os.open(self.place, os.O_RDONLY)
-            weakref.finalize(self, os.close, handle)
-            lock(handle, wait=True)
+            # another process may take it for one left behind before it is locked, and delete it: `find` makes the next
+            with suppress(FileNotFoundError):
+                handle = os.open(self.place, os.O_RDONLY)
+                weakref.finalize(self, os.close, handle)
+                lock(handle, wait=True)
 
     @classmethod
     def find(cls) -> _Folder:
         """Return the folder that is in use, or make one; a forked process has its own."""
         with cls.searching:
             folder = None if cls.current is None else cls.current()
-            # a new one might be taken for one left behind, before it is locked
             while folder is None or folder.owner != (os.getpid(), tempfile.gettempdir()) or not folder.place.exists():
                 folder = cls()
                 cls.current = weakref.ref(folder)

@@ -404,7 +404,7 @@ class Comparison(Table):
             account=account,
         )
 
-    def __getitem__(self, row: int | str) -> Any:
+    def __getitem__(self, row: int | slice | str) -> Any:
         """Return a row: by its position as a named tuple, by its metric's name as a `Difference`."""
         if not isinstance(row, str):
             return Table.__getitem__(self, row)

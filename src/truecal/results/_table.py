@@ -110,8 +110,10 @@ class Table(Stored):
     def __len__(self) -> int:
         return len(getattr(self, _list_stored(type(self))[0]))
 
-    def __getitem__(self, row: int) -> Any:
-        """Return a row as a named tuple."""
+    def __getitem__(self, row: int | slice) -> Any:
+        """Return a row as a named tuple; of a slice a list of them."""
+        if isinstance(row, slice):
+            return [self[i] for i in range(len(self))[row]]
         values = (getattr(self, name)[row] for name in _list_row_names(type(self)))
         plain = [value.item() if isinstance(value, np.generic) else value for value in values]
         return self._row_type()(*plain)
