@@ -155,6 +155,10 @@ inline double rough_quantile(double tail) {
     return std::max(u - (2.30753 + 0.27061 * u) / (1 + (0.99229 + 0.04481 * u) * u), 0.0);
 }
 
+// Halley's step, of Newton's one and of what the slope turns by, as a share of itself; far away, where that says little, it
+// stays near Newton's.
+inline double halley_step(double newton, double turn) { return newton / std::clamp(1 + newton * turn / 2, 0.5, 2.0); }
+
 class BinomialTest {
   public:
     BinomialTest(double k, double n, double significance, double log_factor)
@@ -263,21 +267,24 @@ class BinomialTest {
         return root(j, std::min(begin, end), end, true);
     }
 
-    // Newton's method on log f inside a bracket.
+    // Halley's method on log f inside a bracket.
     Cut root(double j, double begin, double end, bool rising) {
-        const double goal = std::log(significance_);
+        const double n = trials_.n(), goal = std::log(significance_);
         double t = (begin + end) / 2;
         for (int i = 0; i < 200; ++i) {
             const Odds o(t);
             const double pmf_k = trials_.pmf(k_, o), pmf_j = trials_.pmf(j, o);
             const double f = trials_.upper(k_, o, pmf_k) + trials_.lower(j, o, pmf_j);
-            const double slope = (pmf_k * k_ * o.q - pmf_j * (trials_.n() - j) * o.p) / f;
+            const double up = pmf_k * k_ * o.q / f, down = pmf_j * (n - j) * o.p / f, slope = up - down;
             const double miss = std::log(f) - goal;
             if ((miss > 0) == rising) end = t;
             else begin = t;
-            double next = t - miss / slope;
-            if (!(next > begin && next < end)) next = (begin + end) / 2;
-            if (std::abs(next - t) <= 1e-15 * std::max(1.0, std::abs(t)) || next == begin || next == end) {
+            const double turn = (up * (k_ - (n + 1) * o.p) - down * (j + 1 - (n + 1) * o.p)) / slope - slope;
+            const double newton = -miss / slope;
+            double next = t + halley_step(newton, turn);
+            const bool near = std::abs(miss) <= 1e-6 && std::abs(newton * turn) <= 1e-6; // which leaves the cube of that
+            if (!near && !(next > begin && next < end)) next = (begin + end) / 2;
+            if (near || next == begin || next == end) {
                 fragile_ |= std::abs(slope) < 1e-2;
                 return {next, doubt / std::abs(slope)};
             }
@@ -303,6 +310,19 @@ inline bool binomial_accepted(double k, double n, double significance, double lo
     return low.fragile || high.fragile;
 }
 
+// The last whole number from `low`, for which something holds, to below `high`, where it does not: looked for around a guess,
+// ever farther away until it lies between two, and then by halves.
+template <class Holds> double last_whole(double low, double high, double guess, Holds holds) {
+    double step = 1;
+    for (bool over = false, under = false; high - low > 1; step *= 2) {
+        const double at = std::min(std::max(std::floor(guess), low + 1), high - 1);
+        if (holds(at)) low = at, under = true;
+        else high = at, over = true;
+        guess = over && under ? (low + high) / 2 : under ? low + step : high - step;
+    }
+    return low;
+}
+
 inline double binomial_p_value(double k, double n, double p) {
     if (p <= 0) return k == 0;
     if (p >= 1) return k == n;
@@ -314,38 +334,35 @@ inline double binomial_p_value(double k, double n, double p) {
     }
     const Trials trials(n);
     const double limit = trials.pmf(k, o) * (1 + 1e-7);
-    // the last outcome below the mean that is no likelier than k
-    double lo = -1, hi = std::min(std::floor(n * o.p), k - 1) + 1;
-    while (hi - lo > 1) {
-        const double mid = std::floor((lo + hi) / 2);
-        if (trials.pmf(mid, o) <= limit) lo = mid;
-        else hi = mid;
-    }
-    return std::min(1.0, trials.upper(k, o) + trials.lower(lo, o));
+    // the last outcome below the mean that is no likelier than k, about as far from the mean
+    const double mean = n * o.p, away = k - mean, skewed = (o.q - o.p) * away * away / (3 * mean * o.q);
+    const double j = last_whole(-1, std::min(std::floor(mean), k - 1) + 1, mean - away + skewed,
+                                [&](double i) { return trials.pmf(i, o) <= limit; });
+    return std::min(1.0, trials.upper(k, o) + trials.lower(j, o));
 }
 
-// The p at which P(X >= k) = level, for k in 1..n: Newton's method on the logarithm of the smaller tail, in log-odds,
-// within a bracket.
+// The p at which P(X >= k) = level, for k in 1..n: Halley's method on the logarithm of the smaller tail, in log-odds, within
+// a bracket. It begins with the rough quantile of the beta distribution in Abramowitz and Stegun 26.5.22.
 inline double binomial_rate(double k, double n, double level) {
     const Trials trials(n);
     const Outcome at(trials, k), before(trials, k - 1);
     const bool above = level <= 0.5;
-    const double goal = std::log(above ? level : 1 - level);
-    double low = -745, high = 745, t = std::log((k - 0.4) / (n - k + 0.6));
+    const double smaller = above ? level : 1 - level, goal = std::log(smaller), z = (above ? 1 : -1) * rough_quantile(smaller);
+    const double few = 1 / (2 * k - 1), rest = 1 / (2 * (n - k) + 1), size = 2 / (few + rest), bend = (z * z - 3) / 6;
+    const double width = z * std::sqrt(size + bend) / size - (rest - few) * (bend + 5. / 6 - 2 / (3 * size));
+    double low = -745, high = 745, t = std::log(k / (n - k + 1)) - 2 * width;
     for (int i = 0; i < 200; ++i) {
         const Odds o(t);
-        const double pmf = at.pmf(o), slope = (above ? 1 : -1) * pmf * k * o.q;
+        const double pmf = at.pmf(o);
         const bool beyond = (n + 1) * o.p <= k; // the smaller tail is computed, the other is its complement
         const double found = beyond ? trials.upper(k, o, pmf) : trials.lower(k - 1, o, before.pmf(o));
         const double tail = beyond == above ? found : 1 - found;
-        const double miss = goal - std::log(tail);
+        const double miss = goal - std::log(tail), slope = (above ? 1 : -1) * pmf * k * o.q / tail;
         (above == (miss > 0) ? low : high) = t;
-        const double next = t + miss * tail / slope;
-        const bool inside = next > low && next < high;
-        const double step = std::abs((inside ? next : (low + high) / 2) - t);
-        t = inside ? next : (low + high) / 2;
-        // a step from so near leaves the square of that, and the tail itself has no more digits
-        if ((inside && std::abs(miss) <= 1e-8) || step <= 4e-16 * std::max(1.0, std::abs(t))) break;
+        const double last = t, next = t + halley_step(miss / slope, k - (n + 1) * o.p - slope);
+        if (std::abs(miss) <= 1e-6) return Odds(next).p; // which leaves the cube of that
+        t = next > low && next < high ? next : (low + high) / 2;
+        if (std::abs(t - last) <= 4e-16 * std::max(1.0, std::abs(t))) break;
     }
     return Odds(t).p;
 }

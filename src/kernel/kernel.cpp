@@ -1071,6 +1071,20 @@ NB_MODULE(_kernel, m) {
         for (std::size_t i = 0; i < x.shape(0); ++i) found.data()[i] = range_tail(x.data()[i]);
         return found;
     });
+    // of each level of each group, and whose it is
+    m.def("square_tails", [](In<Index> n, In<double> q, In<double> v, In<double> surplus, In<bool> upper, In<Index> starts,
+                             double smallest) {
+        demand_equal(length(n), {length(q), length(v), length(surplus), length(upper)});
+        demand_groups(starts, length(n));
+        const SquareCells cells{n.data(), q.data(), v.data(), surplus.data(), upper.data()};
+        std::vector<double> tails;
+        std::vector<Index> owner;
+        for_groups(starts, [&](Index group, Index first, Index last) {
+            add_square_tails(cells, first, last, smallest, tails);
+            owner.resize(tails.size(), group);
+        });
+        return std::tuple(to_array(tails), to_array(owner));
+    });
     m.def("walk_ranges", [](In<double> step, In<Index> starts) {
         auto found = empty<double>(static_cast<std::size_t>(demand_groups(starts, length(step))));
         for_groups(starts, [&](Index group, Index first, Index last) {

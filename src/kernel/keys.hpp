@@ -63,18 +63,12 @@ struct Groups {
     }
 };
 
-// First entry of [begin, end) whose score is >= x (or > x).
+// First entry of [begin, end) whose score is >= x (or > x). No step waits for a guess of what the comparison will say.
 template <class Entries> Index locate(const Entries &e, double x, bool after, Index begin, Index end) {
     const auto before = [&](Index i) { return after ? e.score(i) <= x : e.score(i) < x; };
-    if (begin == end || !before(begin)) return begin;
-    if (before(end - 1)) return end;
-    Index lo = begin + 1, hi = end - 1;
-    while (lo < hi) {
-        const Index mid = lo + (hi - lo) / 2;
-        if (before(mid)) lo = mid + 1;
-        else hi = mid;
-    }
-    return lo;
+    Index size = end - begin;
+    for (; size > 1; size -= size / 2) begin += size / 2 * before(begin + size / 2 - 1);
+    return begin + (size == 1 && before(begin));
 }
 
 // Where a cut falls among the entries [begin, end), and whether a score lies within its reach.

@@ -1,8 +1,9 @@
 // Groups of cells laid end to end: the same in coarser cells, how the verdict's scans cut each of them, the walk of its
-// differences, and what a factor on the odds would change.
+// differences and their squares, and what a factor on the odds would change.
 #pragma once
 
 #include "keys.hpp"
+#include "limits.hpp"
 #include "local.hpp"
 
 #include <algorithm>
@@ -17,6 +18,16 @@ namespace truecal {
 struct Levels {
     std::vector<Index> begin, end, first, group;
 };
+
+// The first cell from `at` on at whose end a share is reached, or their number: looked for ever farther away, then by halves.
+// `running` is the weight before each cell, and of all.
+inline Index first_reaching(const std::vector<double> &running, Index at, double share) {
+    const Index size = static_cast<Index>(running.size()) - 1;
+    Index step = 1;
+    for (; at + step <= size && running[static_cast<std::size_t>(at + step)] < share; step *= 2) at += step;
+    const auto first = running.begin() + at + 1, last = running.begin() + std::min(at + step, size) + 1;
+    return std::lower_bound(first, last, share) - running.begin() - 1;
+}
 
 // Level L = 0, 1, ... cuts the weight of a group's cells into 2^(L + 1) equal parts, as long as two of them weigh more than
 // the smallest. A part ends with the cell in which its share is reached, up to rounding; parts within one cell are empty.
@@ -37,7 +48,7 @@ inline void cut_levels(const double *weight, Index first, Index last, double sma
         Index at = 0, run = 0; // the first cell at whose end the share is reached, and how many parts end there
         for (Index i = 1; i < parts; ++i) {
             const Index before = at;
-            while (at < size && running[static_cast<std::size_t>(at) + 1] < static_cast<double>(i) * share) ++at;
+            at = first_reaching(running, at, static_cast<double>(i) * share);
             run = at == before ? run + 1 : 1;
             ends.push_back(std::min(at + 1, size));
             if (run < 3) continue; // more that end there make no other windows: go on to the last but one of them
@@ -58,6 +69,62 @@ inline void cut_levels(const double *weight, Index first, Index last, double sma
         if (found.begin.size() == before) continue;
         found.first.push_back(static_cast<Index>(before));
         found.group.push_back(group);
+    }
+}
+
+// Of the number X of positives in some cells: how many more came than were expected, and the cumulants k2 = v, k3, k4 and k6.
+struct Cumulants {
+    double surplus = 0, v = 0, k3 = 0, k4 = 0, k6 = 0;
+
+    void add(const Cumulants &other) {
+        surplus += other.surplus;
+        v += other.v;
+        k3 += other.k3;
+        k4 += other.k4;
+        k6 += other.k6;
+    }
+};
+
+// Cells of n rows; q is the chance of a positive, or of a negative in the `upper` ones, v the sum of q (1 - q).
+struct SquareCells {
+    const Index *n;
+    const double *q, *v, *surplus;
+    const bool *upper;
+
+    Cumulants at(Index i) const {
+        const double w = q[i] * (1 - q[i]), all = static_cast<double>(n[i]) * w;
+        return {surplus[i], v[i], all * (1 - 2 * q[i]) * (upper[i] ? -1 : 1), all * (1 - 6 * w),
+                all * (1 - 30 * w + 120 * w * w)};
+    }
+};
+
+// Sums of (X - E X)^2 / v over the parts of each level of a group with v from the smallest on. A square has the mean 1, the
+// variance 2 + k4 / v^2 and the third cumulant 8 + 12 k4 / v^2 + 10 k3^2 / v^3 + k6 / v^3; a sum is held against the gamma
+// distribution with its first three. Adds the tails, of levels that have a sum.
+inline void add_square_tails(const SquareCells &cells, Index first, Index last, double smallest, std::vector<double> &tails) {
+    Levels levels;
+    cut_levels(cells.v, first, last, 2 * smallest, false, 0, levels);
+    if (levels.first.empty()) return;
+    const auto finest = static_cast<std::size_t>(levels.first.back()), size = levels.begin.size();
+    std::vector<Cumulants> parts(size - finest); // of the last level, of which those of the others are made
+    for (std::size_t i = finest; i < size; ++i)
+        for (Index cell = levels.begin[i]; cell < levels.end[i]; ++cell) parts[i - finest].add(cells.at(cell));
+    for (std::size_t level = 0; level < levels.first.size(); ++level) {
+        const std::size_t next = level + 1 < levels.first.size() ? static_cast<std::size_t>(levels.first[level + 1]) : size;
+        double squares = 0, variance = 0, third = 0;
+        std::size_t part = finest;
+        for (auto i = static_cast<std::size_t>(levels.first[level]); i < next; ++i) {
+            Cumulants x;
+            for (; part < size && levels.end[part] <= levels.end[i]; ++part) x.add(parts[part - finest]);
+            if (!(x.v >= smallest)) continue;
+            const double v2 = x.v * x.v, v3 = v2 * x.v;
+            squares += x.surplus * x.surplus / x.v - 1;
+            variance += 2 + x.k4 / v2;
+            third += 8 + 12 * x.k4 / v2 + 10 * x.k3 * x.k3 / v3 + x.k6 / v3;
+        }
+        if (variance == 0) continue;
+        const double shape = 4 * variance * variance * variance / (third * third);
+        tails.push_back(gamma_tail(shape, shape + std::sqrt(shape) * squares / std::sqrt(variance)));
     }
 }
 

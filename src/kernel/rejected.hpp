@@ -57,17 +57,12 @@ Rejected binomial_rejected(const Entries &e, Index begin, Index end, double k, d
 inline Index critical_count(Index n, double p, double significance, Index limit) {
     const auto rows = static_cast<double>(n);
     const Index likeliest = std::min(static_cast<Index>(std::floor((rows + 1) * p)), n), way = limit < likeliest ? -1 : 1;
-    Index near = likeliest, far = limit, step = 1; // the likeliest is never rejected
-    Index guess = near + way * static_cast<Index>(rough_quantile(significance / 2) * std::sqrt(rows * p * (1 - p)) + 0.5);
-    while (std::abs(far - near) > 1) {
-        guess = way > 0 ? std::min(std::max(guess, near + 1), far - 1) : std::max(std::min(guess, near - 1), far + 1);
-        const bool rejected = binomial_p_value(static_cast<double>(guess), rows, p) <= significance;
-        (rejected ? far : near) = guess;
-        if (near != likeliest && far != limit) guess = near + (far - near) / 2;
-        else guess += (rejected ? -way : way) * step;
-        step *= 2;
-    }
-    return far;
+    const double z = rough_quantile(significance / 2), guess = z * std::sqrt(rows * p * (1 - p)) + 0.5;
+    const auto accepted = [&](double away) {
+        return binomial_p_value(static_cast<double>(likeliest) + static_cast<double>(way) * away, rows, p) > significance;
+    };
+    const double last = last_whole(0, static_cast<double>(std::abs(limit - likeliest)), guess, accepted); // the likeliest is
+    return likeliest + way * (static_cast<Index>(last) + 1);
 }
 
 } // namespace truecal

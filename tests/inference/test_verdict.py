@@ -238,6 +238,30 @@ def test_levels_cut_the_weight_into_equal_parts():
     assert cut([heavy, equal], [2.0, 1.0], True) == [[[(0, 3)], [(0, 2)]], pairs]
 
 
+def test_spread_part_is_of_squares_with_their_first_three_cumulants(rng):
+    """Those of each part's (X - E X)^2 / v from the distribution of X; tails of Pearson's type III, which is the gamma
+    distribution moved to any mean; then Cauchy's mean over levels."""
+    for factor in (1.0, 1.6):
+        p = np.sort(np.round(rng.random(300), 2))  # ties, so that cells are the scores
+        y = rng.random(300) < shifted(p, factor)
+        scores, begin = np.unique(p, return_index=True)
+        v = np.add.reduceat(p * (1 - p), begin)
+        tails = []
+        for level in cut([v], [8.0], False)[0]:
+            parts = [(p == scores[b:e, None]).any(0) for b, e in level if v[b:e].sum() >= 4]
+            total, cumulants = 0.0, np.zeros(3)
+            for part in parts:
+                mass, spread = poisson_binomial(p[part]), np.sum(p[part] * (1 - p[part]))
+                squares = (np.arange(len(mass)) - p[part].sum()) ** 2 / spread
+                mean = mass @ squares
+                cumulants += mean, mass @ (squares - mean) ** 2, mass @ (squares - mean) ** 3
+                total += (y[part].sum() - p[part].sum()) ** 2 / spread
+            mean, variance, third = cumulants
+            tails.append(pearson3.sf(total, third / variance**1.5, mean, math.sqrt(variance)))
+        expected = combine(np.array(tails), 0.99)
+        assert find_parts(CellSums.from_arrays(y, p))["spread"] == pytest.approx(expected, rel=1e-9)
+
+
 def cut_by_hand(weight, smallest):
     """The levels of a scan, part by part: where each share is reached, then pairs of neighbouring parts."""
     running = np.concatenate([[0.0], np.cumsum(weight)])

@@ -74,7 +74,6 @@ from truecal.metrics import (
     OddsFactor,
     ScoreRange,
     Tolerance,
-    add_windows,
     as_tolerance,
     centre_odds,
     check_significance,
@@ -558,34 +557,9 @@ def _test_cumulative(groups: CellGroups) -> Floats:
 
 
 def _test_spread(groups: CellGroups) -> Floats:
-    """Sums of squares over the parts of each level, Cauchy's mean over levels.
-
-    With the cumulants k2 = v, k3, k4, k6 of a part's X, (X - E X)^2 / v has the mean 1, the variance 2 + k4 / v^2 and
-    the third cumulant 8 + 12 k4 / v^2 + 10 k3^2 / v^3 + k6 / v^3.
-    """
+    """Sums of squares over the parts of each level, Cauchy's mean over levels."""
     cells, count = groups.cells, len(groups)
-    q, n = cells.q, cells.n
-    w = q * (1 - q)
-    columns = (
-        cells.surplus,
-        cells.v,
-        n * w * (1 - 2 * q) * np.where(cells.upper, -1, 1),
-        n * w * (1 - 6 * w),
-        n * w * (1 - 30 * w + 120 * w**2),
-    )
-    begin, end, first, group = _kernel.cut_levels(cells.v, groups.starts, np.full(count, 2 * SMALLEST), False)
-    sums = [add_windows(column, begin, end) for column in columns]
-    heavy = sums[1] >= SMALLEST
-    level = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(begin))))[heavy]
-    surplus, v, k3, k4, k6 = (column[heavy] for column in sums)
-    variance = np.bincount(level, 2 + k4 / v**2, len(first))
-    third = np.bincount(level, 8 + 12 * k4 / v**2 + 10 * k3**2 / v**3 + k6 / v**3, len(first))
-    squares = np.bincount(level, surplus**2 / v - 1, len(first))
-    used = np.bincount(level, minlength=len(first)) > 0
-    variance, third, squares, group = variance[used], third[used], squares[used], group[used]
-    shape = 4 * variance**3 / third**2
-    x = shape + np.sqrt(shape) * squares / np.sqrt(variance)
-    p = _kernel.gamma_tails(shape, x)
+    p, group = _kernel.square_tails(cells.n, cells.q, cells.v, cells.surplus, cells.upper, groups.starts, SMALLEST)
     levels = np.bincount(group, minlength=count)
     means = np.bincount(group, _as_cauchy(p, HIGHEST), count) / np.maximum(levels, 1)
     return np.where(levels > 0, _from_cauchy(means), 1.0)
