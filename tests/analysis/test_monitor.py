@@ -126,7 +126,7 @@ def test_predictions_that_are_too_bold_are_found_though_their_total_is_right():
         truth = 1 / (1 + np.exp(-0.6 * np.log(p / (1 - p))))
         monitor.update(rng.random(400) < truth, p)
     assert monitor.alarm
-    assert monitor.direction == "too bold"
+    assert monitor.direction == "too extreme"
     assert monitor.ratio == pytest.approx(1, abs=0.1)
 
 

@@ -146,8 +146,8 @@ def test_segments_without_events_of_one_class_or_one_row_have_an_answer(rng):
 
 
 def test_a_direction_is_told_only_where_the_interval_shows_it():
-    """226 came where 200 were predicted, all of it among 100 predictions of 0.5: the total has p = 0.045, which is above
-    a fifth of the level."""
+    """226 came where 200 were predicted, most of it among 100 predictions of 0.5: the total has p = 0.045, which is above
+    a fifth of the level. The slope is clear, but low predictions came true more often than predicted, too."""
     p = np.repeat([0.05, 0.5], [3000, 100])
     right = Tally.from_arrays(np.concatenate([np.arange(3000) < 150, np.arange(100) < 50]), p)
     odd = Tally.from_arrays(np.concatenate([np.arange(3000) < 156, np.arange(100) < 70]), p)
@@ -157,12 +157,27 @@ def test_a_direction_is_told_only_where_the_interval_shows_it():
     assert (found.verdict[0], found.direction[0]) == ("off", "unclear")
 
 
-def test_errors_that_cancel_have_no_direction(rng):
+@pytest.mark.parametrize(("low", "way"), [(60, "too timid"), (140, "too extreme")])
+def test_errors_that_cancel_have_a_tilt(low, way):
+    """400 came where 400 were predicted: 60 or 140 of 400 at 0.25, the rest at 0.75."""
     p = np.repeat([0.25, 0.75], 400)
-    y = np.concatenate([np.arange(400) < 60, np.arange(400) < 340])  # 400 came where 400 were predicted
+    y = np.concatenate([np.arange(400) < low, np.arange(400) < 400 - low])
     found = judge_segments({("a",): Tally.from_arrays(y, p)}, "ltce")
-    assert found.verdict == ["off"]
-    assert found.direction == ["unclear"]
+    assert (found.verdict, found.tilt, found.direction) == (["off"], (way,), [way])
+    more, less = ("more", "less") if way == "too timid" else ("less", "more")
+    told = f"predictions are {way} (high ones came true {more} often than predicted, low ones {less} often)"
+    assert told in found.sentences()[1]
+    for options in ({"part": "total"}, {"tolerance": 0.01}):  # which do not look at the slope
+        assert judge_segments({("a",): Tally.from_arrays(y, p)}, "ltce", **options).tilt == ("",)
+
+
+def test_errors_that_cancel_in_the_middle_have_no_direction():
+    """Scores of 0.3 and 0.7 are right, those of 0.4, 0.5 and 0.6 off by 40, -80 and 40 of 400: neither the sum nor the
+    slope shows it."""
+    p = np.repeat([0.3, 0.4, 0.5, 0.6, 0.7], 400)
+    y = np.concatenate([np.arange(400) < k for k in (120, 200, 120, 280, 280)])
+    found = judge_segments({("a",): Tally.from_arrays(y, p)}, "ltce")
+    assert (found.verdict, found.tilt, found.direction) == (["off"], ("",), ["unclear"])
     assert "predictions are off, all together neither shown to be too low nor too high" in found.sentences()[1]
 
 

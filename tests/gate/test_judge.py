@@ -76,6 +76,7 @@ def table(value=(10.0, 20.0), p_value=(0.5, 0.5), n=1000, adjust=None, segment=(
         segment=tuple(segment),
         n=counts,
         dropped=np.zeros(len(value), np.int64),
+        tilt=("",) * len(value),
         **{"adjust": adjust, "replicates": 199}
         | columns
         | {"value": value, "lowest": value, "highest": value, "chance_p": p_value}

@@ -52,6 +52,19 @@ def test_ranges_that_lean_the_same_way_are_not_called_right():
     assert "no other range" not in " ".join(result.evidence())
 
 
+def test_a_slope_is_told_where_no_range_shows_it():
+    """True log-odds are 0.78 of those predicted, around 0; of 1,500 rows no range has enough."""
+    rng = np.random.default_rng(6)
+    p = rng.beta(2, 2, 1500)
+    result = truecal.evaluate(rng.random(1500) < 1 / (1 + (1 / p - 1) ** 0.78), p, metrics=["ltce"])
+    assert (result.verdict.word, [each.direction for each in result.ranges]) == ("off", [None] * 5)
+    assert (result.verdict.tilt, result.verdict.direction, result.verdict.way) == ("too extreme", None, "too extreme")
+    said = "Predictions are too extreme"
+    assert result.short_finding == said
+    assert result.finding == f"{said} (high ones came true less often than predicted, low ones more often)"
+    assert result.ranges[-1].ratio < 1 < result.ranges[0].ratio
+
+
 def test_both_directions_are_said_in_the_order_of_scores():
     pattern = r"Predictions below (\d+) % are too low \([12]\.\d+ times as many positives came\), those above (\d+) % too high \(only 0\.\d+ times\)"
     low, high = map(int, re.fullmatch(pattern, BOTH.finding).groups())

@@ -10,10 +10,12 @@ from observed import judge_segments, judge_windows
 import truecal
 from truecal import Metric, Quantile, Tally
 from truecal.metrics import Gap, Max, Unit
-from truecal.plot import describe_drift, describe_segments, make_figure
+from truecal.plot import describe_drift, describe_segments, make_figure, make_svg
 from truecal.plot._kinds import PICTURES, make_picture
 from truecal.plot._matplotlib import draw
 from truecal.plot._pictures import Bars, Lines, Note, Points, Ruler, Spans
+from truecal.plot._plotly import SYMBOLS
+from truecal.plot._svg import SHAPES
 
 try:
     import matplotlib
@@ -332,6 +334,25 @@ def test_ticks_keep_their_distance_and_the_last_is_shown(inches, count):
     assert len(ticks) <= max(3, inches / 0.2) + 1
     apart = np.diff(ticks)
     assert len(apart) == 0 or apart[-1] >= 0.7 * apart[0]  # the last step may be a little shorter
+
+
+def test_signs_say_which_way_segments_are_off():
+    """At 0.25 and 0.75, 400 rows each, 400 positives came where as many were predicted, but not evenly."""
+    p, parts = np.repeat([0.25, 0.75], 400), {"a": (60, 340), "b": (140, 260), "c": (60, 260), "d": (100, 300)}
+    tallies = {
+        (name,): Tally.from_arrays(np.concatenate([np.arange(400) < k for k in both]), p)
+        for name, both in parts.items()
+    }
+    table = judge_segments(tallies)
+    assert table.direction == ["too timid", "too extreme", "too high", ""]
+    panel = make_picture("segments", table).panels[0]
+    signs = {mark.label: mark.marker for mark in panel.marks if isinstance(mark, Points)}
+    assert signs == {"too timid": "h", "too extreme": "*", "too high": "v", "consistent": "o"}
+    drawn = make_svg("segments", table, label="")
+    figure = make_figure("segments", table)
+    for label, sign in signs.items():
+        assert SHAPES[sign] in drawn
+        assert SYMBOLS[sign] in [trace["marker"]["symbol"] for trace in figure["data"] if trace.get("name") == label]
 
 
 def test_intervals_of_segments_are_drawn_whole_or_end_in_an_arrow():

@@ -161,6 +161,7 @@ groups = {
     "significance": setting(levels),
     "notes": setting(notes),
     "accounts": tuples(accounts),
+    "tilt": tuples(st.sampled_from(["", "too extreme", "too timid"])),
 }
 bin_tables = tables(BinTable)
 group_tables = st.integers(0, 2).flatmap(
@@ -202,10 +203,9 @@ local_errors = st.builds(LocalError, floats, evidence, *[floats] * 4, counts, st
 verdicts = st.builds(
     Verdict, st.sampled_from(["off", "consistent", "cannot tell"]), floats, floats,
     st.dictionaries(names, floats, max_size=2), counts, counts, floats, counts, factors, *[floats] * 3, local_errors,
+    tilt=st.sampled_from([None, "too extreme", "too timid"]),
 )  # fmt: skip
-plans = st.builds(
-    Plan, *[floats] * 4, st.none() | floats, st.none() | floats, counts, st.none() | counts, *[floats] * 4
-)
+plans = st.builds(Plan, *[floats] * 4, evidence, evidence, counts, st.none() | counts, *[floats] * 4)
 rules = st.sampled_from([Rule("value", 15), Rule("p_value", 0.05, metric="mine", segment="*", min_rows=3, model="a|b")])
 finite = st.floats(allow_nan=False)
 findings = st.builds(
@@ -256,13 +256,14 @@ labels = names | st.integers() | st.booleans() | st.dates() | st.just(math.inf) 
 class_tables = tables(
     ClassTable,
     label=tuples(labels),
+    tilt=groups["tilt"],
     word=tuples(st.sampled_from(["off", "consistent", "cannot tell"])),
     significance=setting(levels),
 )
 monitor_tables = tables(
     MonitorTable,
     stream=tuples(names),
-    direction=tuples(st.sampled_from(["", "too low", "too bold"])),
+    direction=tuples(st.sampled_from(["", "too low", "too extreme"])),
     since=tuples(st.none() | st.dates() | st.integers(0, 10**6) | names),
     significance=setting(levels),
 )

@@ -206,7 +206,7 @@ class Monitor:
     @property
     def direction(self) -> str:
         """What the leading stream's evidence says of predictions: "too low", "too high", "too timid" (high ones too low
-        and low ones too high) or "too bold"; "" while there is no evidence."""
+        and low ones too high) or "too extreme"; "" while there is no evidence."""
         return "" if self.leading is None else self.leading.turn or ""
 
     @property
@@ -338,7 +338,7 @@ def _describe(stream: Stream) -> str:
     factor = f" (x {observed / expected:.2f})" if expected > 0 else ""
     words = {
         "too timid": "too timid: high ones are too low and low ones too high",
-        "too bold": "too bold: high ones are too high and low ones too low",
+        "too extreme": "too extreme: high ones are too high and low ones too low",
     }
     turn = str(stream.turn)
     return f"since about {stream.since} predictions are {words.get(turn, turn)}; {came}{factor}"

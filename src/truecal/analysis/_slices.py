@@ -238,7 +238,7 @@ def _make_table(
         ratio_high=ends[1],
         p_value=p_value,
         p_adjusted=np.minimum(1.0, p_value * searched),
-        direction=tuple(name_directions(np.ones(len(found), np.bool_), ratio, *ends)),
+        direction=tuple(name_directions(np.ones(len(found), np.bool_), ratio, *ends, [""] * len(found))),
         loss=floats(each.loss for each in found),
         rows=rows,
         searched=searched,

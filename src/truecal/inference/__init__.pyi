@@ -5,9 +5,9 @@ from truecal.inference._eprocess import Visitors as Visitors
 from truecal.inference._eprocess import WindowSums as WindowSums
 from truecal.inference._eprocess import find_change as find_change
 from truecal.inference._eprocess import find_pivot as find_pivot
-from truecal.inference._finding import UNCLEAR as UNCLEAR
 from truecal.inference._finding import describe_evidence as describe_evidence
 from truecal.inference._finding import describe_finding as describe_finding
+from truecal.inference._finding import describe_way as describe_way
 from truecal.inference._finding import format_in_brackets as format_in_brackets
 from truecal.inference._finding import format_p_value as format_p_value
 from truecal.inference._finding import format_percent as format_percent

@@ -49,7 +49,7 @@ BETS = len(SHIFTS) * 2  # of the level, then of the slope
 YEAR = 365  # windows
 VISITORS = 500  # clusters of a window that are looked at
 NEWCOMERS, REGULARS = 200, 200  # clusters that are remembered: seen once, and again
-Turn = Literal["too low", "too high", "too timid", "too bold"]
+Turn = Literal["too low", "too high", "too timid", "too extreme"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -264,7 +264,7 @@ class Process:
     def turn(self) -> Turn:
         """What the bet with the most evidence says of the predictions."""
         kind, place = divmod(int(np.argmax(self.log_a)), len(SHIFTS))
-        words: tuple[Turn, Turn] = ("too timid", "too bold") if kind else ("too low", "too high")
+        words: tuple[Turn, Turn] = ("too timid", "too extreme") if kind else ("too low", "too high")
         return words[SHIFTS[place] < 0]
 
 

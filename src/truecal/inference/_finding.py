@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from truecal._text import about
 from truecal.metrics import Direction, ScoreRange
@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from truecal.inference._verdict import Verdict
 
 NEAR = 0.01  # of the other end's distance from 0 or 1, at which an end is next to it
+Tilt = Literal["too extreme", "too timid"]
 UNCLEAR = "off, all together neither shown to be too low nor too high"
+TILTS: dict[str, str] = {
+    "too extreme": "too extreme (high ones came true less often than predicted, low ones more often)",
+    "too timid": "too timid (high ones came true more often than predicted, low ones less often)",
+}
 TESTS = {
     "total": "the total",
     "cox": "intercept and slope",
@@ -111,6 +116,17 @@ def name_direction(low: float, high: float, said: float = 1.0) -> Direction | No
     ('too low', 'too high', None)
     """
     return "too low" if low > said else "too high" if high < said else None
+
+
+def describe_way(way: str | None) -> str:
+    """Which way predictions are off, as a sentence goes on that says that they are.
+
+    Examples
+    --------
+    >>> describe_way("too low"), describe_way(None)
+    ('too low', 'off, all together neither shown to be too low nor too high')
+    """
+    return TILTS.get(way, way) if way else UNCLEAR
 
 
 def _name_ends(ranges: Sequence[ScoreRange]) -> tuple[list[str], list[str]]:
@@ -275,6 +291,8 @@ def _describe_total(found: Verdict, *, sizes: bool) -> str:
         return found.direction + f": {_times(found.observed, found.expected, found)}" * sizes
     if found.impossible:
         return "off" + ": some that are exactly 0 or 1 are refuted" * sizes
+    if found.tilt is not None:
+        return TILTS[found.tilt] if sizes else found.tilt
     if len(found.divided) < 2:
         return "off" + "; there is too little evidence to say where" * bool(found.divided and sizes)
     return "off, in no single range of scores"

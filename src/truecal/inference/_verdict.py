@@ -57,14 +57,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Literal
 
 import numpy as np
 
 from truecal import _kernel
 from truecal._text import about, plural
-from truecal.inference._finding import describe_evidence, describe_finding, format_p_value, name_direction
+from truecal.inference._finding import Tilt, describe_evidence, describe_finding, format_p_value, name_direction
 from truecal.inference._power import Shifted
 from truecal.metrics import (
     Coins,
@@ -80,6 +80,7 @@ from truecal.metrics import (
     count_positives,
     divide_scores,
     find_local_errors,
+    normal_quantile,
 )
 from truecal.observations import AS_THEY_ARE, CellGroups, CellSums, Floats, Ints, Labelling, Outcome, Part
 
@@ -146,6 +147,9 @@ class Verdict:
         asked for them.
     whole : bool
         Whether all predictions were judged, not the highest alone.
+    tilt : "too extreme" or "too timid", optional
+        Too extreme: of the predictions above the middle fewer came true than predicted, and of those below it more,
+        and Cox's test and the slope alone show it at the significance. Too timid: the other way round.
 
     Examples
     --------
@@ -183,6 +187,7 @@ class Verdict:
     cluster: str | None = None
     divided: tuple[ScoreRange, ...] = ()
     whole: bool = True
+    tilt: Tilt | None = None
 
     @property
     def ratio(self) -> float:
@@ -206,6 +211,11 @@ class Verdict:
         """Whether all predictions together are "too low" or "too high"; None where the interval does not show it."""
         certain = self.expected == 0 and self.observed > 0
         return "too low" if certain else name_direction(*self.interval)
+
+    @property
+    def way(self) -> Direction | Tilt | None:
+        """Which way predictions are off: the direction, or the tilt where all together show none."""
+        return self.direction or self.tilt
 
     @property
     def ranges(self) -> tuple[ScoreRange, ...]:
@@ -364,8 +374,11 @@ def _judge_batch(
     columns = [column.tolist() for column in (p_value, groups.add(cells.n), impossible, *reach)]
     counts = count_positives(groups, *groups.bounds, level)
     named, shared = _name_parts(parts, len(groups)), _describe_clusters(groups, coins.design)
-    for p, n, wrongs, found, above, below, count, own, errors, (clusters, effect) in zip(
-        *columns, counts, named, local, shared, strict=True
+    tilts = (
+        _find_tilts(groups, coins.design, parts["cox"], level) if "cox" in parts and part != "total" else repeat(None)
+    )
+    for p, n, wrongs, found, above, below, count, own, errors, (clusters, effect), tilt in zip(
+        *columns, counts, named, local, shared, islice(tilts, len(groups)), strict=True
     ):
         word: Word = "off" if p <= level else "consistent" if found <= FACTOR else "cannot tell"
         yield Verdict(
@@ -386,7 +399,24 @@ def _judge_batch(
             labelling=cells.labelling,
             clusters=clusters,
             design_effect=effect,
+            tilt=tilt,
         )
+
+
+def _find_tilts(groups: CellGroups, design: Design | None, cox: Floats, level: float) -> list[Tilt | None]:
+    """Which way the slope of each group is shown to be off, by Cox's test and by itself, where the predictions on both
+    sides of the middle lean that way."""
+    found, clear = np.zeros(len(groups)), cox <= level
+    if clear.any():
+        chosen = groups.choose(clear) if design is None else groups
+        surplus, v, x = centre_odds(chosen)
+        variance = chosen.add(v * x**2) if design is None else design.covariance(x)[2]
+        z = chosen.add(surplus * x) / np.sqrt(np.maximum(variance, 1e-300))
+        below, above = (chosen.add(np.where(side, surplus, 0.0)) for side in (x < 0, x > 0))
+        shown = (np.abs(z) >= normal_quantile(level / 2)) & (below * z < 0) & (above * z > 0)
+        found[clear] = (np.sign(z) * shown)[slice(None) if design is None else clear]
+    words: dict[float, Tilt | None] = {-1.0: "too extreme", 0.0: None, 1.0: "too timid"}
+    return [words[each] for each in found.tolist()]
 
 
 def _choose_part(parts: Mapping[str, Floats], part: PartName) -> Floats:

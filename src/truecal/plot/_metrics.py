@@ -90,7 +90,7 @@ def _name_side(result: Result) -> str:
     found = result.verdict
     if found is None:
         return "no verdict"
-    return name_side(found.word, found.direction or "")
+    return name_side(found.word, found.way or "")
 
 
 def _describe_value(result: Result, name: str) -> list[str]:

@@ -36,6 +36,8 @@ SYMBOLS = {
     "v": "triangle-down",
     "<": "triangle-left",
     ">": "triangle-right",
+    "*": "star",
+    "h": "hexagon",
 }
 DASHES = {"-": "solid", "--": "dash", ":": "dot"}
 INCHES = 7.5  # assumed width of a picture

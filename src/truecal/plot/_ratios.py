@@ -32,6 +32,8 @@ SEGMENT_CELLS = ("p_value", "p_adjusted", "detectable", "value")  # what hoverin
 SIDES: dict[str, tuple[str, str]] = {
     "too low": (BLUE, "^"),
     "too high": (VERMILION, "v"),
+    "too extreme": (INK, "*"),
+    "too timid": (INK, "h"),
     "off, direction unclear": (INK, "D"),
     "consistent": (DARK, "o"),
     "cannot tell": (GREY, "x"),

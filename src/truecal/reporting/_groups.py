@@ -66,7 +66,8 @@ def describe_alarms(
 
 def _tell_worst(name: str, ratio: float, way: str, *, alone: bool) -> str:
     """The name of the worst group, and how far it is off."""
-    far = "" if way not in ("too low", "too high") else f", {way}: \N{MULTIPLICATION SIGN} {format_ratio(float(ratio))}"
+    size = f": \N{MULTIPLICATION SIGN} {format_ratio(float(ratio))}" if way in ("too low", "too high") else ""
+    far = "" if way == "unclear" else f", {way}{size}"
     return f" ({'' if alone else 'worst: '}{shorten(name, NAME)}{far})"
 
 
@@ -99,7 +100,7 @@ def write_segments(table: GroupTable, figures: Figures, whose: str) -> str:
     text = " ".join(table.sentences())
     caption = (
         f"Dots are observed over expected {OUTCOMES[table.outcome]} with intervals that hold for all segments "
-        "together. Triangles are segments that are off; of crosses the data cannot tell."
+        "together. Triangles, stars, hexagons and diamonds are segments that are off; of crosses the data cannot tell."
     )
     figure = figures.draw("segments", "segments", table, label=f"{text} {describe_segments(table)}.", caption=caption)
     what = f"{plural(len(table), 'segment')}{whose}, worst first: the smallest p-value"
@@ -121,7 +122,8 @@ def write_drift(table: DriftTable, figures: Figures, whose: str) -> str:
     text = " ".join(table.sentences())
     caption = (
         f"Above: observed over expected {OUTCOMES[table.outcome]} with intervals that hold for all windows "
-        "together; triangles are off, of crosses the data cannot tell, the baseline is shaded. Below: the share of "
+        "together; triangles, stars, hexagons and diamonds are off, of crosses the data cannot tell, the baseline is "
+        "shaded. Below: the share of "
         f"{OUTCOMES[table.outcome]} beside the mean prediction; diamonds differ from the baseline."
     )
     label = f"{describe_drift(table).replace(chr(10), ': ')}. {text}"

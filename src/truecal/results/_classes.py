@@ -14,7 +14,7 @@ from truecal._text import about, escape_html, printable
 from truecal.inference import SIGNS, Verdict, Word, format_p_value
 from truecal.metrics import LTCE, adjust_p_values
 from truecal.observations import Floats, Ints
-from truecal.results._groups import name_directions
+from truecal.results._groups import TILTED, name_directions
 from truecal.results._json import Stored, register
 from truecal.results._result import Result
 from truecal.results._table import Column, Table, column, register_table
@@ -50,6 +50,7 @@ class ClassTable(Table):
         )
     )
     ratio_high: Floats = field(metadata=column("ratio", "high", "Upper end of it."))
+    tilt: tuple[str, ...] = field(metadata=TILTED)
     value: Floats = field(metadata=column("metric", "ltce", "Local TCE.", LTCE.format))
     word: tuple[Word, ...] = field(metadata=column("text", "alone", "The verdict on the class alone."))
     p_value: Floats = field(metadata=column("p-value", "p", "The p-value of that verdict."))
@@ -87,6 +88,7 @@ class ClassTable(Table):
             ratio=floats(found.ratio for found in verdicts),
             ratio_low=floats(found.interval[0] for found in verdicts),
             ratio_high=floats(found.interval[1] for found in verdicts),
+            tilt=tuple(found.tilt or "" for found in verdicts),
             value=floats(found.local.value for found in verdicts),
             word=tuple(found.word for found in verdicts),
             p_value=p_value,
@@ -104,9 +106,10 @@ class ClassTable(Table):
 
     @property
     def direction(self) -> list[str]:
-        """Of classes that are off, which way their probabilities are: "too low", "too high" or "unclear"."""
+        """Of classes that are off, which way their probabilities are: "too low", "too high", their `tilt` or
+        "unclear"."""
         off = np.array([word == "off" for word in self.verdict], dtype=np.bool_)
-        return name_directions(off, self.ratio, self.ratio_low, self.ratio_high)
+        return name_directions(off, self.ratio, self.ratio_low, self.ratio_high, self.tilt)
 
     def order(self) -> Ints:
         """Return the positions of the rows, smallest p-value first."""

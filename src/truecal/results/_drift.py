@@ -15,8 +15,8 @@ from truecal.inference import (
     FACTOR,
     OUTCOMES,
     SIGNS,
-    UNCLEAR,
     Verdict,
+    describe_way,
     format_factor,
     format_in_brackets,
     format_p_value,
@@ -219,16 +219,17 @@ class DriftTable(Judged):
         yield f"{word.capitalize()}{f' (p {format_p_value(self.together_p)})' * self.off}."
         if word == "went off" and self.before is not None and self.after is not None:
             early, late = _count(self.before), _count(self.after)
-            yield f"In the baseline {early}; in the other windows {late}: predictions are {_direct(self.after)}."
+            way = describe_way(self.after.way)
+            yield f"In the baseline {early}; in the other windows {late}: predictions are {way}."
         elif word == "was off" and self.before is not None and self.recent is not None:
-            yield f"In the baseline {_count(self.before)}: predictions were {_direct(self.before)}."
+            yield f"In the baseline {_count(self.before)}: predictions were {describe_way(self.before.way)}."
             alone = self.verdict[self.names.index(name_window(self.since, self.every)) :].count("off")
             though = f", though {alone:,} of them {'are by themselves' if alone > 1 else 'is by itself'}" * bool(alone)
             yield f"The windows since {self._name_since()} together are not shown to be: {_count(self.recent)}{though}."
         elif self.scattered:
             yield f"All windows together are not shown to be off: {_count(together)}."
         else:
-            way = f"predictions are {_direct(together)}: " * self.off
+            way = f"predictions are {describe_way(together.way)}: " * self.off
             yield f"In all windows together {way}{_count(together)}."
         yield from self._tell_time(word)
         if self.prevalence_together_p <= self.significance:
@@ -327,11 +328,6 @@ def _count(found: Verdict) -> str:
     if not found.expected > 0:
         return found.count(found)
     return f"{found.count(found)} {format_in_brackets(found.ratio, *found.interval)}"
-
-
-def _direct(found: Verdict) -> str:
-    """Which way predictions are off, as far as all positives together show it."""
-    return found.direction or UNCLEAR
 
 
 def name_window(window: Any, every: str | None) -> str:

@@ -14,11 +14,11 @@ from truecal.inference import (
     FACTOR,
     OUTCOMES,
     SIGNS,
-    UNCLEAR,
     Difference,
     PartName,
     Verdict,
     Word,
+    describe_way,
     format_factor,
     format_in_brackets,
     name_direction,
@@ -32,6 +32,14 @@ ALONE: dict[PartName, str] = {
     "total": "Judged by the number of {} alone: errors that leave it as it is were not looked for.",
     "cox": "Judged by Cox's intercept and slope alone: errors confined to some scores were not looked for.",
 }
+
+
+TILTED = column(
+    "text",
+    "tilt",
+    '"too extreme" if high predictions are shown to come true less often than predicted and low ones more often, "too '
+    'timid" the other way round; "" if neither is shown.',
+)
 
 
 def _format_factor(factor: float) -> str:
@@ -78,6 +86,7 @@ class Judged(Table):
             "p-value", "cox p", "That of Cox's test of intercept and slope alone; NaN if the verdict has no such part."
         )
     )
+    tilt: tuple[str, ...] = field(metadata=TILTED)
     value: Floats = field(metadata=column("metric", "value", "The metric."))
     lowest: Floats = field(
         metadata=column(
@@ -138,9 +147,9 @@ class Judged(Table):
 
     @property
     def direction(self) -> list[str]:
-        """Of rows that are off, which way: "too low" or "too high" if the interval of their total shows it, else
-        "unclear"."""
-        return name_directions(self.alarm, self.ratio, self.ratio_low, self.ratio_high)
+        """Of rows that are off, which way: "too low" or "too high" if the interval of their total shows it, else their
+        `tilt`, or "unclear"."""
+        return name_directions(self.alarm, self.ratio, self.ratio_low, self.ratio_high, self.tilt)
 
     def heading(self, name: str) -> str:
         """Return the heading of a column; that of `value` is the name of the metric, and what is counted as positive
@@ -171,12 +180,12 @@ class Judged(Table):
         return self.metric.format(value)
 
 
-def name_directions(alarm: Bools, ratio: Floats, low: Floats, high: Floats) -> list[str]:
-    """Which way each row that is off is, or that its total does not show it; nothing for the others."""
-    rows = zip(alarm.tolist(), ratio.tolist(), low.tolist(), high.tolist(), strict=True)
+def name_directions(alarm: Bools, ratio: Floats, low: Floats, high: Floats, tilt: Sequence[str]) -> list[str]:
+    """Which way each row that is off is: its total, or else its tilt, if they show it; nothing for the others."""
+    rows = zip(alarm.tolist(), ratio.tolist(), low.tolist(), high.tolist(), tilt, strict=True)
     return [
-        (("too low" if math.isinf(each) else name_direction(*ends)) or "unclear") if off else ""
-        for off, each, *ends in rows
+        (("too low" if math.isinf(each) else name_direction(*ends)) or turned or "unclear") if off else ""
+        for off, each, *ends, turned in rows
     ]
 
 
@@ -199,6 +208,7 @@ def judged_columns(verdicts: Sequence[Verdict], adjust: Adjustment) -> dict[str,
         "detectable": floats(found.detectable for found in verdicts),
         "total_p": floats(found.parts.get("total", math.nan) for found in verdicts),
         "cox_p": floats(found.parts.get("cox", math.nan) for found in verdicts),
+        "tilt": tuple(found.tilt or "" for found in verdicts),
         "design_effect": floats(found.design_effect for found in verdicts),
     }
 
@@ -210,7 +220,7 @@ JUDGED = (
         "direction",
         "text",
         "predictions are",
-        'Of what is off: "too low" or "too high" if the interval of the total shows it, else "unclear".',
+        'Of what is off: "too low" or "too high" if the interval of the total shows it, else the tilt, or "unclear".',
     ),
 )
 
@@ -319,7 +329,7 @@ class GroupTable(Judged):
         if not off:
             lines = [f"No segment is shown to be off{alone}."]
         for row in off[:3]:
-            way = UNCLEAR if ways[row] == "unclear" else ways[row]
+            way = describe_way(None if ways[row] == "unclear" else ways[row])
             lines.append(f"{printable(names[row])}: predictions are {way}; {self.tell(row)}.")
         if self.part is not None:
             lines.append(ALONE[self.part].format(OUTCOMES[self.outcome]))

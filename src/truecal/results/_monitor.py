@@ -148,7 +148,7 @@ class MonitorTable(Table):
             "text",
             "direction",
             'What the evidence says of predictions, if anything: "too low", "too high", "too timid" (high ones too low '
-            'and low ones too high) or "too bold".',
+            'and low ones too high) or "too extreme".',
         )
     )
     since: tuple[Any, ...] = field(
