@@ -12,6 +12,7 @@
 #include "limits.hpp"
 #include "local.hpp"
 #include "odds_factor.hpp"
+#include "outlines.hpp"
 #include "pava.hpp"
 #include "pieces.hpp"
 #include "poisson_binomial.hpp"
@@ -1038,6 +1039,14 @@ NB_MODULE(_kernel, m) {
         nb::gil_scoped_release release;
         Interrupt interrupt;
         draw_together(pairs, quantile.data(), shared, seed, pos.data(), [&] { interrupt.check(); });
+    });
+    m.def("outlines", [](In<Index> before, Index cells, In<bool> single) { // of bins that have as many cells each
+        demand(cells > 0, "there must be a cell");
+        demand_equal((cells + 1) * length(single), {length(before)});
+        auto width = empty<Index>(static_cast<std::size_t>(cells) * single.shape(0));
+        for (Index b = 0; b < length(single); ++b)
+            outline(before.data() + b * (cells + 1), cells, single.data()[b], width.data() + b * cells);
+        return width;
     });
     m.def("cell_groups", &cell_groups);
     m.def("coarsen", &coarsen_groups);

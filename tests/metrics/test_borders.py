@@ -344,6 +344,8 @@ def test_the_kernel_demands_equal_lengths():
         lambda: _kernel.draw_together(two, np.array([0, 1]), n1, n1, 1.0, 0, n2.copy()),
         lambda: _kernel.window_starts(n2, np.array([0, 1])),
         lambda: _kernel.window_starts(n2, np.empty(0, int)),
+        lambda: _kernel.outlines(n2, 2, yes[:1]),
+        lambda: _kernel.outlines(n1, 0, yes[:1]),
         lambda: _kernel.square_tails(n2, two, one, two, yes, np.array([0, 2]), 4.0),
         lambda: _kernel.square_tails(n2, two, two, two, yes, np.array([0, 3]), 4.0),
         lambda: _kernel.walk_ranges(two, np.array([0, 5, 2])),

@@ -54,7 +54,7 @@ class Shifted:
     @classmethod
     def of(cls, groups: CellGroups, significance: float) -> Shifted:
         # cells of 7 bits are near enough: q differs by less than a part in 64 within each
-        coarse = groups.coarsen(7)
+        coarse = groups.coarse.coarsen(7)
         design = Design.of(groups)
         spreads = (None, None) if design is None else (design.whole, _find_fifths(groups, design))
         (whole, one), (fifth, other) = (

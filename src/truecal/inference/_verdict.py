@@ -325,7 +325,7 @@ def divide(verdict: Verdict, cells: CellSums) -> Verdict:
     """A verdict with all predictions in ranges of scores: they have a direction only where it is off."""
     ranges = divide_scores(cells, verdict.significance, verdict.tolerance)
     if verdict.word != "off":
-        ranges = tuple(replace(found, direction=None, proven=False) for found in ranges)
+        ranges = tuple(replace(found, direction=None, proven=False) if found.proven else found for found in ranges)
     return replace(verdict, divided=ranges)
 
 
@@ -546,9 +546,8 @@ def _keep_free(design: Design, begin: Ints, end: Ints, first: Ints, group: Ints)
 
 
 def _test_cox(groups: CellGroups) -> Floats:
-    """Likelihood ratio of the best intercept and slope to 0 and 1; cells of 8 bits, whose log-odds differ by less than
-    1/128, are near enough."""
-    coarse = groups.coarsen(8)
+    """Likelihood ratio of the best intercept and slope to 0 and 1; coarse cells are near enough."""
+    coarse = groups.coarse
     cells = coarse.cells
     open_ = cells.s1 > 0
     q = np.where(open_, cells.q, 0.5)

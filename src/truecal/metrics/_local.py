@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -278,7 +278,7 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     grids, decided = find_windows(groups), decide_groups(groups, significance, tolerance)
     begin, end = _list_windows(grids, None)
     owner = np.searchsorted(groups.starts, begin, side="right") - 1
-    stands = cells.n.astype(np.float64) if cells.labelling.plain else cells.population.n
+    stands: Any = cells.n if cells.labelling.plain else cells.population.n
     rows, v = add_windows(stands, begin, end), add_windows(cells.v, begin, end)
     total, information = groups.add(stands), groups.add(cells.v)
     low, high = (100 * np.bincount(owner, rows * side, count) / (GRIDS * total) for side in decided)
@@ -339,6 +339,9 @@ def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, I
 
 def add_windows(column: Column, begin: Ints, end: Ints) -> Column:
     """The sum of a column over each window begin..end, none of them empty."""
+    if column.dtype.kind == "i":
+        running = np.concatenate([[0], np.cumsum(column)])
+        return np.asarray(running[end] - running[begin])
     pairs = np.stack([begin, end], axis=1).ravel()
     return np.asarray(np.add.reduceat(np.append(column, column.dtype.type(0)), pairs)[::2])
 

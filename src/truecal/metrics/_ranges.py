@@ -116,18 +116,14 @@ def _join_runs(runs: list[tuple[int, int]], way: Ints, evidence: Floats) -> list
 
 def _split(cuts: list[int], evidence: Floats) -> list[int]:
     """Halve the part with the most evidence until there are enough, or none can be halved."""
-    total = np.concatenate([[0.0], np.cumsum(evidence)])
+    total = [0.0, *np.cumsum(evidence).tolist()]
 
     @cache
     def halve(a: int, b: int) -> tuple[float, int] | None:
         """The evidence of a part and where it is halved, if it can be."""
         first, last = total[a], total[b]
-        inner = total[a + 1 : b]
-        fine = np.flatnonzero((inner - first >= LEAST) & (last - inner >= LEAST))
-        if not len(fine):
-            return None
-        middle = fine[np.argmin(np.abs(inner[fine] - (first + last) / 2))]
-        return float(last - first), a + 1 + int(middle)
+        fine = [i for i in range(a + 1, b) if total[i] - first >= LEAST and last - total[i] >= LEAST]
+        return (last - first, min(fine, key=lambda i: abs(total[i] - (first + last) / 2))) if fine else None
 
     while len(cuts) <= MOST:
         halves = [found for pair in pairwise(cuts) if (found := halve(*pair))]

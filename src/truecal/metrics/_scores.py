@@ -276,7 +276,8 @@ class Brier(MeanScore):
     words: ClassVar[str] = "mean squared difference between label and prediction"
 
     def losses(self, p: Floats) -> tuple[Floats, Floats]:
-        return (1 - p) ** 2, p**2
+        rest = 1 - p
+        return np.square(rest, out=rest), p**2
 
     def on_rows(self, score: AnyArray, label: AnyArray, threads: int | None) -> float | None:
         if type(self) is not Brier:  # which may have other losses
@@ -305,7 +306,9 @@ class LogLoss(MeanScore):
 
     def losses(self, p: Floats) -> tuple[Floats, Floats]:
         with np.errstate(divide="ignore"):
-            return -np.log(p), -np.log1p(-p)
+            positive, negative = np.log(p), np.negative(p)
+            np.log1p(negative, out=negative)
+        return np.negative(positive, out=positive), np.negative(negative, out=negative)
 
 
 @dataclass(frozen=True, slots=True)
@@ -582,7 +585,9 @@ def _find_bandwidth(rows: Rows, bits: int) -> float:
 def log_odds(score: Floats) -> Floats:
     """Return log-odds, with scores of 0 and 1 moved inwards by 1e-12."""
     p = np.clip(score, CLIP, 1 - CLIP)
-    return np.log(p) - np.log1p(-p)
+    rest = np.negative(p)
+    np.log1p(rest, out=rest)
+    return np.subtract(np.log(p, out=p), rest, out=rest)
 
 
 def fit_logistic(

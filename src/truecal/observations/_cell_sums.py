@@ -206,7 +206,7 @@ class CellSums:
     @property
     def p(self) -> Floats:
         """The mean score of each cell."""
-        return np.where(self.upper, 1 - self.q, self.q)
+        return self._keep("p", lambda: np.where(self.upper, 1 - self.q, self.q))
 
     @property
     def v(self) -> Floats:
@@ -321,7 +321,7 @@ class CellGroups:
         sizes = [len(cells) for cells in groups]
         if not groups or not all(sizes):
             raise ValueError("A group of rows must have at least one; there is none.")
-        starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        starts = np.cumsum([0, *sizes], dtype=np.int64)
         if len(groups) == 1:
             return cls(groups[0], starts)
         for cells in groups:
@@ -377,6 +377,11 @@ class CellGroups:
         *columns, starts = _kernel.coarsen(cells.key, cells.n, cells.pos, sums, self.starts, bits)
         coarse: Any = tuple(columns)
         return CellGroups(unchecked_sums(coarse, cells.labelling), starts)
+
+    @property
+    def coarse(self) -> CellGroups:
+        """The same in cells of 8 bits, whose log-odds differ by less than 1/128."""
+        return self.once("coarse", lambda: self.coarsen(8))
 
     def once(self, key: object, compute: Callable[[], T]) -> T:
         """Something of the groups that is computed when it is first asked for; of a single one it is kept with its

@@ -7,14 +7,14 @@ predictions give as few numbers as ten thousand.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 import numpy as np
 
 from truecal import _kernel
-from truecal.observations import Bools, Floats, Ints, Sorted, Tally
+from truecal.observations import Floats, Ints, Sorted, Tally
 from truecal.results._json import Stored, register
 
 CELLS = 60
@@ -178,20 +178,19 @@ class Shape:
         grids = [_count_cuts(scores, logit) for logit in (False, True)]
         cuts, size = np.concatenate(grids), len(grids[0])
         counted = np.diff(np.array([table.count(data, cuts) for table in tables]).reshape(len(tables), 2, len(cuts)))
-        outlines = []
-        for logit, scale in ((False, slice(size - 1)), (True, slice(size, None))):
-            traced = [
-                outline
-                for points, alike in groupby(tables, lambda table: table.points)
-                for outline in _trace_outlines(data, [table.starts for table in alike], points, logit)
+        traced = [
+            scales
+            for points, alike in groupby(tables, lambda table: table.points)
+            for scales in _trace_outlines(data, [table.starts for table in alike], points)
+        ]
+        outlines = (
+            [
+                Outline(*shape, n[0, 1:-1], n[1, 1:-1], n[:, 0], n[:, -1])
+                for shape, n in zip(scales, np.split(each, [size - 1, size], axis=1)[::2], strict=True)
             ]
-            outlines.append(
-                [
-                    Outline(*shape, n[0, 1:-1], n[1, 1:-1], n[:, 0], n[:, -1])
-                    for shape, n in zip(traced, counted[:, :, scale], strict=True)
-                ]
-            )
-        return [cls(*both) for both in zip(*outlines, strict=True)]
+            for scales, each in zip(traced, counted, strict=True)
+        )
+        return [cls(*both) for both in outlines]
 
 
 def _count_cuts(scores: Scores, logit: bool) -> Ints:
@@ -264,25 +263,25 @@ def _space_decades(low: float, high: float) -> Floats:
 
 
 def _trace_outlines(
-    data: Ranked, tables: Sequence[Ints], points: int, logit: bool
-) -> list[tuple[Floats, Floats, Ints]]:
-    """The outlines of the bins of tables that begin at these entries."""
-    first, last = (np.concatenate([starts[part] for starts in tables]) for part in (slice(-1), slice(1, None)))
-    if logit:
-        inner = data.inner()
-        first, last = np.clip(first, *inner), np.clip(last, *inner)
-    places = np.cumsum([0, *(len(starts) - 1 for starts in tables)])
+    data: Ranked, tables: Sequence[Ints], points: int
+) -> Iterator[tuple[tuple[Floats, Floats, Ints], ...]]:
+    """The outlines of the bins of tables that begin at these entries, each on the linear and on the logit scale."""
+    places = np.cumsum([0, *(len(starts) - 1 for starts in (*tables, *tables))])
+    begin, end = (np.concatenate([starts[part] for starts in tables]) for part in (slice(-1), slice(1, None)))
+    first, last = (np.concatenate([entries, np.clip(entries, *data.inner())]) for entries in (begin, end))
     nonempty = last > first
-    first, last = first[nonempty], last[nonempty]
+    first, last, linear = first[nonempty], last[nonempty], int(np.count_nonzero(nonempty[: len(begin)]))
     low, high = np.full((2, len(nonempty)), np.nan)
     low[nonempty], high[nonempty] = ends = data.score(np.concatenate([first, last - 1])).reshape(2, -1)
-    scaled = log_odds(ends) if logit else ends
-    table = np.repeat(np.arange(len(tables)), np.diff(places))[nonempty]
-    lines = _space_tables(scaled[0], scaled[1], points, table)
-    edges = _from_log_odds(lines) if logit else lines
+    scaled = np.concatenate([ends[:, :linear], log_odds(ends[:, linear:])], axis=1)
+    table = np.repeat(np.arange(len(places) - 1), np.diff(places))[nonempty]
+    edges = _space_tables(scaled[0], scaled[1], points, table)
+    edges[linear:] = _from_log_odds(edges[linear:])
     width = np.zeros((len(nonempty), points), dtype=np.int64)
-    width[nonempty] = _smooth(np.diff(data.before(data.cut(edges, first, last))), ends[0] == ends[1])
-    return [(low[a:b], high[a:b], width[a:b]) for a, b in pairwise(places.tolist())]
+    before = data.before(data.cut(edges, first, last)).ravel()
+    width[nonempty] = _kernel.outlines(before, points, ends[0] == ends[1]).reshape(-1, points)
+    found = [(low[a:b], high[a:b], width[a:b]) for a, b in pairwise(places.tolist())]
+    return zip(found[: len(tables)], found[len(tables) :], strict=True)
 
 
 def _space_tables(low: Floats, high: Floats, cells: int, table: Ints) -> Floats:
@@ -291,16 +290,8 @@ def _space_tables(low: Floats, high: Floats, cells: int, table: Ints) -> Floats:
     whole, count = high - low, np.arange(cells + 1.0)
     step = whole / cells
     flat = (np.bincount(table, step == 0) > 0)[table]
-    lines = np.where(flat[:, None], count / cells * whole[:, None], count * step[:, None]) + low[:, None]
+    lines = count * step[:, None]
+    lines[flat] = count / cells * whole[flat, None]
+    lines += low[:, None]
     lines[:, -1] = high
     return lines
-
-
-def _smooth(n: Ints, flat: Bools) -> Ints:
-    """Return counts in thousandths of their maximum, after averaging neighbours."""
-    density = n.astype(np.float64)
-    for _ in range(2):
-        wide = np.concatenate([density[:, :1], density, density[:, -1:]], axis=1)
-        density = (wide[:, :-2] + 2 * wide[:, 1:-1] + wide[:, 2:]) / 4
-    density[flat] = 1.0
-    return np.asarray(np.rint(1000 * density / density.max(axis=1, keepdims=True)), dtype=np.int64)
