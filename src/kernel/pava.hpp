@@ -37,6 +37,12 @@ template <class Entries> Index find_heavy(const Entries &e, Index begin, Index e
     return lo + heavy <= end && e.same(lo, lo + heavy - 1) ? lo : at + 1;
 }
 
+template <class Entries> Index count_positives(const Entries &e, Index begin, Index end) {
+    Index sum = 0;
+    for (Index i = begin; i < end; ++i) sum += e.at(i).k;
+    return sum;
+}
+
 // PAVA-BC, Algorithm 1 of the paper with weights and ties. In its line numbers:
 //   2-3  groups of equal scores are pushed, not single labels; the tail that line 2 leaves out is the
 //        shortest run of whole groups that holds n_min observations;
@@ -51,6 +57,7 @@ template <class Entries> Index find_heavy(const Entries &e, Index begin, Index e
 // `Product` must hold the square of the total.
 template <bool Atoms, class Product, class Entries>
 std::vector<Block> scan(const Entries &e, Index n_min, Index n_max) {
+    constexpr Index run = 32; // rows that are looked at together where their order does not matter
     const Index heavy = Atoms ? std::max<Index>(2, n_min) : std::numeric_limits<Index>::max();
     Index tail = e.size;
     Counts rest{0, 0};
@@ -101,10 +108,17 @@ std::vector<Block> scan(const Entries &e, Index n_min, Index n_max) {
                     ones += label;
                     cross += left_k - (left_n & -Product(label));
                 };
-                if (watched)
-                    while (i < stop && (cross < 0 || e.same(i - 1, i))) take();
-                else
-                    while (i < stop) take();
+                while (i < stop) {
+                    const Index end = std::min(i + run, stop), found = count_positives(e, i, end), others = end - i - found;
+                    if (!watched || cross + left_k * others < 0) { // in no order can these rows stop it
+                        ones += found;
+                        cross += left_k * others - (left_n - left_k) * found;
+                        i = end;
+                    } else {
+                        while (i < end && (cross < 0 || e.same(i - 1, i))) take();
+                        if (i < end) break;
+                    }
+                }
                 while (i > begin && i < tail && e.same(i - 1, i)) take();
             } else if (block.n > 0 && block.n >= n_min) { // untied zeros
                 const bool watched = block.n <= room;

@@ -69,19 +69,23 @@ template <class Float, class Label, class Heed> class RowPieces : public Pieces 
     RowPieces(const Float *score, const Label *label, Index size, Index bytes, Index threads, Heed heed, Packed &ok)
         : score_(score), label_(label), size_(size), threads_(threads), heed_(heed),
           counts_(static_cast<std::size_t>(std::max(threads, (size >> 31) + 1))) {
-        ok = count_cells(score, label, size, counts_, heed);
+        const int dropped = size < Index(1) << 22 ? SortCells::dropped : 0;
+        ok = count_cells(score, label, size, dropped, counts_, heed);
         if (!ok.scores_ok || !ok.labels_ok) return;
-        buckets_ = std::make_unique<Buckets>(counts_, size);
-        rows_ = buckets_->count(counts_);
+        buckets_ = Buckets(counts_, size, dropped);
+        rows_ = buckets_.count(counts_);
         std::vector<CellCounts>().swap(counts_);
-        const auto tables = static_cast<Index>(buckets_->of.size() * sizeof(std::uint16_t)) + threads * (Index(1) << 17);
-        const Index most = std::max<Index>((bytes - tables) / 2 / Index(sizeof(std::int64_t)), 1 << 13);
-        const std::vector<Index> &starts = buckets_->starts;
-        for (std::size_t b = 0; b < buckets_->size(); ++b)
+        constexpr auto word = static_cast<Index>(sizeof(std::int64_t));
+        // with its room, while that grows
+        const Index sorter = static_cast<Index>(sizeof(DigitSort<std::int64_t>)) + 2 * word * (size / Buckets::most);
+        const Index tables = static_cast<Index>(buckets_.of.size() * sizeof(std::uint16_t)) + threads * sorter;
+        const Index most = std::max<Index>((bytes - std::min(tables, bytes / 2)) / 2 / word, 1 << 13);
+        const std::vector<Index> &starts = buckets_.starts;
+        for (std::size_t b = 0; b < buckets_.size(); ++b)
             if (first_.empty() || starts[b + 1] - starts[first_.back()] > most) first_.push_back(b);
         for (const std::size_t b : first_) starts_.push_back(starts[b]);
         starts_.push_back(size);
-        first_.push_back(buckets_->size());
+        first_.push_back(buckets_.size());
         for (std::size_t piece = 0; piece + 1 < starts_.size(); ++piece)
             largest_ = std::max(largest_, starts_[piece + 1] - starts_[piece]);
         for (const std::size_t b : first_) least_.push_back(find_least(b));
@@ -93,7 +97,7 @@ template <class Float, class Label, class Heed> class RowPieces : public Pieces 
         const std::size_t first = first_[piece], last = first_[piece + 1];
         std::vector<std::vector<Index>> next(rows_.size(), std::vector<Index>(last - first));
         for (std::size_t b = first; b < last; ++b) {
-            Index filled = buckets_->starts[b] - buckets_->starts[first];
+            Index filled = buckets_.starts[b] - buckets_.starts[first];
             for (std::size_t part = 0; part < rows_.size(); ++part) {
                 next[part][b - first] = filled;
                 filled += rows_[part][b];
@@ -107,13 +111,13 @@ template <class Float, class Label, class Heed> class RowPieces : public Pieces 
                     const Bits bits = bit_cast<Bits>(score_[i]) & positive; // -0.0 is 0.0
                     if (static_cast<Bits>(bits - least) >= width) continue;
                     const double x = bit_cast<Float>(bits);
-                    key[own[buckets_->find(sort_cell(x))]++] =
+                    key[own[buckets_.find(sort_cell(x))]++] =
                         static_cast<std::int64_t>(bit_cast<std::uint64_t>(x) << 1 | std::uint64_t(label_[i] != Label(0)));
                 }
             });
             return Packed{true, true};
         });
-        buckets_->sort(key, first, last, threads_, heed_);
+        buckets_.sort(key, first, last, threads_, heed_);
     }
 
   private:
@@ -124,7 +128,7 @@ template <class Float, class Label, class Heed> class RowPieces : public Pieces 
     Index size_, threads_;
     Heed heed_;
     std::vector<CellCounts> counts_;
-    std::unique_ptr<Buckets> buckets_;
+    Buckets buckets_;
     std::vector<std::vector<Index>> rows_; // of each part and bucket
     std::vector<std::size_t> first_;       // bucket of each piece; the last is their number
     std::vector<Bits> least_;              // the bits of the least score that each piece can have; the last is beyond 1
@@ -134,7 +138,7 @@ template <class Float, class Label, class Heed> class RowPieces : public Pieces 
         Bits low = 0, high = bit_cast<Bits>(Float(1)) + 1;
         while (low < high) {
             const Bits middle = low + (high - low) / 2;
-            if (buckets_->find(sort_cell(static_cast<double>(bit_cast<Float>(middle)))) >= bucket) high = middle;
+            if (buckets_.find(sort_cell(static_cast<double>(bit_cast<Float>(middle)))) >= bucket) high = middle;
             else low = middle + 1;
         }
         return low;

@@ -14,8 +14,7 @@ struct SortCells {
     static constexpr int bits = 10, powers = 32;
     static constexpr std::int64_t half = std::int64_t(powers) << bits;
     static constexpr std::size_t size = 2 * std::size_t(half) + 1;
-    // Bits of a cell's number that so many rows can do without: 16 or four neighbouring cells are one.
-    static int dropped(Index rows) { return rows < Index(1) << 21 ? 4 : rows < Index(1) << 22 ? 2 : 0; }
+    static constexpr int dropped = 4; // bits of a cell's number that most rows can do without: 16 neighbouring cells are one
 };
 
 // The cell of a score in [0, 1].
@@ -38,34 +37,58 @@ template <class Float> TRUECAL_CLONES bool list_cells(const Float *score, Index 
     return bad == 0;
 }
 
-// Sorts keys from 0 on; keeps the room that it needs. Two digits are sorted by, the lower one with the label, so that equal
-// scores are in order after them; what else the last bits leave is mended.
+// The least and the largest of some numbers.
+template <class Int> TRUECAL_CLONES std::pair<Int, Int> find_range(const Int *key, Index size) {
+    Int low = key[0], high = key[0];
+    for (Index i = 1; i < size; ++i) {
+        low = std::min(low, key[i]);
+        high = std::max(high, key[i]);
+    }
+    return {low, high};
+}
+
+// Each key before a larger one, of pairs of neighbours.
+template <class Int> TRUECAL_CLONES void order_pairs(Int *__restrict key, Index pairs) {
+    for (Index i = 0; i < pairs; ++i) {
+        const Int a = key[2 * i], b = key[2 * i + 1];
+        key[2 * i] = a < b ? a : b;
+        key[2 * i + 1] = a < b ? b : a;
+    }
+}
+
+// Whether no key from 0 on is less than the one before it.
+template <class Int> TRUECAL_CLONES bool rises(const Int *key, Index size) {
+    Int falls = 0;
+    for (Index i = 1; i < size; ++i) falls |= key[i] - key[i - 1];
+    return falls >= 0;
+}
+
+// Sorts keys from 0 on; keeps the room that it needs. Few keys that are spread evenly are sorted by one digit with about as
+// many values as there are keys, others by two, the lower one with the label, so that equal scores are in order after them.
+// What the last bits leave is mended: most of it by exchanging neighbours.
 template <class Int> class DigitSort {
   public:
     void sort(Int *key, Index size) {
         if (size <= few) return insert(key, size);
         if (size >> 32 != 0) return std::sort(key, key + size); // what the counts do not hold
-        Int low = key[0], high = key[0];
-        for (Index i = 1; i < size; ++i) {
-            low = std::min(low, key[i]);
-            high = std::max(high, key[i]);
-        }
+        const auto [low, high] = find_range(key, size);
         int width = 0;
         while (width < 8 * int(sizeof(Int)) - 1 && (high - low) >> width != 0) ++width;
         if (width <= digit) return fill(key, size, low, high);
+        if (spare_.size() < static_cast<std::size_t>(size)) spare_.resize(static_cast<std::size_t>(size));
+        if (size < many && spread(key, size, low, width)) return;
         if (size <= some) return std::sort(key, key + size);
         const int dropped = std::max(width - 2 * digit, 0);
-        std::fill(std::begin(count_), std::end(count_), 0);
-        const auto lower = [=](Int own) { return ((own - low) >> dropped & (digits - 1)) << 1 | (own & 1); };
-        const auto upper = [=](Int own) { return (own - low) >> dropped >> digit; };
+        const auto lower = [=, low = low](Int own) { return ((own - low) >> dropped & (digits - 1)) << 1 | (own & 1); };
+        const auto upper = [=, low = low](Int own) { return (own - low) >> dropped >> digit; };
         std::uint32_t *const first = count_, *const second = count_ + 2 * digits;
+        std::fill(first, second + digits, 0);
         for (Index i = 0; i < size; ++i) {
             ++first[lower(key[i])];
             ++second[upper(key[i])];
         }
         to_starts(first, 2 * digits);
         to_starts(second, digits);
-        if (spare_.size() < static_cast<std::size_t>(size)) spare_.resize(static_cast<std::size_t>(size));
         Int *const spare = spare_.data();
         for (Index i = 0; i < size; ++i) spare[first[lower(key[i])]++] = key[i];
         for (Index i = 0; i < size; ++i) key[second[upper(spare[i])]++] = spare[i];
@@ -74,9 +97,26 @@ template <class Int> class DigitSort {
 
   private:
     static constexpr int digit = 11;
-    static constexpr Index digits = Index(1) << digit, few = 32, some = 512;
+    static constexpr Index digits = Index(1) << digit, few = 32, some = 512, many = 1 << 13, looked_at = 128;
     std::vector<Int> spare_;
-    std::uint32_t count_[3 * digits];
+    std::uint32_t count_[many];
+
+    // By one digit; false where some of its values have many keys.
+    bool spread(Int *key, Index size, Int low, int width) {
+        int bits = 0;
+        while (size >> bits != 0) ++bits;
+        const int dropped = std::max(width - bits, 0);
+        const Index values = Index(1) << (width - dropped);
+        std::fill(count_, count_ + values, 0);
+        for (Index i = 0; i < size; ++i) ++count_[(key[i] - low) >> dropped];
+        if (find_range(count_, values).second > few) return false;
+        to_starts(count_, values);
+        Int *const spare = spare_.data();
+        for (Index i = 0; i < size; ++i) spare[count_[(key[i] - low) >> dropped]++] = key[i];
+        std::copy(spare, spare + size, key);
+        finish(key, size, low, dropped);
+        return true;
+    }
 
     static void insert(Int *key, Index size) {
         for (Index i = 1; i < size; ++i) {
@@ -101,8 +141,12 @@ template <class Int> class DigitSort {
 
     // Of keys that are sorted but for their last bits.
     void finish(Int *key, Index size, Int low, int dropped) {
+        if (rises(key, size)) return;
+        for (Index turn = 0; turn < 4; ++turn) order_pairs(key + turn % 2, (size - turn % 2) / 2);
         for (Index i = 1; i < size; ++i) {
-            if (key[i - 1] <= key[i]) continue;
+            while (i < size && rises(key + i - 1, std::min(looked_at + 1, size - i + 1))) i += looked_at;
+            while (i < size && key[i - 1] <= key[i]) ++i;
+            if (i >= size) return;
             const Int lead = (key[i] - low) >> dropped;
             Index begin = i - 1;
             while (begin > 0 && (key[begin - 1] - low) >> dropped == lead) --begin;
@@ -166,6 +210,7 @@ template <class Int, class Pause> void sort_many(Int *key, Index size, DigitSort
         begin = end;
     }
 }
+
 constexpr Index packed_at_once = 512;
 using CellCounts = std::vector<std::uint32_t>;
 
@@ -177,13 +222,12 @@ template <class Pause, class Use> void in_blocks(Index first, Index last, Pause 
     }
 }
 
-// How many rows of each part fall into each cell without its dropped bits, as far as scores and labels are fine.
+// How many rows of each part fall into each cell without some bits, as far as scores and labels are fine.
 template <class Float, class Label, class Heed>
-Packed count_cells(const Float *score, const Label *label, Index size, std::vector<CellCounts> &counts, Heed heed) {
-    const int dropped = SortCells::dropped(size);
+Packed count_cells(const Float *score, const Label *label, Index size, int dropped, std::vector<CellCounts> &counts, Heed heed) {
     return heed(size, static_cast<Index>(counts.size()), [&](Index part, Index first, Index last, auto pause) {
         CellCounts &own = counts[static_cast<std::size_t>(part)];
-        own.resize((SortCells::size >> dropped) + 1);
+        own.assign((SortCells::size >> dropped) + 1, 0);
         std::int32_t cell[packed_at_once];
         Packed fine{true, true};
         in_blocks(first, last, pause, [&](Index begin, Index rows) {
@@ -196,15 +240,16 @@ Packed count_cells(const Float *score, const Label *label, Index size, std::vect
     });
 }
 
-// Neighbouring cells together, so many that a cache holds their rows where that does not take too many buckets.
+// Neighbouring cells together.
 struct Buckets {
-    int dropped;
+    static constexpr Index most = 512; // or little more: as many lines as the nearest cache holds are written to in turns
+    int dropped = 0;
     std::vector<std::uint16_t> of; // each cell
     std::vector<Index> starts{0};  // among sorted rows; the last is their end
 
-    Buckets(const std::vector<CellCounts> &counts, Index size) : dropped(SortCells::dropped(size)), of(counts[0].size()) {
-        constexpr Index cached = 1 << 13, most = 1 << 10;
-        const Index wanted = size < Index(1) << 21 ? cached / 2 : std::max(cached, size / most);
+    Buckets() = default;
+    Buckets(const std::vector<CellCounts> &counts, Index size, int dropped_) : dropped(dropped_), of(counts[0].size()) {
+        const Index wanted = size / most; // rows
         Index held = 0;
         for (std::size_t cell = 0; cell < of.size(); ++cell) {
             Index rows = 0;
@@ -220,6 +265,11 @@ struct Buckets {
     }
     std::size_t find(std::int32_t cell) const { return of[static_cast<std::size_t>(cell >> dropped)]; }
     std::size_t size() const { return starts.size() - 1; }
+    Index largest() const {
+        Index rows = 0;
+        for (std::size_t b = 0; b < size(); ++b) rows = std::max(rows, starts[b + 1] - starts[b]);
+        return rows;
+    }
 
     // Of the rows of each part.
     std::vector<std::vector<Index>> count(const std::vector<CellCounts> &counts) const {
@@ -251,9 +301,14 @@ Packed sort_rows(const Float *score, const Label *label, Int *key, Index size, I
     }
     const Index parts = std::max(threads, (size >> 31) + 1);
     std::vector<CellCounts> counts(static_cast<std::size_t>(parts));
-    const Packed ok = count_cells(score, label, size, counts, heed);
-    if (!ok.scores_ok || !ok.labels_ok) return ok;
-    const Buckets buckets(counts, size);
+    Buckets buckets;
+    Packed ok{true, true};
+    for (const int dropped : {SortCells::dropped, 0}) {
+        ok = count_cells(score, label, size, dropped, counts, heed);
+        if (!ok.scores_ok || !ok.labels_ok) return ok;
+        buckets = Buckets(counts, size, dropped);
+        if (buckets.largest() <= size / 64) break; // else narrower cells may help
+    }
     std::vector<std::vector<Index>> next = buckets.count(counts); // where the next row of each part and bucket goes
     std::vector<CellCounts>().swap(counts);
     for (std::size_t b = 0; b < buckets.size(); ++b) {
