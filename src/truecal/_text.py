@@ -225,6 +225,19 @@ def escape_html(text: str) -> str:
     return html.escape(printable_lines(text))
 
 
+def prose_html(text: str) -> str:
+    """A sentence in HTML: names in backticks are code.
+
+    Examples
+    --------
+    >>> prose_html("`p<1` is null in 3")
+    '<code>p&lt;1</code> is null in 3'
+    """
+    import re
+
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape_html(text))
+
+
 def escape_csv(value: object) -> object:
     """Text that a spreadsheet takes for text: an apostrophe is put before what it would compute, such as =1+1.
 

@@ -347,7 +347,7 @@ def test_signs_say_which_way_segments_are_off():
     assert table.direction == ["too timid", "too extreme", "too high", ""]
     panel = make_picture("segments", table).panels[0]
     signs = {mark.label: mark.marker for mark in panel.marks if isinstance(mark, Points)}
-    assert signs == {"too timid": "h", "too extreme": "*", "too high": "v", "consistent": "o"}
+    assert signs == {"too timid": "s", "too extreme": "*", "too high": "v", "consistent": "o"}
     drawn = make_svg("segments", table, label="")
     figure = make_figure("segments", table)
     for label, sign in signs.items():

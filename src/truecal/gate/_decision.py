@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, get_args, overload
 from xml.etree import ElementTree
 
 from truecal._text import Column as TextColumn
-from truecal._text import Terminal, escape_html, plural, printable
+from truecal._text import Terminal, plural, printable, prose_html
 from truecal.gate._rules import Rule
 from truecal.results import Stored, Table, column, register, register_table
 
@@ -243,7 +243,7 @@ class Decision(Stored):
     def _repr_html_(self, most: int = 100) -> str:
         table = self.findings.html(SHOWN, self.findings.order()[:most])
         rest = f"<p>{self._count_rest(most)}.</p>" if len(self.findings) > most else ""
-        notes = "".join(f"<p>Note: {escape_html(note)}.</p>" for note in self.notes)
+        notes = "".join(f"<p>Note: {prose_html(note)}.</p>" for note in self.notes)
         return f"<div><p><b>{self.status.upper()}</b> ({self.summary()})</p>{table}{rest}{notes}</div>"
 
     def _count_rest(self, shown: int) -> str:

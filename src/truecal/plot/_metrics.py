@@ -73,7 +73,7 @@ def _make_panel(named: Mapping[str, Result], names: list[str], kind: str) -> Pan
     marks: list[Mark] = [Bars(at - 0.36, at + 0.36, means, GREY, "by chance" if drawn else "", 0.5, flat=True)]
     marks.append(Lines(ends, level, DARK, "_interval"))
     reach: list[Floats] = [means, ends]
-    for side, (colour, marker) in {**SIDES, "no verdict": (DARK, "s")}.items():
+    for side, (colour, marker) in {**SIDES, "no verdict": (GREY, "s")}.items():
         own = [(y, name, model, result) for y, name, model, result in filled if _name_side(result) == side]
         if own:
             values = np.array([result.values[name] for _, name, _, result in own])

@@ -37,7 +37,6 @@ SYMBOLS = {
     "<": "triangle-left",
     ">": "triangle-right",
     "*": "star",
-    "h": "hexagon",
 }
 DASHES = {"-": "solid", "--": "dash", ":": "dot"}
 INCHES = 7.5  # assumed width of a picture

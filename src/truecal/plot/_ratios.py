@@ -33,7 +33,7 @@ SIDES: dict[str, tuple[str, str]] = {
     "too low": (BLUE, "^"),
     "too high": (VERMILION, "v"),
     "too extreme": (INK, "*"),
-    "too timid": (INK, "h"),
+    "too timid": (INK, "s"),
     "off, direction unclear": (INK, "D"),
     "consistent": (DARK, "o"),
     "cannot tell": (GREY, "x"),

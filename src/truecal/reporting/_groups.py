@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from truecal._text import escape_html as escape
-from truecal._text import plural, shorten
+from truecal._text import plural, prose_html, shorten
 from truecal.inference import OUTCOMES, format_ratio
 from truecal.plot import describe_drift, describe_segments
 from truecal.reporting._figures import Figures
@@ -91,7 +91,7 @@ def write_comparison(table: Comparison, figures: Figures) -> str:
     caption = "Marks are differences of the metrics with their intervals; where 0 lies inside, no difference is shown."
     figure = figures.draw("comparison", "comparison", table, label=table.sentence, caption=caption)
     rows = _list_rows("comparison-table", table.summary(), table, COMPARISON_COLUMNS)
-    said = f'<p class="said">{escape(table.sentence)}</p>'
+    said = f'<p class="said">{prose_html(table.sentence)}</p>'
     return f'<section id="compared"><h2>Which is better</h2>{said}{figure}{_write_notes(table)}{rows}</section>'
 
 
@@ -100,7 +100,7 @@ def write_segments(table: GroupTable, figures: Figures, whose: str) -> str:
     text = " ".join(table.sentences())
     caption = (
         f"Dots are observed over expected {OUTCOMES[table.outcome]} with intervals that hold for all segments "
-        "together. Triangles, stars, hexagons and diamonds are segments that are off; of crosses the data cannot tell."
+        "together. Triangles, stars, squares and diamonds are segments that are off; of crosses the data cannot tell."
     )
     figure = figures.draw("segments", "segments", table, label=f"{text} {describe_segments(table)}.", caption=caption)
     what = f"{plural(len(table), 'segment')}{whose}, worst first: the smallest p-value"
@@ -122,7 +122,7 @@ def write_drift(table: DriftTable, figures: Figures, whose: str) -> str:
     text = " ".join(table.sentences())
     caption = (
         f"Above: observed over expected {OUTCOMES[table.outcome]} with intervals that hold for all windows "
-        "together; triangles, stars, hexagons and diamonds are off, of crosses the data cannot tell, the baseline is "
+        "together; triangles, stars, squares and diamonds are off, of crosses the data cannot tell, the baseline is "
         "shaded. Below: the share of "
         f"{OUTCOMES[table.outcome]} beside the mean prediction; diamonds differ from the baseline."
     )
@@ -135,11 +135,12 @@ def write_drift(table: DriftTable, figures: Figures, whose: str) -> str:
 
 def _write_section(number: str, title: str, text: str, off: bool, inside: str) -> str:
     badge = f"{write_badge('off')} " * off
-    return f'<section id="{number}"><h2>{escape(title)}</h2><p class="said">{badge}{escape(text)}</p>{inside}</section>'
+    said = f'<p class="said">{badge}{prose_html(text)}</p>'
+    return f'<section id="{number}"><h2>{escape(title)}</h2>{said}{inside}</section>'
 
 
 def _write_notes(table: GroupTable | SliceTable | DriftTable | Comparison) -> str:
-    return "".join(f'<p class="soft">Note: {escape(note)}.</p>' for note in table.notes)
+    return "".join(f'<p class="soft">Note: {prose_html(note)}.</p>' for note in table.notes)
 
 
 def _list_rows(number: str, caption: str, table: Table, names: Sequence[str], rows: Sequence[int] | None = None) -> str:

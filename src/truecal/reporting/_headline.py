@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from truecal._text import escape_html as escape
-from truecal._text import lower_first, plural
+from truecal._text import lower_first, plural, prose_html
 from truecal.inference import Reference, format_p_value, format_span
 from truecal.metrics import LTCE
 from truecal.plot import Scale, make_thumbnail
@@ -26,7 +26,7 @@ def write_headline(result: Result, alarms: Sequence[str], level: int = 1, classe
     if classes is not None and word == "off" and found.word != "off":
         head = f"{classes.table.summary()}. The most probable class: {lower_first(head)}"
     tone = "unsure" if alarms and word == "consistent" else TONES[word]
-    text, tiles = escape(" ".join(result.evidence())), _write_tiles(result, p_value)
+    text, tiles = prose_html(" ".join(result.evidence())), _write_tiles(result, p_value)
     return (
         f'<div class="verdict {tone}"><p>{write_badge(word, " overall" * bool(alarms))}</p>'
         f"<h{level}>{escape(head)}{more}</h{level}><p>{text}</p>{_write_alarms(alarms)}</div>{tiles}"
@@ -98,7 +98,7 @@ def write_strip(named: Mapping[str, Result], scale: Scale, *, compared: bool) ->
     text = "The pictures: observed against predicted along the scores, above the line where more positives came."
     if not compared:
         text = f"Whether two models differ beyond chance, `--compare` tells, or `compare` in Python. {text}"
-    return f'{write_table("models", "Models, the worst first", columns)}<p class="soft">{escape(text)}</p>'
+    return f'{write_table("models", "Models, the worst first", columns)}<p class="soft">{prose_html(text)}</p>'
 
 
 def describe_numbers(result: Result) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from truecal._text import escape_html as escape
+from truecal._text import prose_html
 from truecal.inference import Difference
 from truecal.reporting._figures import Figures
 from truecal.reporting._page import Column, write_table
@@ -13,7 +14,7 @@ def write_remedy(found: Recalibration, figures: Figures, whose: str) -> str:
     """The map in a sentence, its numbers, before and after as a picture and a table, and each segment."""
     text = " ".join(found.sentences())
     notes = "".join(
-        f'<p class="soft">Note on the rows that it was fitted to: {escape(note)}.</p>' for note in found.notes
+        f'<p class="soft">Note on the rows that it was fitted to: {prose_html(note)}.</p>' for note in found.notes
     )
     proof = found.proof
     inside = notes + _list_numbers(found)
@@ -25,7 +26,9 @@ def write_remedy(found: Recalibration, figures: Figures, whose: str) -> str:
             inside += _write_segments("remedy-segments", proof.segments)
     if found.factors is not None and found.offsets.any():
         inside += _write_segments("remedy-factors", found.factors)
-    return f'<section id="remedy"><h2>Remedy{escape(whose)}</h2><p class="said">{escape(text)}</p>{inside}</section>'
+    return (
+        f'<section id="remedy"><h2>Remedy{escape(whose)}</h2><p class="said">{prose_html(text)}</p>{inside}</section>'
+    )
 
 
 def _list_numbers(found: Recalibration) -> str:

@@ -13,7 +13,7 @@ from truecal import __version__
 from truecal._atomic import write_text
 from truecal._errors import option
 from truecal._text import escape_html as escape
-from truecal._text import plural
+from truecal._text import plural, prose_html
 from truecal.inference import OUTCOMES
 from truecal.observations import list_reasons
 from truecal.plot import Scale, check_models, choose_scale, get_table, load_bundle
@@ -43,6 +43,7 @@ from truecal.results import (
 
 FULL = 3  # models up to which each has all diagrams and bins
 LEFT_OUT = f"Of more than {FULL} models a page has one diagram each, and its windows; a report of one model has all."
+SENTENCES = ("labels", "notes")  # settings that are told in words
 FOLDED = ("all-metrics", "settings", "glossary")
 
 
@@ -232,7 +233,7 @@ def _write_settings(named: Mapping[str, Result], settings: Mapping[str, Any]) ->
         Column("model", list(named), text=True),
         Column("rows read", [f"{account.read:,}" for account in accounts]),
         Column("dropped", [f"{account.n_dropped:,}" for account in accounts]),
-        Column("why", [list_reasons(account.dropped) for account in accounts], text=True),
+        Column("why", [prose_html(list_reasons(account.dropped)) for account in accounts], text=True, html=True),
         Column("not judged", [f"{account.outside:,}" for account in accounts]),
         Column("judged", [f"{account.judged:,}" for account in accounts]),
         Column(OUTCOMES[next(iter(named.values())).outcome], [f"{result.positives:,}" for result in named.values()]),
@@ -249,7 +250,8 @@ def _write_settings(named: Mapping[str, Result], settings: Mapping[str, Any]) ->
         lines.setdefault(key, text)
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     lines["written"] = f"{written}, by truecal {__version__} and Python {platform.python_version()}"
-    options = [Column("setting", list(lines), text=True), Column("value", list(lines.values()), text=True)]
+    values = [(prose_html if key in SENTENCES else escape)(value) for key, value in lines.items()]
+    options = [Column("setting", list(lines), text=True), Column("value", values, text=True, html=True)]
     return rows + write_table("options", "Every setting", options)
 
 

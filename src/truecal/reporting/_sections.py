@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from truecal._text import escape_html as escape
-from truecal._text import plural
+from truecal._text import plural, prose_html
 from truecal.inference import FACTOR, Verdict, format_factor, format_p_value, format_span
 from truecal.metrics import Quantile, ScoreRange, Uniform, format_name
 from truecal.plot import get_table, group_metrics, list_binnings
@@ -90,7 +90,7 @@ def write_sure(number: int, result: Result) -> str:
     if found.tolerance is not None:
         columns[1] = Column("looks for", [*(LOOKS_FOR.get(name, "") for name in parts), "twice the smaller"], text=True)
     table = write_table(f"parts-{number}", "The parts of the verdict", columns)
-    notes = "".join(f'<p class="soft">Note: {escape(note)}.</p>' for note in result.notes)
+    notes = "".join(f'<p class="soft">Note: {prose_html(note)}.</p>' for note in result.notes)
     beside = f"{_write_seen(found)}{_write_chance(number, result)}{notes}"
     return f'<div class="sure"><div>{table}</div><div>{beside}</div></div>'
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from truecal import _draw_inline
-from truecal._text import about, escape_html, printable
+from truecal._text import about, printable, prose_html
 from truecal.inference import SIGNS, Verdict, Word, format_p_value
 from truecal.metrics import LTCE, adjust_p_values
 from truecal.observations import Floats, Ints
@@ -189,7 +189,7 @@ class ClassResults(Stored):
         return "\n".join([f"Verdict: {head}", *lines, "", self.table.text()])
 
     def _repr_html_(self) -> str:
-        head, *texts = (escape_html(text) for text in self.sentences())
+        head, *texts = (prose_html(text) for text in self.sentences())
         table = _draw_inline("classes", self.table, self.table.summary())
         table += self.table.html(self.table._shown, self.table._rows_shown())
         return f"<div><p><b>{SIGNS[self.word]} {head}</b> {' '.join(texts)}</p>{table}{self.top._repr_html_()}</div>"

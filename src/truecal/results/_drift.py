@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from truecal._text import escape_html, plural, printable
+from truecal._text import plural, printable, prose_html
 from truecal.inference import (
     FACTOR,
     OUTCOMES,
@@ -320,7 +320,7 @@ class DriftTable(Judged):
         return "\n".join([*self.sentences(), "", Table.__repr__(self)])
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape_html(' '.join(self.sentences()))}</p>{Table._repr_html_(self)}"
+        return f"<p>{prose_html(' '.join(self.sentences()))}</p>{Table._repr_html_(self)}"
 
 
 def _count(found: Verdict) -> str:

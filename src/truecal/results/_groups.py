@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from truecal._text import about, escape_html, plural, printable
+from truecal._text import about, plural, printable, prose_html
 from truecal.inference import (
     FACTOR,
     OUTCOMES,
@@ -495,7 +495,7 @@ class Comparison(Table):
         return "\n".join([*self.sentences(), Table.__repr__(self)])
 
     def _repr_html_(self) -> str:
-        return f"<p><b>{escape_html(self.sentence)}</b></p>{Table._repr_html_(self)}"
+        return f"<p><b>{prose_html(self.sentence)}</b></p>{Table._repr_html_(self)}"
 
     def summary(self) -> str:
         """Return the names of the models and the confidence of the intervals."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from truecal import _draw_inline
-from truecal._text import escape_html, plural
+from truecal._text import escape_html, plural, prose_html
 from truecal.inference import (
     Interval,
     Reference,
@@ -250,7 +250,7 @@ class Result(Stored):
             f"<td>{escape_html('; '.join([self.describe(name), *self.explain(name)]))}</td></tr>"
             for name in self.metrics
         )
-        notes = "".join(f"<p>Note: {escape_html(note)}.</p>" for note in self.notes)
+        notes = "".join(f"<p>Note: {prose_html(note)}.</p>" for note in self.notes)
         bins = ""
         if self.tables:
             names = [each.name for each in self.bins.columns if each.unit != "label"]
@@ -287,7 +287,7 @@ class Result(Stored):
         if self.verdict is None:
             return ""
         head = escape_html(f"{self.verdict.sign} {self.verdict.headline}: {self.finding}")
-        return f"<p><b>{head}</b><br>{escape_html(' '.join(self.evidence()))}</p>"
+        return f"<p><b>{head}</b><br>{prose_html(' '.join(self.evidence()))}</p>"
 
     def _headline(self) -> str:
         region = f" ({self.region})" if self.region else ""

@@ -214,7 +214,7 @@ class Table(Stored):
         return "\n".join([self.summary(), self.text(), *(f"Note: {note}." for note in getattr(self, "notes", ()))])
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<p>Note: {_text.escape_html(note)}.</p>" for note in getattr(self, "notes", ()))
+        notes = "".join(f"<p>Note: {_text.prose_html(note)}.</p>" for note in getattr(self, "notes", ()))
         picture = _draw_inline(self._picture, self, self.summary()) if self._picture and len(self) else ""
         return f"<p>{_text.escape_html(self.summary())}</p>{picture}{self.html(self._shown)}{notes}"
 
