@@ -179,9 +179,14 @@ def test_rows_that_count_more_than_once_do_so_in_each_file(need, tmp_path):
     (tmp_path / "b.csv").write_text("y,p,n\n0,0.5,4\n1,,5\n")
     found = truecal.read(tmp_path, label="y", score="p", weight="n", on_null="drop")
     first, second = name(found.account.files).values()
-    assert first == Account(6, 5, {"`n` is 0": 1})  # a row that was never seen is one that is dropped
+    assert first == Account(6, 5, {"`n` is 0": 1})  # a line that stands for no row balances, too
     assert second == Account(9, 4, {"`p` is null": 5})
     assert found.account == Account(15, 9, {"`n` is 0": 1, "`p` is null": 5})
+    told = f"of 14 rows 5 were dropped: `p` is null in 5 (in '{tmp_path}/b.csv' 5 of 9)"
+    assert found.notes == (told, "1 line stands for no row: `n` is 0")
+    assert repr(found).endswith("9 rows, 2 positive, 5 dropped)")
+    parts = truecal.read(tmp_path, label="y", score="p", weight="n", on_null="drop", by="y")
+    assert truecal.segments(parts).dropped.tolist() == [0, 5]
     with pytest.raises(ValueError, match="`p` is null in 5"):
         truecal.read(tmp_path, label="y", score="p", weight="n")
 

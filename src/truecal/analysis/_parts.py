@@ -74,9 +74,10 @@ def count_rows(grouped: Tallies, judged: Mapping[Segment, int]) -> dict[str, Any
     """The account of each part, of which so many rows are judged, and how many were dropped."""
     accounts = []
     for key, count in judged.items():
-        dropped, valid = dict(grouped.dropped.get(key, {})), grouped.parts[key].n_rows
-        accounts.append(Account(valid + sum(dropped.values()), count, dropped, valid - count))
-    return {"accounts": tuple(accounts), "dropped": np.array([each.n_dropped for each in accounts], dtype=np.int64)}
+        lost, valid = dict(grouped.dropped.get(key, {})), grouped.parts[key].n_rows
+        accounts.append(Account(valid + sum(lost.values()), count, lost, valid - count))
+    dropped = np.array([account.seen.n_dropped for account in accounts], dtype=np.int64)
+    return {"accounts": tuple(accounts), "dropped": dropped}
 
 
 def judge_parts(parts: Iterable[Part], options: Options, level: float, part: PartName | None = None) -> list[Verdict]:

@@ -51,6 +51,7 @@ P_VALUE = (
 VERDICT_P_VALUE = "how often right predictions would look as wrong, by {}"
 TESTS = {None: "the tests of the verdict together", "total": "the total alone", "cox": "Cox's test alone"}
 UNTOLD = "`truecal plan RATE --factor 1.5` tells how many rows it takes at a rate of positives"
+CERTAIN = "predictions of 0 and 1 are classes, and more rows tell no more: give the probabilities behind them"
 ALLOWING = "--allow-cannot-tell lets what cannot be told pass"
 WOULD_FIND = "the factor on {} that would have been found in four of five data sets, up as well as down"
 
@@ -695,8 +696,10 @@ def format_decision(decision: Decision, terminal: Terminal, most: int = 50) -> s
     parts = [title, "", *lines, *(["", terminal.terms(terms)] if terms else [])]
     lacking = [each for each in decision.worst() if each.status == "cannot tell" and each.n is not None]
     if decision.status == "cannot tell" and lacking:  # of rows; what has no number to judge is not let pass
-        allowing = f"; {ALLOWING}" if any(each.observed is not None for each in lacking) else ""
-        parts += ["", terminal.wrap(f"{UNTOLD}{allowing}.", "  ", "  ")]
+        known = {each.certain for each in lacking}
+        advice = [text for certain, text in ((False, UNTOLD), (True, CERTAIN)) if certain in known]
+        advice += [ALLOWING] * any(each.observed is not None for each in lacking)
+        parts += ["", terminal.wrap(f"{'; '.join(advice)}.", "  ", "  ")]
     return "\n".join(parts)
 
 

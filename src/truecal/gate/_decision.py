@@ -17,6 +17,7 @@ from truecal.results import Stored, Table, column, register, register_table
 Status = Literal["pass", "fail", "cannot tell"]
 WORST_FIRST: tuple[Status, ...] = ("fail", "cannot tell", "pass")
 ALLOWED = ", which the rule allows."  # how the reason of a pass ends that no evidence supports
+CERTAIN = "every prediction is exactly 0 or 1, and no factor on the odds changes these"
 OUTCOMES = {"fail": "failed", "cannot tell": "could not be told", "pass": "passed"}
 EXIT_CODES = {"pass": 0, "fail": 1, "cannot tell": 3}
 SHOWN = ("status", "model", "segment", "n", "rule", "reason")
@@ -64,6 +65,11 @@ class Finding:
             raise ValueError(f"`status` must be one of {', '.join(get_args(Status))}; it is {self.status!r}.")
         if self.observed is not None and math.isnan(self.observed):
             raise ValueError("`observed` must be a number or None; it is NaN.")
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing can be told since all predictions are 0 or 1: more rows would not help."""
+        return CERTAIN in self.reason
 
 
 @register_table

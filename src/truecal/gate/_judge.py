@@ -18,7 +18,7 @@ import numpy as np
 
 from truecal._errors import find_near, option
 from truecal._text import plural
-from truecal.gate._decision import ALLOWED, Decision, Finding, FindingTable, Status
+from truecal.gate._decision import ALLOWED, CERTAIN, Decision, Finding, FindingTable, Status
 from truecal.gate._rules import Rule
 from truecal.inference import FACTOR, Difference, Interval, Verdict, format_factor, format_span
 from truecal.metrics import Measure, Relative, Unit, adjust_p_values, find_metric
@@ -108,7 +108,7 @@ class _Place:
     def describe_lack(self) -> str:
         """Why the verdict cannot tell."""
         if self.verdict is not None and self.verdict.certain:
-            return "every prediction is exactly 0 or 1, and no factor on the odds changes these"
+            return CERTAIN
         few = "the data are too few to tell:"
         if self.verdict is None:
             return f"{few} there is no verdict"

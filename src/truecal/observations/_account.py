@@ -19,7 +19,7 @@ class Account:
     Parameters
     ----------
     read : int
-        The rows that were read.
+        The rows that were read, and the lines that stand for none, since their count is 0.
     judged : int
         Those that the answer is about.
     dropped : dict
@@ -85,11 +85,15 @@ class Account:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The dropped rows in words; nothing where there are none."""
-        if not self.n_dropped:
-            return ()
-        verb = "was" if self.n_dropped == 1 else "were"
-        return (f"of {plural(self.read, 'row')} {self.n_dropped:,} {verb} dropped: {self.reasons}",)
+        """The dropped rows in words, and the lines that stand for no row; nothing where there are none."""
+        rows, found = self.seen, []
+        if rows.n_dropped:
+            verb = "was" if rows.n_dropped == 1 else "were"
+            found.append(f"of {plural(rows.read, 'row')} {rows.n_dropped:,} {verb} dropped: {rows.reasons}")
+        if lines := self.read - rows.read:
+            why = " and ".join(reason for reason in self.dropped if reason not in rows.dropped)
+            found.append(f"{plural(lines, 'line')} {'stands' if lines == 1 else 'stand'} for no row: {why}")
+        return tuple(found)
 
     @property
     def reasons(self) -> str:

@@ -339,7 +339,8 @@ class Tallies:
     def __repr__(self) -> str:
         names = [f"{name} ({self.windows[name]})" if self.windows.get(name) else name for name in self.by]
         by = f" by {', '.join(names)}" if names else ""
-        dropped = f", {self.account.n_dropped:,} dropped" if self.dropped else ""
+        lost = self.account.seen.n_dropped
+        dropped = f", {lost:,} dropped" if lost else ""
         how = "exact" if self.bits is None else f"in cells of {self.bits} bits"
         of = "" if self.cluster is None else f" in clusters of {self.cluster}"
         return (

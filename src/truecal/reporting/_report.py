@@ -228,7 +228,7 @@ def _write_links(sections: Iterable[str]) -> str:
 
 def _write_settings(named: Mapping[str, Result], settings: Mapping[str, Any]) -> str:
     """What a regulator asks for: where rows went, every option, seeds and draws, versions and the time."""
-    accounts = [result.account for result in named.values()]
+    accounts = [result.account.seen for result in named.values()]
     columns = [
         Column("model", list(named), text=True),
         Column("rows read", [f"{account.read:,}" for account in accounts]),
@@ -250,8 +250,8 @@ def _write_settings(named: Mapping[str, Result], settings: Mapping[str, Any]) ->
         lines.setdefault(key, text)
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     lines["written"] = f"{written}, by truecal {__version__} and Python {platform.python_version()}"
-    values = [(prose_html if key in SENTENCES else escape)(value) for key, value in lines.items()]
-    options = [Column("setting", list(lines), text=True), Column("value", values, text=True, html=True)]
+    told = [(prose_html if key in SENTENCES else escape)(value) for key, value in lines.items()]
+    options = [Column("setting", list(lines), text=True), Column("value", told, text=True, html=True)]
     return rows + write_table("options", "Every setting", options)
 
 
