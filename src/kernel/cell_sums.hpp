@@ -104,6 +104,13 @@ struct CellColumns {
     std::vector<double> key, s1, s2, s3; // the cell's name; sums of q, q^2, q^3
     std::vector<Index> n, k;
 
+    // Room for as many cells as rows have at most, if these are few: it is not touched before it is used.
+    void reserve(Index rows) {
+        const auto most = static_cast<std::size_t>(std::min(rows, Index(1) << 18));
+        for (auto *column : {&key, &s1, &s2, &s3}) column->reserve(most);
+        for (auto *column : {&n, &k}) column->reserve(most);
+    }
+
     // rest: sum of the bits behind the leading ones; squared: sum of `CellPlace::squared`; of `lead` the last bits are
     // dropped
     void push(std::uint64_t lead, bool upper, Index rows, Index positives, Wide rest, Wide squared, int dropped = 0) {
@@ -553,6 +560,7 @@ template <class Place, class Entries> void add_cells(const Entries &e, FewCells 
 
 template <class Place, class Entries> CellColumns cell_columns(const Entries &e) {
     CellColumns found;
+    found.reserve(e.size);
     FewCells cells;
     add_cells<Place>(e, cells, found);
     return found;

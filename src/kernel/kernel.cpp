@@ -129,6 +129,14 @@ template <class T> Array<T> to_array(const std::vector<T> &v) {
     return a;
 }
 
+// The same without a copy.
+template <class T> Array<T> to_array(std::vector<T> &&v) {
+    if (v.empty()) return empty<T>(0);
+    auto *held = new std::vector<T>(std::move(v));
+    nb::capsule owner(held, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return Array<T>(held->data(), {held->size()}, owner);
+}
+
 template <class F> auto with_labels(const Any &label, F &&f) {
     const auto type = label.dtype();
     const void *data = label.data();
@@ -302,9 +310,9 @@ template <class Float> Index count_in_grid(GridTable &table, In<Float> score, An
     });
 }
 
-auto to_arrays(const CellColumns &found) {
-    return std::tuple(to_array(found.key), to_array(found.n), to_array(found.k), to_array(found.s1),
-                      to_array(found.s2), to_array(found.s3));
+auto to_arrays(CellColumns &&found) {
+    return std::tuple(to_array(std::move(found.key)), to_array(std::move(found.n)), to_array(std::move(found.k)),
+                      to_array(std::move(found.s1)), to_array(std::move(found.s2)), to_array(std::move(found.s3)));
 }
 
 // The cells of rows; whether all scores and all labels are what they must be. Without the GIL.
@@ -337,7 +345,7 @@ template <class Float> auto cell_rows(In<Float> score, Any label, Index threads,
         nb::gil_scoped_release release;
         return find_cells(score.data(), labels, length(score), threads, pooled, found);
     });
-    return std::tuple(to_arrays(found), ok.scores_ok, ok.labels_ok);
+    return std::tuple(to_arrays(std::move(found)), ok.scores_ok, ok.labels_ok);
 }
 
 // Local TCE of rows.
@@ -408,7 +416,7 @@ nb::list cell_classes(nb::ndarray<const Float, nb::ndim<2>, nb::c_contig, nb::de
                "scores must lie in [0, 1]");
     }
     nb::list result;
-    for (const CellColumns &each : found) result.append(nb::cast(to_arrays(each)));
+    for (CellColumns &each : found) result.append(nb::cast(to_arrays(std::move(each))));
     return result;
 }
 
@@ -590,6 +598,7 @@ auto cell_groups(In<double> score, In<Index> n, In<Index> pos, In<Index> starts)
     demand_equal(length(score), {length(n), length(pos)});
     demand_groups(starts, length(score));
     CellColumns found;
+    found.reserve(length(score));
     std::vector<Index> begin{0};
     {
         const auto cells = std::make_unique<FewCells>();
@@ -598,7 +607,7 @@ auto cell_groups(In<double> score, In<Index> n, In<Index> pos, In<Index> starts)
             begin.push_back(static_cast<Index>(found.n.size()));
         });
     }
-    return std::tuple(to_arrays(found), to_array(begin));
+    return std::tuple(to_arrays(std::move(found)), to_array(begin));
 }
 
 // The same groups in cells of fewer bits.
@@ -688,7 +697,7 @@ template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make m
             const auto entries = std::apply(make, columns);
             found = pooled ? cell_columns<PooledPlace>(entries) : cell_columns<CellPlace>(entries);
         }
-        return to_arrays(found);
+        return to_arrays(std::move(found));
     });
     m.def("count", [=](std::tuple<Columns...> columns, In<Index> starts) {
         const auto e = std::apply(make, columns);

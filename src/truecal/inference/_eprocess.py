@@ -173,7 +173,7 @@ class WindowSums:
         """The sums of a window's rows. A row that contradicts a prediction of 0 or 1 is infinite evidence."""
         sides = np.where(cells.p >= pivot, 1.0, -1.0)
         surprise = np.where(cells.upper, cells.n - cells.pos, cells.pos)
-        if surprise[cells.s1 == 0].any() and tolerance is None:
+        if surprise[cells.certain].any() and tolerance is None:
             log_e = np.full(BETS, np.inf)
         else:
             log_e = np.concatenate([_bet(cells, side, tolerance) for side in (np.ones(len(cells)), sides)])

@@ -165,7 +165,7 @@ def _find_fifths(groups: CellGroups, design: Design) -> Spread:
     new[groups.starts[:-1]] = True
     begin = np.flatnonzero(new)
     found = design.spread(begin, np.append(begin[1:], len(v)))
-    owner = np.searchsorted(groups.starts, begin, side="right") - 1
+    owner = groups.owners(begin)
     largest = np.lexsort((-found.effect, owner))[np.searchsorted(owner, np.arange(len(groups)))]
     return Spread(found.effect[largest], found.freedom[largest])
 

@@ -355,8 +355,7 @@ def _judge_batch(
     groups: CellGroups, significance: float, level: float, tolerance: Tolerance | None, part: PartName | None
 ) -> Iterator[Verdict]:
     cells, coins = groups.cells, Coins.in_groups(groups)
-    wrong = np.where(cells.upper, cells.n - cells.pos, cells.pos)
-    impossible = groups.add(np.where(cells.s1 == 0, wrong, 0))
+    impossible = _count_impossible(groups)
     local = find_local_errors(groups, significance, tolerance)
     if tolerance is None:
         parts = _test(groups, coins)
@@ -401,6 +400,13 @@ def _judge_batch(
             design_effect=effect,
             tilt=tilt,
         )
+
+
+def _count_impossible(groups: CellGroups) -> Ints:
+    """Positives at a prediction of 0 and negatives at 1, of each group."""
+    cells, at = groups.cells, groups.cells.certain
+    wrong = np.where(cells.upper[at], cells.n[at] - cells.pos[at], cells.pos[at])
+    return np.bincount(groups.owners(at), wrong, len(groups)).astype(np.int64)
 
 
 def _find_tilts(groups: CellGroups, design: Design | None, cox: Floats, level: float) -> list[Tilt | None]:

@@ -277,7 +277,7 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     cells, count = groups.cells, len(groups)
     grids, decided = find_windows(groups), decide_groups(groups, significance, tolerance)
     begin, end = _list_windows(grids, None)
-    owner = np.searchsorted(groups.starts, begin, side="right") - 1
+    owner = groups.owners(begin)
     stands: Any = cells.n if cells.labelling.plain else cells.population.n
     rows, v = add_windows(stands, begin, end), add_windows(cells.v, begin, end)
     total, information = groups.add(stands), groups.add(cells.v)
@@ -454,7 +454,7 @@ def _find_ranges(
     the numbers of their groups."""
     cells, count = groups.cells, len(starts) - 1
     way = np.where(decided[0][:count] >= 0.5, 1, np.where(decided[1][:count] >= 0.5, -1, 0))
-    owner = np.searchsorted(groups.starts, starts[:-1], side="right") - 1
+    owner = groups.owners(starts[:-1])
     new = (way[1:] != way[:-1]) | (owner[1:] != owner[:-1])
     edges = np.append(0, np.flatnonzero(new) + 1)
     last = np.append(edges[1:], count)

@@ -71,8 +71,13 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
 
 def _count_beyond(cells: CellSums) -> Ints | None:
     """Positives at 0 less negatives at 1 in each cell; None where there are none in any."""
-    beyond = np.where(cells.s1 == 0, cells.pos - np.where(cells.upper, cells.n, 0), 0)
-    return beyond if beyond.any() else None
+    at = cells.certain
+    own = cells.pos[at] - np.where(cells.upper[at], cells.n[at], 0)
+    if not own.any():
+        return None
+    beyond = np.zeros(len(cells), dtype=np.int64)
+    beyond[at] = own
+    return beyond
 
 
 def _count(observed: int, expected: float, factor: OddsFactor, beyond: float) -> Count:

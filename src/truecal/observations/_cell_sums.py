@@ -37,7 +37,7 @@ BITS = 12
 AT_ONCE = 2**31  # rows that the kernel counts in 32 bits
 SumColumns = tuple[Floats, Ints, Ints, Floats, Floats, Floats]
 NAMES = ("key", "n", "pos", "s1", "s2", "s3")
-CELLS_AT_ONCE = 2**18
+CELLS_AT_ONCE = 2**15  # whose columns stay in a cache
 Part = Tally | GridTally | SortedRows
 Column = TypeVar("Column", Ints, Floats)
 T = TypeVar("T")
@@ -197,6 +197,11 @@ class CellSums:
     def upper(self) -> Bools:
         """Whether a cell lies from 0.5 up, where q is 1 - p."""
         return self._keep("upper", lambda: np.asarray(self.key >= 0.5))
+
+    @property
+    def certain(self) -> Ints:
+        """The cells whose scores are exactly 0 or exactly 1."""
+        return self._keep("certain", lambda: np.flatnonzero(self.s1 == 0))
 
     @property
     def q(self) -> Floats:
@@ -397,6 +402,10 @@ class CellGroups:
     def bounds(self) -> tuple[Ints, Ints]:
         """Where each group begins and ends."""
         return self.starts[:-1], self.starts[1:]
+
+    def owners(self, cells: Ints) -> Ints:
+        """The group of each of some cells."""
+        return np.searchsorted(self.starts, cells, side="right") - 1
 
     def add(self, column: Column) -> Column:
         """The sum of a column over the cells of each group. It does not depend on other groups."""
