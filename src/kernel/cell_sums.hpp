@@ -158,8 +158,7 @@ TRUECAL_CLONES bool list_steps(const Float *__restrict score, const Label *__res
         const std::uint64_t lead = q >> rest_bits, rest = q & rest_mask;
         steps.place[i] = static_cast<std::uint32_t>((lead ^ mirrored) - mirrored + (2 * CellSteps::middle & mirrored));
         steps.moments[i].first = rest + Moments::one;
-        const double d = bit_cast<double>(rest >> (rest_bits - squared_bits) | lanes::ground()) - lanes::big;
-        const std::uint64_t squared = bit_cast<std::uint64_t>(d * d + lanes::big) - lanes::ground();
+        const std::uint64_t squared = lanes::square(rest >> (rest_bits - squared_bits));
         steps.moments[i].second = squared + (std::uint64_t(label[i] != Label(0)) << Moments::count_bit);
     }
     return bad == 0;
@@ -314,7 +313,7 @@ static TRUECAL_CLONES void sum_cells(const std::uint64_t *__restrict place, cons
                                      double *__restrict s3) {
     constexpr int width = cell_bits - 1, unit = 1023 + width + 200;
     constexpr std::uint64_t low = 0xffffffff;
-    const auto number = [](std::uint64_t whole) { return bit_cast<double>(whole | lanes::ground()) - lanes::big; };
+    using lanes::number;
     const auto power_of_two = [](std::uint64_t power) { return bit_cast<double>((power + 1023) << 52); };
     for (Index i = 0; i < size; ++i) {
         const std::uint64_t mirrored = lanes::is_below(place[i], CellSteps::middle) - 1; // all bits, or none
@@ -359,9 +358,8 @@ struct RowWord {
     static_assert(last < 1 << (64 - place_bit));
 
     static std::uint64_t place(std::uint64_t word) {
-        const std::uint64_t own = word >> place_bit;
-        if (own < middle) return own == 0 ? 0 : own + lower;
-        return own == last ? 2 * CellSteps::middle : own + lower;
+        const std::uint64_t own = word >> place_bit, highest = (last - 1 - own) >> 63; // 1 of the last place
+        return ((own + lower) & (0 - ((0 - own) >> 63))) + ((0 - highest) & (2 * CellSteps::middle - last - lower));
     }
 };
 
@@ -410,30 +408,48 @@ inline void sort_words(std::uint64_t *word, std::uint64_t *spare, Index size, st
     for (Index i = 0; i < size; ++i) word[upper[place(spare[i]) >> digit]++] = spare[i];
 }
 
+// Cells by the first row of each, as if it had no other; the last of `first` is the number of rows.
+static TRUECAL_CLONES void list_cells(const std::uint64_t *__restrict word, const std::uint64_t *__restrict first, Index size,
+                                      FewCells &__restrict cells) {
+    for (Index i = 0; i < size; ++i) {
+        const std::uint64_t own = word[first[i]], rest = own >> 1 & rest_mask;
+        cells.place[i] = RowWord::place(own);
+        cells.rows[i] = first[i + 1] - first[i];
+        cells.positives[i] = static_cast<Index>(own & 1);
+        cells.rest[i] = rest;
+        cells.squared[i] = lanes::square(rest >> (rest_bits - squared_bits));
+    }
+}
+
 // The same of few rows, which are sorted by their cells: a table would take longer to make than to fill.
 template <class Float, class Label> Packed few_rows(const Float *score, const Label *label, Index size, CellColumns &found) {
-    std::unique_ptr<std::uint64_t[]> room(new std::uint64_t[static_cast<std::size_t>(2 * size)]);
+    std::unique_ptr<std::uint64_t[]> room(new std::uint64_t[static_cast<std::size_t>(2 * size + 1)]);
     std::uint64_t *const word = room.get();
     std::uint64_t low, high;
     const Packed fine{list_words(score, label, size, word, low, high), labels_fine(label, size)};
     if (!fine.scores_ok || size == 0) return fine;
     sort_words(word, word + size, size, low, high);
-    FewCells cells;
-    std::size_t held = 0;
-    for (Index i = 0; i < size;) {
-        const std::uint64_t first = word[i];
-        const Index begin = i;
-        std::uint64_t positives = 0, rest = 0, squared = 0;
-        for (; i < size && (word[i] ^ first) >> RowWord::place_bit == 0; ++i) {
-            const std::uint64_t own = word[i] >> 1 & rest_mask;
-            positives += word[i] & 1;
-            rest += own;
-            squared += CellPlace::squared(own);
-        }
-        cells.set(held++, RowWord::place(first), static_cast<std::uint64_t>(i - begin), positives, rest, squared);
-        if (held == FewCells::most) add_up(cells, std::exchange(held, 0), found);
+    std::uint64_t *const first = word + size; // the first row of each cell
+    std::size_t count = 1;
+    first[0] = 0;
+    for (Index i = 1; i < size; ++i) { // no branch that could be guessed wrong
+        first[count] = static_cast<std::uint64_t>(i);
+        count += (word[i] ^ word[i - 1]) >> RowWord::place_bit != 0;
     }
-    add_up(cells, held, found);
+    first[count] = static_cast<std::uint64_t>(size);
+    FewCells cells;
+    for (std::size_t begin = 0; begin < count; begin += FewCells::most) {
+        const std::size_t held = std::min(FewCells::most, count - begin);
+        list_cells(word, first + begin, static_cast<Index>(held), cells);
+        for (std::size_t i = 0; i < held; ++i)
+            for (std::uint64_t row = 1; row < cells.rows[i]; ++row) {
+                const std::uint64_t own = word[first[begin + i] + row], rest = own >> 1 & rest_mask;
+                cells.positives[i] += static_cast<Index>(own & 1);
+                cells.rest[i] += rest;
+                cells.squared[i] += CellPlace::squared(rest);
+            }
+        add_up(cells, held, found);
+    }
     return fine;
 }
 

@@ -360,7 +360,8 @@ template <class Float> auto local_rows(In<Float> score, Any label, Index threads
         if (!ok.scores_ok || !ok.labels_ok) return std::tuple(0.0, ok.scores_ok, ok.labels_ok);
         const std::size_t size = cells.n.size();
         std::unique_ptr<bool[]> upper(new bool[size]);
-        for (std::size_t i = 0; i < size; ++i) upper[i] = cells.key[i] >= 0.5;
+        const auto middle = std::lower_bound(cells.key.begin(), cells.key.end(), 0.5) - cells.key.begin();
+        std::fill(std::fill_n(upper.get(), middle, false), upper.get() + size, true);
         const Coins coins{cells.n.data(), cells.k.data(), cells.s1.data(), cells.s2.data(), cells.s3.data(), upper.get()};
         Interrupt interrupt;
         const LocalShares found =
@@ -434,14 +435,25 @@ auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
     Interrupt interrupt;
     Workspace space;
     const Coins coins{n.data(), heads.data(), s1.data(), s2.data(), s3.data(), upper.data()};
-    for (std::size_t i = 0; i < begin.shape(0); ++i) {
-        interrupt.check();
-        const Tails found = tails(coins, begin.data()[i], end.data()[i], computed, true, space);
+    const auto keep = [&](std::size_t i, const Tails &found) {
         below.data()[i] = found.below;
         at.data()[i] = found.at;
         above.data()[i] = found.above;
         mid_p.data()[i] = found.mid_p;
+    };
+    WaitingWindows waiting;
+    for (std::size_t i = 0; i < begin.shape(0); ++i) {
+        interrupt.check();
+        const Index first = begin.data()[i], last = end.data()[i];
+        const Law law = choose_law(coins, first, last, count_heads(coins, first, last), computed);
+        if (computed || first == last) keep(i, Heads::tails(toss_all(coins, first, last, Digits::exact, space), law.k, true));
+        else if (law.computed) waiting.add(i, {first, last, law.rows, law.k});
+        else keep(i, binomial_tails(law));
     }
+    waiting.finish(coins, true, space, [&](std::size_t i, const Tails &found) {
+        interrupt.check();
+        keep(i, found);
+    });
     return std::tuple(below, at, above, mid_p);
 }
 

@@ -105,6 +105,33 @@ template <class Label> inline std::uint64_t odd_label(Label y) {
 #define TRUECAL_CLONES
 #endif
 
+// Eight doubles that are added and multiplied at once; a loop over as many is unrolled before it could be.
+#if defined(__GNUC__)
+typedef double Eight __attribute__((vector_size(64)));
+#define TRUECAL_PACKED __attribute__((packed, may_alias))
+#else
+struct Eight {
+    double x[8];
+    Eight operator*(double by) const {
+        Eight found = *this;
+        for (double &each : found.x) each *= by;
+        return found;
+    }
+    Eight operator+(const Eight &other) const {
+        Eight found = *this;
+        for (int i = 0; i < 8; ++i) found.x[i] += other.x[i];
+        return found;
+    }
+    Eight &operator+=(const Eight &other) { return *this = *this + other; }
+};
+#define TRUECAL_PACKED
+#endif
+
+// The same in memory, wherever they begin.
+struct TRUECAL_PACKED LooseEight {
+    Eight all;
+};
+
 // Rows that are worked on together, twice: what is the same for all of them first, then what goes to places of its own.
 constexpr Index block = 128;
 
@@ -115,6 +142,12 @@ namespace lanes {
 constexpr double big = 0x1p52; // x + big has the bits of `ground` and, below them, those of a whole number x
 
 inline std::uint64_t ground() { return bit_cast<std::uint64_t>(big); }
+
+// A whole number below 2^52 as a double.
+inline double number(std::uint64_t whole) { return bit_cast<double>(whole | ground()) - big; }
+
+// The square of a whole number below 2^26.
+inline std::uint64_t square(std::uint64_t whole) { return bit_cast<std::uint64_t>(number(whole) * number(whole) + big) - ground(); }
 
 // 1 of a negative number, 0 of others from 0 on.
 inline std::uint64_t is_negative(double x) { return bit_cast<std::uint64_t>(x) >> 63; }

@@ -5,6 +5,7 @@
 #include "poisson_binomial.hpp"
 
 #include <cmath>
+#include <memory>
 #include <vector>
 
 namespace truecal {
@@ -34,7 +35,7 @@ inline double pairwise_sum(const double *x, Index size) {
 static TRUECAL_CLONES void list_costs(const Index *__restrict n, const double *__restrict v, Index size, double m, double w,
                                       Index *__restrict cost) {
     for (Index i = 0; i < size; ++i) {
-        const double rows = bit_cast<double>(static_cast<std::uint64_t>(n[i]) | lanes::ground()) - lanes::big;
+        const double rows = lanes::number(static_cast<std::uint64_t>(n[i]));
         const double shifted = std::max(rows / m, v[i] / w) * 0x1p30 + lanes::big;
         cost[i] = static_cast<Index>(bit_cast<std::uint64_t>(shifted) - lanes::ground());
     }
@@ -53,7 +54,9 @@ inline void window_costs(const Index *n, const double *v, Index first, Index las
 // Where the windows of each of the eight grids begin in the cells [begin, end). `cost` is in units of 2^-30.
 class WindowGrids {
   public:
-    WindowGrids(const Index *cost, Index begin, Index end) : begin_(begin), before_(static_cast<std::size_t>(end - begin + 1)) {
+    WindowGrids(const Index *cost, Index begin, Index end)
+        : begin_(begin), before_(new Index[static_cast<std::size_t>(end - begin + 1)]) {
+        reached_.reserve(128);
         bool heavy = true;
         Index sum = 0, next = 0;
         for (Index i = begin; i < end; ++i) {
@@ -66,7 +69,7 @@ class WindowGrids {
             for (; next <= sum && !heavy; next += eighth) reached_.push_back(i);
             sum += cost[i];
         }
-        before_.back() = sum;
+        before_[static_cast<std::size_t>(end - begin)] = sum;
         runs_.push_back({end, static_cast<Index>(reached_.size())});
     }
 
@@ -96,7 +99,7 @@ class WindowGrids {
     };
     static constexpr Index one = Index(1) << 30, eighth = one / 8;
     Index begin_;
-    std::vector<Index> before_; // the cost of all cells before each
+    std::unique_ptr<Index[]> before_; // the cost of all cells before each
     std::vector<Run> runs_;
     std::vector<Index> reached_;
 
@@ -108,52 +111,64 @@ struct LocalShares {
     std::vector<double> low, high; // the share of it that is refuted as too low and as too high
 };
 
-// Adds the sums of some cells, one after the other, to those of the open window of each grid.
-static TRUECAL_CLONES void add_to_grids(const double *__restrict s1, const double *__restrict s2, const double *__restrict s3,
-                                        Index size, double *__restrict sums) {
-    double first[grids], second[grids], third[grids];
-    for (int g = 0; g < grids; ++g) {
-        first[g] = sums[g];
-        second[g] = sums[grids + g];
-        third[g] = sums[2 * grids + g];
-    }
-    for (Index i = 0; i < size; ++i)
-        for (int g = 0; g < grids; ++g) {
-            first[g] += s1[i];
-            second[g] += s2[i];
-            third[g] += s3[i];
-        }
-    for (int g = 0; g < grids; ++g) {
-        sums[g] = first[g];
-        sums[grids + g] = second[g];
-        sums[2 * grids + g] = third[g];
-    }
-}
+// The windows of the eight grids of some cells, one grid after the other.
+struct GridWindows {
+    std::vector<Index> starts; // of each window; each grid ends with the number of cells
+    std::size_t first[grids];  // the first one of each grid
+    std::vector<Sides> sides;  // the sums of each
+};
 
-// The sums of every window of the eight grids, added up in one pass: eight sums that do not wait for each other take the
-// time of one. `before`: rows before each cell.
-inline void sum_windows(const Coins &coins, Index size, const Index *before, const std::vector<Index> (&starts)[grids],
-                        std::vector<Sides> (&found)[grids]) {
+// The sums of some cells.
+struct CellTotals {
+    Index n = 0, heads = 0;
+    double sums[3] = {};
+
+    CellTotals(const Coins &coins, Index begin, Index end) {
+        double even[3] = {}, odd[3] = {}; // neither waits for the other
+        const double *const columns[3] = {coins.s1, coins.s2, coins.s3};
+        for (Index i = begin; i + 1 < end; i += 2)
+            for (int c = 0; c < 3; ++c) {
+                even[c] += columns[c][i];
+                odd[c] += columns[c][i + 1];
+            }
+        for (int c = 0; c < 3; ++c) sums[c] = even[c] + odd[c] + ((end - begin) % 2 == 1 ? columns[c][end - 1] : 0);
+        for (Index i = begin; i < end; ++i) {
+            n += coins.n[i];
+            heads += coins.heads[i];
+        }
+    }
+};
+
+// Adds up every window of the eight grids in one pass: cells between two starts of any of them are added once. Sets the rows and
+// positives before each start.
+inline void sum_windows(const Coins &coins, Index size, GridWindows &windows, Index *before, Index *positives) {
     const Index middle = std::partition_point(coins.upper, coins.upper + size, [](bool u) { return !u; }) - coins.upper;
-    double sums[3 * grids] = {};
-    std::size_t window[grids] = {};
-    for (int g = 0; g < grids; ++g) found[g].resize(starts[g].size() - 1);
-    const auto close = [&](int g, Index begin, Index end, Side &side) {
-        side = {before[end] - before[begin], sums[g], sums[grids + g], sums[2 * grids + g]};
-        sums[g] = sums[grids + g] = sums[2 * grids + g] = 0;
-    };
+    double sums[3][grids] = {};
+    std::size_t window[grids];
+    Index end[grids];
+    windows.sides.resize(windows.starts.size());
+    for (int g = 0; g < grids; ++g) {
+        window[g] = windows.first[g];
+        end[g] = windows.starts[window[g] + 1];
+    }
+    before[0] = positives[0] = 0;
     for (Index at = 0; at < size;) {
         Index stop = at < middle ? middle : size;
-        for (int g = 0; g < grids; ++g) stop = std::min(stop, starts[g][window[g] + 1]);
-        add_to_grids(coins.s1 + at, coins.s2 + at, coins.s3 + at, stop - at, sums);
+        for (int g = 0; g < grids; ++g) stop = std::min(stop, end[g]);
+        const CellTotals own(coins, at, stop);
+        before[stop] = before[at] + own.n;
+        positives[stop] = positives[at] + own.heads;
+        for (int c = 0; c < 3; ++c)
+            for (int g = 0; g < grids; ++g) sums[c][g] += own.sums[c];
         for (int g = 0; g < grids; ++g) {
-            const Index begin = starts[g][window[g]], end = starts[g][window[g] + 1];
-            if (stop != end && stop != middle) continue;
-            Sides &own = found[g][window[g]];
-            own.middle = std::min(std::max(middle, begin), end);
-            if (stop <= middle) close(g, begin, stop, own.low);
-            else close(g, std::max(begin, middle), stop, own.high);
-            window[g] += stop == end;
+            if (stop != end[g] && stop != middle) continue;
+            const Index begin = windows.starts[window[g]];
+            Sides &sides = windows.sides[window[g]];
+            sides.middle = std::min(std::max(middle, begin), end[g]);
+            const Index from = stop <= middle ? begin : std::max(begin, middle);
+            (stop <= middle ? sides.low : sides.high) = {before[stop] - before[from], sums[0][g], sums[1][g], sums[2][g]};
+            for (int c = 0; c < 3; ++c) sums[c][g] = 0;
+            if (stop == end[g]) end[g] = windows.starts[++window[g] + 1];
         }
         at = stop;
     }
@@ -162,56 +177,63 @@ inline void sum_windows(const Coins &coins, Index size, const Index *before, con
 // Of one group of cells. A window that several grids have is tested once.
 template <class Pause> LocalShares local_shares(const Coins &coins, Index size, double significance, Pause pause) {
     struct Tested {
-        Index end;
+        Index begin, end;
         Shares refuted;
     };
     const auto count = static_cast<std::size_t>(size);
-    std::vector<double> v(count);
-    std::vector<Index> cost(count), before(count + 1, 0), positives(count + 1, 0), starts[grids];
-    std::vector<Sides> sides[grids];
-    for (std::size_t i = 0; i < count; ++i) {
-        v[i] = std::max(coins.s1[i] - coins.s2[i], 0.0);
-        before[i + 1] = before[i] + coins.n[i];
-        positives[i + 1] = positives[i] + coins.heads[i];
+    const std::unique_ptr<double[]> v(new double[count]);
+    const std::unique_ptr<Index[]> cost(new Index[count]), before(new Index[count + 1]), positives(new Index[count + 1]);
+    for (std::size_t i = 0; i < count; ++i) v[i] = std::max(coins.s1[i] - coins.s2[i], 0.0);
+    window_costs(coins.n, v.get(), 0, size, cost.get());
+    const WindowGrids grid(cost.get(), 0, size);
+    GridWindows windows;
+    windows.starts.reserve(128);
+    for (int g = 0; g < grids; ++g) {
+        windows.first[g] = windows.starts.size();
+        grid.add_starts(g, windows.starts);
+        windows.starts.push_back(size);
     }
-    window_costs(coins.n, v.data(), 0, size, cost.data());
-    const WindowGrids windows(cost.data(), 0, size);
-    for (int grid = 0; grid < grids; ++grid) {
-        windows.add_starts(grid, starts[grid]);
-        starts[grid].push_back(size);
-    }
-    sum_windows(coins, size, before.data(), starts, sides);
-    const auto between = [](const std::vector<Index> &running, Index begin, Index end) {
-        return running[static_cast<std::size_t>(end)] - running[static_cast<std::size_t>(begin)];
-    };
-    const std::vector<Index> &first = starts[0];
+    windows.starts.push_back(size);
+    sum_windows(coins, size, windows, before.get(), positives.get());
+    const Index *const first = windows.starts.data();
     LocalShares found;
-    for (std::size_t w = 0; w + 1 < first.size(); ++w) found.rows.push_back(between(before, first[w], first[w + 1]));
-    found.low = found.high = std::vector<double>(found.rows.size(), 0.0);
+    found.low = found.high = std::vector<double>(windows.first[1] - 1, 0.0);
+    found.rows.reserve(found.low.size());
+    for (std::size_t w = 0; w + 1 < windows.first[1]; ++w) found.rows.push_back(before[first[w + 1]] - before[first[w]]);
     std::vector<Tested> tested;
-    std::vector<std::uint32_t> last(count, 0); // the number of those tested when the last window was that begins at a cell
+    std::vector<std::uint32_t> last(count, 0), own; // the number of those tested when the last window was that begins at a cell
+    tested.reserve(windows.starts.size());
+    own.reserve(windows.starts.size());
     Workspace space;
-    for (int grid = 0; grid < grids; ++grid) {
-        std::size_t own = 0; // the window of the first grid
-        for (std::size_t w = 0; w + 1 < starts[grid].size(); ++w) {
-            const Index begin = starts[grid][w], end = starts[grid][w + 1];
-            std::uint32_t &known = last[static_cast<std::size_t>(begin)];
-            if (known == 0 || tested[known - 1].end != end) {
-                pause();
-                const Law law = choose_law(sides[grid][w], begin, end, between(positives, begin, end), false);
-                tested.push_back({end, decide(coins, begin, end, law, significance / 2, space)});
-                known = static_cast<std::uint32_t>(tested.size());
-            }
-            const Shares refuted = tested[known - 1].refuted;
-            if (refuted.low == 0 && refuted.high == 0) continue;
-            for (Index at = begin; at < end;) { // what it has in common with windows of the first grid
-                while (first[own + 1] <= at) ++own;
-                const Index stop = std::min(end, first[own + 1]);
-                const auto rows = static_cast<double>(between(before, at, stop));
-                found.low[own] += rows * refuted.low;
-                found.high[own] += rows * refuted.high;
-                at = stop;
-            }
+    const double limit = significance / 2;
+    WaitingWindows waiting;
+    for (std::size_t w = 0; w + 2 < windows.starts.size(); ++w) {
+        const Index begin = windows.starts[w], end = windows.starts[w + 1];
+        if (begin >= end) continue; // the end of a grid
+        std::uint32_t &known = last[static_cast<std::size_t>(begin)];
+        if (known == 0 || tested[known - 1].end != end) {
+            pause();
+            const Law law = choose_law(windows.sides[w], begin, end, positives[end] - positives[begin], false);
+            Tested window{begin, end, {}};
+            if (!decide(coins, begin, end, law, limit, window.refuted)) waiting.add(tested.size(), {begin, end, law.rows, law.k});
+            tested.push_back(window);
+            known = static_cast<std::uint32_t>(tested.size());
+        }
+        own.push_back(known - 1);
+    }
+    waiting.finish(coins, false, space, [&](std::size_t number, const Tails &tails) {
+        tested[number].refuted = {refuted_share(limit, tails.above, tails.at), refuted_share(limit, tails.below, tails.at)};
+    });
+    for (const std::uint32_t number : own) {
+        const Tested &window = tested[number];
+        if (window.refuted.low == 0 && window.refuted.high == 0) continue;
+        auto at = static_cast<std::size_t>(std::upper_bound(first, first + windows.first[1], window.begin) - first - 1);
+        for (Index from = window.begin; from < window.end; ++at) { // what it has in common with windows of the first grid
+            const Index stop = std::min(window.end, first[at + 1]);
+            const auto rows = static_cast<double>(before[stop] - before[from]);
+            found.low[at] += rows * window.refuted.low;
+            found.high[at] += rows * window.refuted.high;
+            from = stop;
         }
     }
     for (std::size_t w = 0; w < found.rows.size(); ++w) {

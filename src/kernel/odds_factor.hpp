@@ -88,9 +88,9 @@ class TiltedHeads {
     static constexpr double nothing = 1e-75; // what is cut off: beyond 18 standard deviations
 
     // The row with all odds multiplied by exp(log_factor), `upper` added to its heads.
-    void set(double log_factor, Heads::Row &row, Index upper, Index rows) {
+    void set(double log_factor, Heads::Row &row, Index rows) {
         at_ = log_factor;
-        first_ = row.first + upper;
+        first_ = row.first;
         whole_[0] = first_ == 0;
         whole_[1] = first_ + static_cast<Index>(row.p.size()) == rows + 1;
         p_.swap(row.p);
@@ -293,8 +293,8 @@ class OpenCoins {
         }
         multiply(factor_of(log_factor));
         const auto count = static_cast<Index>(q_.size());
-        const Index upper = toss_all(at_.as_coins(upper_.get()), 0, count, Digits::exact, TiltedHeads::nothing, space_);
-        tilted_.set(log_factor, Heads::subtract(space_.low, space_.high), upper, rows);
+        const Coins coins = at_.as_coins(upper_.get());
+        tilted_.set(log_factor, toss_all(coins, 0, count, Digits::exact, TiltedHeads::nothing, space_), rows);
         return tilted_.add(log_factor, heads);
     }
 

@@ -86,18 +86,42 @@ static TRUECAL_CLONES void join_lanes(const double *__restrict row, std::size_t 
     }
 }
 
-// The heads of two rows together, four chances of the second one at once. Both stand between `margin` zeros, before and
-// behind; the sum has room for two margins more than its size.
+// As `toss_lanes`, of at most k heads, and of more coins than those that `row` already has.
+static TRUECAL_CLONES void toss_few(const double *__restrict q, std::size_t coins, std::size_t k, double *__restrict row) {
+    constexpr std::size_t lanes = 8;
+    double none[lanes];
+    for (std::size_t l = 0; l < lanes; ++l) none[l] = row[l];
+    for (; coins > 0; --coins, q += lanes) {
+        for (std::size_t i = k; i > 1; --i) {
+            double *to = row + lanes * i;
+            for (std::size_t l = 0; l < lanes; ++l) to[l] = to[l] + q[l] * (to[l - lanes] - to[l]);
+        }
+        if (k > 0)
+            for (std::size_t l = 0; l < lanes; ++l) row[lanes + l] = row[lanes + l] + q[l] * (none[l] - row[lanes + l]);
+        for (std::size_t l = 0; l < lanes; ++l) none[l] *= 1 - q[l];
+    }
+    for (std::size_t l = 0; l < lanes; ++l) row[l] = none[l];
+}
+
+// The heads of two rows together, 16 chances at once. The first stands between `margin` zeros, before and behind; the sum has
+// room for a margin more than its size.
 constexpr std::size_t margin = 16;
 static TRUECAL_CLONES void convolve_rows(const double *__restrict from, std::size_t size, const double *__restrict weight,
                                          std::size_t count, double *__restrict sum) {
-    const std::size_t width = (size + 3 + 7) / 8 * 8;
-    for (std::size_t i = 0; i < count + 2 + width; ++i) sum[i] = 0;
-    for (std::size_t j = 0; j < count; j += 4) {
-        const double a = weight[j], b = weight[j + 1], c = weight[j + 2], d = weight[j + 3];
-        double *to = sum + j;
-        for (std::size_t i = 0; i < width; ++i)
-            to[i] = to[i] + a * from[i] + b * from[i - 1] + c * from[i - 2] + d * from[i - 3];
+    const auto eight = [](const double *first) { return reinterpret_cast<const LooseEight *>(first); };
+    for (std::size_t k = 0; k + 1 < size + count; k += margin) {
+        std::size_t j = k < size ? 0 : k - size + 1;
+        const std::size_t last = std::min(count, k + margin);
+        Eight low{}, high{}, more_low{}, more_high{}; // none waits for another
+        for (const double *own = from + k - j; j < last; j += 2, own -= 2) {
+            const double second = j + 1 < last ? weight[j + 1] : 0;
+            low += eight(own)->all * weight[j];
+            high += eight(own + 8)->all * weight[j];
+            more_low += eight(own - 1)->all * second;
+            more_high += eight(own + 7)->all * second;
+        }
+        reinterpret_cast<LooseEight *>(sum + k)->all = low + more_low;
+        reinterpret_cast<LooseEight *>(sum + k + 8)->all = high + more_high;
     }
 }
 
@@ -175,6 +199,11 @@ class SmallCoins {
 // Its memory is used again after `clear`: most sums are so short that to allocate it would take longer than to add.
 class Heads {
   public:
+    Heads() {
+        for (std::size_t r = 0; r < 4; ++r) std::fill_n(row_ + r * stride, margin, 0.0);
+        for (std::size_t r = 0; r < 2; ++r) std::fill_n(pair_ + r * stride, margin, 0.0);
+    }
+
     // `quick`: many coins of small q are taken together, and chances have few right digits where they are small.
     void clear(bool quick, double least) {
         quick_ = quick;
@@ -194,42 +223,6 @@ class Heads {
         }
     }
 
-    // The chances of fewer than k heads and of k that `difference` adds up, of coins that are never so many that rows are
-    // joined; false where only it can tell. `k` is at most `few_heads`.
-    template <class Add> static bool begin(Index k, Add for_coins, double &below, double &at) {
-        double row[few_heads + 2];
-        Index size = 1;
-        row[0] = 1;
-        double none = 1; // the chance of no heads, where that is all that is asked for
-        bool fine = true;
-        for_coins([&](Index n, double q) {
-            if (q <= 0) return;
-            fine &= n <= together;
-            if (k == 0) {
-                for (Index i = 0; i < n && fine; ++i) none *= 1 - q;
-                return;
-            }
-            for (Index i = 0; i < n && fine; ++i) {
-                double before = row[0];
-                const double last = row[size - 1] * q;
-                row[0] *= 1 - q;
-                for (Index j = 1; j < size; ++j) {
-                    const double own = row[j];
-                    row[j] = own + q * (before - own);
-                    before = own;
-                }
-                if (last >= nothing && size <= k) row[size++] = last;
-            }
-        });
-        if (k == 0) row[0] = none;
-        if (!fine || size <= k || row[0] < nothing) return false;
-        below = 0;
-        for (Index i = 0; i < k; ++i) below += row[i];
-        at = row[k];
-        return true;
-    }
-
-    static constexpr Index few_heads = 16;
     static constexpr double nothing = 1e-40;
 
     struct Row {
@@ -241,6 +234,25 @@ class Heads {
         }
     };
 
+    // The heads of two rows together, which the first one becomes.
+    void convolve(Row &a, const Row &b) {
+        const auto sure = [](const Row &row) { return row.p.size() == 1 && row.p[0] == 1.0; };
+        const Index first = a.first + b.first;
+        if (sure(a) || sure(b)) {
+            if (sure(a)) a.p = b.p;
+            a.first = first;
+            return;
+        }
+        const bool swap = a.p.size() < b.p.size();
+        const std::vector<double> &longer = swap ? b.p : a.p, &shorter = swap ? a.p : b.p;
+        const std::size_t size = longer.size(), count = shorter.size();
+        wide_.resize(std::max(wide_.size(), size + 2 * margin)); // begins with zeros
+        std::fill_n(std::copy(longer.begin(), longer.end(), wide_.begin() + margin), margin, 0.0);
+        sum_.resize(std::max(sum_.size(), size + count + margin));
+        convolve_rows(wide_.data() + margin, size, shorter.data(), count, sum_.data());
+        keep(a, first, size + count - 1);
+    }
+
     // The chances of the heads of `low` minus those of `high`.
     static Row &subtract(Heads &low, Heads &high) {
         low.finish();
@@ -251,11 +263,11 @@ class Heads {
         return low.all_;
     }
 
-    // Of the heads of `low` minus those of `high`; the mid-p-value of the outcomes themselves where it is asked for.
-    static Tails difference(Heads &low, Heads &high, Index k, bool mid_p) {
-        const std::vector<double> &p = subtract(low, high).p;
+    // Of a row; the mid-p-value of the outcomes themselves where it is asked for.
+    static Tails tails(const Row &row, Index k, bool mid_p) {
+        const std::vector<double> &p = row.p;
         const std::size_t size = p.size();
-        const Index at = k - low.all_.first;
+        const Index at = k - row.first;
         if (at < 0) return {0, 0, 1};
         if (at >= static_cast<Index>(size)) return {1, 0, 0};
         const auto own = static_cast<std::size_t>(at);
@@ -286,7 +298,7 @@ class Heads {
     bool quick_ = false;
     double nothing_ = nothing;
     Index held_ = 0;                     // coins that wait to be tossed
-    double coin_[most], lane_[most + lanes], row_[4 * stride] = {}, pair_[2 * stride] = {};
+    double coin_[most], lane_[most + lanes], row_[4 * stride], pair_[2 * stride];
 
     void add_several(Index n, double q) {
         if (quick_ && q <= SmallCoins::largest && (n > together || !small_.empty() || held_ + n > few)) {
@@ -333,7 +345,7 @@ class Heads {
             convolve_rows(row + r * stride, size, row + (r + 2) * stride, size, pair + r * stride);
         size = 2 * size - 1;
         shorten(pair, 2);
-        sum_.resize(2 * (size + margin));
+        sum_.resize(std::max(sum_.size(), 2 * size + margin));
         convolve_rows(pair, size, pair + stride, size, sum_.data());
         keep(more_, 0, 2 * size - 1);
         convolve(block_, more_);
@@ -363,26 +375,6 @@ class Heads {
         while (begin + 1 < end && sum_[begin] < nothing_) ++begin;
         row.first = first + static_cast<Index>(begin);
         row.p.assign(sum_.begin() + static_cast<Index>(begin), sum_.begin() + static_cast<Index>(end));
-    }
-
-    void convolve(Row &a, const Row &b) {
-        const auto sure = [](const Row &row) { return row.p.size() == 1 && row.p[0] == 1.0; };
-        const Index first = a.first + b.first;
-        if (sure(a) || sure(b)) {
-            if (sure(a)) a.p = b.p;
-            a.first = first;
-            return;
-        }
-        const bool swap = a.p.size() < b.p.size();
-        const std::vector<double> &longer = swap ? b.p : a.p, &shorter = swap ? a.p : b.p;
-        const std::size_t size = longer.size(), count = shorter.size();
-        wide_.assign(size + count + 3 * margin, 0.0);
-        double *const from = wide_.data() + margin, *const weight = from + size + margin;
-        std::copy(longer.begin(), longer.end(), from);
-        std::copy(shorter.begin(), shorter.end(), weight);
-        sum_.resize(size + count + 2 * margin);
-        convolve_rows(from, size, weight, count, sum_.data());
-        keep(a, first, size + count - 1);
     }
 
     void set_binomial(Index n, double q) {
@@ -444,84 +436,41 @@ inline Index find_pool(const Coins &coins, Index first, Index end, Pool &pool) {
     return last;
 }
 
-// The pools of windows, which have most of their cells in common: what is known of the last blocks of cells is kept.
-class Pools {
-  public:
-    // Calls use(first, n, q) for the pools of cells [begin, end).
-    template <class Use> void each(const Coins &coins, Index begin, Index end, Use use) {
-        for (Index at = begin; at < end;) {
-            const Block &own = find(coins, at / size, end);
-            const Index offset = at / size * size;
-            for (const Index stop = std::min(offset + size, end); at < stop;) {
-                const Index i = at - offset;
-                if (own.alone[i] || at + 1 == end) {
-                    use(at, coins.n[at], own.q[i]);
-                    ++at;
-                } else {
-                    Pool pool;
-                    const Index last = find_pool(coins, at, end, pool);
-                    use(at, pool.n(), pool.q());
-                    at = last;
-                }
-            }
-        }
-    }
-
-  private:
-    static constexpr Index size = 64, count = 16;
-    struct Block {
-        Index number = -1, end = 0; // of the block; of the cells that were seen
-        double q[size];
-        bool alone[size]; // whether the pool that begins with a cell ends with it
-    };
-    std::vector<Block> kept_;
-
-    const Block &find(const Coins &coins, Index number, Index end) {
-        if (kept_.empty()) kept_.resize(count);
-        Block &found = kept_[static_cast<std::size_t>(number % count)];
-        const Index first = number * size, last = std::min(first + size, end);
-        if (found.number == number && found.end >= std::min(last + 1, end)) return found;
-        found.number = number;
-        found.end = std::min(last + 1, end);
-        for (Index i = first; i < last; ++i) found.q[i - first] = coins.s1[i] / static_cast<double>(coins.n[i]);
-        for (Index i = first; i + 1 < found.end; ++i) {
-            const double rows = static_cast<double>(coins.n[i] + coins.n[i + 1]), s1 = coins.s1[i] + coins.s1[i + 1];
-            const double s2 = coins.s2[i] + coins.s2[i + 1];
-            found.alone[i - first] = (coins.upper[i] != coins.upper[i + 1]) | (s2 * rows - s1 * s1 > 0x1p-24 * s1 * rows);
-        }
-        return found;
-    }
-};
-
-// Memory for the computed distributions of one thread, of coins that stay as they are.
+// Memory for the computed distributions of one thread.
 struct Workspace {
     Heads low, high;
-    Pools pools;
 };
 
-// How precisely chances are computed: of pools of cells, twelve digits of those that are not small; of pools, all digits; of
-// each cell by itself.
+// How precisely chances are computed: twelve digits of those that are not small; all digits, of pools of cells; all of each
+// cell by itself.
 enum class Digits { twelve, all, exact };
 
-// Tosses all coins, those of upper cells by themselves, whose number it returns.
-inline Index toss_all(const Coins &coins, Index begin, Index end, Digits digits, double nothing, Workspace &space) {
+// The chances of the heads of cells [begin, end), cut off where they are `nothing`; coins of upper cells are tossed by themselves.
+inline Heads::Row &toss_all(const Coins &coins, Index begin, Index end, Digits digits, double nothing, Workspace &space) {
     Heads &low = space.low, &high = space.high;
     low.clear(digits == Digits::twelve, nothing);
     high.clear(digits == Digits::twelve, nothing);
     Index upper = 0;
-    const auto add = [&](Index first, Index n, double q) {
-        (coins.upper[first] ? high : low).add(n, q);
-        upper += coins.upper[first] ? n : 0;
-    };
-    if (digits == Digits::exact)
-        for (Index i = begin; i < end; ++i) add(i, coins.n[i], coins.s1[i] / static_cast<double>(coins.n[i]));
-    else space.pools.each(coins, begin, end, add);
-    return upper;
+    for (Index at = begin; at < end;) {
+        Index last = at + 1, n = coins.n[at];
+        double q = coins.s1[at] / static_cast<double>(n);
+        if (digits == Digits::all) {
+            Pool pool;
+            last = find_pool(coins, at, end, pool);
+            n = pool.n();
+            q = pool.q();
+        }
+        (coins.upper[at] ? high : low).add(n, q);
+        upper += coins.upper[at] ? n : 0;
+        at = last;
+    }
+    Heads::Row &found = Heads::subtract(low, high);
+    found.first += upper;
+    return found;
 }
 
-inline Tails computed_tails(const Coins &coins, Index begin, Index end, Index k, Digits digits, bool mid_p, Workspace &space) {
-    const Index upper = toss_all(coins, begin, end, digits, digits == Digits::twelve ? 1e-22 : Heads::nothing, space);
-    return Heads::difference(space.low, space.high, k - upper, mid_p);
+inline Heads::Row &toss_all(const Coins &coins, Index begin, Index end, Digits digits, Workspace &space) {
+    return toss_all(coins, begin, end, digits, digits == Digits::twelve ? 1e-22 : Heads::nothing, space);
 }
 
 // The sums of cells [begin, end) that lie on one side.
@@ -597,32 +546,186 @@ inline Law choose_law(const Coins &coins, Index begin, Index end, Index k, bool 
     return choose_law(Sides(coins, begin, end), begin, end, k, computed);
 }
 
-inline Tails tails(const Coins &coins, Index begin, Index end, bool computed, const Law &law, bool mid_p, Workspace &space) {
-    if (law.computed && !computed) {
-        const Tails found = computed_tails(coins, begin, end, law.k, Digits::twelve, mid_p, space);
-        const bool none = law.k == 0, all = static_cast<double>(law.k) == law.rows;
-        constexpr double fine = 1e-4; // what has twelve right digits
-        const double least = none || all ? 1e-9 : fine; // few heads, or few tails, have more
-        if (found.at >= fine && (found.below >= least || (none && found.below == 0)) &&
-            (found.above >= least || (all && found.above == 0)))
-            return found;
-        return computed_tails(coins, begin, end, law.k, Digits::all, mid_p, space);
-    }
-    if (law.computed) return computed_tails(coins, begin, end, law.k, Digits::exact, mid_p, space);
+// A window whose distribution must be computed: its cells, rows and the heads that came.
+struct Window {
+    Index begin, end;
+    double rows;
+    Index k;
+};
+
+// Its tails; `row` has twelve digits of the distribution, which are enough for most.
+inline Tails computed_tails(const Coins &coins, const Window &window, const Heads::Row &row, bool mid_p, Workspace &space) {
+    const Tails found = Heads::tails(row, window.k, mid_p);
+    const bool none = window.k == 0, all = static_cast<double>(window.k) == window.rows;
+    constexpr double fine = 1e-4; // what has twelve right digits
+    const double least = none || all ? 1e-9 : fine; // few heads, or few tails, have more
+    if (found.at >= fine && (found.below >= least || (none && found.below == 0)) &&
+        (found.above >= least || (all && found.above == 0)))
+        return found;
+    constexpr double many = 4096; // rows that are pooled
+    const Digits digits = window.rows > many ? Digits::all : Digits::exact;
+    return Heads::tails(toss_all(coins, window.begin, window.end, digits, space), window.k, mid_p);
+}
+
+// The tails of another window.
+inline Tails binomial_tails(const Law &law) {
     const Tails found = binomial_tails(law.size, law.odds, law.heads);
     return law.mirror ? found.mirrored() : found;
 }
 
-// The tails of the heads of cells [begin, end), X against the number k that came; `computed`: without approximation.
-inline Tails tails(const Coins &coins, Index begin, Index end, bool computed, bool mid_p, Workspace &space) {
-    const Law law = choose_law(coins, begin, end, count_heads(coins, begin, end), computed);
-    return tails(coins, begin, end, computed, law, mid_p, space);
-}
+// The distributions, to twelve digits, of windows that are put together from those of smaller ones, which must be asked for
+// before them, and of the pieces into which the ends of all windows cut the cells.
+class Tiles {
+  public:
+    Tiles(const Coins &coins, Workspace &space) : coins_(coins), space_(space) {}
+
+    // Forgets all; windows are now of cells [first, last).
+    void start(Index first, Index last) {
+        first_ = first;
+        count_ = 0;
+        cells_.assign(static_cast<std::size_t>(last - first + 1), {});
+    }
+    void cut(Index at) { cell(at).cut = true; }
+
+    const Heads::Row &find(Index begin, Index end) {
+        std::uint32_t tile = fitting(begin, end);
+        if (tile == 0) tile = add_piece(begin);
+        if (tiles_[tile].end == end) return tiles_[tile].heads;
+        const std::uint32_t own = add(end);
+        tiles_[own].heads = tiles_[tile].heads;
+        for (Index at = tiles_[tile].end; at < end; at = tiles_[tile].end) {
+            tile = fitting(at, end);
+            if (tile == 0) tile = add_piece(at);
+            space_.low.convolve(tiles_[own].heads, tiles_[tile].heads);
+        }
+        tiles_[own].shorter = cell(begin).longest;
+        cell(begin).longest = own;
+        return tiles_[own].heads;
+    }
+
+  private:
+    struct Tile {
+        Index end = 0;
+        std::uint32_t shorter = 0; // that which begins where it does; 0 if there is none
+        Heads::Row heads;
+    };
+    struct Cell {
+        std::uint32_t longest = 0; // of the tiles that begin with it
+        bool cut = false;
+    };
+    const Coins &coins_;
+    Workspace &space_;
+    std::vector<Tile> tiles_ = std::vector<Tile>(1); // the first is none; memory is used again
+    std::uint32_t count_ = 0;
+    Index first_ = 0;
+    std::vector<Cell> cells_;
+
+    Cell &cell(Index at) { return cells_[static_cast<std::size_t>(at - first_)]; }
+
+    std::uint32_t add(Index end) {
+        if (tiles_.size() == ++count_) tiles_.emplace_back();
+        tiles_[count_].end = end;
+        tiles_[count_].shorter = 0;
+        return count_;
+    }
+
+    // The piece that begins at a cell, shorter than all tiles that do.
+    std::uint32_t add_piece(Index at) {
+        Index end = at + 1;
+        while (!cell(end).cut) ++end;
+        const std::uint32_t own = add(end);
+        std::swap(tiles_[own].heads, toss_all(coins_, at, end, Digits::twelve, space_));
+        std::uint32_t *last = &cell(at).longest;
+        while (*last > 0) last = &tiles_[*last].shorter;
+        *last = own;
+        return own;
+    }
+
+    // The longest tile that begins at a cell and ends in time.
+    std::uint32_t fitting(Index at, Index end) {
+        std::uint32_t found = cell(at).longest;
+        while (found > 0 && tiles_[found].end > end) found = tiles_[found].shorter;
+        return found;
+    }
+};
+
+// Windows whose distributions are computed: small ones are part of larger ones, so that they wait for all.
+class WaitingWindows {
+  public:
+    void add(std::size_t number, const Window &window) { waiting_.push_back({number, window}); }
+
+    // Calls each(number, tails) for all of them. Windows that neither overlap nor are joined by others that do know nothing of
+    // each other.
+    template <class Each> void finish(const Coins &coins, bool mid_p, Workspace &space, Each each) {
+        if (waiting_.empty()) return;
+        Index first_cell = waiting_[0].window.begin, last_cell = waiting_[0].window.end;
+        for (const Numbered &own : waiting_) {
+            first_cell = std::min(first_cell, own.window.begin);
+            last_cell = std::max(last_cell, own.window.end);
+        }
+        std::vector<Index> part(static_cast<std::size_t>(last_cell - first_cell) + 1, 0); // of each cell
+        const auto of = [&](Index cell) -> Index & { return part[static_cast<std::size_t>(cell - first_cell)]; };
+        for (const Numbered &own : waiting_) {
+            ++of(own.window.begin + 1); // windows that hold a cell and the one before it
+            --of(own.window.end);
+        }
+        Index last = -1, open = 0;
+        for (Index &own : part) {
+            open += own;
+            last += open == 0;
+            own = last;
+        }
+        std::vector<Index> begin(static_cast<std::size_t>(last) + 2, 0); // the first window of each part, then the end
+        const auto start = [&](const Window &window) -> Index & { return begin[static_cast<std::size_t>(of(window.begin))]; };
+        for (const Numbered &own : waiting_) ++(&start(own.window))[1];
+        for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+        std::vector<const Numbered *> sorted(waiting_.size());
+        for (const Numbered &own : waiting_) sorted[static_cast<std::size_t>(start(own.window)++)] = &own;
+        Tiles tiles(coins, space);
+        for (auto first = sorted.begin(); first != sorted.end();) {
+            const auto next = sorted.begin() + start((*first)->window);
+            find_part(first, next, tiles, [&](const Numbered &own) {
+                const Window &w = own.window;
+                each(own.number, computed_tails(coins, w, tiles.find(w.begin, w.end), mid_p, space));
+            });
+            first = next;
+        }
+        waiting_.clear();
+    }
+
+  private:
+    struct Numbered {
+        std::size_t number;
+        Window window;
+    };
+    std::vector<Numbered> waiting_;
+
+    // Small windows before larger ones, on tiles of their own.
+    template <class Iterator, class Use> static void find_part(Iterator first, Iterator last, Tiles &tiles, Use use) {
+        std::sort(first, last, [](const Numbered *a, const Numbered *b) {
+            const Index size = a->window.end - a->window.begin, other = b->window.end - b->window.begin;
+            return size != other ? size < other : a->window.begin < b->window.begin;
+        });
+        Index begin = (*first)->window.begin, end = (*first)->window.end;
+        for (auto at = first; at != last; ++at) {
+            begin = std::min(begin, (*at)->window.begin);
+            end = std::max(end, (*at)->window.end);
+        }
+        tiles.start(begin, end);
+        for (auto at = first; at != last; ++at) {
+            tiles.cut((*at)->window.begin);
+            tiles.cut((*at)->window.end);
+        }
+        for (auto at = first; at != last; ++at) use(**at);
+    }
+};
 
 // How much of a window is refuted as too low and as too high.
 struct Shares {
     double low, high;
 };
+
+constexpr Index most_heads = 16; // whose chances are computed by themselves
 
 // On one side, whose tail must be below the limit.
 inline double refuted_share(double limit, double tail, double at) {
@@ -651,7 +754,9 @@ inline bool surely_inside(double size, Odds odds, double heads, double limit) {
     if (heads >= 1 && others >= 1) {
         const double spread = std::min(size * odds.p * odds.q, heads * others / size);
         const double exponent = -(gap * gap / (2 * spread)) - size / (12 * heads * others);
-        const double least = std::exp(exponent) * std::sqrt(size / (6.283185307179587 * heads * others));
+        double power = std::max(1 + exponent / 64, 0.0); // (1 + x / 64)^64 is less than exp(x)
+        for (int i = 0; i < 6; ++i) power *= power;
+        const double least = power * std::sqrt(size / (6.283185307179587 * heads * others));
         if (surely_inside(size, odds, heads, least, limit)) return true;
     }
     return surely_inside(size, odds, heads, Trials(size).pmf(heads, odds), limit);
@@ -695,35 +800,69 @@ inline bool surely_inside(double mean, double v, double rows, Index k, double li
     return surely_inside(rows, Odds(mean / rows, others / rows), static_cast<double>(k), limit * (1 + 1e-5) + doubt);
 }
 
-// The shares that the tails of cells [begin, end) give under a law; most windows need not have them computed.
-inline Shares decide(const Coins &coins, Index begin, Index end, const Law &law, double limit, Workspace &space) {
-    if (!law.computed && surely_inside(law.size, law.odds, law.heads, limit)) return {0, 0};
-    if (law.computed && law.v >= 2 && surely_inside(law.mean, law.v, law.rows, law.k, limit)) return {0, 0};
+// The chances of fewer than k heads, and of k, of cells [begin, end) that lie on one side; false where one of them has many rows.
+inline bool few_heads(const Coins &coins, Index begin, Index end, std::size_t k, double &below, double &at) {
+    constexpr std::size_t lanes = 8;
+    constexpr Index together = 12, most = 256;
+    double coin[most * together + lanes], row[lanes * (most_heads + 1)], all[most_heads + 1] = {1};
+    for (std::size_t i = 0; i < lanes * (k + 1); ++i) row[i] = i < lanes;
+    for (Index first = begin; first < end; first += most) {
+        const Index size = std::min(most, end - first);
+        std::copy_n(coins.s1 + first, size, coin);
+        double *next = coin + size;
+        for (Index i = 0; i < size; ++i)
+            if (const Index n = coins.n[first + i]; n > 1) { // most cells have one row
+                if (n > together) return false;
+                coin[i] /= static_cast<double>(n);
+                next = std::fill_n(next, n - 1, coin[i]);
+            }
+        std::fill_n(next, lanes, 0.0);
+        toss_few(coin, (static_cast<std::size_t>(next - coin) + lanes - 1) / lanes, k, row);
+    }
+    for (std::size_t l = 0; l < lanes; ++l)
+        for (std::size_t i = k + 1; i-- > 0;) {
+            double sum = 0;
+            for (std::size_t j = 0; j <= i; ++j) sum += all[i - j] * row[lanes * j + l];
+            all[i] = sum;
+        }
+    below = 0;
+    for (std::size_t i = 0; i < k; ++i) below += all[i];
+    at = all[k];
+    return true;
+}
+
+// The shares that the tails of cells [begin, end) give under a law, where few numbers tell them, as of most windows; else false.
+inline bool decide(const Coins &coins, Index begin, Index end, const Law &law, double limit, Shares &found) {
+    found = {0, 0};
+    if (!law.computed) {
+        if (surely_inside(law.size, law.odds, law.heads, limit)) return true;
+        const Tails own = binomial_tails(law);
+        found = {refuted_share(limit, own.above, own.at), refuted_share(limit, own.below, own.at)};
+        return true;
+    }
+    if (law.v >= 2 && surely_inside(law.mean, law.v, law.rows, law.k, limit)) return true;
     const bool upper = law.middle == begin;
     const Index few = upper ? static_cast<Index>(law.rows) - law.k : law.k; // heads, or tails where these are rare
-    if (law.computed && (upper || law.middle == end) && few <= Heads::few_heads && (law.v < 5 || law.rows <= 64)) {
-        const Index outer = upper ? begin : end - 1; // the cell of the largest q, which differ by 1/2048 at most
-        const double top = coins.s1[outer] / static_cast<double>(coins.n[outer]) * (1 + 0x1p-10);
-        if (surely_inside(law.whole, top, few, limit)) return {0, 0};
-        double below, at;
-        const auto coins_of = [&](auto use) {
-            for (Index first = begin, last; first < end; first = last) {
-                Pool pool;
-                last = find_pool(coins, first, end, pool);
-                use(pool.n(), pool.q());
-            }
-        };
-        if (Heads::begin(few, coins_of, below, at) && 1 - below - at > limit * (1 + 1e-6)) {
-            const double share = refuted_share(limit, below, at);
-            return upper ? Shares{share, 0} : Shares{0, share};
-        }
-    }
-    const Tails found = tails(coins, begin, end, false, law, false, space);
-    return {refuted_share(limit, found.above, found.at), refuted_share(limit, found.below, found.at)};
+    if (!(upper || law.middle == end) || few > most_heads || (law.v >= 5 && law.rows > 64)) return false;
+    const Index outer = upper ? begin : end - 1; // the cell of the largest q, which differ by 1/2048 at most
+    const double top = coins.s1[outer] / static_cast<double>(coins.n[outer]) * (1 + 0x1p-10);
+    if (surely_inside(law.whole, top, few, limit)) return true;
+    double below, at;
+    if (!few_heads(coins, begin, end, static_cast<std::size_t>(few), below, at)) return false;
+    const double above = 1 - below - at; // right to 1e-15
+    if (at < 1e-4 && above < limit * (1 + 1e-6)) return false;
+    found = {refuted_share(limit, above, at), refuted_share(limit, below, at)};
+    if (upper) std::swap(found.low, found.high);
+    return true;
 }
 
 inline Shares decide(const Coins &coins, Index begin, Index end, Index k, double limit, Workspace &space) {
-    return decide(coins, begin, end, choose_law(coins, begin, end, k, false), limit, space);
+    const Law law = choose_law(coins, begin, end, k, false);
+    Shares found;
+    if (decide(coins, begin, end, law, limit, found)) return found;
+    const Window window{begin, end, law.rows, law.k};
+    const Tails own = computed_tails(coins, window, toss_all(coins, begin, end, Digits::twelve, space), false, space);
+    return {refuted_share(limit, own.above, own.at), refuted_share(limit, own.below, own.at)};
 }
 
 // The numbers of heads from the first to the last of which nothing is refuted, none where the first is the larger; and the

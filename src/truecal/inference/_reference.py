@@ -134,7 +134,7 @@ def null_reference(
 
 def reaches(values: Floats, observed: float) -> Bools:
     """Which values are as large as the observed one; rounding may make equal ones differ a little."""
-    limit = observed if math.isinf(observed) else observed - 1e-12 * abs(observed)
+    limit = observed if math.isinf(observed) else observed - 1e-9 * abs(observed)
     return np.asarray(~(values < limit))  # what could not be computed tells nothing
 
 
