@@ -2,10 +2,12 @@
 
 import gzip
 import io
+import json
 import os
 import subprocess
 import sys
 import tempfile
+from datetime import date
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from truecal.reading import _columns as columns
 from truecal.reading import _csv, _plain
 from truecal.reading import _read as module
 from truecal.reading._query import Query
+from truecal.reading._write import add_column
 
 
 @pytest.fixture
@@ -490,6 +493,80 @@ def test_a_folder_that_another_process_deletes_before_it_is_locked_is_made_again
     copy = _csv.Copy("kept")
     assert [str(copy.place.parent)] == made[1:]
     assert copy.place.exists()
+
+
+@pytest.mark.parametrize("time", ["2026-01-02 12:00", "2026-01-02T12:00:00", "2026-01-02 12:00:00.5"])
+def test_dates_and_times_in_one_column_are_times(pl, tmp_path, time):
+    place = tmp_path / "a.csv"
+    place.write_text(f"y,p,day,g\n0,0.25,2026-01-01,1\n1,0.75,{time},2\n1,0.5,2026-01-02,x\n")
+    found = truecal.read(place, label="y", score="p", time="day", every="1d", by="g")
+    days = date(2026, 1, 1), date(2026, 1, 2)
+    assert {key: part.n_rows for key, part in found.parts.items()} == {
+        ("1", days[0]): 1, ("2", days[1]): 1, ("x", days[1]): 1,
+    }  # fmt: skip
+    place.write_text(f"y,p,day\n0,0.25,2026-01-01\n1,0.75,{time}\n1,0.5,2026-01-02T12:00:00Z\n")
+    with pytest.raises(
+        ValueError, match="`day` must hold dates or times; in .*a.csv' row 3 has '2026-01-02T12:00:00Z'"
+    ):
+        truecal.read(place, label="y", score="p", time="day", every="1d")
+
+
+LATER = 10_000  # lines from which polars infers types
+
+
+def write_lines(place, last, **first):
+    """Lines of JSON that are alike, but for the last."""
+    lines = [json.dumps({"y": i % 2, "p": 0.25, "g": 1, **first}) for i in range(LATER)]
+    place.write_text("\n".join([*lines, last if isinstance(last, str) else json.dumps({"y": 1, "p": 0.5, **last})]))
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "segments"),
+    [
+        ({}, {"g": "x"}, [("1",), ("x",)]),
+        ({}, {"g": 1.5}, [(1.0,), (1.5,)]),
+        ({}, {"g": None}, [(1,), (None,)]),
+        ({"g": None}, {"g": "x"}, [("x",), (None,)]),
+        ({"p": 0}, {"p": 0.5, "g": 1}, [(1,)]),
+        ({"more": 1}, {"g": 1, "more": "x"}, [(1,)]),
+    ],
+)
+def test_columns_of_json_lines_have_the_type_of_all_lines(pl, tmp_path, first, last, segments):
+    write_lines(tmp_path / "a.jsonl", last, **first)
+    found = truecal.read(tmp_path / "a.jsonl", label="y", score="p", by="g")
+    assert (found.n_rows, found.positives) == (LATER + 1, LATER // 2 + 1)
+    assert sorted(found.parts, key=str) == sorted(segments, key=str)
+    assert columns.find_kinds(tmp_path / "a.jsonl")["y"] == "binary"
+
+
+def test_a_column_of_later_lines_of_json_is_read_and_kept(pl, tmp_path):
+    write_lines(tmp_path / "a.jsonl", {"g": 1, "new": 3})
+    found = truecal.read(tmp_path / "a.jsonl", label="y", score="p", by="new")
+    assert {key: part.n_rows for key, part in found.parts.items()} == {(3,): 1, (None,): LATER}
+    rows = add_column(tmp_path / "a.jsonl", tmp_path / "b.jsonl", lambda p, _: p / 2, score="p", into="half")
+    assert rows == LATER + 1
+    assert json.loads((tmp_path / "b.jsonl").read_text().splitlines()[-1])["new"] == 3
+
+
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        (
+            {"p": "high"},
+            "`p` must hold numbers in .*; 1 row of .* holds something else, the first is 'high' in row 10,001",
+        ),
+        (
+            {"y": True},
+            "`y` must hold values of one type; line 10,001 of .* has a truth value, and a line before a number",
+        ),
+        ('{"y": 1, "p": 0.5', "a.jsonl' must hold JSON; line 10,001 is not: Expecting ',' delimiter"),
+        ("[1]", "a.jsonl' must hold an object of JSON in each line; line 10,001 has a list"),
+    ],
+)
+def test_errors_in_lines_of_json_name_the_line(pl, tmp_path, last, message):
+    write_lines(tmp_path / "a.jsonl", last)
+    with pytest.raises(ValueError, match=message):
+        truecal.read(tmp_path / "a.jsonl", label="y", score="p", by="g")
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 7, 1 << 20])

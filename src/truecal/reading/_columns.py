@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -26,6 +25,7 @@ from truecal.observations import (
     guess_scale,
 )
 from truecal.reading._classes import ClassNames, find_class_columns, find_score_columns, may_be_classes
+from truecal.reading._csv import Unforeseen
 from truecal.reading._engines import collect, is_lazy, language, open_frame, pick
 from truecal.reading._extras import NO_EXTRAS, Extras
 from truecal.reading._head import FEWEST, ROWS, VALUES, FrameColumn, Head, HeadColumn
@@ -603,17 +603,24 @@ def _read_head(data: Any, format: str | None, wanted: Callable[[str], bool] = la
     return Head({name: FrameColumn(frame[name]) for name in frame.columns}, len(frame), names)
 
 
-def _load_head(data: Any, format: str | None, choose: Callable[[list[str]], list[str]]) -> tuple[Any, list[str]]:
+def _load_head(
+    data: Any, format: str | None, choose: Callable[[list[str]], list[str]], types: Mapping[str, Any] | None = None
+) -> tuple[Any, list[str]]:
     """The first rows of the columns that are chosen of all names, fewer of very many, None of none; and all names."""
-    source = open_files(data, format=format) if is_path(data) else None
+    source = open_files(data, format=format, types=types) if is_path(data) else None
     frame = open_frame(data if source is None else source.frame)
     names = list(frame.collect_schema())
     chosen = choose(names)
     if not chosen:
         return None, names
     frame = frame.select(chosen).head(min(ROWS, max(FEWEST, VALUES // len(chosen))))
-    with nullcontext() if source is None else source.explain_errors():
+    if source is None:
         return (frame.collect() if is_lazy(frame) else frame), names
+    try:
+        with source.explain_errors():
+            return frame.collect(), names
+    except Unforeseen:  # polars reads more lines of JSON than it is asked for
+        return _load_head(list(source.places), source.kind, choose, source.infer_types(chosen))
 
 
 def _find_kinds(head: Head) -> dict[str, Kind]:

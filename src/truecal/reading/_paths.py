@@ -10,7 +10,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,10 @@ class Files:
             yield
         except pl.exceptions.PolarsError as error:
             self.check_unchanged()
-            self._check_numbers(pl)
+            if self.kind == "jsonl" and not self.guessed:
+                self._check_lines()
+            with suppress(pl.exceptions.PolarsError):  # which lines of JSON that are none give again
+                self._check_numbers(pl)
             self._check_alike()
             raise self._unreadable(error, Unforeseen if self.guessed else Unreadable) from error
         except OSError as error:
@@ -83,13 +86,21 @@ class Files:
 
     @property
     def guessed(self) -> bool:
-        """Whether types of columns were guessed from the first rows, as those of CSV are."""
-        return self.kind in ("csv", "tsv") and self.frame is not None and "types" not in self.text
+        """Whether types of columns were guessed from the first rows, as those of text are."""
+        return self.kind in TEXT and self.frame is not None and "types" not in self.text
+
+    def lacks(self, names: Iterable[str]) -> bool:
+        """Whether later lines of JSON may have a column that the first ones lack."""
+        return self.kind == "jsonl" and self.guessed and not set(names) <= set(self.frame.collect_schema())
 
     def infer_types(self, names: Iterable[str]) -> dict[str, Any]:
-        """The types of columns of CSV by all rows, which takes longer than reading them; see `open_files`."""
+        """The types of columns of CSV, or of all columns of JSON, by all rows; see `open_files`. This takes longer than
+        reading them."""
         import polars as pl
 
+        if self.kind == "jsonl":
+            with replace(self, frame=None).explain_errors():
+                return dict(_open(pl, self.places, self.kind, infer_schema_length=None).collect_schema())
         known, found = self.frame.collect_schema(), dict[str, Any]()
         options = {"infer_schema_length": None, "try_parse_dates": self.text["try_parse_dates"]}
         schemas = [_open(pl, (place,), self.kind, **options).collect_schema() for place in self.places]
@@ -135,11 +146,12 @@ class Files:
                 f"{arrived:,} arrived."
             )
 
-    def check_dates(self, names: Iterable[str]) -> None:
-        """Raise an error if dates in a text file are not written as YYYY-MM-DD: 03/04/2026 is ambiguous."""
+    def check_dates(self, names: Iterable[str]) -> list[str]:
+        """Raise an error unless dates in CSV are written as YYYY-MM-DD: 03/04/2026 is ambiguous. Return the columns that
+        are text, since their first rows have dates as well as times."""
         import polars as pl
 
-        columns = self.frame.collect_schema()
+        columns, mixed = self.frame.collect_schema(), list[str]()
         for name in names if self.kind in ("csv", "tsv") else ():
             with self.explain_errors():
                 words = _open(pl, self.places, self.kind, schema_overrides={name: pl.String}, encoding="utf8-lossy")
@@ -151,6 +163,10 @@ class Files:
                     f"`{name}` must hold dates written as YYYY-MM-DD; in {name_places(self.places)} the first is "
                     f"{first!r}.\n\nHint: {option('every=None')} takes each value as a window."
                 )
+            if head is not None and columns[name] == pl.String:
+                _check_moments(name, head[name].to_list(), name_places(self.places))
+                mixed.append(name)
+        return mixed
 
     def check_present(self, names: Iterable[str]) -> None:
         """Raise an error that names the file without a column, if any: JSON lines are read with nulls instead."""
@@ -182,7 +198,7 @@ class Files:
 
     def _check_numbers(self, pl: Any) -> None:
         """Raise an error that names the first text in a column of numbers, if any."""
-        if self.kind not in ("csv", "tsv") or not self.numbers:
+        if self.kind not in TEXT or not self.numbers:
             return
         # the encoding does not matter here
         types = dict.fromkeys(self.numbers, pl.String)
@@ -200,6 +216,58 @@ class Files:
                     f"{name_places(self.places)} {'holds' if len(found) == 1 else 'hold'} something else, the first is "
                     f"{value!r} in row {row:,}.{advise_on(value)}"
                 )
+
+    def _check_lines(self) -> None:
+        """Raise an error that names the first line that is no JSON, or has a value that is not alike those before."""
+        for table, place in zip(self.tables, self.places, strict=True):
+            kinds: dict[str, str] = {}
+            with open(table.place, "rb") as lines:
+                for number, line in enumerate(lines, 1):
+                    for name, kind in _read_kinds(line, f"line {number:,}", place):
+                        if not is_alike(kinds.setdefault(name, kind), kind):
+                            raise Unreadable(
+                                f"`{name}` must hold values of one type; line {number:,} of {str(place)!r} has {kind}, "
+                                f"and a line before {kinds[name]}.\n\nHint: write all of them alike."
+                            )
+
+
+def _read_kinds(line: bytes, where: str, place: Path) -> Iterator[tuple[str, str]]:
+    """The kinds of values in a line of JSON that are not null, by name."""
+    import json
+
+    try:
+        row = json.loads(line) if line.strip() else {}
+    except ValueError as error:
+        raise Unreadable(f"{str(place)!r} must hold JSON; {where} is not: {getattr(error, 'msg', error)}") from error
+    if not isinstance(row, dict):
+        raise Unreadable(f"{str(place)!r} must hold an object of JSON in each line; {where} has {name_kind(row)}.")
+    return ((name, name_kind(value)) for name, value in row.items() if value is not None)
+
+
+def name_kind(value: Any) -> str:
+    """What a value of JSON is, in words."""
+    if isinstance(value, bool):
+        return "a truth value"
+    words = {int: "a number", float: "a number", str: "text", list: "a list", dict: "an object"}
+    return words.get(type(value), "nothing")
+
+
+def is_alike(first: str, second: str) -> bool:
+    """Whether values of two kinds can stand in one column: numbers and truth values do among text."""
+    return first == second or (("text" in (first, second)) and not {first, second} & {"a list", "an object"})
+
+
+MOMENT = re.compile(r"\s*\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?\s*")
+
+
+def _check_moments(name: str, words: Sequence[str | None], place: str) -> None:
+    """Raise an error unless all words are dates or times."""
+    for row, word in enumerate(words, 1):
+        if word is not None and not MOMENT.fullmatch(word):
+            raise ValueError(
+                f"`{name}` must hold dates or times; in {place} row {row:,} has {word!r}.\n\n"
+                "Hint: write all of them alike, as 2026-01-31 or 2026-01-31T12:00:00."
+            )
 
 
 YEAR_LAST = re.compile(r"\s*\d{1,2}([./-])\d{1,2}\1\d{4}\b")
@@ -345,11 +413,8 @@ def _open(pl: Any, places: Sequence[Path], kind: str, mark: str | None = None, *
             named = zip(frames, places, strict=True)
             frames = [frame.with_columns(pl.lit(str(place)).alias(mark)) for frame, place in named]
         return pl.concat(frames)
-    if kind == "jsonl":  # which takes patterns only
-        patterns = [glob.escape(str(table.place)) for table in tables]
-        frame = pl.scan_ndjson(patterns, infer_schema_length=SAMPLE, include_file_paths=mark)
-    else:
-        frame = _open_csv(pl, tables, include_file_paths=mark, **text)
+    opened = _open_lines if kind == "jsonl" else _open_csv
+    frame = opened(pl, tables, include_file_paths=mark, **text)
     if mark is None:
         return frame
     copies = [str(table.place) for table in tables]
@@ -361,6 +426,30 @@ def _open_one(pl: Any, place: Path, kind: str) -> Any:
     if kind == "parquet":
         return pl.scan_parquet(place, glob=False, hive_partitioning=False)
     return _open_ipc(pl, place) if kind == "ipc" else _read_npz(pl, place).lazy()
+
+
+def _open_lines(
+    pl: Any,
+    tables: Sequence[Table],
+    include_file_paths: str | None = None,
+    infer_schema_length: int | None = SAMPLE,
+    schema_overrides: Mapping[str, Any] | None = None,
+    types: Mapping[str, Any] | None = None,
+    **_: Any,
+) -> Any:
+    """Open lines of JSON. Where a column of numbers begins with whole ones, fractions may follow. `types` are those of
+    all columns, if they are known."""
+    patterns = [glob.escape(str(table.place)) for table in tables]  # it takes nothing else
+    options: dict[str, Any] = {"include_file_paths": include_file_paths}
+    options |= {"schema": dict(types)} if types is not None else {"infer_schema_length": infer_schema_length}
+    frame = pl.scan_ndjson(patterns, **options)
+    known = frame.collect_schema()
+    given = {
+        name: kind
+        for name, kind in (schema_overrides or {}).items()
+        if name in known and (kind == pl.String or known[name].is_integer())
+    }
+    return pl.scan_ndjson(patterns, schema_overrides=given, **options) if given else frame
 
 
 def _open_csv(

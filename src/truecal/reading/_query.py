@@ -109,9 +109,15 @@ class Query:
         numbers = (*numbers, *columns.extras.names.values())
         dates, codes = any(columns.windows.values()), (*columns.by, *columns.clusters)
         frame, source = open_data(data, columns.format, numbers, dates, codes, columns.on, types)
+        if source is not None and source.lacks((columns.label, *numbers, *codes, *columns.on)):
+            return cls.of(list(source.places), replace(columns, format=source.kind), source.infer_types(()))
         if source is not None:
             source.check_once((columns.label, *numbers, *columns.by, *columns.on, *columns.clusters))
-            source.check_dates(name for name, every in columns.windows.items() if every)
+            mixed = source.check_dates(name for name, every in columns.windows.items() if every)
+            if mixed and types is None:
+                known = source.infer_types((columns.label, *columns.by, *columns.clusters, *columns.on))
+                known |= dict.fromkeys(mixed, language(frame).Datetime("us"))
+                return cls.of(list(source.places), replace(columns, format=source.kind), known)
         query = cls(decode_numbers(frame, (columns.label, *numbers)), columns, source)
         query = replace(query, columns=query._check_columns())
         if source is not None and len(source.places) > 1 and (columns.on_null == "drop" or columns.extras.counted):
@@ -601,7 +607,7 @@ def column_names(frame: Any, format: str | None = None) -> list[str]:
 
 
 def read_data(data: Any, columns: Columns, read: Callable[[Query], T]) -> T:
-    """Read the query of data; once more where a later row of CSV has another type than the first ones."""
+    """Read the query of data; once more where a later row of text has another type than the first ones."""
     query = Query.of(data, columns)
     try:
         return read(query)

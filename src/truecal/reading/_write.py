@@ -63,6 +63,8 @@ def add_column(
         raise ValueError(f"{option('output')} must end in {', '.join(WRITTEN)}; it is {os.fspath(output)!r}.")
     options: Any = {"numbers": (score,), "codes": None}
     files = open_files(source, format=format, **options)
+    if files.kind == "jsonl":  # later lines may have more columns
+        files = open_files(files.places, format=files.kind, types=files.infer_types(()), **options)
     known = list(files.frame.collect_schema())
     check_column("score", score, known)
     for name in others:
