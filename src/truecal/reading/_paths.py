@@ -147,8 +147,8 @@ class Files:
             )
 
     def check_dates(self, names: Iterable[str]) -> list[str]:
-        """Raise an error unless dates in CSV are written as YYYY-MM-DD: 03/04/2026 is ambiguous. Return the columns that
-        are text, since their first rows have dates as well as times."""
+        """Raise an error unless dates in CSV are written as YYYY-MM-DD: 03/04/2026 is ambiguous. Return the columns
+        that are text, since their first rows have dates as well as times."""
         import polars as pl
 
         columns, mixed = self.frame.collect_schema(), list[str]()
