@@ -155,32 +155,27 @@ class OpenCoins {
     OpenCoins(const Coins &coins, Index begin, Index end, double effect, double freedom, Workspace &space)
         : effect_(effect), freedom_(freedom), upper_(new bool[static_cast<std::size_t>(end - begin)]), space_(space) {
         const auto size = static_cast<std::size_t>(end - begin);
-        Columns open;
-        open.reserve(size);
         at_.reserve(size);
         n_.reserve(size);
         q_.reserve(size);
-        std::unique_ptr<bool[]> upper(new bool[size]);
-        for (Index i = begin; i < end; ++i) {
-            if (coins.s1[i] > 0) {
-                upper[open.n.size()] = coins.upper[i];
-                open.push(coins.n[i], coins.heads[i], coins.s1[i], coins.s2[i], coins.s3[i]);
-            } else if (coins.upper[i]) {
-                certain += static_cast<double>(coins.n[i]);
+        Index stop = begin; // of neighbouring cells that have odds
+        for (Index first = begin, last; first < end; first = last) {
+            if (!(coins.s1[first] > 0)) {
+                certain += coins.upper[first] ? static_cast<double>(coins.n[first]) : 0;
+                stop = last = first + 1;
+                continue;
             }
-        }
-        const Coins all = open.as_coins(upper.get());
-        for (Index first = 0, last; first < static_cast<Index>(open.n.size()); first = last) {
+            while (stop < end && coins.s1[stop] > 0) ++stop;
             Pool pool;
-            last = find_pool(all, first, static_cast<Index>(open.n.size()), pool);
+            last = find_pool(coins, first, stop, pool);
             Index k = 0;
             double s3 = 0;
             for (Index i = first; i < last; ++i) {
-                k += all.heads[i];
-                s3 += all.s3[i];
+                k += coins.heads[i];
+                s3 += coins.s3[i];
             }
-            upper_[q_.size()] = all.upper[first];
-            middle_ += !all.upper[first];
+            upper_[q_.size()] = coins.upper[first];
+            middle_ += !coins.upper[first];
             n_.push_back(pool.rows);
             q_.push_back(pool.q());
             expected += upper_[q_.size() - 1] ? pool.rows - pool.s1 : pool.s1;
