@@ -443,7 +443,7 @@ auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
     };
     WaitingWindows waiting;
     for (std::size_t i = 0; i < begin.shape(0); ++i) {
-        interrupt.check();
+        interrupt.check(computed ? 1 : 16);
         const Index first = begin.data()[i], last = end.data()[i];
         const Law law = choose_law(coins, first, last, count_heads(coins, first, last), computed);
         if (computed || first == last) keep(i, Heads::tails(toss_all(coins, first, last, Digits::exact, space), law.k, true));
@@ -451,7 +451,7 @@ auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
         else keep(i, binomial_tails(law));
     }
     waiting.finish(coins, true, space, [&](std::size_t i, const Tails &found) {
-        interrupt.check();
+        interrupt.check(16);
         keep(i, found);
     });
     return std::tuple(below, at, above, mid_p);

@@ -5,7 +5,7 @@
 // (see `tails`). There a binomial that is shifted to have the third cumulant too is close enough from a variance of
 // `enough` on, because the fourth cumulant of coins lies between -v/2 and v: at most 1.5 v / (24 v^2) x 1.4 / sqrt(2 pi)
 // = 0.035 / v are left of the error. Elsewhere, and where the variance is below `little` or rows are `few`, the
-// distribution is computed, pools of neighbouring cells as coins of equal q.
+// distribution is computed.
 #pragma once
 
 #include "binomial.hpp"

@@ -9,8 +9,8 @@ X is the sum of independent Bernoulli(p), one for each row of some neighbouring 
   there (five rows of 0.5 have a size n~ below 5 and would leave no mass at k = 5);
 - else, from v = 70 on, the binomial that is shifted by a real number to have the third cumulant too, whose error is at
   most 0.035 / v;
-- else they are computed, taking rows of neighbouring cells as coins of their mean as long as that makes their variance
-  too large by at most 2^-24 of itself.
+- else they are computed; small ones of more than 4,096 rows taking rows of neighbouring cells as coins of their mean as
+  long as that makes their variance too large by at most 2^-24 of itself.
 
 Equal probabilities (one cell) are always an exact binomial. Where rows are in clusters that go together, tails are
 spread accordingly; see `_design`.

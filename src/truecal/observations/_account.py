@@ -79,6 +79,8 @@ class Account:
     def seen(self) -> Account:
         """The same without the lines that stand for no row, since their count is 0."""
         dropped = {reason: count for reason, count in self.dropped.items() if not reason.endswith(UNSEEN)}
+        if len(dropped) == len(self.dropped):
+            return self
         unseen = self.n_dropped - sum(dropped.values())
         files = {name: each.seen for name, each in self.files.items()}
         return replace(self, read=self.read - unseen, dropped=dropped, files=files)
