@@ -118,27 +118,6 @@ struct GridWindows {
     std::vector<Sides> sides;  // the sums of each
 };
 
-// The sums of some cells.
-struct CellTotals {
-    Index n = 0, heads = 0;
-    double sums[3] = {};
-
-    CellTotals(const Coins &coins, Index begin, Index end) {
-        double even[3] = {}, odd[3] = {}; // neither waits for the other
-        const double *const columns[3] = {coins.s1, coins.s2, coins.s3};
-        for (Index i = begin; i + 1 < end; i += 2)
-            for (int c = 0; c < 3; ++c) {
-                even[c] += columns[c][i];
-                odd[c] += columns[c][i + 1];
-            }
-        for (int c = 0; c < 3; ++c) sums[c] = even[c] + odd[c] + ((end - begin) % 2 == 1 ? columns[c][end - 1] : 0);
-        for (Index i = begin; i < end; ++i) {
-            n += coins.n[i];
-            heads += coins.heads[i];
-        }
-    }
-};
-
 // Adds up every window of the eight grids in one pass: cells between two starts of any of them are added once. Sets the rows and
 // positives before each start.
 inline void sum_windows(const Coins &coins, Index size, GridWindows &windows, Index *before, Index *positives) {
@@ -155,11 +134,14 @@ inline void sum_windows(const Coins &coins, Index size, GridWindows &windows, In
     for (Index at = 0; at < size;) {
         Index stop = at < middle ? middle : size;
         for (int g = 0; g < grids; ++g) stop = std::min(stop, end[g]);
-        const CellTotals own(coins, at, stop);
+        const Side own = add_cells(coins, at, stop);
         before[stop] = before[at] + own.n;
-        positives[stop] = positives[at] + own.heads;
-        for (int c = 0; c < 3; ++c)
-            for (int g = 0; g < grids; ++g) sums[c][g] += own.sums[c];
+        positives[stop] = positives[at] + count_heads(coins, at, stop);
+        for (int g = 0; g < grids; ++g) {
+            sums[0][g] += own.s1;
+            sums[1][g] += own.s2;
+            sums[2][g] += own.s3;
+        }
         for (int g = 0; g < grids; ++g) {
             if (stop != end[g] && stop != middle) continue;
             const Index begin = windows.starts[window[g]];

@@ -81,6 +81,24 @@ static TRUECAL_CLONES void multiply_odds(double factor, const double *__restrict
     }
 }
 
+// The sums of two columns, in eight lanes.
+static TRUECAL_CLONES void add_columns(const double *__restrict a, const double *__restrict b, std::size_t size,
+                                       double *__restrict sums) {
+    Eight first{}, second{};
+    for (; size >= 8; size -= 8, a += 8, b += 8) {
+        first += reinterpret_cast<const LooseEight *>(a)->all;
+        second += reinterpret_cast<const LooseEight *>(b)->all;
+    }
+    double lanes[16];
+    reinterpret_cast<LooseEight *>(lanes)->all = first;
+    reinterpret_cast<LooseEight *>(lanes + 8)->all = second;
+    sums[0] = sums[1] = 0;
+    for (std::size_t l = 0; l < 8; ++l) {
+        sums[0] += lanes[l] + (l < size ? a[l] : 0);
+        sums[1] += lanes[8 + l] + (l < size ? b[l] : 0);
+    }
+}
+
 // The chances of the heads of some coins, tilted: with all odds multiplied by f they are P(X = j) f^j, over the sum of these.
 // One row serves all factors whose heads lie within what it holds to full precision.
 class TiltedHeads {
@@ -178,7 +196,8 @@ class OpenCoins {
             middle_ += !coins.upper[first];
             n_.push_back(pool.rows);
             q_.push_back(pool.q());
-            expected += upper_[q_.size() - 1] ? pool.rows - pool.s1 : pool.s1;
+            upper_rows_ += all.upper[first] ? pool.rows : 0;
+            expected += all.upper[first] ? pool.rows - pool.s1 : pool.s1;
             v += pool.s1 - pool.s2;
             at_.push(pool.n(), k, pool.s1, pool.s2, s3);
             rows += pool.n();
@@ -191,15 +210,11 @@ class OpenCoins {
     void multiply(double factor) {
         const std::size_t size = q_.size();
         multiply_odds(factor, n_.data(), q_.data(), middle_, size, at_.s1.data(), at_.s2.data(), at_.s3.data());
-        expected = v = 0;
-        for (std::size_t i = 0; i < middle_; ++i) {
-            expected += at_.s1[i];
-            v += at_.s1[i] - at_.s2[i];
-        }
-        for (std::size_t i = middle_; i < size; ++i) {
-            expected += n_[i] - at_.s1[i];
-            v += at_.s1[i] - at_.s2[i];
-        }
+        double low[2], high[2];
+        add_columns(at_.s1.data(), at_.s2.data(), middle_, low);
+        add_columns(at_.s1.data() + middle_, at_.s2.data() + middle_, size - middle_, high);
+        expected = low[0] + (upper_rows_ - high[0]);
+        v = (low[0] - low[1]) + (high[0] - high[1]);
     }
 
     // The log-factor that makes as many heads expected as came.
@@ -256,7 +271,8 @@ class OpenCoins {
     double effect_, freedom_;
     std::vector<double> n_, q_; // the chance of heads, or of tails where `upper_`, without a factor
     std::unique_ptr<bool[]> upper_;
-    std::size_t middle_ = 0; // the first of the upper ones
+    std::size_t middle_ = 0;   // the first of the upper ones
+    double upper_rows_ = 0; // rows of these
     Workspace &space_;
     Columns at_;
     TiltedHeads tilted_;
