@@ -100,9 +100,11 @@ def test_score_begins_with_the_verdict(data, folder, expected):
     assert row.split()[-2:] == ["too", "low"]
     assert f"20 % 1,000 20 % 50 % x 2.50 {low:.2f} to {high:.2f} |" in " ".join(row.split())
     assert "too" not in other
-    few = run("score", "-", stdin="y,p\n0,0.5\n1,0.5\n").stdout
+    few = run("score", "-", stdin="y,p\n0,0.4\n1,0.5\n").stdout
     assert few.startswith("standard input: 2 predictions")
     assert "\n\n? CANNOT TELL  " in few
+    assert "\n  Too few predictions to say how many are refuted; p = " in few
+    assert "slope inf (the scores separate the labels)" in " ".join(few.split())
     both = run("score", data, "-p", "p,more").stdout
     assert "1 of 2 models is off, 1 consistent." in both
     assert [line.split()[:2] for line in both.split("\n\n")[2].splitlines()[1:3]] == [

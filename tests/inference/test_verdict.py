@@ -391,6 +391,14 @@ def test_bad_arguments_are_refused():
         judge(empty)
 
 
+def test_less_than_one_prediction_of_few_is_no_share():
+    """One row of p = 0.3 that is positive is refuted with the share 0.025 / 0.3, which the value has."""
+    one = judge(CellSums.from_arrays([1], [0.3]))
+    assert (one.local.value, one.refuted) == (pytest.approx(100 * 0.025 / 0.3), "too few")
+    assert judge(CellSums.from_arrays([1] * 10, [0.01] * 10)).refuted == "100.00 %"
+    assert judge(CellSums.from_arrays([0, 1] * 10, [0.5] * 20)).refuted == "0.00 %"
+
+
 def test_a_total_that_is_off_alone_is_told():
     """The exact interval of the ratio may leave out 1 where six tests together do not call the model off: a reader sees
     both, so the sentence speaks of both. And a factor above 1.5 is never written as 1.5."""

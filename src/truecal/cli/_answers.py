@@ -15,7 +15,17 @@ import numpy as np
 
 from truecal._errors import name_place
 from truecal._text import Column, Terminal, escape_csv, lower_first, plural, printable, printable_lines
-from truecal.inference import OUTCOMES, SIGNS, Verdict, Word, format_p_value, format_percent, format_ratios, name_odds
+from truecal.inference import (
+    OUTCOMES,
+    SIGNS,
+    TOO_FEW,
+    Verdict,
+    Word,
+    format_p_value,
+    format_percent,
+    format_ratios,
+    name_odds,
+)
 from truecal.inference import format_span as format_ratio_span
 from truecal.metrics import LTCE, Measure, find_metric, range_level
 from truecal.results import (
@@ -109,7 +119,9 @@ def _finding(result: Result, terminal: Terminal, of: str = "") -> list[str]:
     head = _head(verdict.word, f"{of}: {lower_first(result.finding)}" if of else result.finding, terminal)
     beyond = "" if verdict.tolerance is None else " for an error beyond the tolerance"
     refuted, chance = _refuted(result)
-    lines = [f"{refuted} of predictions are refuted, {chance} by chance; p {format_p_value(verdict.p_value)}{beyond}."]
+    share = f"{refuted} of predictions are refuted, {chance} by chance"
+    share = "Too few predictions to say how many are refuted" if refuted == TOO_FEW else share
+    lines = [f"{share}; p {format_p_value(verdict.p_value)}{beyond}."]
     text = "\n".join(terminal.wrap(line, "  ", "  ") for line in [*lines, *result.evidence()])
     table = [terminal.table(_range_columns(result, terminal))] if result.ranges else []
     return [f"{head}\n{text}", *table]
@@ -135,7 +147,7 @@ def _refuted(result: Result) -> tuple[str, str]:
         return "", ""
     chance = result.references.get("ltce")
     expected = f"{100 * result.significance:g} %" if chance is None else LTCE.format(chance.mean)
-    return LTCE.format(result.verdict.local.value), expected
+    return result.verdict.refuted, expected
 
 
 def _range_columns(result: Result, terminal: Terminal) -> list[Column]:
@@ -232,7 +244,9 @@ def _metric_line(result: Result, terminal: Terminal) -> list[str]:
             more = []
             if name in result.bounds:
                 more.append(f"{format_span(*map(metric.format, result.bounds[name]))} on the grid")
-            if name in result.references:
+            if result.separated(name):
+                more.append("the scores separate the labels")
+            elif name in result.references:
                 more.append(f"chance {metric.format(result.references[name].mean)}")
             texts.append(f"{name} {result.format(name)}" + f" ({', '.join(more)})" * bool(more))
     hint = "--explain: all of these with their p-values, and what the words mean"

@@ -55,6 +55,7 @@ from truecal.inference._reference import sequential_reference as sequential_refe
 from truecal.inference._verdict import FACTOR as FACTOR
 from truecal.inference._verdict import OUTCOMES as OUTCOMES
 from truecal.inference._verdict import SIGNS as SIGNS
+from truecal.inference._verdict import TOO_FEW as TOO_FEW
 from truecal.inference._verdict import PartName as PartName
 from truecal.inference._verdict import Verdict as Verdict
 from truecal.inference._verdict import Word as Word

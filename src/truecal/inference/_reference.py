@@ -119,9 +119,9 @@ def null_reference(
     replicates, references = draws.replicates, {}
     for name, values in drawn.items():
         metric, known = metrics[name], _drop_unknown(values)
-        with np.errstate(invalid="ignore"):  # log loss may be infinite
+        with np.errstate(invalid="ignore"):  # log loss may be infinite, and slopes both ways
             low, median, high = find_quantiles(known, (0.05, 0.5, 0.95)).tolist()
-        mean = float(known.mean())
+            mean = float(known.mean())
         if metric.overall:
             errors, error = np.abs(values - mean), abs(observed[name] - mean)
         else:

@@ -67,6 +67,7 @@ from truecal._text import about, plural
 from truecal.inference._finding import Tilt, describe_evidence, describe_finding, format_p_value, name_direction
 from truecal.inference._power import Shifted
 from truecal.metrics import (
+    LTCE,
     Coins,
     Design,
     Direction,
@@ -93,6 +94,8 @@ OVERLAP = 1.2  # on the p-value of a scan, whose windows share rows
 WEIGHTS = {"spread": 0.5}  # the others' are 1
 FREEDOM = 30.0  # the fewest degrees of freedom of a window of a scan, where rows are in clusters
 FEW_CLUSTERS = 10  # below which nobody can say how far clusters differ
+FEW_ROWS = 20  # below which a right model has less than one prediction refuted at the usual level
+TOO_FEW = "too few"
 SMALLEST = 4.0  # the least v of a part whose square is summed
 OUTCOMES: dict[Outcome, str] = {"positive": "positives", "correct": "correct predictions"}
 SIGNS: dict[Word, str] = {"off": "\N{MULTIPLICATION X}", "consistent": "\N{CHECK MARK}", "cannot tell": "?"}
@@ -221,6 +224,13 @@ class Verdict:
     def ranges(self) -> tuple[ScoreRange, ...]:
         """Ranges of scores that are refuted the same way, whatever the number of windows, in increasing order."""
         return tuple(found for found in self.local.ranges if found.proven)
+
+    @property
+    def refuted(self) -> str:
+        """The share of predictions that Local TCE refutes, in words: of few rows, less than one is none that can be
+        told."""
+        few = self.n < FEW_ROWS and self.local.value * self.n < 100
+        return TOO_FEW if few else LTCE.format(self.local.value)
 
     @property
     def sign(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from truecal._text import escape_html as escape
 from truecal._text import lower_first, plural, prose_html
-from truecal.inference import Reference, format_p_value, format_span
+from truecal.inference import TOO_FEW, Reference, format_p_value, format_span
 from truecal.metrics import LTCE
 from truecal.plot import Scale, make_thumbnail
 from truecal.reporting._page import TONES, Column, write_badge, write_table
@@ -47,7 +47,9 @@ def _write_tiles(result: Result, p_value: float) -> str:
         return ""
     chance = result.references.get("ltce")
     tiles = [
-        (LTCE.format(found.local.value), f"of {plural(result.n, 'prediction')} refuted (Local TCE)"),
+        (TOO_FEW, "predictions to say how many are refuted")
+        if found.refuted == TOO_FEW
+        else (found.refuted, f"of {plural(result.n, 'prediction')} refuted (Local TCE)"),
         (f"{100 * found.significance:g} %", "would be by chance, on average")
         if chance is None
         else (LTCE.format(chance.mean), f"would be by chance ({chance.low:.2f} to {LTCE.format(chance.high)})"),
@@ -76,7 +78,7 @@ def write_strip(named: Mapping[str, Result], scale: Scale, *, compared: bool) ->
             "model", [f'<a href="#model-{numbers[name]}">{escape(name)}</a>' for name in order], text=True, html=True
         ),
         Column("what was found", [result.short_finding for result in results], text=True),
-        Column("refuted", ["" if each is None else LTCE.format(each.local.value) for each in found], named=True),
+        Column("refuted", ["" if each is None else each.refuted for each in found], named=True),
         Column(
             "by chance",
             [

@@ -24,8 +24,8 @@ class Models(dict[str, Result]):
     >>> truecal.results.Models({"a": one, "b": one})
     Both models cannot be told
       verdict      model  refuted  by chance  observed / predicted
-      cannot tell  a       1.49 %        5 %  1.00 (0.17 to 1.83)
-      cannot tell  b       1.49 %        5 %  1.00 (0.17 to 1.83)
+      cannot tell  a      too few        5 %  1.00 (0.17 to 1.83)
+      cannot tell  b      too few        5 %  1.00 (0.17 to 1.83)
     """
 
     def _cells(self) -> dict[str, list[str]]:
@@ -36,7 +36,7 @@ class Models(dict[str, Result]):
         return {
             "verdict": ["" if each is None else each.word for each in found],
             "model": [printable(name) for name, _ in ranked],
-            "refuted": ["" if each is None else LTCE.format(each.local.value) for each in found],
+            "refuted": ["" if each is None else each.refuted for each in found],
             "by chance": [
                 "" if each is None else f"{100 * each.significance:g} %" if drawn is None else LTCE.format(drawn.mean)
                 for each, drawn in zip(found, chance, strict=True)

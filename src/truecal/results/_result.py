@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import Any, ClassVar
@@ -220,12 +221,17 @@ class Result(Stored):
         return f"{100 * span.confidence:g} % interval {metric.format(span.low)} to {metric.format(span.high)}"
 
     def describe(self, name: str) -> str:
-        """What a metric measures and on which bins; its test where that is not the result's."""
+        """What a metric measures and on which bins; its test where that is not the result's, and why it is infinite."""
         metric = self.metrics[name]
         test = metric.rejection
         own = test is not None and test != test.like(self.rejection)
         words = f" ({test.test_words})" if test is not None and own else ""
-        return f"{metric.words}{words}; {metric.bins}" if metric.bins else metric.meaning
+        found = f"{metric.words}{words}; {metric.bins}" if metric.bins else metric.meaning
+        return found if not self.separated(name) else f"{found}; infinite, since the scores separate the labels"
+
+    def separated(self, name: str) -> bool:
+        """Whether a metric is a slope without an end: the scores separate the labels."""
+        return self.metrics[name].name == "slope" and math.isinf(self.values[name])
 
     def to_frame(self, metric: str | None = None, library: str | None = None) -> Any:
         """The bins of a metric as a dataframe, in the library the data came in unless another is named."""
