@@ -144,19 +144,29 @@ struct CellSteps {
     alignas(64) Moments moments[block];
 };
 
+// A score folded to the half below 0.5, for several rows at once.
+struct FoldedScore {
+    std::uint64_t bad, mirrored, q; // 1 of a number outside [0, 1]; all bits from 0.5 on, or none; as `CellPlace` has it
+
+    explicit FoldedScore(double score) {
+        const double x = score + 0.0; // -0.0 is 0.0
+        const auto bits = bit_cast<std::uint64_t>(x);
+        bad = lanes::is_no_score(bits);
+        mirrored = lanes::is_below(bits, bit_cast<std::uint64_t>(0.5)) - 1;
+        q = bit_cast<std::uint64_t>(std::min(x, 1.0 - x) * 0x1p200);
+    }
+};
+
 // Whether all scores lie in [0, 1]. As `CellPlace`, for several rows at once: squares are those of doubles.
 template <class Float, class Label>
 TRUECAL_CLONES bool list_steps(const Float *__restrict score, const Label *__restrict label, Index size,
                                CellSteps &__restrict steps) {
     std::uint64_t bad = 0;
     for (Index i = 0; i < size; ++i) {
-        const double x = static_cast<double>(score[i]) + 0.0, other = 1.0 - x;
-        const auto bits = bit_cast<std::uint64_t>(x);
-        bad |= lanes::is_no_score(bits);
-        const std::uint64_t mirrored = lanes::is_below(bits, bit_cast<std::uint64_t>(0.5)) - 1; // all bits, or none
-        const auto q = bit_cast<std::uint64_t>(std::min(x, other) * 0x1p200);
-        const std::uint64_t lead = q >> rest_bits, rest = q & rest_mask;
-        steps.place[i] = static_cast<std::uint32_t>((lead ^ mirrored) - mirrored + (2 * CellSteps::middle & mirrored));
+        const FoldedScore own(static_cast<double>(score[i]));
+        bad |= own.bad;
+        const std::uint64_t lead = own.q >> rest_bits, rest = own.q & rest_mask;
+        steps.place[i] = static_cast<std::uint32_t>((lead ^ own.mirrored) - own.mirrored + (2 * CellSteps::middle & own.mirrored));
         steps.moments[i].first = rest + Moments::one;
         const std::uint64_t squared = lanes::square(rest >> (rest_bits - squared_bits));
         steps.moments[i].second = squared + (std::uint64_t(label[i] != Label(0)) << Moments::count_bit);
@@ -190,7 +200,15 @@ class CellTable {
 
     // The rows of both, at most 2^32 - 1. Sums of integers are the same however rows were parted.
     void add(const CellTable &other) {
-        other.for_cells([&](std::size_t place, const Sums &sums) { before(place).add(sums); });
+        other.for_pages([&](std::size_t first, const Moments *last, const Sums *earlier) {
+            for (std::size_t i = 0; i < page_size; ++i) {
+                if (last[i].first == 0 && !(earlier && earlier[i].n > 0)) continue;
+                Moments &cell = moments(static_cast<std::uint32_t>(first + i));
+                cell.add(last[i]);
+                if (Moments::is_full(cell.first)) spill(first + i, cell);
+                if (earlier && earlier[i].n > 0) before(first + i).add(earlier[i]);
+            }
+        });
     }
 
     CellColumns columns() const {
@@ -247,21 +265,30 @@ class CellTable {
         return page[place & (page_size - 1)];
     }
 
-    // Calls use(place, sums) for each cell with rows, in order.
-    template <class Use> void for_cells(Use use) const {
+    void spill(std::size_t place, Moments &cell) { before(place).add(std::exchange(cell, Moments{})); }
+
+    // Calls use(first place, last rows, those before them or null) for each page, in order.
+    template <class Use> void for_pages(Use use) const {
         for (std::size_t page = 0; page < pages; ++page) {
             const std::size_t first = page << page_bits;
             const bool is_near = first >= near_begin && first < near_begin + near_size;
             const Moments *last = is_near ? &near_[first - near_begin] : far_[page].get();
+            if (!last) continue;
             const auto found = before_.find(page);
-            const Sums *earlier = found == before_.end() ? nullptr : found->second.get();
-            for (std::size_t i = 0; (last || earlier) && i < page_size; ++i) {
+            use(first, last, found == before_.end() ? nullptr : found->second.get());
+        }
+    }
+
+    // Calls use(place, sums) for each cell with rows, in order.
+    template <class Use> void for_cells(Use use) const {
+        for_pages([&](std::size_t first, const Moments *last, const Sums *earlier) {
+            for (std::size_t i = 0; i < page_size; ++i) {
                 Sums sums;
-                if (last) sums.add(last[i]);
+                sums.add(last[i]);
                 if (earlier) sums.add(earlier[i]);
                 if (sums.n > 0) use(first + i, sums);
             }
-        }
+        });
     }
 
     void add_steps(const CellSteps &steps, Index size) {
@@ -274,9 +301,7 @@ class CellTable {
         if (!Moments::is_full(full)) return;
         for (Index i = 0; i < size; ++i) {
             Moments &cell = moments(steps.place[i]);
-            if (!Moments::is_full(cell.first)) continue;
-            before(steps.place[i]).add(cell);
-            cell = Moments{};
+            if (Moments::is_full(cell.first)) spill(steps.place[i], cell);
         }
     }
 };
@@ -369,15 +394,12 @@ TRUECAL_CLONES bool list_words(const Float *__restrict score, const Label *__res
                                std::uint64_t *__restrict word, std::uint64_t &low, std::uint64_t &high) {
     std::uint64_t bad = 0, least = ~std::uint64_t(0), most = 0;
     for (Index i = 0; i < size; ++i) {
-        const double x = static_cast<double>(score[i]) + 0.0, other = 1.0 - x;
-        const auto bits = bit_cast<std::uint64_t>(x);
-        bad |= lanes::is_no_score(bits);
-        const std::uint64_t mirrored = lanes::is_below(bits, bit_cast<std::uint64_t>(0.5)) - 1; // all bits, or none
-        const auto q = bit_cast<std::uint64_t>(std::min(x, other) * 0x1p200);
-        const std::uint64_t none = ((RowWord::upper - RowWord::lower) & mirrored) + RowWord::lower;
-        const std::uint64_t lead = ((q >> rest_bits) - none) & (0 - ((0 - q) >> 63)); // 0 of q = 0
-        const std::uint64_t place = (lead ^ mirrored) - mirrored + (RowWord::last & mirrored);
-        word[i] = place << RowWord::place_bit | (q & rest_mask) << 1 | std::uint64_t(label[i] != Label(0));
+        const FoldedScore own(static_cast<double>(score[i]));
+        bad |= own.bad;
+        const std::uint64_t none = ((RowWord::upper - RowWord::lower) & own.mirrored) + RowWord::lower;
+        const std::uint64_t lead = ((own.q >> rest_bits) - none) & (0 - ((0 - own.q) >> 63)); // 0 of q = 0
+        const std::uint64_t place = (lead ^ own.mirrored) - own.mirrored + (RowWord::last & own.mirrored);
+        word[i] = place << RowWord::place_bit | (own.q & rest_mask) << 1 | std::uint64_t(label[i] != Label(0));
         least = std::min(least, word[i]);
         most = std::max(most, word[i]);
     }
