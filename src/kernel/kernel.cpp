@@ -379,9 +379,9 @@ auto rejected_rows(In<Float> score, Any label, Index n_min, Index n_max, bool pa
     demand(n_min >= 0 && n_max >= n_min && n_max <= Index(1) << 60, "n_min must lie in 0..n_max, n_max up to 2^60");
     return with_labels(label, [&](auto *labels) {
         nb::gil_scoped_release release;
-        const auto heed = [](Index size, Index parts, auto work) { return heed_parts(size, parts, work); };
-        std::unique_ptr<Int[]> key(new Int[score.shape(0)]);
-        const Packed ok = sort_rows(score.data(), labels, key.get(), length(score), 1, heed);
+        // one piece, which the C library keeps for the next call sooner than two
+        std::unique_ptr<Int[]> key(new Int[2 * score.shape(0)]);
+        const Packed ok = sort_few_rows(score.data(), labels, key.get(), key.get() + score.shape(0), length(score));
         if (!ok.scores_ok || !ok.labels_ok) return std::tuple(0.0, false, ok.scores_ok, ok.labels_ok);
         const Keys<Int> rows{key.get(), length(score)};
         const auto blocks = pava_bc<Index>(rows, n_min, n_max, paper);

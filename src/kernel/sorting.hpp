@@ -63,11 +63,13 @@ template <class Int> TRUECAL_CLONES bool rises(const Int *key, Index size) {
     return falls >= 0;
 }
 
-// Sorts keys from 0 on; keeps the room that it needs. Few keys that are spread evenly are sorted by one digit with about as
+// Sorts keys from 0 on; keeps the room that it needs, or takes some for as many keys. Few keys that are spread evenly are sorted by one digit with about as
 // many values as there are keys, others by two, the lower one with the label, so that equal scores are in order after them.
 // What the last bits leave is mended: most of it by exchanging neighbours.
 template <class Int> class DigitSort {
   public:
+    explicit DigitSort(Int *room = nullptr) : room_(room) {}
+
     void sort(Int *key, Index size) {
         if (size <= few) return insert(key, size);
         if (size >> 32 != 0) return std::sort(key, key + size); // what the counts do not hold
@@ -75,8 +77,9 @@ template <class Int> class DigitSort {
         int width = 0;
         while (width < 8 * int(sizeof(Int)) - 1 && (high - low) >> width != 0) ++width;
         if (width <= digit) return fill(key, size, low, high);
-        if (spare_.size() < static_cast<std::size_t>(size)) spare_.resize(static_cast<std::size_t>(size));
-        if (size < many && spread(key, size, low, width)) return;
+        if (!room_ && own_.size() < static_cast<std::size_t>(size)) own_.resize(static_cast<std::size_t>(size));
+        Int *const spare = room_ ? room_ : own_.data();
+        if (size < many && spread(key, spare, size, low, width)) return;
         if (size <= some) return std::sort(key, key + size);
         const int dropped = std::max(width - 2 * digit, 0);
         const auto lower = [=, low = low](Int own) { return ((own - low) >> dropped & (digits - 1)) << 1 | (own & 1); };
@@ -89,7 +92,6 @@ template <class Int> class DigitSort {
         }
         to_starts(first, 2 * digits);
         to_starts(second, digits);
-        Int *const spare = spare_.data();
         for (Index i = 0; i < size; ++i) spare[first[lower(key[i])]++] = key[i];
         for (Index i = 0; i < size; ++i) key[second[upper(spare[i])]++] = spare[i];
         if (dropped > 0) finish(key, size, low, dropped);
@@ -98,11 +100,12 @@ template <class Int> class DigitSort {
   private:
     static constexpr int digit = 11;
     static constexpr Index digits = Index(1) << digit, few = 32, some = 512, many = 1 << 13, looked_at = 128;
-    std::vector<Int> spare_;
+    Int *room_;
+    std::vector<Int> own_;
     std::uint32_t count_[many];
 
     // By one digit; false where some of its values have many keys.
-    bool spread(Int *key, Index size, Int low, int width) {
+    bool spread(Int *key, Int *spare, Index size, Int low, int width) {
         int bits = 0;
         while (size >> bits != 0) ++bits;
         const int dropped = std::max(width - bits, 0);
@@ -111,7 +114,6 @@ template <class Int> class DigitSort {
         for (Index i = 0; i < size; ++i) ++count_[(key[i] - low) >> dropped];
         if (find_range(count_, values).second > few) return false;
         to_starts(count_, values);
-        Int *const spare = spare_.data();
         for (Index i = 0; i < size; ++i) spare[count_[(key[i] - low) >> dropped]++] = key[i];
         std::copy(spare, spare + size, key);
         finish(key, size, low, dropped);
@@ -291,14 +293,18 @@ struct Buckets {
     }
 };
 
+// The keys of rows that fit the cache, sorted; `room` is for as many, or null.
+template <class Int, class Float, class Label>
+Packed sort_few_rows(const Float *score, const Label *label, Int *key, Int *room, Index size) {
+    const Packed ok = pack(score, label, key, size);
+    if (ok.scores_ok && ok.labels_ok) DigitSort<Int>(room).sort(key, size);
+    return ok;
+}
+
 // The rows' keys, sorted. `heed(size, parts, work)` calls work(part, first, last, pause) for each part.
 template <class Int, class Float, class Label, class Heed>
 Packed sort_rows(const Float *score, const Label *label, Int *key, Index size, Index threads, Heed heed) {
-    if (size <= sorted_at_once) {
-        const Packed ok = pack(score, label, key, size);
-        if (ok.scores_ok && ok.labels_ok) DigitSort<Int>().sort(key, size);
-        return ok;
-    }
+    if (size <= sorted_at_once) return sort_few_rows(score, label, key, static_cast<Int *>(nullptr), size);
     const Index parts = std::max(threads, (size >> 31) + 1);
     std::vector<CellCounts> counts(static_cast<std::size_t>(parts));
     Buckets buckets;

@@ -79,6 +79,7 @@ CROWDS = {
     "spread": lambda rng, size: rng.beta(0.5, 5, size),
     "near both ends": lambda rng, size: np.where(rng.random(size) < 0.5, 1 - 10.0 ** -rng.uniform(0, 15, size), 0.0),
     "below the normal numbers": lambda rng, size: 10.0 ** -rng.uniform(0, 320, size),
+    "in few cells": lambda rng, size: 0.5 + rng.random(size) / 1000,
     "in one cell": lambda rng, size: 0.25 + rng.integers(0, 2**40, size) * 2.0**-54,
     "ties": lambda rng, size: np.round(rng.random(size), 3),
 }

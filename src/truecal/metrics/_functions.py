@@ -49,7 +49,7 @@ from truecal.observations import (
     sort_rows,
 )
 
-FEW_ROWS = 1 << 13  # that are tested by a single call; of more the call is not what takes time
+FEW_ROWS = 1 << 18  # that are tested by a single call, which holds the memory for it in one piece
 MOST_ROWS = 1 << 31  # that cells are counted of in one go
 FEW_EDGES = 4097  # up to which counting beats sorting: its cells are emptied every few thousand rows
 
