@@ -52,13 +52,14 @@ class Rows:
     them. Both are the same unless rows were sampled by label.
     """
 
-    __slots__ = ("_fixed", "_found", "seen", "tally")
+    __slots__ = ("_fixed", "_found", "redrawn", "seen", "tally")
 
     def __init__(self, tally: Tally, like: Rows | None = None) -> None:
         if not len(tally):
             raise ValueError("A score needs at least one row; the tally is empty.")
         self.seen = tally
         self.tally: Weighed = tally.population
+        self.redrawn = like is not None
         self._fixed: dict[object, Any] = {} if like is None else like._fixed
         self._found: dict[object, Any] = {}
 
@@ -219,7 +220,12 @@ class MeanScore(Score):
 
     def on(self, rows: Rows) -> float:
         tally = rows.tally
-        positive, negative = rows.once(self, lambda: self.losses(tally.score), labels=False)
+
+        def compute() -> tuple[Floats, Floats]:
+            return self.losses(tally.score)
+
+        # kept for labels that are drawn again and again: of labels that came once, others can have the memory
+        positive, negative = rows.once(self, compute, labels=False) if rows.redrawn else compute()
         pos = tally.pos
         if isinstance(tally, Tally):
             parts = add_exactly(positive, tally.pos), add_exactly(negative, tally.n - tally.pos)
