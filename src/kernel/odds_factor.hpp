@@ -196,8 +196,8 @@ class OpenCoins {
             middle_ += !coins.upper[first];
             n_.push_back(pool.rows);
             q_.push_back(pool.q());
-            upper_rows_ += all.upper[first] ? pool.rows : 0;
-            expected += all.upper[first] ? pool.rows - pool.s1 : pool.s1;
+            upper_rows_ += coins.upper[first] ? pool.rows : 0;
+            expected += coins.upper[first] ? pool.rows - pool.s1 : pool.s1;
             v += pool.s1 - pool.s2;
             at_.push(pool.n(), k, pool.s1, pool.s2, s3);
             rows += pool.n();
