@@ -57,19 +57,22 @@ class WindowGrids {
     WindowGrids(const Index *cost, Index begin, Index end)
         : begin_(begin), before_(new Index[static_cast<std::size_t>(end - begin + 1)]) {
         reached_.reserve(128);
-        bool heavy = true;
-        Index sum = 0, next = 0;
+        Index largest = 0;
+        before_[0] = 0;
         for (Index i = begin; i < end; ++i) {
-            if (heavy || cost[i] >= one) {
-                runs_.push_back({i, static_cast<Index>(reached_.size())});
-                next = sum;
-            }
-            heavy = cost[i] >= one;
-            before_[static_cast<std::size_t>(i - begin)] = sum;
-            for (; next <= sum && !heavy; next += eighth) reached_.push_back(i);
-            sum += cost[i];
+            before_[static_cast<std::size_t>(i - begin) + 1] = sum(i) + cost[i];
+            largest = std::max(largest, cost[i]);
         }
-        before_[static_cast<std::size_t>(end - begin)] = sum;
+        for (Index first = begin, last; first < end; first = last) {
+            last = largest < one ? end : first + 1;
+            const bool heavy = cost[first] >= one;
+            while (!heavy && last < end && cost[last] < one) ++last;
+            runs_.push_back({first, static_cast<Index>(reached_.size())});
+            for (Index at = first, next = sum(first); !heavy && at < last; next += eighth) {
+                while (at < last && sum(at) < next) ++at;
+                if (at < last) reached_.push_back(at);
+            }
+        }
         runs_.push_back({end, static_cast<Index>(reached_.size())});
     }
 

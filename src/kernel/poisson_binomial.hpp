@@ -227,7 +227,7 @@ class Heads {
 
     struct Row {
         Index first = 0;
-        std::vector<double> p{1.0};
+        std::vector<double> p;
         void clear() {
             first = 0;
             p.assign(1, 1.0);
