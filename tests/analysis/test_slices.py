@@ -1,6 +1,7 @@
 """The search for groups of rows: its sums against group-bys, its tests against exact ones, its error rate."""
 
 import re
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -131,6 +132,65 @@ def test_all_rows_are_called_so():
     p = rng.beta(2, 9, 4000)
     frame = {"y": rng.random(4000) < p / 2, "p": p, "x": rng.random(4000)}
     assert truecal.slices(frame, label="y", score="p").slice == ("all rows",)
+
+
+def certain(rng, low, high):
+    """A third of rows each at a score of 0, 1 and 0.3, with so many positives at 0 and 1; a column that says nothing."""
+    p = np.repeat([0.0, 1.0, 0.3], 1000)
+    y = np.concatenate([np.arange(1000) < low, np.arange(1000) < high, np.arange(1000) < 300])
+    return pl.DataFrame({"y": y, "p": p, "channel": rng.choice(["a", "b"], size=3000)})
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "listed"),
+    [
+        (50, 1000, {"p=0": "too low"}),
+        (1, 1000, {"p=0": "too low"}),  # one row that is impossible suffices
+        (1000, 1000, {"p=0": "too low"}),
+        (0, 900, {"p=1": "too high"}),
+        (50, 0, {"p=0": "too low", "p=1": "too high"}),
+        (0, 1000, {}),
+    ],
+)
+def test_scores_of_exactly_0_or_1_that_labels_refute_come_first(low, high, listed):
+    frame = certain(np.random.default_rng(7), low, high)
+    found = truecal.slices(frame, label="y", score="p")
+    assert dict(zip(found.slice, found.direction, strict=True)) == listed
+    assert (truecal.evaluate(frame["y"], frame["p"]).verdict.word == "off") == bool(listed)
+    assert set(found.p_adjusted) <= {0.0}
+    count = dict(zip(found.slice, found.observed, strict=True))
+    assert count == {name: {"p=0": low, "p=1": high}[name] for name in listed}
+    assert SliceTable.from_json(found.to_json()) == found
+
+
+def test_fewer_refuted_rows_than_are_tested_are_listed_too():
+    rng = np.random.default_rng(8)
+    p = np.append(rng.beta(2, 9, 2000), 0.0)
+    frame = {"y": np.append(rng.random(2000) < p[:-1], True), "p": p, "x": rng.random(2001)}
+    found = truecal.slices(frame, label="y", score="p")
+    assert (found.slice, found.n.tolist()) == (("p=0",), [1])
+
+
+def test_every_row_agrees_with_itself():
+    # half of the scores are rounded to 0, and one country is too low besides
+    rng = np.random.default_rng(9)
+    frame = simulate(rng, 40_000, lambda f: f.country == "fr", factor=2)
+    found = truecal.slices(frame.assign(p=frame.p.round(1)), label="y", score="p")
+    assert found.slice[:2] == ("p=0", "country=fr")
+    later = slice(1, None)
+    assert found.ratio[later] == pytest.approx(found.observed[later] / found.expected[later])
+    assert np.all((found.ratio_low <= found.ratio) & (found.ratio <= found.ratio_high) | np.isinf(found.ratio))
+    assert np.all((found.ratio_low[later] > 1) | (found.ratio_high[later] < 1))
+    assert set(found.direction) <= {"too low", "too high"}
+
+
+def test_a_loss_below_0_is_no_error():
+    # rows of 0 and of 0.499 lie in one bin, whose mean says less than its rows
+    frame = {"y": [0] * 500 + [1] * 500, "p": [1e-9] * 500 + [0.499] * 500, "x": list(range(5)) * 200}
+    crossed = replace(cross(frame, label="y", score="p", columns="x"), bins=np.array([0.0]))
+    rows = replace(crossed.rows, bin=np.zeros(1000, dtype=np.uint8))
+    tables = rows.cross(list(crossed.tables), [len(levels) for levels in crossed.levels], 1)
+    assert len(search(replace(crossed, rows=rows, tables=tables)))
 
 
 def test_twins_are_listed_once():

@@ -41,6 +41,16 @@ def test_it_prints_what_the_library_finds(folder):
     assert (row["slice"], int(row["n"])) == ("country=<b>", int(found.n[0]))
 
 
+def test_positives_at_a_score_of_0_are_told(tmp_path):
+    rows = [f"{int(i < 5)},0" for i in range(100)] + [f"{int(i < 30)},0.3" for i in range(100)]
+    (tmp_path / "rows.csv").write_text("\n".join(["y,p", *rows]))
+    done = run("slices", "rows.csv", cwd=tmp_path)
+    (line,) = (line for line in done.stdout.splitlines() if "p=0" in line)
+    assert line.split() == ["p=0", "100", "5", "/", "0", "none", "predicted", "0", "too", "low"]
+    assert run("report", "rows.csv", "--slices", cwd=tmp_path).returncode == 0
+    assert "p=0" in (tmp_path / "report.html").read_text()
+
+
 def test_columns_pairs_and_sizes_are_options(folder):
     words = ("--columns", "country", "--no-pairs", "--min-rows", "10000", "--json")
     found = json.loads(run("slices", "preds.csv", *words, cwd=folder).stdout)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truecal._errors import option
-from truecal.metrics import Coins, OddsFactor, check_significance, find_odds_factors
+from truecal.metrics import Coins, OddsFactor, check_significance, count_positives, find_odds_factors
 from truecal.observations import CellGroups, CellSums, Conditions, Crossed, Floats, Labelling, Pair
 from truecal.results import SliceTable, name_directions
 
@@ -59,7 +59,7 @@ def slices(  # noqa: PLR0913 (tests/test_size.py says why)
     pairs : bool
         Whether pairs of columns are searched, too.
     min_rows : int
-        The fewest rows of a group that is tested.
+        The fewest rows of a group that is tested. Scores of exactly 0 or 1 that a label refutes need no test.
     pos_label, on_null, format, kept_negatives, kept_positives, flip, cluster, score_scale
         As in `truecal.read`; numbers are of the rows that are there. The column of clusters makes no groups unless
         `columns` names it.
@@ -117,28 +117,46 @@ class _Slice:
 def search(crossed: Crossed, significance: float = 0.05, min_rows: int = 50) -> SliceTable:
     """Find the groups whose predictions are off among rows that were crossed.
 
-    The group with the largest loss comes first, or one of a single condition with nearly as much. Then its odds are
+    Scores of exactly 0 or 1 that labels refute come first, however few: no factor mends them, so their rate takes their
+    place. Then comes the group with the largest loss, or one of a single condition with nearly as much. Its odds are
     multiplied by its factor, and the others are looked at again, so that none is listed for rows that it shares with
     one before.
     """
-    searched, now = crossed.count(), crossed
-    listed: list[_Slice] = []
+    listed, now = _mend_certain(crossed, significance)
+    searched = crossed.count() + sum(bool(crossed.certain(score).any()) for score in (0, 1))
     while len(listed) < MOST:
         found = _find_wrong(now, significance, significance / searched, min_rows)
         if not found:
             break
         worst = _choose_worst(found)
-        listed.append(worst)
+        listed.append((crossed.describe(worst.conditions), worst))
         pairs = list(dict.fromkeys(each.pair for each in found))
         now = now.corrected(worst.conditions, min(max(worst.factor.value, 1e-9), 1e9), pairs)
     notes = (*crossed.notes, f"only the first {MOST} groups are listed") if len(listed) == MOST else crossed.notes
     return _make_table(crossed, listed, searched, significance, notes)
 
 
+def _mend_certain(crossed: Crossed, significance: float) -> tuple[list[tuple[str, _Slice]], Crossed]:
+    """The rows at scores of exactly 0 and exactly 1 that some of their labels refute, and all rows with them mended."""
+    listed, now = [], crossed
+    for score in (0, 1):
+        inside = crossed.certain(score)
+        label = crossed.rows.label[inside]
+        if np.all(label == score):
+            continue
+        cells = CellSums.from_arrays(label, np.full(len(label), float(score)))
+        (count,) = count_positives(CellGroups.of([cells]), np.array([0]), np.array([1]), significance)
+        found = _Slice((-1, -1), (), cells, count.factor, p_value=0.0, loss=np.inf)
+        listed.append((f"{crossed.score or 'score'}={score}", found))
+        now = now.changed(inside, float(np.mean(label != score)), list(crossed.tables))
+    return listed, now
+
+
 def _choose_worst(found: list[_Slice]) -> _Slice:
     """The group with the largest loss, or one of fewer conditions whose loss is nearly as large."""
     most = max(each.loss for each in found)
-    near = [each for each in found if each.loss >= NEARLY * most]
+    # a loss of bins' means may be below 0
+    near = [each for each in found if each.loss >= most - (1 - NEARLY) * abs(most)]
     return min(near, key=lambda each: (len(each.conditions), -each.loss))
 
 
@@ -218,21 +236,25 @@ def _find_loss(cells: CellSums, factor: OddsFactor) -> float:
 
 
 def _make_table(
-    crossed: Crossed, found: list[_Slice], searched: int, significance: float, notes: tuple[str, ...]
+    crossed: Crossed, listed: list[tuple[str, _Slice]], searched: int, significance: float, notes: tuple[str, ...]
 ) -> SliceTable:
     def floats(values: Iterable[float]) -> Floats:
         return np.array(list(values), dtype=np.float64)
 
+    found = [each for _, each in listed]
     n = np.array([each.cells.n_rows for each in found], dtype=np.int64)
     rows, p_value = crossed.account.judged, floats(each.p_value for each in found)
-    ratio = floats(each.factor.ratio for each in found)
+    observed = np.array([each.cells.positives for each in found], dtype=np.int64)
+    expected = floats(each.cells.expected.sum() for each in found)
+    with np.errstate(divide="ignore"):  # positives at a score of 0 are infinitely many times those expected
+        ratio = observed / expected
     ends = floats(each.factor.ratio_low for each in found), floats(each.factor.ratio_high for each in found)
     return SliceTable(
-        slice=tuple(crossed.describe(each.conditions) if each.cells.n_rows < rows else "all rows" for each in found),
+        slice=tuple(name if each.cells.n_rows < rows else "all rows" for name, each in listed),
         n=n,
         share=n / rows,
-        observed=np.array([each.cells.positives for each in found], dtype=np.int64),
-        expected=floats(each.cells.expected.sum() for each in found),
+        observed=observed,
+        expected=expected,
         ratio=ratio,
         ratio_low=ends[0],
         ratio_high=ends[1],

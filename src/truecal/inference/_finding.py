@@ -65,9 +65,17 @@ def format_ratios(ratio: float, low: float, high: float) -> tuple[str, str, str]
 
 
 def format_span(ratio: float, low: float, high: float) -> str:
-    """Observed over expected with its interval: "1.52 (1.35 to 1.70)"."""
+    """Observed over expected with its interval: "1.52 (1.35 to 1.70)". Scores of exactly 0 or 1 have no interval.
+
+    Examples
+    --------
+    >>> format_span(1.5241, 1.354, 1.702), format_span(0.9, 0.9, 0.9), format_span(math.inf, math.nan, math.nan)
+    ('1.52 (1.35 to 1.70)', '0.90', 'none predicted')
+    """
+    if math.isinf(ratio):
+        return "none predicted"
     first, second, third = format_ratios(ratio, low, high)
-    return f"{first} ({second} to {third})"
+    return first if low == high else f"{first} ({second} to {third})"
 
 
 def format_in_brackets(ratio: float, low: float, high: float) -> str:

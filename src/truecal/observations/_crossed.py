@@ -99,14 +99,22 @@ class Crossed:
         found = np.where(self.bins >= 0.5, s1 - (n - pos), pos - s1)
         return found.sum(axis=-1), np.maximum(s1 - s2, 0.0).sum(axis=-1)
 
+    def certain(self, score: int) -> Bools:
+        """The rows whose scores are exactly 0, or exactly 1."""
+        side = (self.bins >= 0.5) == (score == 1)
+        return np.asarray((self.rows.q == 0) & side[self.rows.bin])
+
     def corrected(self, conditions: Conditions, factor: float, pairs: Sequence[Pair]) -> Crossed:
         """The same rows with the odds of a group multiplied by a factor, crossed by some of the pairs."""
         rows, inside = self.rows, self.rows.choose(conditions)
         upper = self.bins[rows.bin[inside]] >= 0.5
         f = np.where(upper, 1 / factor, factor)  # of q, the chance of a negative in upper bins
-        q = rows.q.copy()
-        q[inside] = f * q[inside] / (1 - q[inside] + f * q[inside])
-        rows = replace(rows, q=q)
+        return self.changed(inside, f * rows.q[inside] / (1 - rows.q[inside] + f * rows.q[inside]), pairs)
+
+    def changed(self, inside: Bools, q: Floats | float, pairs: Sequence[Pair]) -> Crossed:
+        """The same rows with another q of some of them, crossed by some of the pairs."""
+        rows = replace(self.rows, q=self.rows.q.copy())
+        rows.q[inside] = q
         tables = rows.cross(pairs, [len(levels) for levels in self.levels], len(self.bins))
         return replace(self, tables=tables, rows=rows)
 
