@@ -4,6 +4,8 @@
 
 #include "keys.hpp"
 
+#include <tuple>
+
 #if defined(__SSE2__) || defined(_M_X64)
 #define TRUECAL_SSE2
 #include <emmintrin.h>
