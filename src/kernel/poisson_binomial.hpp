@@ -232,15 +232,16 @@ class Heads {
             first = 0;
             p.assign(1, 1.0);
         }
+        bool sure() const { return p.size() == 1 && p[0] == 1.0; }
     };
 
-    // The heads of two rows together, which the first one becomes.
-    void convolve(Row &a, const Row &b) {
-        const auto sure = [](const Row &row) { return row.p.size() == 1 && row.p[0] == 1.0; };
+    // The heads of two rows together, in a third one, which may be either of them.
+    void convolve(const Row &a, const Row &b, Row &to) {
         const Index first = a.first + b.first;
-        if (sure(a) || sure(b)) {
-            if (sure(a)) a.p = b.p;
-            a.first = first;
+        if (a.sure() || b.sure()) {
+            const Row &other = a.sure() ? b : a;
+            if (&to != &other) to.p = other.p;
+            to.first = first;
             return;
         }
         const bool swap = a.p.size() < b.p.size();
@@ -250,7 +251,7 @@ class Heads {
         std::fill_n(std::copy(longer.begin(), longer.end(), wide_.begin() + margin), margin, 0.0);
         sum_.resize(std::max(sum_.size(), size + count + margin));
         convolve_rows(wide_.data() + margin, size, shorter.data(), count, sum_.data());
-        keep(a, first, size + count - 1);
+        keep(to, first, size + count - 1);
     }
 
     // The chances of the heads of `low` minus those of `high`.
@@ -259,7 +260,7 @@ class Heads {
         high.finish();
         std::reverse(high.all_.p.begin(), high.all_.p.end());
         high.all_.first = -high.all_.first - static_cast<Index>(high.all_.p.size()) + 1;
-        low.convolve(low.all_, high.all_);
+        low.absorb(low.all_, high.all_);
         return low.all_;
     }
 
@@ -271,9 +272,7 @@ class Heads {
         if (at < 0) return {0, 0, 1};
         if (at >= static_cast<Index>(size)) return {1, 0, 0};
         const auto own = static_cast<std::size_t>(at);
-        double below = 0, above = 0;
-        for (std::size_t i = 0; i < own; ++i) below += p[i];
-        for (std::size_t i = size - 1; i > own; --i) above += p[i];
+        const double below = add_up(p.data(), own), above = add_up(p.data() + own + 1, size - own - 1);
         Tails found{below, p[own], above};
         if (!mid_p) return found;
         const double limit = std::min(below, above) + p[own] / 2, slack = 1e-9 * limit;
@@ -306,7 +305,7 @@ class Heads {
             small_.add(n, q);
         } else if (n > together) {
             set_binomial(n, q);
-            convolve(block_, more_);
+            absorb(block_, more_);
             if (block_.p.size() > 64) fold();
         } else {
             for (Index i = 0; i < n; ++i) {
@@ -348,13 +347,20 @@ class Heads {
         sum_.resize(std::max(sum_.size(), 2 * size + margin));
         convolve_rows(pair, size, pair + stride, size, sum_.data());
         keep(more_, 0, 2 * size - 1);
-        convolve(block_, more_);
+        absorb(block_, more_);
         if (block_.p.size() > 64) fold();
+    }
+
+    // The heads of a row and of another one, which is not needed any more.
+    void absorb(Row &row, Row &other) {
+        if (!row.sure()) return convolve(row, other, row);
+        std::swap(row.p, other.p);
+        row.first += other.first;
     }
 
     // A short row keeps binomials cheap; full ones join the rest.
     void fold() {
-        convolve(all_, block_);
+        absorb(all_, block_);
         block_.clear();
     }
 
@@ -363,9 +369,18 @@ class Heads {
         if (!small_.empty()) {
             small_.list(nothing_, more_.p);
             more_.first = 0;
-            convolve(block_, more_);
+            absorb(block_, more_);
         }
         fold();
+    }
+
+    // In four sums, of which none waits for another.
+    static double add_up(const double *p, std::size_t size) {
+        double sum[4] = {};
+        for (; size >= 4; size -= 4, p += 4)
+            for (std::size_t i = 0; i < 4; ++i) sum[i] += p[i];
+        for (std::size_t i = 0; i < size; ++i) sum[i] += p[i];
+        return (sum[0] + sum[1]) + (sum[2] + sum[3]);
     }
 
     // Cuts off what is nothing of the first chances of a sum, and leaves the rest to a row.
@@ -596,11 +611,12 @@ class Tiles {
         if (tile == 0) tile = add_piece(begin);
         if (tiles_[tile].end == end) return tiles_[tile].heads;
         const std::uint32_t own = add(end);
-        tiles_[own].heads = tiles_[tile].heads;
-        for (Index at = tiles_[tile].end; at < end; at = tiles_[tile].end) {
-            tile = fitting(at, end);
-            if (tile == 0) tile = add_piece(at);
-            space_.low.convolve(tiles_[own].heads, tiles_[tile].heads);
+        for (Index at = tiles_[tile].end; at < end;) {
+            const std::uint32_t left = at == tiles_[tile].end ? tile : own;
+            std::uint32_t next = fitting(at, end);
+            if (next == 0) next = add_piece(at);
+            space_.low.convolve(tiles_[left].heads, tiles_[next].heads, tiles_[own].heads);
+            at = tiles_[next].end;
         }
         tiles_[own].shorter = cell(begin).longest;
         cell(begin).longest = own;
