@@ -31,12 +31,12 @@ inline double pairwise_sum(const double *x, Index size) {
     return sum;
 }
 
-// The larger of n / m and v / w in units of 2^-30, rounded to even as by `std::nearbyint`.
-static TRUECAL_CLONES void list_costs(const Index *__restrict n, const double *__restrict v, Index size, double m, double w,
+// The larger of n a and v b, rounded to even as by `std::nearbyint`.
+static TRUECAL_CLONES void list_costs(const Index *__restrict n, const double *__restrict v, Index size, double a, double b,
                                       Index *__restrict cost) {
     for (Index i = 0; i < size; ++i) {
         const double rows = lanes::number(static_cast<std::uint64_t>(n[i]));
-        const double shifted = std::max(rows / m, v[i] / w) * 0x1p30 + lanes::big;
+        const double shifted = std::max(rows * a, v[i] * b) + lanes::big;
         cost[i] = static_cast<Index>(bit_cast<std::uint64_t>(shifted) - lanes::ground());
     }
 }
@@ -48,7 +48,7 @@ inline void window_costs(const Index *n, const double *v, Index first, Index las
     for (Index i = first; i < last; ++i) rows += n[i];
     const double information = v[first] + pairwise_sum(v + first + 1, last - first - 1);
     const double m = std::pow(static_cast<double>(rows), 2.0 / 3), w = std::pow(information > 0 ? information : 1.0, 2.0 / 3);
-    list_costs(n + first, v + first, last - first, m, w, cost + first);
+    list_costs(n + first, v + first, last - first, 0x1p30 / m, 0x1p30 / w, cost + first);
 }
 
 // Where the windows of each of the eight grids begin in the cells [begin, end). `cost` is in units of 2^-30.
@@ -167,10 +167,11 @@ template <class Pause> LocalShares local_shares(const Coins &coins, Index size, 
     };
     const auto count = static_cast<std::size_t>(size);
     const std::unique_ptr<double[]> v(new double[count]);
-    const std::unique_ptr<Index[]> cost(new Index[count]), before(new Index[count + 1]), positives(new Index[count + 1]);
+    const std::unique_ptr<Index[]> room(new Index[3 * count + 2]);
+    Index *const cost = room.get(), *const before = cost + size, *const positives = before + size + 1;
     for (std::size_t i = 0; i < count; ++i) v[i] = std::max(coins.s1[i] - coins.s2[i], 0.0);
-    window_costs(coins.n, v.get(), 0, size, cost.get());
-    const WindowGrids grid(cost.get(), 0, size);
+    window_costs(coins.n, v.get(), 0, size, cost);
+    const WindowGrids grid(cost, 0, size);
     GridWindows windows;
     windows.starts.reserve(128);
     for (int g = 0; g < grids; ++g) {
@@ -179,7 +180,7 @@ template <class Pause> LocalShares local_shares(const Coins &coins, Index size, 
         windows.starts.push_back(size);
     }
     windows.starts.push_back(size);
-    sum_windows(coins, size, windows, before.get(), positives.get());
+    sum_windows(coins, size, windows, before, positives);
     const Index *const first = windows.starts.data();
     LocalShares found;
     found.low = found.high = std::vector<double>(windows.first[1] - 1, 0.0);
