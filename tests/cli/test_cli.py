@@ -18,7 +18,7 @@ from truecal import demo
 from truecal.cli import _options as options
 from truecal.cli._answers import _draw_ratios
 from truecal.reading import _paths as paths
-from truecal.results import Result
+from truecal.results import EIGHT_GRIDS, Result
 
 COLUMNS = {"label": "y", "score": "p"}
 METRICS = ["ltce", "tce", "ece", "log_loss", "brier", "slope", "intercept"]
@@ -70,7 +70,7 @@ def test_score_begins_with_the_verdict(data, folder, expected):
     assert text.startswith(f"{data}: 3,000 predictions")
     assert f"\n\n{verdict.sign} CONSISTENT  {expected.finding}\n" in text
     refuted, chance = expected.format("ltce"), f"{expected.references['ltce'].mean:.2f} %"
-    said = f"{refuted} of predictions are refuted, {chance} by chance; p = {verdict.p_value:.2g}."
+    said = f"All tests together: p = {verdict.p_value:.2g}. {refuted} of predictions are refuted, {chance} by chance."
     assert said in " ".join(text.split())
     low, high = verdict.interval
     came = f"{verdict.observed} positives came where {verdict.expected:.4g} were predicted: x {verdict.ratio:.2f}"
@@ -103,7 +103,7 @@ def test_score_begins_with_the_verdict(data, folder, expected):
     few = run("score", "-", stdin="y,p\n0,0.4\n1,0.5\n").stdout
     assert few.startswith("standard input: 2 predictions")
     assert "\n\n? CANNOT TELL  " in few
-    assert "\n  Too few predictions to say how many are refuted; p = " in few
+    assert ". Too few predictions to say how many are refuted.\n" in few
     assert "slope inf (the scores separate the labels)" in " ".join(few.split())
     both = run("score", data, "-p", "p,more").stdout
     assert "1 of 2 models is off, 1 consistent." in both
@@ -160,6 +160,9 @@ def test_score_as_csv_has_a_row_for_each_metric_and_model(data, expected):
     assert [(row["metric"], row["model"]) for row in rows] == [(m, s) for m in METRICS for s in ("p", "more")]
     assert float(rows[0]["value"]) == expected["ltce"]
     assert float(rows[0]["by_chance"]) == expected.references["ltce"].mean
+    sides = float(rows[0]["too_low"]), float(rows[0]["too_high"])  # in the unit of the value
+    assert sides == pytest.approx((expected.verdict.local.too_low, expected.verdict.local.too_high))
+    assert sum(sides) == pytest.approx(expected["ltce"])
     units = ["percent", "percent", "probability", "nats", "probability", "", ""]
     assert [row["unit"] for row in rows[::2]] == units
     assert [row["verdict"] for row in rows] == ["consistent", "off"] * 7
@@ -171,7 +174,11 @@ def test_bins_come_as_text_and_as_csv(data, expected):
     rows = rows_of(run("score", data, "--bins", "--csv").stdout)
     assert [int(row["k"]) for row in rows] == expected.bins.k.tolist()
     text = run("score", data, "--bins").stdout
-    assert f"{expected.bins.rate[-1]:.4g}" in text.splitlines()[-1]
+    head, *_, last, _ = text.split("\n\n")[-2].splitlines()
+    assert "  accepted means  " in head
+    assert head.endswith("  refuted in 8 grids")
+    assert f"{expected.bins.rate[-1]:.4g}" in last
+    assert text.split("\n\n")[-1].split() == EIGHT_GRIDS.split()
 
 
 def test_options_reach_the_library(data):

@@ -343,7 +343,7 @@ def test_binnings_in_rows():
         held = (table.n > 0) & (table.mean > 0)
         assert ax.get_title(loc="left").endswith(f"({np.sum(table.n > 0)} with rows, {span(table.n)} in each)")
         factor = log_odds(table.rate[held]) - log_odds(table.mean[held])
-        drawn = [line for label in ("allowed by the data", "too low", "too high") for line in segments(ax, label)]
+        drawn = [line for label in ("not refuted by itself", "too low", "too high") for line in segments(ax, label)]
         want = np.stack([axis.place(table.left[held]), factor], 1)[np.abs(factor) <= reach]
         np.testing.assert_allclose(sorted(line[0].tolist() for line in drawn), want, atol=1e-9)
         if name != "ltce":

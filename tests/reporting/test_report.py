@@ -246,11 +246,21 @@ def test_bins_show_what_they_are_and_are_a_file(tmp_path):
     page = write(tmp_path, {"m": truecal.evaluate(y, q, reference=20, random_state=0)})
     bins = truecal.evaluate(y, q).tables["ltce"]
     rows = table(page, "bins-1")
-    assert list(rows[0]) == ["predictions", "rows", "said", "came", "ratio", "accepted", "refuted", "p"]
+    assert list(rows[0]) == [
+        "predictions",
+        "rows",
+        "said",
+        "came",
+        "ratio",
+        "accepted means",
+        "refuted in 8 grids",
+        "p",
+    ]
+    assert "what is refuted is the mean over eight grids of overlapping bins" in page
     assert [row["rows"] for row in rows] == [f"{n:,}" for n in bins.n]
     for row, low, high in zip(rows, bins.too_low, bins.too_high, strict=True):
         sign = "\N{BLACK UP-POINTING TRIANGLE}" if low > high else "\N{BLACK DOWN-POINTING TRIANGLE}"
-        assert (sign in row["refuted"]) == (low != high)
+        assert (sign in row["refuted in 8 grids"]) == (low != high)
     file = download(page, "bins-1")
     assert [int(row["n"]) for row in file] == bins.n.tolist()
     np.testing.assert_allclose([float(row["rate"]) for row in file], bins.rate, rtol=1e-7)

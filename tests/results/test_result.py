@@ -75,7 +75,10 @@ def test_windows_are_described(result, data):
     assert len(bins) == found.windows
     sides = 100 * bins.n_too_low.sum() / result.n, 100 * bins.n_too_high.sum() / result.n
     assert sides == pytest.approx((found.too_low, found.too_high), abs=100 / result.n)
-    assert result.direction("ltce") == pytest.approx((found.too_low / 100, found.too_high / 100), abs=1 / result.n)
+    assert result.direction("ltce") == pytest.approx((found.too_low / 100, found.too_high / 100))
+    assert f"{found.too_low:.2f} % too low, {found.too_high:.2f} % too high" in repr(result)
+    assert "what is refuted is the mean over eight grids" in repr(result)
+    assert "refuted predictions (Poisson-binomial test at 0.05)" in repr(result)
     assert sum(result.direction("ltce")) == pytest.approx(result["ltce"] / 100)
     holm = truecal.metrics.adjust_p_values(bins.p_value, "holm")
     assert holm.min() == pytest.approx(found.p_value)

@@ -29,6 +29,7 @@ from truecal.inference import (
 from truecal.inference import format_span as format_ratio_span
 from truecal.metrics import LTCE, Measure, find_metric, range_level
 from truecal.results import (
+    EIGHT_GRIDS,
     Result,
     count_verdicts,
     envelope,
@@ -121,7 +122,7 @@ def _finding(result: Result, terminal: Terminal, of: str = "") -> list[str]:
     refuted, chance = _refuted(result)
     share = f"{refuted} of predictions are refuted, {chance} by chance"
     share = "Too few predictions to say how many are refuted" if refuted == TOO_FEW else share
-    lines = [f"{share}; p {format_p_value(verdict.p_value)}{beyond}."]
+    lines = [f"All tests together: p {format_p_value(verdict.p_value)}{beyond}. {share}."]
     text = "\n".join(terminal.wrap(line, "  ", "  ") for line in [*lines, *result.evidence()])
     table = [terminal.table(_range_columns(result, terminal))] if result.ranges else []
     return [f"{head}\n{text}", *table]
@@ -342,7 +343,8 @@ def _meanings(metrics: Mapping[str, Measure]) -> list[tuple[str, str]]:
 def _bins(model: str, result: Result, terminal: Terminal, *, many: bool) -> str:
     if not result.tables:
         return terminal.wrap("None of these metrics has bins.")
-    table, cells = result.bins, result.bins.cells()
+    metric = next(iter(result.tables))
+    table, cells, windows = result.bins, result.bins.cells(), result.in_windows(metric)
     ends = [f"{left:.4g} to {right:.4g}" for left, right in zip(table.left, table.right, strict=True)]
     accepted = [span if n else "" for span, n in zip(cells["accepted"], table.n, strict=True)]
     columns = [
@@ -351,11 +353,17 @@ def _bins(model: str, result: Result, terminal: Terminal, *, many: bool) -> str:
         Column(result.outcome, cells["k"], 4),
         Column("rate", cells["rate"]),
         Column("mean score", cells["mean"], 3),
-        Column("accepted scores", accepted, 1),
-        Column("refuted", cells["refuted"], styles=["red" if n else "" for n in table.n_refuted]),
+        Column("accepted means" if windows else "accepted scores", accepted, 1),
+        *([Column("p", cells["p_value"], 3)] if windows else []),
+        Column(
+            "refuted in 8 grids" if windows else "refuted",
+            cells["refuted"],
+            styles=["red" if n else "" for n in table.n_refuted],
+        ),
     ]
-    title = f"Bins of {next(iter(result.tables))}" + (f", {printable(model)}" if many else "")
-    return f"{terminal.paint(title, 'bold')}\n\n{terminal.table(columns)}"
+    title = f"Bins of {metric}" + (f", {printable(model)}" if many else "")
+    below = f"\n\n{terminal.wrap(EIGHT_GRIDS, '  ', '  ')}" if windows else ""
+    return f"{terminal.paint(title, 'bold')}\n\n{terminal.table(columns)}{below}"
 
 
 # ---- segments and windows ------------------------------------------------------------------------------------------
@@ -776,7 +784,8 @@ def metric_records(results: Mapping[str, Result]) -> list[Record]:
 
 def _metric_record(name: str, model: str, result: Result) -> Record:
     chance, span, value = result.references.get(name), result.intervals.get(name), result.values[name]
-    too_low, too_high = (None, None) if result.metrics[name].rejection is None else result.direction(name)
+    sides = (None, None) if result.metrics[name].rejection is None else result.direction(name)
+    too_low, too_high = (None if side is None else 100 * side for side in sides)  # metrics that refute are in percent
     lowest, highest = result.bounds.get(name, (value, value))
     return {
         "metric": name,

@@ -254,7 +254,7 @@ def _make_factor_panel(result: Result, metric: str, axis: Axis, reach: float | N
     texts = [every[i] for i in rows]
     side = _find_sides(table)[rows]
     marks: list[Mark] = []
-    for way, colour, word in ((0, GREY, "allowed by the data"), (1, BLUE, "too low"), (-1, VERMILION, "too high")):
+    for way, colour, word in ((0, GREY, "not refuted by itself"), (1, BLUE, "too low"), (-1, VERMILION, "too high")):
         chosen = np.flatnonzero(side == way if off else np.full(len(side), way == 0))
         if len(chosen):
             a, b, c, d = (column[chosen] for column in (left, right, low, high))

@@ -13,7 +13,7 @@ from truecal.plot import get_table, group_metrics, list_binnings
 from truecal.reporting._figures import Figures
 from truecal.reporting._headline import describe_numbers, format_reference
 from truecal.reporting._page import Column, write_table
-from truecal.results import BinTable, Result, format_share
+from truecal.results import EIGHT_GRIDS, BinTable, Result, format_share
 
 LOOKS_FOR = {
     "total": "all positives together",
@@ -34,7 +34,7 @@ def write_where(number: int, name: str, result: Result, figures: Figures) -> str
     caption = (
         "Above: observed against predicted in each window of scores, as a factor on the odds, with its "
         "interval as a box (an arrow: it goes on). Below: the predictions, those that the data refute, and what "
-        "chance alone would refute."
+        "chance alone would refute; eight grids of windows are asked, of which one is drawn above."
     )
     diagram = figures.draw(
         f"diagram-{number}", "calibration", result, label=describe_numbers(result), caption=caption, both=True
@@ -242,7 +242,8 @@ def write_bins(number: int, name: str, result: Result, metric: str | None, *, fu
 
 def _write_bin_table(number: str, name: str, result: Result, metric: str, *, files: bool) -> str:
     table = result.tables[metric]
-    cells = table.cells()
+    cells, windows = table.cells(), result.in_windows(metric)
+    accepted = ["" if text == "(empty)" else text for text in table.accepted]
     sides = [
         f"{100 * (low + high):.3g} %{_point(low, high)}" if n else ""
         for low, high, n in zip(table.too_low.tolist(), table.too_high.tolist(), table.n.tolist(), strict=True)
@@ -257,14 +258,15 @@ def _write_bin_table(number: str, name: str, result: Result, metric: str, *, fil
         Column("said", cells["mean"]),
         Column("came", cells["rate"]),
         Column("ratio", ratios),
-        Column("accepted", ["" if text == "(empty)" else text for text in table.accepted]),
-        Column("refuted", sides),
+        Column("accepted means" if windows else "accepted", accepted),
+        Column("refuted in 8 grids" if windows else "refuted", sides),
         Column("p", [_format_p(p) if p == p else "" for p in table.p_value.tolist()]),  # noqa: PLR0124
         *([Column("p adjusted", cells["p_adjusted"])] if result.adjust else []),
     ]
     level = f"{100 * (1 - result.significance):g} %"
-    caption = f"{plural(len(table), 'bin')} of {format_name(metric)} for {name}; the ratio has its {level} interval"
-    return write_table(number, caption, columns, table.to_csv() if files else "", sorts=True)
+    grids = f". {EIGHT_GRIDS}" if windows else ""
+    what = f"{plural(len(table), 'bin')} of {format_name(metric)} for {name}; the ratio has its {level} interval"
+    return write_table(number, what + grids, columns, table.to_csv() if files else "", sorts=True)
 
 
 def _point(low: float, high: float) -> str:

@@ -1,3 +1,4 @@
+from truecal.results._bins import EIGHT_GRIDS as EIGHT_GRIDS
 from truecal.results._bins import BinTable as BinTable
 from truecal.results._classes import ClassResults as ClassResults
 from truecal.results._classes import ClassTable as ClassTable

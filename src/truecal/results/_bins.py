@@ -23,6 +23,11 @@ from truecal.metrics import (
 from truecal.observations import Floats, Ints
 from truecal.results._table import Column, Table, column, register_table
 
+EIGHT_GRIDS = (
+    "What is accepted, and p, are of each bin by itself; what is refuted is the mean over eight grids of overlapping "
+    "bins, of which these are one."
+)
+
 
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

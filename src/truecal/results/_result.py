@@ -22,7 +22,7 @@ from truecal.inference import (
 )
 from truecal.metrics import Adjustment, Measure, Metric, Rejection, ScoreRange, Test, Tolerance, check_test
 from truecal.observations import AS_THEY_ARE, Account, Labelling, Outcome
-from truecal.results._bins import BinTable
+from truecal.results._bins import EIGHT_GRIDS, BinTable
 from truecal.results._curve import Curve
 from truecal.results._json import Stored, register
 from truecal.results._shapes import Scores, Shape
@@ -188,14 +188,22 @@ class Result(Stored):
         """The shares of predictions that the test of a metric's bins refutes as too low and as too high."""
         name = next(iter(self.tables), "") if name is None else name
         table, test = self.tables[name], self.metrics[name].rejection
+        local = None if self.verdict is None else self.verdict.local
+        if self.in_windows(name) and local is not None and math.isclose(local.value, self.values[name], rel_tol=1e-9):
+            return local.too_low / 100, local.too_high / 100
         size = self.labelling.rows(table.n, table.k)
         low, high = (
             float(np.sum(size * side / np.maximum(table.n, 1))) for side in (table.n_too_low, table.n_too_high)
         )
         whole = float(size.sum())
-        if low + high > 0 and test is not None and not test.per_prediction and test.whose == "predictions":
+        if low + high > 0 and test is not None and self.in_windows(name) and test.whose == "predictions":
             whole = 100 * (low + high) / self.values[name]  # tables have whole rows of windows that are refuted in part
         return low / whole, high / whole
+
+    def in_windows(self, name: str) -> bool:
+        """Whether the bins of a metric are windows: one of the eight grids by which predictions are refuted."""
+        test = self.metrics[name].rejection
+        return test is not None and not test.per_prediction
 
     def explain(self, name: str) -> list[str]:
         """What is known of a value, in words: its direction, bounds on a grid, reference and interval."""
@@ -224,7 +232,7 @@ class Result(Stored):
         """What a metric measures and on which bins; its test where that is not the result's, and why it is infinite."""
         metric = self.metrics[name]
         test = metric.rejection
-        own = test is not None and test != test.like(self.rejection)
+        own = test is not None and test.test_words != self.rejection.test_words
         words = f" ({test.test_words})" if test is not None and own else ""
         found = f"{metric.words}{words}; {metric.bins}" if metric.bins else metric.meaning
         return found if not self.separated(name) else f"{found}; infinite, since the scores separate the labels"
@@ -242,12 +250,15 @@ class Result(Stored):
         lines = [*self._verdict_lines(), self._headline()]
         wide = max(12, *map(len, self.values))
         for name in self.values:
-            lines.append(f"  {name:<{wide}} {self.format(name):>9}  {self.describe(name)}")
-            lines += [f"{'':>{wide + 14}}{more}" for more in self.explain(name)]
+            what, *rest = wrap(self.describe(name), max(86 - wide, 40))
+            lines.append(f"  {name:<{wide}} {self.format(name):>9}  {what}")
+            lines += [f"{'':>{wide + 14}}{more}" for more in [*rest, *self.explain(name)]]
         notes = [f"Note: {note}." for note in self.notes]
         if self.adjust:
             notes.append(f"Note: p-values of bins are adjusted for their number ({self.adjust}).")
-        bins = ["", f"Bins of {next(iter(self.tables))}", self.bins.text()] if self.tables else []
+        name = next(iter(self.tables), "")
+        bins = ["", f"Bins of {name}", self.bins.text()] if self.tables else []
+        bins += wrap(EIGHT_GRIDS, 98) if self.tables and self.in_windows(name) else []
         return "\n".join([*lines, *bins, *notes])
 
     def _repr_html_(self) -> str:
