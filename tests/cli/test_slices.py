@@ -41,6 +41,22 @@ def test_it_prints_what_the_library_finds(folder):
     assert (row["slice"], int(row["n"])) == ("country=<b>", int(found.n[0]))
 
 
+def test_a_model_that_is_off_everywhere_has_more_groups_that_are_off_than_are_listed():
+    rng = np.random.default_rng(1)
+    p = rng.beta(2, 9, size=10_000)
+    frame = {"y": (rng.random(10_000) < p / 2).astype(int), "p": p, "country": rng.choice(["at", "de"], size=10_000)}
+    table = truecal.slices(frame, label="y", score="p")
+    assert len(table) == 1
+    assert table.summary().endswith(
+        "1 is listed as off (adjusted p-value at most 0.05); groups that it explains are not listed"
+    )
+    right = truecal.slices({**frame, "y": rng.random(10_000) < p}, label="y", score="p")
+    assert right.summary().endswith("none is shown to be off (adjusted p-value at most 0.05)")
+    several = truecal.slices({**frame, "y": rng.random(10_000) < p**2}, label="y", score="p")
+    assert f"{len(several)} are listed as off" in several.summary()
+    assert several.summary().endswith("groups that they explain are not listed")
+
+
 def test_positives_at_a_score_of_0_are_told(tmp_path):
     rows = [f"{int(i < 5)},0" for i in range(100)] + [f"{int(i < 30)},0.3" for i in range(100)]
     (tmp_path / "rows.csv").write_text("\n".join(["y,p", *rows]))
@@ -80,4 +96,6 @@ def test_the_report_has_a_section(folder):
     page = (folder / "report.html").read_text()
     assert '<section id="by-slice">' in page
     assert "country=&lt;b&gt;" in page
-    assert "groups that were searched" in page
+    found = truecal.slices(folder / "preds.csv", label="y", score="p")
+    assert f"1 group listed in a search of {found.searched:,} (country=&lt;b&gt;, too low: " in page
+    assert "groups that it explains are not listed" in page

@@ -70,9 +70,13 @@ def picture_slices(table: SliceTable, *, worst: int = 20, title: str | None = No
         [f"n = {n:,}" for n in table.n[:count].tolist()],
         texts,
     )
-    found = f"{plural(len(table), 'group')} of rows {'is' if len(table) == 1 else 'are'} off" if len(table) else ""
+    found = (
+        f"{plural(len(table), 'group')} of rows {'is' if len(table) == 1 else 'are'} listed as off"
+        if len(table)
+        else ""
+    )
     heading = "\n".join(filter(None, [title, table.summary()]))
-    return Picture((panel,), _fit_size(count), heading, finding=found or "No group of rows is off")
+    return Picture((panel,), _fit_size(count), heading, finding=found or "No group of rows is shown to be off")
 
 
 def picture_classes(table: ClassTable, *, worst: int = 20, title: str | None = None) -> Picture:

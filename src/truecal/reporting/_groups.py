@@ -56,7 +56,7 @@ def describe_alarms(
         parts.append(f"{wrong:,} of {plural(len(segments), 'segment')}{worst}")
     if slices is not None and len(slices):
         worst = _tell_worst(slices.slice[0], slices.ratio[0], slices.direction[0], alone=len(slices) == 1)
-        parts.append(f"{len(slices):,} of {plural(slices.searched, 'group')} that were searched{worst}")
+        parts.append(f"{plural(len(slices), 'group')} listed in a search of {slices.searched:,}{worst}")
     if drift is not None and (wrong := len(drift.alarms)):
         parts.append(f"{wrong:,} of {plural(len(drift), 'time window')}, the last {drift.names[_find_last(drift)]}")
     elif drift is not None and drift.off:
@@ -112,7 +112,7 @@ def write_segments(table: GroupTable, figures: Figures, whose: str) -> str:
 
 def write_slices(table: SliceTable, whose: str) -> str:
     """Groups of rows that a search found to be off, the largest loss first."""
-    what = f"{plural(len(table), 'group')} of rows whose predictions are off, the largest loss first"
+    what = f"{plural(len(table), 'group')} of rows listed as off, the largest loss first"
     inside = _write_notes(table) + (_list_rows("slices-table", what, table, SLICE_COLUMNS) if len(table) else "")
     return _write_section("by-slice", f"Slices{whose}", f"{table.summary()}.", len(table) > 0, inside)
 

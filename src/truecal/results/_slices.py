@@ -15,7 +15,10 @@ NAMED = 2  # columns that are told by their names
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SliceTable(Table):
-    """A table with one row per group of rows whose predictions are off, the largest loss first.
+    """A table of groups of rows whose predictions are off, the largest loss first.
+
+    A group is listed where those before it do not explain that it is off; many more may be off because they share rows
+    with one of these.
 
     `searched` is the number of groups that there are; p-values are multiplied by it (Bonferroni). What
     is expected of a group is after those before it were mended: their odds multiplied by a factor. `columns_searched`
@@ -72,13 +75,15 @@ class SliceTable(Table):
     )
 
     def summary(self) -> str:
-        """Return how many groups were searched, and how many are off."""
-        found = f"{len(self):,} whose predictions are off" if len(self) else "none whose predictions are off"
+        """Return how many groups were searched, and how many are listed; what these explain is not."""
+        level = f"(adjusted p-value at most {self.significance:g})"
+        found = f"none is shown to be off {level}"
+        if len(self):
+            number, explained = ("1 is", "it explains") if len(self) == 1 else (f"{len(self):,} are", "they explain")
+            found = f"{number} listed as off {level}; groups that {explained} are not listed"
         others = [printable(name) for name in self.columns_searched if name != self.score]
         parts = others if len(others) <= NAMED else [f"{len(others):,} columns"]
         parts += ["the scores"] if self.score in self.columns_searched else []
         where = " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
-        return (
-            f"Of {plural(self.searched, 'group')} in {where}, {'alone and in pairs' if self.pairs else 'alone'}, "
-            f"{found} (adjusted p-value at most {self.significance:g})"
-        )
+        how = "alone and in pairs" if self.pairs else "alone"
+        return f"Of {plural(self.searched, 'group')} in {where}, {how}, {found}"
