@@ -365,13 +365,20 @@ def test_check_exits_with_the_verdict(data, folder, expected):
     few = run("check", data, "--max-value", 100, "--min-rows", 10_000, "--csv")
     assert (few.returncode, rows_of(few.stdout)[0]["status"]) == (3, "cannot tell")
     told = " ".join(run("check", data, "--min-rows", 10_000).stdout.split())
-    assert "`truecal plan RATE --factor 1.5` tells how many rows it takes" in told
+    assert told.endswith("fewer than the 10,000 needed.")
     assert "--allow-cannot-tell" not in told  # it lets no rule pass whose rows are too few
     certain = write_csv(folder / "certain.csv", {"y": [0, 1] * 50, "p": [0.0, 1.0] * 50, "land": ["de", "fr"] * 50})
     told = " ".join(run("check", certain, "-y", "y", "-p", "p").stdout.split())
     assert "but every prediction is exactly 0 or 1" in told
     assert "predictions of 0 and 1 are classes, and more rows tell no more: give the probabilities behind them" in told
-    assert "truecal plan" not in told  # more rows would not help
+    assert "such rows" not in told  # more rows would not help
+    limited = run("check", data, "-p", "p", "--max-value", 0.01)
+    assert limited.returncode == 3
+    told = " ".join(limited.stdout.split())
+    assert told.endswith(
+        "right predictions may exceed a limit by chance: raise it; --max-excess limits what is beyond chance."
+    )
+    assert run("check", data, "-p", "p", "--max-value", 0.01, "--allow-cannot-tell").stdout == limited.stdout
 
 
 def test_check_without_rules_judges_by_the_verdict(data, folder):

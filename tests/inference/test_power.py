@@ -8,7 +8,7 @@ from scipy.special import betaincinv
 
 import truecal
 from truecal import _kernel
-from truecal.inference import combine_parts, critical_counts, find_parts
+from truecal.inference import combine_parts, count_enough, critical_counts, find_parts
 from truecal.observations import CellSums
 
 
@@ -30,6 +30,19 @@ def normal_power(p, rows, factor, significance, *, fifth=False):
     z = stats.norm.isf(significance / (148 if fifth else 4))
     change, v, spread = (rows * np.mean(x) for x in (moved - p, p * (1 - p), moved * (1 - moved)))
     return stats.norm.cdf((math.sqrt(share) * abs(change) - z * math.sqrt(v)) / math.sqrt(spread))
+
+
+@pytest.mark.parametrize("rate", [0.003, 0.25, 0.9])
+@pytest.mark.parametrize("significance", [0.05, 0.01])
+def test_enough_rows_find_a_factor_up_and_down(rate, significance):
+    """With one prediction nothing is added: the plan's rows of the harder direction, rounded up to two digits."""
+    cells = CellSums.from_arrays(np.zeros(100, dtype=bool), np.full(100, rate))
+    found = count_enough(cells, 1.5, significance)
+    hardest = max(truecal.plan(rate, factor=factor, significance=significance).rows for factor in (1.5, 1 / 1.5))
+    assert 1 <= found / hardest <= 1.1
+    assert len(str(found).rstrip("0")) <= 2
+    certain = CellSums.from_arrays(np.zeros(100, dtype=bool), np.zeros(100))
+    assert count_enough(certain, 1.5, significance) is None
 
 
 @pytest.mark.parametrize("factor", [1.1, 1.5, 4.0, 0.9, 0.4])

@@ -61,9 +61,9 @@ P_VALUE = (
 )
 VERDICT_P_VALUE = "how often right predictions would look as wrong, by {}"
 TESTS = {None: "the tests of the verdict together", "total": "the total alone", "cox": "Cox's test alone"}
-UNTOLD = "`truecal plan RATE --factor 1.5` tells how many rows it takes at a rate of positives"
 CERTAIN = "predictions of 0 and 1 are classes, and more rows tell no more: give the probabilities behind them"
-ALLOWING = "--allow-cannot-tell lets what cannot be told pass"
+UNSHOWN = "right predictions may exceed a limit by chance: raise it; --max-excess limits what is beyond chance"
+ALLOWING = "--allow-cannot-tell lets pass what the verdict cannot tell"
 WOULD_FIND = "the factor on {} that would have been found in four of five data sets, up as well as down"
 
 
@@ -716,12 +716,10 @@ def format_decision(decision: Decision, terminal: Terminal, most: int = 50) -> s
     names = dict.fromkeys(rule.metric for rule in limits)
     terms = _meanings({name: metric for name in names if (metric := find_metric(name)) is not None})
     parts = [title, "", *lines, *(["", terminal.terms(terms)] if terms else [])]
-    lacking = [each for each in decision.worst() if each.status == "cannot tell" and each.n is not None]
-    if decision.status == "cannot tell" and lacking:  # of rows; what has no number to judge is not let pass
-        known = {each.certain for each in lacking}
-        advice = [text for certain, text in ((False, UNTOLD), (True, CERTAIN)) if certain in known]
-        advice += [ALLOWING] * any(each.observed is not None for each in lacking)
-        parts += ["", terminal.wrap(f"{'; '.join(advice)}.", "  ", "  ")]
+    if decision.status == "cannot tell":
+        known = {"certain": CERTAIN, "unshown": UNSHOWN, "allowable": ALLOWING}
+        advice = [text for name, text in known.items() if any(getattr(each, name) for each in decision.findings)]
+        parts += ["", terminal.wrap(f"{'; '.join(advice)}.", "  ", "  ")] if advice else []
     return "\n".join(parts)
 
 

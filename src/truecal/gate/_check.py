@@ -27,7 +27,7 @@ from truecal.analysis import (
 from truecal.gate._decision import Decision
 from truecal.gate._judge import Subject, count_needed, judge
 from truecal.gate._rules import Rule, read_cluster, read_labelling, read_rules
-from truecal.inference import Difference, Interval, Verdict, clip_difference, divide, judge_all
+from truecal.inference import FACTOR, Difference, Interval, Verdict, clip_difference, count_enough, divide, judge_all
 from truecal.metrics import Tolerance, as_tolerance, normal_quantile
 from truecal.observations import Account, CellSums, ClassTallies, Outcome, Part, Segment, Tallies
 from truecal.results import Comparison, GroupTable, Recalibration, Result, read_stored
@@ -170,6 +170,10 @@ class _Rows:
     def locate(self, segment: Segment | None, verdict: Verdict) -> Verdict:
         """A verdict with its ranges of scores."""
         return divide(verdict, self.cells[segment])
+
+    def count_enough(self, segment: Segment | None, level: float) -> int | None:
+        """The rows of such predictions in which the verdict can tell."""
+        return count_enough(self.cells[segment], FACTOR, level, as_tolerance(self.options.get("tolerance")))
 
     def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None:
         wanted: Any = {name: value for name, value in self.options.items() if name in INTERVAL}

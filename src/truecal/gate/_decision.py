@@ -18,6 +18,8 @@ Status = Literal["pass", "fail", "cannot tell"]
 WORST_FIRST: tuple[Status, ...] = ("fail", "cannot tell", "pass")
 ALLOWED = ", which the rule allows."  # how the reason of a pass ends that no evidence supports
 CERTAIN = "every prediction is exactly 0 or 1, and no factor on the odds changes these"
+TOO_FEW = "the data are too few to tell:"
+UNSHOWN = "but nothing shows that the predictions are wrong"
 OUTCOMES = {"fail": "failed", "cannot tell": "could not be told", "pass": "passed"}
 EXIT_CODES = {"pass": 0, "fail": 1, "cannot tell": 3}
 SHOWN = ("status", "model", "segment", "n", "rule", "reason")
@@ -70,6 +72,16 @@ class Finding:
     def certain(self) -> bool:
         """Whether nothing can be told since all predictions are 0 or 1: more rows would not help."""
         return CERTAIN in self.reason
+
+    @property
+    def allowable(self) -> bool:
+        """Whether only the verdict cannot tell, so that `allow_cannot_tell` would let it pass."""
+        return self.status == "cannot tell" and (self.certain or TOO_FEW in self.reason)
+
+    @property
+    def unshown(self) -> bool:
+        """Whether a limit is exceeded by predictions that nothing speaks against."""
+        return self.status == "cannot tell" and UNSHOWN in self.reason
 
 
 @register_table

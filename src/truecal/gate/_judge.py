@@ -18,7 +18,7 @@ import numpy as np
 
 from truecal._errors import find_near, option
 from truecal._text import plural
-from truecal.gate._decision import ALLOWED, CERTAIN, Decision, Finding, FindingTable, Status
+from truecal.gate._decision import ALLOWED, CERTAIN, TOO_FEW, UNSHOWN, Decision, Finding, FindingTable, Status
 from truecal.gate._rules import Rule
 from truecal.inference import FACTOR, Difference, Interval, Verdict, format_factor, format_span
 from truecal.metrics import Measure, Relative, Unit, adjust_p_values, find_metric
@@ -39,6 +39,8 @@ class Evidence(Protocol):
     def verdicts(self, segments: Sequence[Segment | None], level: float) -> list[Verdict]: ...
 
     def locate(self, segment: Segment | None, verdict: Verdict) -> Verdict: ...
+
+    def count_enough(self, segment: Segment | None, level: float) -> int | None: ...
 
     def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None: ...
 
@@ -109,18 +111,23 @@ class _Place:
         """Why the verdict cannot tell."""
         if self.verdict is not None and self.verdict.certain:
             return CERTAIN
-        few = "the data are too few to tell:"
         if self.verdict is None:
-            return f"{few} there is no verdict"
+            return f"{TOO_FEW} there is no verdict"
+        enough = None if self.evidence is None else self.evidence.count_enough(self.key, self.level)
+        takes = "" if enough is None else f" (it takes about {enough:,} such rows)"
         if math.isinf(self.verdict.detectable):
-            return f"{few} {self.verdict.blind}"
-        found = format_factor(self.verdict.detectable)
-        odds = f"a factor of {found} or more on {self.verdict.all_odds}"
-        return f"{few} only {odds} would have been found both ways, and {FACTOR:g} is needed"
+            return f"{TOO_FEW} {self.verdict.blind}{takes}"
+        odds = f"a factor of {format_factor(self.verdict.detectable)} or more on {self.verdict.all_odds}"
+        level = f"{self.rule.significance:g}{f' for all {self.count:,} {self.parts}' * (self.count > 1)}"
+        found = f"only {odds} would have been found both ways at a significance of {level}"
+        return f"{TOO_FEW} {found}, and {FACTOR:g} is needed{takes}"
+
+    @property
+    def parts(self) -> str:
+        return "classes" if self.rule.multiclass == "classwise" else "segments"
 
     def describe_p(self) -> str:
-        parts = "classes" if self.rule.multiclass == "classwise" else "segments"
-        adjusted = f", adjusted for {self.count:,} {parts}," if self.count > 1 else ""
+        adjusted = f", adjusted for {self.count:,} {self.parts}," if self.count > 1 else ""
         value = f"{self.p_value:.2g}" if self.p_value >= 1e-4 else "below 0.0001"
         return f"p{adjusted} is {value}"
 
@@ -323,7 +330,7 @@ def _judge_limit(
     message = f"{what} {known}, {'below' if least else 'above'} {place.limit}"
     overall = place.metric is not None and place.metric.overall
     if place.evidence is None or not (place.off or overall):
-        reason = f"{message}, but nothing shows that the predictions are wrong: {place.describe_p()}."
+        reason = f"{message}, {UNSHOWN}: {place.describe_p()}."
         return place.find("cannot tell", reason, observed)
     span = place.evidence.interval(place.key, place.rule.metric, place.level)
     if span is None:
@@ -370,7 +377,7 @@ def _judge_difference(place: _Place, found: Difference | None) -> Finding:
     if _above(found.low, place.top):
         overall = place.metric is not None and place.metric.overall
         if not (place.off or overall):
-            reason = f"{message}, wholly above {place.limit}, but nothing shows that the predictions are wrong."
+            reason = f"{message}, wholly above {place.limit}, {UNSHOWN}."
             return place.find("cannot tell", reason, found.difference)
         return place.find("fail", f"{message}, wholly above {place.limit}.", found.difference)
     if not _above(found.high, place.top):
@@ -382,8 +389,7 @@ def _judge_difference(place: _Place, found: Difference | None) -> Finding:
 def _judge_p_value(place: _Place, p_value: float, replicates: int, count: int = 1) -> Finding:
     if not math.isfinite(p_value):
         return place.find("cannot tell", f"the p-value of {place.rule.metric} is no finite number.")
-    parts = "classes" if place.rule.multiclass == "classwise" else "segments"
-    adjusted = f", adjusted for {count:,} {parts}," if count > 1 else ""
+    adjusted = f", adjusted for {count:,} {place.parts}," if count > 1 else ""
     message = f"the p-value of {place.rule.metric}{adjusted} is {place.write(p_value)}"
     if _above(place.top, p_value):
         return place.find("fail", f"{message}, below {place.limit}.", p_value)

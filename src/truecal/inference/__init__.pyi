@@ -33,6 +33,7 @@ from truecal.inference._moves import detectable_move as detectable_move
 from truecal.inference._moves import find_split as find_split
 from truecal.inference._paired import measure_gap as measure_gap
 from truecal.inference._power import Plan as Plan
+from truecal.inference._power import count_enough as count_enough
 from truecal.inference._power import critical_counts as critical_counts
 from truecal.inference._power import detectable_rates as detectable_rates
 from truecal.inference._power import plan as plan

@@ -117,10 +117,10 @@ class Shifted:
 
     def rows_needed(self, log_factor: float, power: float, *, fifth: bool = False) -> int:
         """The fewest rows of one group's scores in which a factor is found with this probability."""
-        share, threshold, _ = self._look(fifth)
+        share, threshold, effect = self._look(fifth)
         change, spread = (float(found[0]) for found in self._change(np.full(1, log_factor)))
         z = normal_quantile(1 - power) * math.sqrt(spread) + float(threshold[0]) * math.sqrt(float(self.v[0]))
-        return max(1, math.ceil(float(self.n.sum()) * max(z, 0.0) ** 2 / (share * change**2)))
+        return max(1, math.ceil(float(self.n.sum()) * max(z, 0.0) ** 2 * float(effect[0]) / (share * change**2)))
 
     def _look(self, fifth: bool) -> tuple[float, Floats, Floats]:
         """The share of the evidence that is looked at, how many standard deviations it must leave, and its design
@@ -269,6 +269,30 @@ def plan(
         float(there.detectable((sign,), fifth=fifth, power=power)[0]) for fifth in (False, True) for sign in (1, -1)
     )
     return Plan(mean, float(row.v[0]), significance, power, factor, ratio, rows, fifth_rows, *found)
+
+
+def count_enough(cells: CellSums, factor: float, significance: float, tolerance: Tolerance | None = None) -> int | None:
+    """The rows of such predictions in which the verdict surely finds a factor on all odds, up as well as down; None if
+    no number is enough. Samples differ in what their rows tell: twice the standard error of it is added, and the number
+    is rounded up to two digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cells = CellSums.from_arrays(np.zeros(100, dtype=bool), np.full(100, 0.25))
+    >>> count_enough(cells, 1.5, 0.05), count_enough(cells, 1.5, 0.01)
+    (370, 520)
+    """
+    here = Shifted.of(CellGroups.of([cells]), significance)
+    if not here.v[0] > 0:
+        return None
+    ways = [(here if tolerance is None else here.moved(tolerance, up=sign > 0), sign) for sign in (1, -1)]
+    needed = [way.rows_needed(sign * math.log(factor), POWER) for way, sign in ways if way.v[0] > 0]
+    rows, told, n = max(needed, default=1), here.q * (1 - here.q), float(here.n.sum())
+    varied = math.sqrt(max(0.0, float(here.n @ told**2) * n / float(here.n @ told) ** 2 - 1))
+    rows = math.ceil(rows * (1 + 2 * varied * math.sqrt(1 / n + 1 / rows)))
+    step = int(10 ** max(0, len(str(rows)) - 2))
+    return math.ceil(rows / step) * step
 
 
 def _expect(row: Shifted, log_factor: float = 0.0) -> float:
