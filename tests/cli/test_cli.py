@@ -46,7 +46,10 @@ def rows_of(text):
 def test_score_prints_values_beside_chance_with_units(data, expected):
     done = run("score", data, "--explain")
     assert done.returncode == 0
-    assert done.stderr == "note: guessed --label y --score p (more could be a score, too)\n"
+    assert done.stderr == (
+        "note: guessed --label y --score p (more could be a score, too)\n"
+        "note: all rows were judged together: `truecal slices` looks for groups of rows that are off\n"
+    )
     table = done.stdout.split("\n\n")[3]
     lines = {line.split()[0]: line for line in table.splitlines()}
     for name in METRICS:

@@ -83,6 +83,24 @@ def test_rows_without_labels_are_told(tmp_path):
     assert "note: of 123 rows 3 were dropped: `y` is null in 3" in done.stderr
 
 
+def test_right_on_the_whole_names_the_search(tmp_path):
+    rng = np.random.default_rng(2)
+    p, country = rng.beta(2, 9, size=20_000), rng.choice(["at", "de"], size=20_000)
+    # positives of one country are missing, as many are too many in the other
+    truth = np.where(country == "at", 0.7 * p, 1.3 * p)
+    frame = pl.DataFrame({"y": (rng.random(20_000) < truth).astype(int), "p": p, "country": country})
+    frame.write_csv(tmp_path / "preds.csv")
+    frame.drop("country").write_csv(tmp_path / "bare.csv")
+    said = "note: all rows were judged together: `truecal slices` looks for groups of rows that are off"
+    for command in ("score", "check"):
+        done = run(command, "preds.csv", cwd=tmp_path)
+        assert done.returncode == 0
+        assert said in done.stderr
+        assert said not in run(command, "bare.csv", cwd=tmp_path).stderr
+    assert said not in run("check", "preds.csv", "--by", "country", "--segment", "*", cwd=tmp_path).stderr
+    assert "country=" in run("slices", "preds.csv", cwd=tmp_path).stdout
+
+
 def test_tallies_have_no_rows_to_search(folder):
     run("tally", "preds.csv", "-o", "t.parquet", cwd=folder)
     done = run("slices", "t.parquet", cwd=folder)

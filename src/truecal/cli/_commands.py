@@ -30,6 +30,7 @@ METRICS = ["ltce", "tce", "ece", "log_loss", "brier", "slope", "intercept"]  # o
 DRAWN = 199  # perfect models, and replicates for intervals, unless another number is given
 PICTURES = (".png", ".svg", ".pdf")
 TALLIES = (".parquet", ".pq")
+TOGETHER = "all rows were judged together: `truecal slices` looks for groups of rows that are off"
 T = TypeVar("T")
 
 
@@ -82,15 +83,15 @@ def score(args: Namespace) -> int:
 
 def _tell_of_remedies(args: Namespace, results: Mapping[str, Result]) -> None:
     """Where a model is off: ask whether its order is reversed, or its scores are percentages; or say where to look
-    before a map is fitted if there are columns besides its own."""
-    from truecal.reading import column_names, is_tallies
-
+    before a map is fitted if there are columns besides its own. Where all are consistent, say where to look then."""
+    words = {each.verdict.word for each in results.values() if each.verdict is not None}
     off = {name: each for name, each in results.items() if each.verdict is not None and each.verdict.word == "off"}
     for name, result in off.items():
         if result.values.get("slope", 1.0) < 0:
             note(f"higher predictions of {name} go with fewer positives: are labels or scores swapped?")
             return
-    if not off or is_saved(args) or "-" in args.files or is_tallies(args.files):
+    columns = _name_columns(args)
+    if not columns:
         return
     for name, result in off.items():
         # a hundredth as many as predicted, as far as can be told
@@ -103,8 +104,21 @@ def _tell_of_remedies(args: Namespace, results: Mapping[str, Result]) -> None:
             note(f"positives came about a hundredth as often as {name} says: --percent reads scores in percent")
             return
     models = [result for result in results.values() if result.outcome == "positive"]
-    if models and len(column_names(args.files, args.format)) > 1 + len(models):
+    if not models or len(columns) <= 1 + len(models):
+        return
+    if off:
         note("`truecal slices` looks for groups of rows that are off; `truecal recalibrate` mends all rows alike")
+    elif words == {"consistent"}:
+        note(TOGETHER)
+
+
+def _name_columns(args: Namespace) -> list[str]:
+    """The columns of the files; none of saved results, tallies and standard input."""
+    from truecal.reading import column_names, is_tallies
+
+    if is_saved(args) or "-" in args.files or is_tallies(args.files):
+        return []
+    return column_names(args.files, args.format)
 
 
 def compare(args: Namespace) -> int:
@@ -490,6 +504,9 @@ def check(args: Namespace) -> int:
     options |= _region(args) | _draws(args)
     decision = gate.check(source.read(args, **rows), rules, baseline=saved, recalibration=mend, **options)
     tell_notes([decision])
+    alike = mend is None and source.multiclass is None and all(rule.segment is None for rule in rules)
+    if alike and decision.status == "pass" and set(_name_columns(args)) - {source.label, *source.scores, args.baseline}:
+        note(TOGETHER)
     for place, text in ((args.junit, decision.to_junit), (args.markdown, decision.to_markdown)):
         if place:
             with naming(place):
