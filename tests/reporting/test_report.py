@@ -325,6 +325,9 @@ def test_classes_make_a_report(tmp_path):
     assert off >= 2  # labels without a relation to the predictions
     assert f"{off} of 3 classes." in text
     assert "3 classes, each against the rest, smallest p-value first" in text
+    ways = [row["predictions are"] for row in table(page, "classes")]
+    assert ways == [found.table.direction[i] for i in found.table.order()]
+    assert "too extreme" in ways
     assert found.top.finding in text
     assert f"<dd>p {format_p_value(found.p_value).replace('<', '&lt;')}</dd>" in page
     assert "positives" not in found.top.finding

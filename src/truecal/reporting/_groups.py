@@ -38,8 +38,8 @@ SLICE_COLUMNS = (
 )
 COMPARISON_COLUMNS = ("metric", "first", "second", "difference", "low", "high", "verdict")
 CLASS_COLUMNS = (
-    *("label", "predicted", "observed", "expected", "ratio", "ratio_low", "ratio_high", "value", "p_adjusted"),
-    "verdict",
+    *("label", "predicted", "observed", "expected", "ratio", "ratio_low", "ratio_high", "direction", "value"),
+    *("p_adjusted", "verdict"),
 )
 
 

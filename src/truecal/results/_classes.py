@@ -14,7 +14,7 @@ from truecal._text import about, printable, prose_html
 from truecal.inference import SIGNS, Verdict, Word, format_p_value
 from truecal.metrics import LTCE, adjust_p_values
 from truecal.observations import Floats, Ints
-from truecal.results._groups import TILTED, name_directions
+from truecal.results._groups import DIRECTION, TILTED, name_directions
 from truecal.results._json import Stored, register
 from truecal.results._result import Result
 from truecal.results._table import Column, Table, column, register_table
@@ -65,11 +65,12 @@ class ClassTable(Table):
             'By the adjusted p-value: "off" if that is at most `significance`, "cannot tell" if the class is off alone '
             "but not among so many.",
         ),
+        DIRECTION,
     )
     _picture: ClassVar[str] = "classes"
     _shown: ClassVar[tuple[str, ...]] = (
-        *("label", "predicted", "observed", "expected", "ratio", "ratio_low", "ratio_high", "value", "p_adjusted"),
-        "verdict",
+        *("label", "predicted", "observed", "expected", "ratio", "ratio_low", "ratio_high", "direction", "value"),
+        *("p_adjusted", "verdict"),
     )
 
     @classmethod

@@ -213,15 +213,16 @@ def judged_columns(verdicts: Sequence[Verdict], adjust: Adjustment) -> dict[str,
     }
 
 
+DIRECTION = Column(
+    "direction",
+    "text",
+    "predictions are",
+    'Of what is off: "too low" or "too high" if the interval of the total shows it, else the tilt, or "unclear".',
+)
 JUDGED = (
     Column("excess", "metric", "excess", "Value minus by_chance."),
     Column("alarm", "flag", "alarm", "Whether p_adjusted is at most `significance`."),
-    Column(
-        "direction",
-        "text",
-        "predictions are",
-        'Of what is off: "too low" or "too high" if the interval of the total shows it, else the tilt, or "unclear".',
-    ),
+    DIRECTION,
 )
 
 
