@@ -197,9 +197,21 @@ class DriftTable(Judged):
         if not self.moved_together_p <= self.significance:
             return always if early else "off"
         if not early:
-            return "went off" if self.after is not None and self.after.p_value <= self.significance else "off"
+            return "off" if self._late is None else "went off"
         late = self.recent is not None and self.recent.p_value <= self.significance
         return always if late else "was off"
+
+    @property
+    def _late(self) -> Verdict | None:
+        """The verdict that shows that the model is off after the baseline: on all other windows or, since a change in
+        the last of many is lost among them, on those since the error changed most, at a level for as many choices as
+        there are other windows. None if neither is off."""
+        if self.after is not None and self.after.p_value <= self.significance:
+            return self.after
+        others = self.mature & ~self.baseline
+        if self.recent is None or not others[self.names.index(name_window(self.since, self.every))]:
+            return None
+        return self.recent if self.recent.p_value * int(others.sum()) <= self.significance else None
 
     def summary(self) -> str:
         """Return the word for all windows, and the numbers of windows, predictions and verdicts."""
@@ -217,10 +229,11 @@ class DriftTable(Judged):
     def _tell_overall(self, together: Verdict) -> Iterator[str]:
         word = self.overall
         yield f"{word.capitalize()}{f' (p {format_p_value(self.together_p)})' * self.off}."
-        if word == "went off" and self.before is not None and self.after is not None:
-            early, late = _count(self.before), _count(self.after)
-            way = describe_way(self.after.way)
-            yield f"In the baseline {early}; in the other windows {late}: predictions are {way}."
+        late = self._late
+        if word == "went off" and self.before is not None and late is not None:
+            where = "the other windows" if late is self.after else f"the windows since {self._name_since()}"
+            early, way = _count(self.before), describe_way(late.way)
+            yield f"In the baseline {early}; in {where} {_count(late)}: predictions are {way}."
         elif word == "was off" and self.before is not None and self.recent is not None:
             yield f"In the baseline {_count(self.before)}: predictions were {describe_way(self.before.way)}."
             alone = self.verdict[self.names.index(name_window(self.since, self.every)) :].count("off")
@@ -261,7 +274,8 @@ class DriftTable(Judged):
         elif word == "right and still":
             yield (
                 "Nothing is shown to have moved since the baseline; a factor of "
-                f"{format_factor(self.detectable_move)} on the odds would have been found."
+                f"{format_factor(self.detectable_move)} between its odds and those of all other windows together would "
+                "have been found."
             )
         if self.turn:
             yield f"The error {self.turn}."
@@ -283,7 +297,9 @@ class DriftTable(Judged):
         if self.prevalence_rest_p > self.significance or self.prevalences is None:
             names = [printable(self.names[i]) for i in np.flatnonzero(self.prevalence_p_adjusted <= self.significance)]
             others = f" and {len(names) - 1:,} more" * (len(names) > 1)
-            return f"{what} in {names[0]}{others} is not that of the baseline; in all later windows together it may be."
+            return (
+                f"{what} in {names[0]}{others} is not that of the baseline; in all windows after it together it may be."
+            )
         early, late = map(format_share, self.prevalences)
         said = ""
         if self.before is not None and self.after is not None and self.labelling.plain:
