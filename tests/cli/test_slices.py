@@ -61,6 +61,7 @@ def test_positives_at_a_score_of_0_are_told(tmp_path):
     rows = [f"{int(i < 5)},0" for i in range(100)] + [f"{int(i < 30)},0.3" for i in range(100)]
     (tmp_path / "rows.csv").write_text("\n".join(["y,p", *rows]))
     done = run("slices", "rows.csv", cwd=tmp_path)
+    assert "do not fit" not in run("slices", "rows.csv", cwd=tmp_path, COLUMNS="80").stdout
     (line,) = (line for line in done.stdout.splitlines() if "p=0" in line)
     assert line.split() == ["p=0", "100", "5", "/", "0", "none", "predicted", "0", "too", "low"]
     assert run("report", "rows.csv", "--slices", cwd=tmp_path).returncode == 0

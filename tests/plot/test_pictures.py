@@ -371,3 +371,12 @@ def test_intervals_of_segments_are_drawn_whole_or_end_in_an_arrow():
             low, high = np.log([table.ratio_low[i], table.ratio_high[i]])
         assert rows[row][1] == pytest.approx(high)
         assert (rows[row][0] == pytest.approx(low)) == (("<", row) not in arrows) == (table.observed[i] > 0)
+
+
+def test_positives_where_none_are_predicted_have_an_arrow():
+    # 20 positives at a score of 0, which are infinitely many times those predicted
+    columns = {"y": [1] * 20 + [0] * 180 + [0, 1] * 100, "p": [0.0] * 200 + [0.5] * 200}
+    (panel,) = make_picture("slices", truecal.slices(columns, label="y", score="p")).panels
+    (arrow,) = (mark for mark in panel.marks if isinstance(mark, Points) and len(mark.x))
+    assert (arrow.marker, arrow.y.tolist()) == (">", [0])
+    assert "none predicted" in arrow.texts[0]

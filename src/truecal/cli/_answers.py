@@ -454,7 +454,7 @@ def format_slices(table: SliceTable, source: str, terminal: Terminal) -> str:
             Column("came / expected", _counts(cells), 3),
             Column("obs / exp (interval)", _ratios(table, range(len(table))), left=True, styles=style),
             Column("p adjusted", cells["p_adjusted"], 2),
-            Column("predictions are", cells["direction"], left=True, styles=style),
+            Column("verdict", cells["direction"], left=True, styles=style),
         ]
         mended = ", once those above are mended" * (len(table) > 1)
         level = format_percent(1 - table.significance)

@@ -133,6 +133,7 @@ def _make_panel(
     """A row for each group: its ratio as a dot, its interval as a line, and a note at the right."""
     with np.errstate(divide="ignore"):
         value, low, high = (np.log(np.maximum(column, 0.0)) for column in columns)
+    low, high = (np.where(value == np.inf, np.inf, end) for end in (low, high))  # none expected: beyond every axis
     known, reach = np.isfinite(value), find_reach(value, low, high)
     rows = np.arange(0.0, len(names))
     middle = np.array([[-0.6, max(len(names) - 0.4, 0.6)]])
@@ -143,7 +144,8 @@ def _make_panel(
             continue
         ends = np.clip(np.stack([low[at], high[at]], 1), -reach, reach)
         marks.append(Lines(ends, np.stack([rows[at]] * 2, 1), colour, "_interval", width=2.5))
-        marks += point_beyond(rows[at], (low[at], high[at]), reach, colour, 7, flat=True)
+        said = [texts[i] for i in at]
+        marks += point_beyond(rows[at], (low[at], high[at]), reach, colour, 7, flat=True, texts=said)
         at = at[known[at]]
         texts_at = [texts[i] for i in at]
         marks.append(Points(value[at], rows[at], colour, side, marker, 8, texts_at))
