@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 DOCS = "https://github.com/truecal/truecal/blob/main/docs"
+SHORTEST = 3  # letters with which a known word may begin
 _SPELLING: ContextVar[Mapping[str, str] | None] = ContextVar("truecal_spelling", default=None)
 
 
@@ -60,13 +61,14 @@ def find_near(word: object, known: Iterable[str]) -> str | None:
 
     Examples
     --------
-    >>> find_near("lable", ["label", "score"])
-    'label'
+    >>> find_near("lable", ["label", "score"]), find_near("prob", ["label", "probability"])
+    ('label', 'probability')
     """
     from difflib import get_close_matches
 
     words = list(known)
     near = get_close_matches(str(word), words, n=1) or [w for w in words if w.lower() == str(word).lower()]
+    near = near or [w for w in words if len(str(word)) >= SHORTEST and w.lower().startswith(str(word).lower())]
     return near[0] if near else None
 
 
@@ -92,6 +94,17 @@ def name_place(place: str | os.PathLike[str]) -> Iterator[None]:
         if error.errno is None or error.filename is not None:
             raise
         raise OSError(error.errno, error.strerror, os.fspath(place)) from error
+
+
+def describe_missing(name: str | os.PathLike[str]) -> str:
+    """Return an error for a file that is not there, with the file beside it that may be meant, or where it was looked
+    for."""
+    folder, base = os.path.split(os.path.abspath(name))
+    stem, suffix = os.path.splitext(base)
+    held = os.listdir(folder) if os.path.isdir(folder) and os.access(folder, os.R_OK) else []
+    near = find_near(stem, sorted(each.removesuffix(suffix) for each in held if each.endswith(suffix)))
+    hint = f"it was looked for in {folder!r}." if near is None else f"did you mean {near + suffix!r}?"
+    return f"The file {os.fspath(name)!r} must exist; it does not.\n\nHint: {hint}"
 
 
 def check_column(role: str, name: str, columns: Sequence[str]) -> None:

@@ -430,3 +430,81 @@ def test_names_of_columns_may_have_commas(folder):
     found = run("score", folder / "commas.csv", "-y", "y", "-p", "risk, 1 year,b", "--metrics", "ece", "--csv")
     assert found.returncode == 0, found.stderr
     assert '"risk, 1 year"' in found.stdout
+
+
+def test_the_column_that_nearly_fits_is_named_with_what_is_wrong_in_it(folder):
+    """By its name it would be guessed; the hint is that for the word."""
+    cases = {
+        "nan": ("y,p\n1,0.2\n0,nan\n0,0.3\n", "'p' does by its name, but row 2 has 'nan'.", "--drop-missing"),
+        "comma": ('y,p\n1,0.2\n0,0.3\n0,"1,5"\n', "'p' does by its name, but row 3 has '1,5'.", "decimal points"),
+        "label": ("y,p\n1,0.2\nna,0.3\n0,0.3\n", "'y' does by its name, but row 2 has 'na'.", "--drop-missing"),
+    }
+    for name, (text, problem, remedy) in cases.items():
+        place = folder / f"nearly_{name}.csv"
+        place.write_text(text)
+        told = refused("score", place)
+        assert problem in told
+        assert remedy in told
+    told = refused("score", folder / "nearly_label.csv", "-y", "y", "--drop-missing")
+    assert "`y` must hold 0 and 1 or truth values; among them is 'na', in row 2." in told
+
+
+def test_what_takes_one_column_says_so_of_classes_and_of_several_files(folder):
+    classes = {"pet": ["cat", "dog", "cat"], "cat": [0.5, 0.25, 0.75], "dog": [0.5, 0.75, 0.25]}
+    place = write_csv(folder / "pets.csv", classes)
+    told = refused("recalibrate", place, "-o", folder / "map.json")
+    assert "`truecal recalibrate` takes one column of probabilities; 'cat', 'dog' are of several classes" in told
+    assert told.endswith("--label pet --score cat --pos-label CLASS")
+    files = [write_csv(folder / f"{name}.csv", {"y": [0, 1, 0], "p": [0.1, 0.5, 0.2]}) for name in ("one", "other")]
+    told = refused("compare", *files)
+    assert "Two models must be columns of the same rows" in told
+    assert "Hint: join the files by what names a row" in told
+
+
+def test_errors_have_the_value_and_the_place(folder):
+    """Rows of files are counted from 1, and that of the column names is none."""
+    for text, told in (
+        ("y,p\n1,0.2\n0,\n", "`p` is null in 1. The first is in row 2 of `p`."),
+        ("y,p\n1,0.2\n2,0.3\n0,0.1\n", "`y` is neither 0 nor 1 in 1. The first is 2, in row 2 of `y`."),
+        (
+            "y,p\nno,0.2\nyes,0.3\n",
+            "it holds text such as 'no', 'yes'.\nHint: name the positive label with --pos-label, such as 'yes'.",
+        ),
+    ):
+        place = folder / "places.csv"
+        place.write_text(text)
+        assert told in refused("score", place, "-y", "y", "-p", "p")
+    place.write_text("y,p,day\n" + "0,0.1,2026-01-01\n" * 20_000 + "1,0.2,31.01.2026\n")
+    assert "`day` must hold dates or times; in 'places.csv' row 20,001 has '31.01.2026'." in refused(
+        "drift", "places.csv", cwd=folder
+    )
+    place.write_text("y,p,day\n0,0.1,2026-01-01\n1,0.2,\n")
+    assert "`day` is null in 1. The first is in row 2 of `day`." in refused("drift", place)
+    (folder / "place.json").write_text("{}")
+    assert refused("report", folder / "plac.json", "-o", folder / "a.html").endswith(
+        "must exist; it does not.\nHint: did you mean 'place.json'?"
+    )
+    assert refused("score", folder / "q.csv").endswith(
+        f"must exist; it does not.\nHint: it was looked for in '{folder}'."
+    )
+    told = refused("score", write_csv(folder / "long.csv", {"label": [0, 1], "probability": [0.1, 0.2]}), "-p", "prob")
+    assert "did you mean 'probability'?" in told
+    twice = write_csv(folder / "twice.csv", {"y": [0, 1], "p": [0.1, 0.2], "k": [7, 7]})
+    told = refused("check", twice, "--baseline", twice, "--on", "k", "--max-worse", "0")
+    assert "Hint: give --on columns that together name one row, such as an id." in told
+    told = refused("check", twice, "--segment", "k=*")
+    assert "Hint: give --by the column that the rule names, 'k'." in told
+
+
+def test_scores_that_look_like_probabilities_are_doubted_on_another_scale(folder):
+    place = write_csv(folder / "fractions.csv", {"y": [0, 1] * 50, "p": [0.25, 0.5] * 50})
+    told = run("score", place, "--percent").stderr
+    assert "note: p lies in [0, 1] in the first rows, and --percent divides them by 100: are they probabilities" in told
+    assert "--logit takes them for log-odds: are they probabilities already?" in run("score", place, "--logit").stderr
+    place = write_csv(folder / "percentages.csv", {"y": [0, 1] * 50, "p": [25.5, 50.5] * 50})
+    assert "probabilities already" not in run("score", place, "--percent").stderr
+
+
+def test_check_asks_whether_labels_that_are_all_the_same_are_right(folder):
+    place = write_csv(folder / "negative.csv", {"y": [0] * 50, "p": [0.25, 0.5] * 25})
+    assert "note: not one of 50 labels is positive: is the column right?" in run("check", place).stderr

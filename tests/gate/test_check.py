@@ -85,7 +85,7 @@ def test_a_rule_about_segments_needs_their_columns(frame):
     told = "`by` must name the columns that make segments, since a rule is about '{}'; it is missing."
     with pytest.raises(ValueError, match=re.escape(told.format("*")) + "$"):
         check(frame, Rule("value", 15), Rule("value", 15, segment="*"))
-    hint = "\n\nHint: the rule names 'country', 'kind'."
+    hint = "\n\nHint: give `by` the columns that the rule names, 'country', 'kind'."
     with pytest.raises(ValueError, match=re.escape(told.format("country=d*, kind=*") + hint)):
         check(frame, Rule("value", 15, segment="country=d*, kind=*"))
 

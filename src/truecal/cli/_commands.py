@@ -502,8 +502,12 @@ def check(args: Namespace) -> int:
     rows, saved = _choose_baseline(args, source)
     options = {name: getattr(args, name) for name in ("reference", "intervals", "replicates")}
     options |= _region(args) | _draws(args)
-    decision = gate.check(source.read(args, **rows), rules, baseline=saved, recalibration=mend, **options)
+    models = source.read(args, **rows)
+    decision = gate.check(models, rules, baseline=saved, recalibration=mend, **options)
     tell_notes([decision])
+    if source.multiclass is None:
+        first = next(iter(models.values()))
+        tell_one_label(first.n_rows, first.positives / first.n_rows)
     alike = mend is None and source.multiclass is None and all(rule.segment is None for rule in rules)
     if alike and decision.status == "pass" and set(_name_columns(args)) - {source.label, *source.scores, args.baseline}:
         note(TOGETHER)
@@ -967,7 +971,10 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
         )
         time, every = _choose_windows(args, paths, format) if timed else (None, None)
     except UnclearColumns as error:
+        if not hasattr(args, "multiclass"):
+            _refuse_classes(args, paths, format)
         _ask_which(args, error)
+    _doubt_scale(args, paths, format, guess.scores)
     words = {
         "label": f"--label {shlex.quote(guess.label)}",
         "score": f"--score {shlex.quote(describe_columns(guess.scores) if guess.classes else ','.join(guess.scores))}",
@@ -985,6 +992,36 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
     _tell_of_repeats(args, paths, format, [guess.label, *guess.scores, time, *(getattr(args, "by", None) or ())])
     name, scores = _name(args.files), list(guess.scores)
     return Source(paths, format, name, guess.label, scores, limits, time, every, multiclass)
+
+
+def _refuse_classes(args: Namespace, paths: list[str], format: str | None) -> None:
+    """Refuse columns of several classes where one column of probabilities is taken."""
+    from truecal.reading import UnclearColumns, guess_columns
+
+    with suppress(UnclearColumns):
+        guess = guess_columns(paths, label=args.label, score=args.score or None, classes=True, format=format)
+        if guess.classes:
+            command = shlex.join(["truecal", *args.words, "--label", guess.label, "--score", guess.scores[0]])
+            raise ValueError(
+                f"`truecal {args.command}` takes one column of probabilities; {', '.join(map(repr, guess.scores))} are "
+                f"of several classes, which {guess.label!r} names.\n\n"
+                f"Hint: take one class against the rest, such as  {command} --pos-label CLASS"
+            )
+
+
+def _doubt_scale(args: Namespace, paths: list[str], format: str | None, scores: Sequence[str]) -> None:
+    """Say so where scores that are to be percentages or logits look like probabilities."""
+    from truecal.reading import find_kinds
+
+    scale = find_scale(args)
+    if scale == "probability":
+        return
+    kinds = find_kinds(paths, format)
+    looks = [name for name in scores if kinds.get(name) in ("fraction", "binary")]
+    if looks:
+        done = "divides them by 100" if scale == "percent" else "takes them for log-odds"
+        names, verb = ", ".join(looks), "lies" if len(looks) == 1 else "lie"
+        note(f"{names} {verb} in [0, 1] in the first rows, and --{scale} {done}: are they probabilities already?")
 
 
 def _choose_windows(args: Namespace, paths: list[str], format: str | None) -> tuple[str, str | None]:
@@ -1063,8 +1100,14 @@ def _need_segments(args: Namespace, command: str) -> None:
 
 def _ask_which(args: Namespace, error: UnclearColumns) -> NoReturn:
     """Refuse to guess, with a command that would not have to, if there is one."""
-    if error.near and error.role == "score":
+    if error.odd or (error.near and error.role == "score"):
         raise error
+    if error.wanted > len(error.candidates) == 1 and len(args.files) > 1:
+        raise ValueError(
+            f"Two models must be columns of the same rows; of {_name(args.files)}, whose rows follow each other, only "
+            f"{error.candidates[0]!r} looks like scores.\n\n"
+            "Hint: join the files by what names a row, so that one file has a column for each model."
+        ) from error
     named = [*error.candidates[: error.wanted], *["COLUMN"] * (error.wanted - len(error.candidates))]
     meant, text = [",".join(named)], f"{error}\n\nHint: say which"
     if error.near:

@@ -16,7 +16,7 @@ import warnings
 from typing import Any, NoReturn, TextIO
 
 from truecal import __version__
-from truecal._errors import did_you_mean, speak
+from truecal._errors import describe_missing, did_you_mean, speak
 from truecal._text import Terminal, printable_lines
 from truecal.cli._options import COMMANDS, UsageError, make_parser, overview, spell_parameters
 
@@ -87,6 +87,8 @@ def _run(words: list[str]) -> int:
 
 def explain(error: BaseException) -> str:
     """An error as a user reads it: a mistake in words, anything else as a bug of ours."""
+    if isinstance(error, FileNotFoundError) and error.filename is not None:
+        error = FileNotFoundError(describe_missing(error.filename))
     if isinstance(error, OSError) and error.errno is not None:
         place = f"{os.fspath(error.filename)}: " if error.filename else ""
         return f"{place}{error.strerror}."

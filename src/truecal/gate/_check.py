@@ -346,7 +346,8 @@ def check_segments(rules: Iterable[Rule], by: Collection[str]) -> None:
     patterns = [rule.segment for rule in rules if rule.segment is not None]
     if patterns and not by:
         named = re.findall(r"(?:^|, )([^=,*?]+)=", patterns[0])
-        hint = f"\n\nHint: the rule names {', '.join(map(repr, named))}." if named else ""
+        what = f"the column{'s' * (len(named) > 1)} that the rule names, {', '.join(map(repr, named))}"
+        hint = f"\n\nHint: give {option('by')} {what}." if named else ""
         raise ValueError(
             f"{option('by')} must name the columns that make segments, since a rule is about {patterns[0]!r}; it "
             f"is missing.{hint}"

@@ -8,6 +8,7 @@ from truecal.reading._columns import ScoreScale as ScoreScale
 from truecal.reading._columns import UnclearColumns as UnclearColumns
 from truecal.reading._columns import count_copies as count_copies
 from truecal.reading._columns import find_groups as find_groups
+from truecal.reading._columns import find_kinds as find_kinds
 from truecal.reading._columns import find_repeats as find_repeats
 from truecal.reading._columns import guess_columns as guess_columns
 from truecal.reading._columns import guess_time as guess_time

@@ -5,6 +5,7 @@ Columns are guessed by their names, then by the values of the first rows.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -244,6 +245,7 @@ class UnclearColumns(ValueError):
 
     `near` has the columns that would fit after a change: for labels, columns with two values other than 0 and 1, or
     with one value besides these, and their values; for scores, columns that seem to hold percentages, with nothing.
+    `odd` has columns that would fit by their names, with the first row that does not and its value.
 
     Examples
     --------
@@ -263,19 +265,26 @@ class UnclearColumns(ValueError):
         columns: Sequence[str],
         wanted: int = 1,
         near: Mapping[str, Sequence[Any]] | None = None,
+        odd: Mapping[str, tuple[int, str]] | None = None,
     ) -> None:
         self.role, self.candidates, self.wanted = role, tuple(candidates), wanted
         self.near = dict(near or {}) if len(candidates) < wanted else {}
+        self.odd = {} if candidates or self.near else dict(odd or {})
         count = ("a column", "one column", "two columns")[min(wanted, 2) if candidates else 0]
         if 0 < len(candidates) < wanted:
             problem = f"{count} must look like {LOOKS[role]}; only {', '.join(map(repr, candidates))} does."
         elif candidates:
             problem = f"{count} must be meant, and these could be: {', '.join(map(repr, candidates))}."
+        elif self.odd:
+            name, (row, word) = next(iter(self.odd.items()))
+            problem = f"{count} must look like {LOOKS[role]}; {name!r} does by its name, but row {row:,} has {word!r}."
         else:
             problem = f"{count} must look like {LOOKS[role]}; of {', '.join(map(repr, columns))} none does."
         super().__init__(f"{option(role)} cannot be guessed: {problem}{self._hint()}")
 
     def _hint(self) -> str:
+        for _, word in self.odd.values():
+            return advise_on(word)
         if not self.near:
             return ""
         if self.role == "score":
@@ -357,7 +366,7 @@ def guess_columns(
             _pick_named("label", free, kinds, ("percentage", "number")),
         ]
         near = _find_few_valued(head, [name for name in free if kinds[name] in ("text", "number")])
-        (label,) = _choose("label", tiers, kinds, 1, near)
+        (label,) = _choose("label", tiers, kinds, 1, near, lambda: _find_odd(head, "label"))
         guessed += ("label",)
     others: tuple[str, ...] = ()
     if not given:
@@ -375,7 +384,7 @@ def guess_columns(
         scaled = {name: () for name in free if kinds[name] == "percentage"}
         if not any(tiers):
             _refuse_words(head)
-        given = _choose("score", tiers, kinds, models, scaled)
+        given = _choose("score", tiers, kinds, models, scaled, lambda: _find_odd(head, "score"))
         guessed += ("score",)
         others = tuple(name for name in fractions if name not in given)
     return Guess(label, given, guessed, others)
@@ -656,8 +665,32 @@ def _find_few_valued(head: Head, names: Iterable[str]) -> dict[str, Sequence[Any
     }
 
 
+def _find_odd(head: Head, role: Role) -> dict[str, tuple[int, str]]:
+    """Return the columns of text that a role names and most of whose rows fit, with the first that does not: its row,
+    counted from 1, and its value."""
+    found = {}
+    for name, column in head.columns.items():
+        if column.type != "text" or not _sounds_like(role, name):
+            continue
+        words = list(enumerate(column.every(), 1))
+        odd = [(row, word) for row, word in words if word is not None and not _fits(role, word.strip())]
+        if 0 < len(odd) < len(words) / 2:
+            found[name] = odd[0]
+    return found
+
+
+def _fits(role: Role, word: str) -> bool:
+    """Whether a word can be a label or a score."""
+    return word in ("0", "1") if role == "label" else _is_number(word) and math.isfinite(float(word))
+
+
 def _choose(
-    role: Role, tiers: list[list[str]], kinds: dict[str, Kind], wanted: int, near: Mapping[str, Sequence[Any]]
+    role: Role,
+    tiers: list[list[str]],
+    kinds: dict[str, Kind],
+    wanted: int,
+    near: Mapping[str, Sequence[Any]],
+    find_odd: Callable[[], dict[str, tuple[int, str]]],
 ) -> tuple[str, ...]:
     """Return `wanted` candidates from the first tiers; raise an error if these have fewer or more."""
     found: list[str] = []
@@ -667,7 +700,7 @@ def _choose(
             return tuple(found)
         if len(found) > wanted:
             break
-    raise UnclearColumns(role, found, list(kinds), wanted, near)
+    raise UnclearColumns(role, found, list(kinds), wanted, near, find_odd())
 
 
 def _refuse_words(head: Head) -> None:

@@ -29,6 +29,9 @@ class HeadColumn(Protocol):
     def present(self) -> Any:
         """The values that are not missing, those of numbers as an array."""
 
+    def every(self) -> list[Any]:
+        """The values of all rows, None where they are missing."""
+
     def rows(self) -> AnyArray:
         """The numbers of all rows, NaN where they are missing."""
 
@@ -67,6 +70,11 @@ class FrameColumn:
         """The values that are not missing, those of numbers as an array."""
         values = self.series.drop_nulls()
         return as_floats(values).astype(np.float64) if self.series.dtype.is_numeric() else values.to_list()
+
+    def every(self) -> list[Any]:
+        """The values of all rows, None where they are missing."""
+        values: list[Any] = self.series.to_list()
+        return values
 
     def rows(self) -> AnyArray:
         """The numbers of all rows, NaN where they are missing."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import unquote
 
 import numpy as np
@@ -75,6 +75,8 @@ class Files:
                 self._check_lines()
             with suppress(pl.exceptions.PolarsError):  # which lines of JSON that are none give again
                 self._check_numbers(pl)
+                if not self.guessed:  # another type may fit all rows
+                    self._check_times(pl)
             self._check_alike()
             raise self._unreadable(error, Unforeseen if self.guessed else Unreadable) from error
         except OSError as error:
@@ -212,10 +214,22 @@ class Files:
             if len(found):
                 row, value = found.sort("row").row(0)
                 raise ValueError(
-                    f"`{name}` must hold numbers in [0, 1]; {plural(len(found), 'row')} of "
+                    f"`{name}` must hold numbers; {plural(len(found), 'row')} of "
                     f"{name_places(self.places)} {'holds' if len(found) == 1 else 'hold'} something else, the first is "
                     f"{value!r} in row {row:,}.{advise_on(value)}"
                 )
+
+    def _check_times(self, pl: Any) -> None:
+        """Raise an error that names the first text in a column of dates or times, if any."""
+        if self.kind not in ("csv", "tsv") or self.frame is None:
+            return
+        for name in [name for name, kind in self.frame.collect_schema().items() if kind.is_temporal()]:
+            words = _open(pl, self.places, self.kind, schema_overrides={name: pl.String}, encoding="utf8-lossy")
+            value = column(words, name)
+            rows = words.select(value.alias("value"), ~value.str.contains(f"^{MOMENT.pattern}$").alias("wrong"))
+            found = rows.with_row_index("row", 1).filter("wrong").head(1).collect()
+            if len(found):
+                _refuse_moment(name, found["row"][0], found["value"][0], name_places(self.places))
 
     def _check_lines(self) -> None:
         """Raise an error that names the first line that is no JSON, or has a value that is not alike those before."""
@@ -264,10 +278,14 @@ def _check_moments(name: str, words: Sequence[str | None], place: str) -> None:
     """Raise an error unless all words are dates or times."""
     for row, word in enumerate(words, 1):
         if word is not None and not MOMENT.fullmatch(word):
-            raise ValueError(
-                f"`{name}` must hold dates or times; in {place} row {row:,} has {word!r}.\n\n"
-                "Hint: write all of them alike, as 2026-01-31 or 2026-01-31T12:00:00."
-            )
+            _refuse_moment(name, row, word, place)
+
+
+def _refuse_moment(name: str, row: int, word: str, place: str) -> NoReturn:
+    raise ValueError(
+        f"`{name}` must hold dates or times; in {place} row {row:,} has {word!r}.\n\n"
+        "Hint: write all of them alike, as 2026-01-31 or 2026-01-31T12:00:00."
+    )
 
 
 YEAR_LAST = re.compile(r"\s*\d{1,2}([./-])\d{1,2}\1\d{4}\b")

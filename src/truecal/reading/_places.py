@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from truecal._errors import option
+from truecal._errors import describe_missing, option
 from truecal.reading._csv import Copy
 
 PathLike = str | os.PathLike[str]
@@ -65,7 +65,7 @@ def expand(name: str) -> list[Path]:
         place = place.absolute() if _exists(name) else Path(os.path.expanduser(name))
     if not name or not _exists(place):
         if not glob.has_magic(name):
-            raise FileNotFoundError(f"The file {name!r} must exist; it does not.")
+            raise FileNotFoundError(describe_missing(name))
         start = Path(place.anchor)
         matches = sorted(_match(start, place.relative_to(start).parts))
         found = list(dict.fromkeys(file for match in matches for file in expand(str(match))))

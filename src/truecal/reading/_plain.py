@@ -62,10 +62,14 @@ class PlainColumn:
 
     def encode(self) -> tuple[list[Any], Ints]:
         """The distinct values, None among them if one is missing, and the number of each row's value."""
-        present = iter(self.values)
-        rows = [None if gone else next(present) for gone in self.gone] if self.gone else self.values
+        rows = self.every()
         codes = {value: code for code, value in enumerate(dict.fromkeys(rows))}
         return list(codes), np.fromiter(map(codes.__getitem__, rows), np.int64, len(rows))
+
+    def every(self) -> list[Any]:
+        """The values of all rows, None where they are missing."""
+        present = iter(self.values)
+        return [None if gone else next(present) for gone in self.gone] if self.gone else self.values
 
     def present(self) -> Any:
         """The values that are not missing, those of numbers as an array."""

@@ -53,7 +53,7 @@ from truecal.reading._engines import (
     open_frame,
     pick,
 )
-from truecal.reading._paths import Files, check_year_first, open_files
+from truecal.reading._paths import Files, advise_on, check_year_first, open_files
 from truecal.reading._places import is_path
 from truecal.reading._plain import open_plain
 
@@ -69,6 +69,8 @@ WRONG = {3: "{score} is outside {span}", 5: "{label} is neither 0 nor 1", OFF: "
 WRONG |= extras.WRONG
 UNMATCHED = 7
 CLUSTER = "cluster"  # the renamed column
+MANY = 100  # labels, of which an error shows a few
+POSITIVE = {"yes", "y", "true", "t", "positive", "pos", "1"}  # labels that are likely meant by 1
 BASELINE, MATCHED, ON = "truecal_baseline", "truecal_matched", "truecal_on"  # columns added by a join
 RULES = {"age": "an age", "weight": "a count", "importance": "a weight above 0"}
 FILE = "truecal_file"  # the column of the file that a row is of
@@ -152,10 +154,7 @@ class Query:
             return columns
         if columns.pos_label is None and not plain:
             self._check_swapped()
-            hint = f"name the positive label with {option('pos_label')}"
-            if len(columns.scores) > 1:
-                hint += f", or say with {option('multiclass')} that the columns are of several classes"
-            raise TypeError(f"`{columns.label}` must hold 0 and 1 or truth values; it holds {kind}.\n\nHint: {hint}.")
+            self._refuse_labels(kind)
         if isinstance(columns.pos_label, str) and plain:
             return replace(columns, pos_label=_parse_label(columns.pos_label, columns.label, kind))
         if kind in (pl.String, pl.Categorical, pl.Enum) and not isinstance(columns.pos_label, str):
@@ -164,6 +163,25 @@ class Query:
                 f"Hint: did you mean {str(columns.pos_label)!r}?"
             )
         return columns
+
+    def _refuse_labels(self, kind: Any) -> NoReturn:
+        """Raise an error for labels that are no numbers, with some of them; a word among 0 and 1 is one for itself."""
+        label, words = self.columns.label, pick(self.frame, {"label": self.columns.label})
+        known = [value for value in collect(words.unique().head(MANY), ("label",))["label"] if value is not None]
+        known = sorted(map(str, known))
+        odd = [word for word in known if word not in ("0", "1")]
+        rule = f"`{label}` must hold 0 and 1 or truth values"
+        if len(odd) == len(known) - 2 and len(odd) == 1 and advise_on(odd[0]):
+            row = self._find_row(label, language(self.frame).col("value") == odd[0]) if self.here else None
+            place = "" if row is None else f", {self._name_row(row[0])}"
+            raise TypeError(f"{rule}; among them is {odd[0]!r}{place}.{advise_on(odd[0])}")
+        such = next((f", such as {word!r}" for word in known if word.lower() in POSITIVE), "")
+        hint = f"name the positive label with {option('pos_label')}{such}"
+        if len(self.columns.scores) > 1:
+            hint += f", or say with {option('multiclass')} that the columns are of several classes"
+        few = f" such as {', '.join(map(repr, known[:3]))}{', ...' * (len(known) > 3)}" if known else ""
+        what = "text" if kind == language(self.frame).String else kind
+        raise TypeError(f"{rule}; it holds {what}{few}.\n\nHint: {hint}.")
 
     def _check_windows(self, schema: Any) -> None:
         """Raise an error if a column of times cannot be cut into windows, or is text that sorts wrongly."""
@@ -478,7 +496,8 @@ class Query:
         if counts[UNMATCHED]:
             raise ValueError(
                 f"Every row must have one match in the baseline by {', '.join(map(repr, self.columns.on))}; "
-                f"{int(counts[UNMATCHED]):,} of {total:,} have none."
+                f"{int(counts[UNMATCHED]):,} of {total:,} have none.\n\nHint: give the baseline of the same rows, and "
+                f"{option('on')} the columns that name a row in both."
             )
         wrong, missing = (sum(counts[code] for code in codes) for codes in (WRONG, MISSING))
         if wrong or (self.columns.on_null == "raise" and missing):
@@ -486,7 +505,7 @@ class Query:
             hint = self._advise_range(bool(counts[3]), first) if wrong else self._advise_missing()
             hint = advise_weights() if counts[extras.FRACTION] else hint
             reasons = list_reasons(self.name_reasons(counts, scores))
-            place = "" if first is None else self._tell_place(*first)
+            place = self._tell_invalid(counts, scores) if first is None else self._tell_place(*first)
             time = ", a time" if any(name in self.columns.windows for name in self.columns.by) else ""
             more = ", a cluster" * len(self.columns.clusters)
             more += "".join(f", {RULES[name]}" for name in self.columns.extras.names)
@@ -525,9 +544,43 @@ class Query:
             found += [] if outside is None else [(outside.first, outside.value, name)]
         return min(found, default=None)
 
+    def _tell_invalid(self, counts: AnyArray, scores: Sequence[str]) -> str:
+        """Where the first label is that is neither 0 nor 1, or else the first value that is missing; "" where rows have
+        no order."""
+        if not self.here or self.joined or self.origin:
+            return ""
+        value, schema = language(self.frame).col("value"), self.frame.collect_schema()
+        times = [name for name in self.columns.by if name in self.columns.windows]
+        gaps = {1: scores, 2: scores, 4: [self.columns.label], 6: times}
+        names = [name for code, own in gaps.items() if counts[code] for name in own if name in schema]
+        names = [self.columns.label] if counts[5] else names
+        gone = {
+            name: value.is_null() | value.is_nan() if schema[name].is_float() else value.is_null() for name in names
+        }
+        other = (value != 0) & (value != 1)
+        searched = {name: other & ~missing for name, missing in gone.items()} if counts[5] else gone
+        found = []
+        for name, wrong in searched.items():
+            first = self._find_row(name, wrong)
+            found += [] if first is None else [(*first, name)]
+        if not found:
+            return ""
+        row, held, name = min(found, key=lambda entry: entry[0])
+        what = f" is {held:g}," if counts[5] else " is"
+        return f" The first{what} {self._name_row(row)} of `{name}`."
+
+    def _find_row(self, name: str, wrong: Any) -> tuple[int, Any] | None:
+        """The place and the value of the first row of a column for which an expression of `value` holds."""
+        rows = pick(self.frame, {"value": name}).with_row_index("row").filter(wrong)
+        found = collect(rows.head(1), ("value",))
+        return (found["row"][0].item(), found["value"][0]) if len(found["row"]) else None
+
     def _tell_place(self, row: int, value: float, name: str) -> str:
-        place = f"at position {row}" if self.source is None else f"in row {row + 1:,}"
-        return f" The first outside is {value!r}, {place} of `{name}`."
+        return f" The first outside is {value!r}, {self._name_row(row)} of `{name}`."
+
+    def _name_row(self, row: int) -> str:
+        """The place of a row, as those of files are counted, or of frames."""
+        return f"at position {row}" if self.source is None else f"in row {row + 1:,}"
 
     def _advise_range(self, scores: bool, first: tuple[int, float, str] | None) -> str:
         """Return a hint for values out of range, of `scores`, the `first` of which may be known, or of labels; raise an
@@ -709,7 +762,8 @@ def _join_scores(frame: Any, other: Any, columns: Columns, added: Mapping[str, s
         first = ", ".join(f"{name}={found[key][0]!r}" for key, name in keys.items())
         raise ValueError(
             f"Every row must have one match in the baseline by {', '.join(map(repr, on))}; for {first} it has "
-            f"{int(found['rows'][0]):,} rows."
+            f"{int(found['rows'][0]):,} rows.\n\nHint: give {option('on')} columns that together name one row, such as "
+            "an id."
         )
     frame = pick(frame, {name: name for name in frame.collect_schema()} | keys)
     if engine_of(frame) != engine_of(other_scores) and not is_lazy(frame):
