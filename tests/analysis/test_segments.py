@@ -281,7 +281,7 @@ def test_the_worst_of_many_segments_are_shown_with_sentences(rng):
     few = found.verdict.count("cannot tell")
     unsure = [d for d, word in zip(found.detectable, found.verdict, strict=True) if word == "cannot tell"]
     assert said[2] == (
-        f"In {few} the data cannot tell: a factor of 1.5 on all odds would have been missed too often; "
+        f"In {few} segments the data cannot tell: a factor of 1.5 on all odds would have been missed too often; "
         f"factors from {min(unsure):.3g} to {max(unsure):.3g} would have been found."
     )
     none = judge_segments(segments(rng, 1, 20), "ltce").sentences()

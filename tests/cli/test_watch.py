@@ -61,7 +61,7 @@ def test_a_run_a_day_raises_the_alarm_and_keeps_it(tmp_path, rows):
     assert looks[-1]["stream"] == "country=at"
     told = " ".join(done.stdout.split())
     assert f"The evidence (e-value) of country=at is {monitor.e_value:.3g}; 20 raises an alarm" in told
-    assert "right predictions ever do with a probability of at most 5 %" in told
+    assert "right predictions ever come to that with a probability of at most 5 %" in told
     assert set(looks[-1]["alarms"]) == set(monitor.alarms)
     lines = (tmp_path / "truecal.prom").read_text().splitlines()
     values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))

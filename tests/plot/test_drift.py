@@ -154,3 +154,13 @@ def test_the_interactive_figure_holds_the_table():
     named = make_figure("drift", judge({"<i>": next(iter(tallies.values()))}))
     assert named["layout"]["xaxis"]["ticktext"] == ["&lt;i&gt;"]
     assert "<i>" not in named["data"][-1]["hovertext"][0]
+
+
+def test_the_first_month_of_a_year_has_its_name():
+    tally = Tally.from_arrays([0, 1, 0, 0] * 20, [0.2, 0.4, 0.3, 0.1] * 20)
+    table = judge({date(2026, 1, 5) + timedelta(days=7 * week): tally for week in range(20)}, every="1w")
+    axes = truecal.plot.drift(table)
+    axes.ratio.get_figure(root=True).canvas.draw()
+    shown = [label.get_text() for label in axes.prevalence.get_xticklabels()]
+    assert [text for text in shown if "2026" in text] == ["Jan\n2026"]
+    assert "Feb" in shown

@@ -22,7 +22,7 @@ from truecal.metrics import Gap
 
 
 def write(folder, results, **options):
-    return truecal.report(results, folder / "report.html", **options).read_text()
+    return truecal.report(results, folder / "report.html", **options).read_text().replace("\N{NO-BREAK SPACE}", " ")
 
 
 def shown(page):
@@ -100,12 +100,14 @@ def test_the_four_numbers_are_those_of_the_verdict(tmp_path):
     span = format_span(found.ratio, *found.interval)
     assert tiles == [
         ("of 4,000 predictions refuted (Local TCE)", f"{found.local.value:.2f} %"),
-        (f"would be by chance ({chance.low:.2f} to {chance.high:.2f} %)", f"{chance.mean:.2f} %"),
+        (f"by chance, in a right model ({chance.low:.2f} to {chance.high:.2f} %)", f"{chance.mean:.2f} %"),
         (f"observed / predicted {span.partition(' ')[2]}", f"\N{MULTIPLICATION SIGN} {span.partition(' ')[0]}"),
-        ("that a right model looks as wrong", "p &lt; 0.0001"),
+        ("of all tests together: how often right predictions look as wrong", "p &lt; 0.0001"),
     ]
     plain = write(tmp_path, truecal.evaluate(y, p, metrics=["tce"]))
-    assert "<dt>would be by chance, on average</dt><dd>5 %</dd>" in plain  # by definition, at the level of 0.05
+    assert (
+        "<dt>by chance, in a right model, on average</dt><dd>5 %</dd>" in plain
+    )  # by definition, at the level of 0.05
 
 
 def test_a_number_is_printed_one_way(tmp_path):
@@ -267,6 +269,13 @@ def test_bins_show_what_they_are_and_are_a_file(tmp_path):
     assert {"ratio", "ratio_low", "ratio_high", "n_too_low", "p_value"} <= set(file[0])
 
 
+def test_no_line_of_a_page_begins_with_the_sign_of_a_number(tmp_path):
+    page = truecal.report(WRONG, tmp_path / "report.html").read_text()
+    main = page[page.index("<main>") : page.index("</main>")]
+    assert "\N{NO-BREAK SPACE}%" in main
+    assert not re.search("[0-9] %", main)
+
+
 def test_segments_and_windows_are_told_listed_and_files(tmp_path):
     found, days = segments(), windows()
     page = write(tmp_path, {"a & b": RIGHT, "c": WRONG}, segments=found, drift=days)
@@ -310,10 +319,10 @@ def test_two_models_are_compared_where_asked_for(tmp_path):
     rows = table(page, "comparison-table")
     assert [(row["metric"], row["verdict"]) for row in rows] == list(zip(found.metric, found.verdict, strict=True))
     assert [float(row["difference"]) for row in download(page, "comparison-table")] == pytest.approx(found.difference)
-    assert "Whether two models differ" not in page
+    assert "tells whether two models differ" not in page
     alone = write(tmp_path, {"first": RIGHT, "second": WRONG})
     assert "Which is better" not in alone
-    assert "Whether two models differ beyond chance, <code>--compare</code> tells, or <code>compare</code> in" in alone
+    assert "<code>--compare</code>, or <code>compare</code> in Python, tells whether two models differ" in alone
 
 
 def test_classes_make_a_report(tmp_path):

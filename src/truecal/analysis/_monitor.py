@@ -250,7 +250,7 @@ class Monitor:
         whose = f" of {printable(self.name(leading))}" if len(self.streams) > 1 else ""
         evidence = (
             f"The evidence (e-value){whose} is {self.e_value:.3g}; {self.threshold:g} raises "
-            "an alarm, which right predictions ever do with a probability of at most "
+            "an alarm, and right predictions ever come to that with a probability of at most "
             f"{100 * self.state.significance:g} %."
         )
         growth = leading.process.growth

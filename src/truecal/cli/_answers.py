@@ -438,7 +438,8 @@ def _ratios(table: GroupTable | DriftTable | SliceTable | ClassTable, rows: Iter
 
 def _words(words: Sequence[str], ways: Sequence[str], rows: Iterable[int]) -> list[str]:
     """The verdict on each row, and which way it is off."""
-    return [f"{words[row]}: {way}" if way else words[row] for row, way in zip(rows, ways, strict=True)]
+    named = ["direction unclear" if way == "unclear" else way for way in ways]
+    return [f"{words[row]}: {way}" if way else words[row] for row, way in zip(rows, named, strict=True)]
 
 
 def format_slices(table: SliceTable, source: str, terminal: Terminal) -> str:

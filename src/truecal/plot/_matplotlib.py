@@ -548,7 +548,8 @@ def _set_axis(part: Any, name: str, ruler: Ruler, inches: float) -> None:
         dates = _load("matplotlib.dates")
         locator = dates.AutoDateLocator(minticks=3, maxticks=9)
         line.set_major_locator(locator)
-        line.set_major_formatter(dates.ConciseDateFormatter(locator))
+        zeros = ["", "%b\n%Y", "%b", "%b-%d", "%H:%M", "%H:%M"]  # the first month of a year is one, too
+        line.set_major_formatter(dates.ConciseDateFormatter(locator, zero_formats=zeros))
     elif ruler.kind == "count":
         line.set_major_locator(ticker.MaxNLocator(ruler.most, integer=True, prune="lower" if ruler.most == 1 else None))
         line.set_major_formatter(ticker.FuncFormatter(_format_count))

@@ -100,7 +100,8 @@ def write_segments(table: GroupTable, figures: Figures, whose: str) -> str:
     text = " ".join(table.sentences())
     caption = (
         f"Dots are observed over expected {OUTCOMES[table.outcome]} with intervals that hold for all segments "
-        "together. Triangles, stars, squares and diamonds are segments that are off; of crosses the data cannot tell."
+        "together. Triangles, stars, squares and diamonds are segments that are off; crosses mean that the data cannot "
+        "tell."
     )
     figure = figures.draw("segments", "segments", table, label=f"{text} {describe_segments(table)}.", caption=caption)
     what = f"{plural(len(table), 'segment')}{whose}, worst first: the smallest p-value"
@@ -122,8 +123,8 @@ def write_drift(table: DriftTable, figures: Figures, whose: str) -> str:
     text = " ".join(table.sentences())
     caption = (
         f"Above: observed over expected {OUTCOMES[table.outcome]} with intervals that hold for all windows "
-        "together; triangles, stars, squares and diamonds are off, of crosses the data cannot tell, the baseline is "
-        "shaded. Below: the share of "
+        "together; triangles, stars, squares and diamonds are off, crosses mean that the data cannot tell, the "
+        "baseline is shaded. Below: the share of "
         f"{OUTCOMES[table.outcome]} beside the mean prediction; diamonds differ from the baseline."
     )
     label = f"{describe_drift(table).replace(chr(10), ': ')}. {text}"

@@ -50,16 +50,19 @@ def _write_tiles(result: Result, p_value: float) -> str:
         (TOO_FEW, "predictions to say how many are refuted")
         if found.refuted == TOO_FEW
         else (found.refuted, f"of {plural(result.n, 'prediction')} refuted (Local TCE)"),
-        (f"{100 * found.significance:g} %", "would be by chance, on average")
+        (f"{100 * found.significance:g} %", "by chance, in a right model, on average")
         if chance is None
-        else (LTCE.format(chance.mean), f"would be by chance ({chance.low:.2f} to {LTCE.format(chance.high)})"),
+        else (
+            LTCE.format(chance.mean),
+            f"by chance, in a right model ({chance.low:.2f} to {LTCE.format(chance.high)})",
+        ),
         ("none predicted", "observed / predicted")
         if not found.expected > 0
         else (
             f"\N{MULTIPLICATION SIGN} {format_span(found.ratio, *found.interval).partition(' ')[0]}",
             f"observed / predicted {format_span(found.ratio, *found.interval).partition(' ')[2]}",
         ),
-        (f"p {format_p_value(p_value)}", "that a right model looks as wrong"),
+        (f"p {format_p_value(p_value)}", "of all tests together: how often right predictions look as wrong"),
     ]
     items = "".join(f"<div><dt>{escape(text)}</dt><dd>{escape(number)}</dd></div>" for number, text in tiles)
     return f'<dl class="tiles">{items}</dl>'
@@ -99,7 +102,7 @@ def write_strip(named: Mapping[str, Result], scale: Scale, *, compared: bool) ->
     ]
     text = "The pictures: observed against predicted along the scores, above the line where more positives came."
     if not compared:
-        text = f"Whether two models differ beyond chance, `--compare` tells, or `compare` in Python. {text}"
+        text = f"`--compare`, or `compare` in Python, tells whether two models differ beyond chance. {text}"
     return f'{write_table("models", "Models, the worst first", columns)}<p class="soft">{prose_html(text)}</p>'
 
 

@@ -18,6 +18,7 @@ from truecal.inference import SIGNS, Word
 from truecal.observations import Outcome
 
 # no request leaves the page, whatever is in it
+NO_BREAK = "\N{NO-BREAK SPACE}%"  # so that no line begins with the sign of a number
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
     "base-uri 'none'; form-action 'none'"
@@ -58,7 +59,7 @@ def write_page(title: str, body: str, figures: Mapping[str, Any] | None = None, 
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
         f"<title>{escape(title)}</title><style>\n{files['page.css']}</style></head>\n"
-        f"<body><main>{body}</main>\n{scripts}</body></html>\n"
+        f"<body><main>{re.sub('(?<=[0-9]) %', NO_BREAK, body)}</main>\n{scripts}</body></html>\n"
     )
 
 

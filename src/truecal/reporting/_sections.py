@@ -62,7 +62,7 @@ def _write_ranges(number: int, name: str, result: Result) -> str:
         f"{f'{signs}; w' if signs else 'W'}ithout a sign: the data allow the predictions{within}. Intervals hold for "
         f"all ranges together ({level})."
     )
-    table = write_table(f"ranges-{number}", f"Ranges of predictions of {name}", columns)
+    table = write_table(f"ranges-{number}", f"Predictions by range, {name}", columns)
     return f'{table}<p class="soft">{escape(text)}</p>'
 
 
@@ -103,8 +103,8 @@ def _write_seen(found: Verdict) -> str:
     words = "\N{LEFT DOUBLE QUOTATION MARK}consistent\N{RIGHT DOUBLE QUOTATION MARK}"
     text = (
         f"Errors that would have been found in four of five data sets: a factor on {found.all_odds}, up or down, of "
-        f"{whole} ({enough} the {FACTOR:g} that {words} asks for); one confined to a fifth of the evidence, of {above} "
-        f"up or {below} down."
+        f"{whole} ({enough} the {FACTOR:g} that {words} asks for); a factor on the odds of a fifth of the evidence "
+        f"alone: {above} up, {below} down."
     )
     if all(map(math.isinf, factors)):
         text = "No factor on the odds would have been found in four of five data sets."

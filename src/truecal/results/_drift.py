@@ -320,7 +320,7 @@ class DriftTable(Judged):
                 yield f"1 of {judged:,} windows is off by itself: {ends[0]}."
             else:
                 yield f"None of {judged:,} windows is shown to be off by itself."
-            yield from tell_unsure(self.detectable[words == "cannot tell"], self.tolerance)
+            yield from tell_unsure(self.detectable[words == "cannot tell"], self.tolerance, "window")
         if partial := np.flatnonzero(self.partial).tolist():
             which = " and ".join("the first" if i == 0 else "the last" for i in partial)
             rows, usual = " and ".join(f"{self.n[i]:,}" for i in partial), float(np.median(self.n[1:-1]))

@@ -226,7 +226,7 @@ JUDGED = (
 )
 
 
-def tell_unsure(detectable: Floats, tolerance: Tolerance | None) -> Iterator[str]:
+def tell_unsure(detectable: Floats, tolerance: Tolerance | None, noun: str) -> Iterator[str]:
     """Of how many rows the data cannot tell, and what would have been found in them."""
     if not len(detectable):
         return
@@ -237,8 +237,8 @@ def tell_unsure(detectable: Floats, tolerance: Tolerance | None) -> Iterator[str
         span = f"one of {low}" if low == high else f"factors from {low} to {high}"
         found = f"{span} would have been found{' in some' * (len(known) < len(detectable))}"
     yield (
-        f"In {len(detectable):,} the data cannot tell: a factor of {FACTOR:g} on {name_odds(tolerance)} would have "
-        f"been missed too often; {found}."
+        f"In {plural(len(detectable), noun)} the data cannot tell: a factor of {FACTOR:g} on "
+        f"{name_odds(tolerance)} would have been missed too often; {found}."
     )
 
 
@@ -334,7 +334,7 @@ class GroupTable(Judged):
             lines.append(f"{printable(names[row])}: predictions are {way}; {self.tell(row)}.")
         if self.part is not None:
             lines.append(ALONE[self.part].format(OUTCOMES[self.outcome]))
-        return (*lines, *tell_unsure(self.detectable[np.array(words) == "cannot tell"], self.tolerance))
+        return (*lines, *tell_unsure(self.detectable[np.array(words) == "cannot tell"], self.tolerance, "segment"))
 
 
 @register_table

@@ -21,7 +21,10 @@ from truecal.results._result import Result
 from truecal.results._table import WIDE, Column, Table, column, register_table
 
 Quotes = Literal["ansi", "backtick"]
-CLIPPED = "What is said to be impossible, and came, counts as if its probability were 1e-15: its log loss is infinite."
+CLIPPED = (
+    "An outcome that was predicted to be impossible has an infinite log loss; it counts as if its probability were "
+    "1e-15."
+)
 UNPROVEN = (
     "The model is off, but it is not shown that one map for all rows mends it: look for groups of rows (`truecal "
     "slices`), and let each have an offset of its own ({by})."
