@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from truecal import _kernel
-from truecal.metrics import normal_quantile
+from truecal.metrics import exact_interval, normal_quantile
 
 
 @pytest.mark.parametrize("tail", [1e-300, 1e-20, 1e-5, 0.01, 0.025, 0.3, 0.5, 0.7, 0.999])
@@ -30,3 +30,11 @@ def test_tails_of_the_range_of_brownian_motion(x):
     terms = [(-1) ** (k - 1) * k * math.erfc(k * x / math.sqrt(2)) for k in range(1, 200)]
     (found,) = _kernel.range_tails(np.array([x])).tolist()
     assert found == pytest.approx(4 * math.fsum(terms), rel=1e-13)
+
+
+@pytest.mark.parametrize("significance", [0.05, 1e-6, 1e-13, 1e-17, 1e-100])
+def test_exact_intervals_down_to_the_smallest_levels(significance):
+    """Clopper and Pearson's ends are quantiles of beta variables; the upper one by that of the negatives."""
+    low, high = exact_interval(np.array([3]), np.array([10]), significance)
+    assert low[0] == pytest.approx(special.betaincinv(3, 8, significance / 2), rel=1e-8)
+    assert 1 - high[0] == pytest.approx(special.betaincinv(7, 4, significance / 2), rel=1e-8)

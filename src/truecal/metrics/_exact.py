@@ -42,18 +42,12 @@ def exact_interval(k: Ints, n: Ints, significance: float, spread: Spread | None 
 def find_rates(k: Ints, n: Ints, tail: Level, *, rest: bool = False) -> Floats:
     """The rates at which k or more positives in n have the probability `tail`, or all but it; one tail for all or one
     for each."""
-    if not isinstance(tail, np.ndarray):
-        return _kernel.binomial_rates(k, n, 1 - tail if rest else tail)
-    rows = zip(*(column.reshape(-1, 1) for column in (k, n)), tail.tolist(), strict=True)
-    # from 1e-12 down 1 less the tail has lost its digits: the same question about the negatives
-    return np.array(
-        [
-            1 - float(_kernel.binomial_rates(b - a + 1, b, each)[0])
-            if rest and each < 1e-12
-            else float(_kernel.binomial_rates(a, b, 1 - each if rest else each)[0])
-            for a, b, each in rows
-        ]
-    )
+    if isinstance(tail, np.ndarray):
+        rows = zip(*(column.reshape(-1, 1) for column in (k, n)), tail.tolist(), strict=True)
+        return np.array([float(find_rates(*row, rest=rest)[0]) for row in rows])
+    if rest and tail < 1e-12:  # 1 less the tail has lost its digits: the same question about the negatives
+        return np.asarray(1 - _kernel.binomial_rates(n - k + 1, n, tail))
+    return _kernel.binomial_rates(k, n, 1 - tail if rest else tail)
 
 
 def divide_rates(rates: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
