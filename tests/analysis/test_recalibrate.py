@@ -277,6 +277,16 @@ def test_a_map_that_fits_noise_is_not_said_to_help():
     found = truecal.recalibrate(y, p, "isotonic")
     assert not found.helped
     assert "Leave it alone" in str(found)
+    assert "the log loss does not fall beyond chance: it grows by 0." in " ".join(str(found).split())
+
+
+def test_a_model_that_is_off_is_not_one_to_leave_alone(rng):
+    """Half of the predictions are 0, of which one in 20 came: no factor on the odds mends that."""
+    p = np.repeat([0.0, 0.3], 1000)
+    found = truecal.recalibrate(rng.random(2000) < np.repeat([0.05, 0.3], 1000), p)
+    assert not found.helped
+    assert found.sentences()[1].startswith("No map is shown to help: ")
+    assert "Leave it alone" not in str(found)
 
 
 def test_right_models_are_left_alone():

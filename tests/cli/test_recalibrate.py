@@ -128,6 +128,31 @@ def test_segments_are_shown_before_and_after(folder):
     assert "note: `truecal slices` looks for groups" in run("score", "train.csv", cwd=folder).stderr
 
 
+def test_drift_is_named_first_where_there_are_times(folder):
+    """A map of all rows turns a model green that is off only lately."""
+    rows = pl.read_csv(folder / "train.csv")
+    days = pl.Series("day", np.datetime64("2026-01-01") + np.arange(8000) // 100)
+    rows.with_columns(days).write_csv(folder / "timed.csv")
+    score = run("score", "timed.csv", cwd=folder).stderr.splitlines()
+    assert score[-2:] == [
+        "note: `truecal drift --time day` tells since when they are off: look there first",
+        "note: `truecal slices` looks for groups of rows that are off; `truecal recalibrate` mends all rows alike",
+    ]
+    told = "does not mend what is off only lately: `truecal drift --time day` tells since when it is"
+    assert told in run("recalibrate", "timed.csv", "-o", "map.json", cwd=folder).stderr
+    assert told not in run("recalibrate", "timed.csv", "--time", "day", "-o", "map.json", cwd=folder).stderr
+    assert "drift" not in run("score", "train.csv", cwd=folder).stderr
+
+
+def test_rows_that_may_be_those_of_the_fit_are_told(folder):
+    run("recalibrate", "train.csv", "-o", "map.json", cwd=folder)
+    run("apply", "map.json", "train.csv", "-o", "mended.csv", cwd=folder)
+    told = "note: if `p_recalibrated` was mended by a map that was fitted to these rows, it always looks right on them"
+    for command in ("score", "check"):
+        assert told in run(command, "mended.csv", cwd=folder).stderr
+    assert told not in run("check", "mended.csv", "-p", "p", cwd=folder).stderr
+
+
 def test_a_reversed_order_is_asked_about(tmp_path):
     rng = np.random.default_rng(0)
     p = rng.beta(1, 4, size=500)

@@ -200,7 +200,39 @@ def test_impossible_rows_are_told(rng):
     (note,) = truecal.recalibrate(y, p, folds=0).notes
     assert note == "1 label refutes a prediction of exactly 0 or 1, which no factor on the odds mends"
     wrong = np.concatenate([y[:1000], rng.random(1000) < 3 * p[1000:]])  # and all others are off, which a map mends
-    assert "Recalibrate" in truecal.evaluate(wrong, p, metrics=["ltce"]).evidence()[-1]
+    advice = truecal.evaluate(wrong, p, metrics=["ltce"]).evidence()[-1]
+    assert advice.startswith("No factor on the odds mends scores of exactly 0 or 1: find out what makes them certain")
+    assert advice.endswith("recalibrate what is off then.")
+
+
+def test_rounded_scores_are_not_told_to_be_recalibrated(rng):
+    """Right scores of 0.3 % on average, with two digits: 0 % and 1 % are wrong by rounding alone."""
+    p = np.minimum(0.5, np.exp(rng.normal(-7, 1.5, 200_000)))
+    advice = " ".join(truecal.evaluate(rng.random(len(p)) < p, p.round(2), metrics=["ltce"]).evidence())
+    assert "Recalibrate" not in advice
+    assert "find out what makes them certain, such as rounding; recalibrate what is off then." in advice
+
+
+def test_a_reversed_order_is_not_told_to_be_recalibrated(rng):
+    p = rng.beta(1, 300, 20_000)
+    found = truecal.evaluate(rng.random(20_000) < p, 1 - p)
+    assert found.finding.endswith(f"only {found.verdict.ratio:.4f} times as many positives came as predicted")
+    assert found.evidence()[-1].endswith("see first whether labels or scores are swapped.")
+    assert not any("Recalibrate" in text for text in found.evidence())
+
+
+def test_a_tolerance_above_the_mean_prediction_is_told(rng):
+    p = rng.beta(1, 200, 100_000)
+    y = rng.random(100_000) < p / 1.5
+    told = f"The tolerance of 0.01 is larger than the mean prediction, {p.mean():.3g}: a share of each prediction"
+    assert any(text.startswith(told) for text in truecal.evaluate(y, p, tolerance=0.01).evidence())
+    passed = truecal.check(truecal.read({"y": y, "p": p}, label="y", score="p"), tolerance=0.01).findings[0]
+    assert passed.status != "fail"
+    assert "(the tolerance of 0.01 is larger than the mean prediction" in passed.reason
+    for tolerance in (0.001, truecal.Relative(0.1), None):
+        assert "larger than the mean" not in " ".join(truecal.evaluate(y, p, tolerance=tolerance).evidence())
+    high = truecal.evaluate(~y, 1 - p, tolerance=0.01).evidence()
+    assert "is larger than what the mean prediction lacks of 1" in " ".join(high)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
-from observed import judge_segments
+from observed import judge_segments, judge_windows
 from pictured import RESULTS, data, p, q, y
 from reported import DRAWN, EVIL, RIGHT, TINY, WRONG, segments, windows
 
@@ -274,6 +274,17 @@ def test_no_line_of_a_page_begins_with_the_sign_of_a_number(tmp_path):
     main = page[page.index("<main>") : page.index("</main>")]
     assert "\N{NO-BREAK SPACE}%" in main
     assert not re.search("[0-9] %", main)
+
+
+def test_the_head_of_a_model_that_went_off_says_so(tmp_path):
+    """The last two of 14 windows have twice the positives that were predicted."""
+    positives = [40] * 12 + [82] * 2
+    days = {i: truecal.Tally(np.array([0.003]), np.array([15_000]), np.array([k])) for i, k in enumerate(positives)}
+    text = shown(write(tmp_path, WRONG, drift=judge_windows(days)))
+    assert "Went off" in text
+    assert "These predictions went off (see Over time): recalibrate on recent rows, or train again." in text
+    assert "Recalibrate before using" not in text
+    assert "Recalibrate before using" in shown(write(tmp_path, WRONG))
 
 
 def test_segments_and_windows_are_told_listed_and_files(tmp_path):

@@ -107,9 +107,19 @@ def _tell_of_remedies(args: Namespace, results: Mapping[str, Result]) -> None:
     if not models or len(columns) <= 1 + len(models):
         return
     if off:
+        if drift := _name_drift(args):
+            note(f"{drift} tells since when they are off: look there first")
         note("`truecal slices` looks for groups of rows that are off; `truecal recalibrate` mends all rows alike")
     elif words == {"consistent"}:
         note(TOGETHER)
+
+
+def _name_drift(args: Namespace) -> str:
+    """The command that looks at times, where a column of the files looks like them; else nothing."""
+    from truecal.reading import find_time
+
+    time = find_time(args.files, format=args.format) if _name_columns(args) else None
+    return "" if time is None else f"`truecal drift --time {shlex.quote(time)}`"
 
 
 def _name_columns(args: Namespace) -> list[str]:
@@ -262,6 +272,8 @@ def recalibrate(args: Namespace) -> int:
         for text in apart.account.notes:
             note(f"{args.check}: {text}")
     tell_notes([found])
+    if found.helped and args.time is None and (drift := _name_drift(args)):
+        note(f"a map of all rows does not mend what is off only lately: {drift} tells since when it is")
     sql = f"{found.to_sql(_write_sql(source.scores[0], find_scale(args)))}\n\n" if args.sql else ""
     with naming(args.output):
         write_text(args.output, found.to_json() + "\n")
@@ -944,7 +956,15 @@ def _join_names(args: Namespace, paths: list[str], format: str | None) -> None:
 
 def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: bool = False) -> Source:
     """The files, or the tallies in them unless rows are needed, and the columns; what is guessed is said."""
-    from truecal.reading import UnclearColumns, describe_columns, guess_columns, is_plain, is_tallies, keep_input
+    from truecal.reading import (
+        RECALIBRATED,
+        UnclearColumns,
+        describe_columns,
+        guess_columns,
+        is_plain,
+        is_tallies,
+        keep_input,
+    )
 
     paths, format = list(args.files), args.format
     if paths == ["-"]:
@@ -988,6 +1008,9 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
     if guessed:
         more = f" ({', '.join(guess.others[:5])} could be a score, too)" if guess.others else ""
         note(f"guessed {' '.join(words[role] for role in guessed)}{more}")
+    for score in guess.scores:
+        if score.endswith(RECALIBRATED):
+            note(f"if `{score}` was mended by a map that was fitted to these rows, it always looks right on them")
     limits = _read_limits(args, paths, format)
     _tell_of_repeats(args, paths, format, [guess.label, *guess.scores, time, *(getattr(args, "by", None) or ())])
     name, scores = _name(args.files), list(guess.scores)

@@ -294,7 +294,8 @@ def _judge_verdict(place: _Place) -> Finding:
     sign = "no sign of error" if place.p_value > USUAL else "a sign of error, too weak for this rule"
     if not _is_within(verdict):
         sign, beyond = f"not shown to be{beyond}", f", though x {format_span(verdict.ratio, *verdict.interval)} came"
-    message = f"{sign}{beyond}: {place.describe_p()}, above {level:g}."
+    large = f" ({verdict.excess_tolerance})" if verdict.excess_tolerance else ""
+    message = f"{sign}{beyond}: {place.describe_p()}, above {level:g}{large}."
     return place.find("pass", message, place.p_value)
 
 

@@ -89,11 +89,13 @@ def format_ratio(ratio: float) -> str:
 
     Examples
     --------
-    >>> format_ratio(1.524), format_ratio(0.9968), format_ratio(12.345), format_ratio(1.0)
-    ('1.52', '0.9968', '12.3', '1.00')
+    >>> format_ratio(1.524), format_ratio(0.9968), format_ratio(12.345), format_ratio(1.0), format_ratio(0.00312)
+    ('1.52', '0.9968', '12.3', '1.00', '0.0031')
     """
     if ratio >= 10:
         return f"{ratio:.3g}"
+    if 0 < ratio < 0.1:
+        return f"{ratio:.{1 - math.floor(math.log10(ratio))}f}"
     away = abs(ratio - 1)
     return f"{ratio:.{2 if away >= 0.01 or away < 1e-6 else 1 - math.floor(math.log10(away))}f}"
 
@@ -218,9 +220,9 @@ def find_places(ranges: Sequence[ScoreRange], way: str) -> list[int]:
     return sorted([*found, *between])
 
 
-def describe_evidence(found: Verdict) -> list[str]:
+def describe_evidence(found: Verdict, advice: str | None = None) -> list[str]:
     """The sentences that stand beside the finding: what came, what to do or what would have been found, and what the
-    numbers are of."""
+    numbers are of. An `advice` takes the place of that to recalibrate."""
     lines = [f"{_tell_total(found)}."]
     if found.impossible:
         one = found.impossible == 1
@@ -234,11 +236,12 @@ def describe_evidence(found: Verdict) -> list[str]:
         lines.append(
             f"Every label is {label}: see that this is right before all else; no map can be fitted to such labels."
         )
-    elif found.impossible and _only_certain(found, [found.divided[i] for i in wrong]):
-        lines.append(
-            f"No factor on the odds mends {noun} of exactly 0 or 1: find out what makes them certain; no other range "
-            "is proven wrong by itself."
-        )
+    elif advice is not None:
+        lines.append(f"{advice}.")
+    elif found.impossible and (certain := _find_certain(found, [found.divided[i] for i in wrong])):
+        rest = "recalibrate what is off then" if certain == "some" else "no other range is proven wrong by itself"
+        what = "find out what makes them certain, such as rounding"
+        lines.append(f"No factor on the odds mends {noun} of exactly 0 or 1: {what}; {rest}.")
     elif wrong and len(wrong) < len(found.divided) and not _all_lean(found, wrong):
         where = _name_places(wrong, found)
         lines.append(f"{_advise(found, f'{noun}{where}')}; no other range is proven wrong by itself.")
@@ -256,12 +259,13 @@ def _advise(found: Verdict, scores: str) -> str:
     return f"Do not use {scores} as probabilities as they are"
 
 
-def _only_certain(found: Verdict, wrong: Sequence[ScoreRange]) -> bool:
-    """Whether nothing is proven wrong but predictions of exactly 0 or 1."""
+def _find_certain(found: Verdict, wrong: Sequence[ScoreRange]) -> Literal["all", "some"] | None:
+    """Whether all that is proven wrong are predictions of exactly 0 or 1, or some of it."""
     low, high = found.interval
     if not wrong:
-        return low <= 1 <= high
-    return all(each.high == 0 or each.low == 1 for each in wrong)
+        return "all" if low <= 1 <= high else None
+    certain = [each.high == 0 or each.low == 1 for each in wrong]
+    return "all" if all(certain) else "some" if any(certain) else None
 
 
 def _tell_total(found: Verdict) -> str:

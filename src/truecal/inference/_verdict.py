@@ -68,6 +68,7 @@ from truecal.inference._finding import Tilt, describe_evidence, describe_finding
 from truecal.inference._power import Shifted
 from truecal.metrics import (
     LTCE,
+    Absolute,
     Coins,
     Design,
     Direction,
@@ -291,8 +292,22 @@ class Verdict:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What the numbers are of, in words, where that is not independent rows themselves."""
-        found = tuple(f"{note[0].upper()}{note[1:]}." for note in self.labelling.notes)
+        notes = [*self.labelling.notes, *([self.excess_tolerance] if self.excess_tolerance else [])]
+        found = tuple(f"{note[0].upper()}{note[1:]}." for note in notes)
         return found if self.clusters is None else (*found, _describe_sharing(self))
+
+    @property
+    def excess_tolerance(self) -> str:
+        """That an absolute tolerance is larger than the mean prediction, or than what it lacks of 1, in words; else
+        nothing."""
+        mean = min(self.expected, self.n - self.expected) / self.n
+        if not isinstance(self.tolerance, Absolute) or self.tolerance.value <= mean:
+            return ""
+        what = "what the mean prediction lacks of 1" if self.expected > self.n / 2 else "the mean prediction"
+        return (
+            f"the tolerance of {self.tolerance.value:g} is larger than {what}, {mean:.3g}: a share of each prediction, "
+            "such as 10%, may be meant"
+        )
 
     def count(self, found: Verdict | ScoreRange) -> str:
         """What came against what was predicted, in words; of all rows or of a range of scores."""

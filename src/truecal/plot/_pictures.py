@@ -596,8 +596,7 @@ def picture_recalibration(found: Recalibration, *, scale: Scale | None = None, t
         place = (0.0, 0.54 * (1 - i), 1.0, 0.4)
         x = panel.x if i == 0 else _make_percent_ruler(axis)
         panels.append(replace(panel, title=heading, place=place, x=x, legend=""))
-    said = "It helps" if found.helped else "Leave it alone"
-    return Picture(tuple(panels), (8, 6.4), _join(title, found.sentences()[0]), finding=said)
+    return Picture(tuple(panels), (8, 6.4), _join(title, found.sentences()[0]), finding=found.proof.headword)
 
 
 def picture_power(

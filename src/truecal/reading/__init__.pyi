@@ -10,6 +10,7 @@ from truecal.reading._columns import count_copies as count_copies
 from truecal.reading._columns import find_groups as find_groups
 from truecal.reading._columns import find_kinds as find_kinds
 from truecal.reading._columns import find_repeats as find_repeats
+from truecal.reading._columns import find_time as find_time
 from truecal.reading._columns import guess_columns as guess_columns
 from truecal.reading._columns import guess_time as guess_time
 from truecal.reading._cross import cross as cross

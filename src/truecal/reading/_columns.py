@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -438,6 +439,30 @@ def guess_time(data: Any, *, format: str | None = None) -> str:
     if len(found) != 1:
         raise UnclearColumns("time", found, list(schema))
     return str(found[0])
+
+
+def find_time(data: Any, *, format: str | None = None) -> str | None:
+    """Return the only column whose first rows look like dates or times; None where none does, or several do.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> truecal.reading.find_time({"y": [0, 1], "p": [0.1, 0.4], "day": ["2026-01-31", "2026-02-01"]})
+    'day'
+    """
+    found = [name for name, column in _read_head(data, format).columns.items() if _holds_times(column)]
+    return found[0] if len(found) == 1 else None
+
+
+def _holds_times(column: HeadColumn) -> bool:
+    """Whether the first values are dates or times, or text of them in ISO format."""
+    if column.type not in ("text", "other"):
+        return False
+    values = column.distinct()[:FEWEST]
+    try:
+        return len(values) > 1 and all(isinstance(each, date) or date.fromisoformat(each[:10]) for each in values)
+    except (TypeError, ValueError):
+        return False
 
 
 def find_repeats(data: Any, used: Iterable[str], *, format: str | None = None) -> str | None:

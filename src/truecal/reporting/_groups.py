@@ -64,6 +64,13 @@ def describe_alarms(
     return parts
 
 
+def advise_by_drift(drift: DriftTable | None) -> str | None:
+    """What to do about a model that went off, in the place of recalibrating all rows."""
+    if drift is None or drift.overall != "went off":
+        return None
+    return "These predictions went off (see Over time): recalibrate on recent rows, or train again"
+
+
 def _tell_worst(name: str, ratio: float, way: str, *, alone: bool) -> str:
     """The name of the worst group, and how far it is off."""
     size = f": \N{MULTIPLICATION SIGN} {format_ratio(float(ratio))}" if way in ("too low", "too high") else ""

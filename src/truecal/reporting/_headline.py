@@ -14,9 +14,15 @@ from truecal.reporting._page import TONES, Column, write_badge, write_table
 from truecal.results import ClassResults, Result, format_share, rank_models
 
 
-def write_headline(result: Result, alarms: Sequence[str], level: int = 1, classes: ClassResults | None = None) -> str:
+def write_headline(
+    result: Result,
+    alarms: Sequence[str],
+    level: int = 1,
+    classes: ClassResults | None = None,
+    advice: str | None = None,
+) -> str:
     """The verdict on a model as a sentence, what supports it, and four numbers. Green only where nothing is off; of
-    several classes the verdict is on all."""
+    several classes the verdict is on all. An `advice` takes the place of that to recalibrate."""
     found = result.verdict
     if found is None:
         return f'<div class="verdict"><h{level}>{escape(result.finding)}</h{level}></div>'
@@ -26,7 +32,7 @@ def write_headline(result: Result, alarms: Sequence[str], level: int = 1, classe
     if classes is not None and word == "off" and found.word != "off":
         head = f"{classes.table.summary()}. The most probable class: {lower_first(head)}"
     tone = "unsure" if alarms and word == "consistent" else TONES[word]
-    text, tiles = prose_html(" ".join(result.evidence())), _write_tiles(result, p_value)
+    text, tiles = prose_html(" ".join(result.evidence(advice))), _write_tiles(result, p_value)
     return (
         f'<div class="verdict {tone}"><p>{write_badge(word, " overall" * bool(alarms))}</p>'
         f"<h{level}>{escape(head)}{more}</h{level}><p>{text}</p>{_write_alarms(alarms)}</div>{tiles}"

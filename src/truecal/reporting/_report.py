@@ -19,6 +19,7 @@ from truecal.observations import list_reasons
 from truecal.plot import Scale, check_models, choose_scale, get_table, load_bundle
 from truecal.reporting._figures import Figures
 from truecal.reporting._groups import (
+    advise_by_drift,
     describe_alarms,
     write_classes,
     write_comparison,
@@ -107,7 +108,7 @@ def report(  # noqa: PLR0913 (tests/test_size.py says why)
     figures = Figures("logit" if logit else "linear", interactive)
     whole = results if isinstance(results, ClassResults) else None
     classes = None if whole is None else whole.table
-    alarms = describe_alarms(classes, segments, slices, drift)
+    alarms, advice = describe_alarms(classes, segments, slices, drift), advise_by_drift(drift)
     whose = f" of {next(iter(named))}" if len(named) > 1 else ""
     groups: dict[str, str] = {}
     if comparison is not None:
@@ -125,9 +126,9 @@ def report(  # noqa: PLR0913 (tests/test_size.py says why)
     body = [
         _write_top(named, title, settings or {}),
         *(
-            _write_models(named, alarms, groups, metric, figures)
+            _write_models(named, alarms, groups, metric, figures, advice)
             if len(named) > 1
-            else _write_model(named, alarms, groups, metric, figures, whole)
+            else _write_model(named, alarms, groups, metric, figures, whole, advice)
         ),
         write_fold("all-metrics", "All metrics", write_metrics(named, figures)),
         write_fold("settings", "How it was made", _write_settings(named, settings or {})),
@@ -165,11 +166,12 @@ def _write_model(
     metric: str | None,
     figures: Figures,
     classes: ClassResults | None,
+    advice: str | None,
 ) -> list[str]:
     """The page of one model, which may have several classes."""
     ((name, result),) = named.items()
     return [
-        f'<section id="model-1" class="model">{write_headline(result, alarms, classes=classes)}'
+        f'<section id="model-1" class="model">{write_headline(result, alarms, classes=classes, advice=advice)}'
         f"{_write_links(['where', *groups, 'how-sure', *FOLDED, 'bins'])}"
         f'<h2 id="where">Where</h2>{write_where(1, name, result, figures)}</section>',
         *groups.values(),
@@ -180,9 +182,14 @@ def _write_model(
 
 
 def _write_models(
-    named: Mapping[str, Result], alarms: list[str], groups: dict[str, str], metric: str | None, figures: Figures
+    named: Mapping[str, Result],
+    alarms: list[str],
+    groups: dict[str, str],
+    metric: str | None,
+    figures: Figures,
+    advice: str | None,
 ) -> list[str]:
-    """The page of several models: all of them in a table, then each."""
+    """The page of several models: all of them in a table, then each; the advice is about the first."""
     count = count_verdicts(named)
     first = next(iter(named))
     found = f'<p class="alarms">Of {escape(first)}, {escape(" and ".join(alarms))} are off.</p>' if alarms else ""
@@ -197,7 +204,8 @@ def _write_models(
         diagrams = write_diagrams(i, name, result, metric, figures) if full else f"<p>{LEFT_OUT}</p>"
         parts.append(
             f'<section id="model-{i}" class="model"><p class="top">{escape(name)} \N{MIDDLE DOT} '
-            f"{escape(describe_source(result, None))}</p>{write_headline(result, [], 2)}"
+            f"{escape(describe_source(result, None))}</p>"
+            f"{write_headline(result, [], 2, advice=advice if i == 1 else None)}"
             f"{write_where(i, name, result, figures)}"
             f"<details><summary>How sure</summary>{write_sure(i, result)}</details>"
             f"<details><summary>Other diagrams</summary>{diagrams}</details>"

@@ -197,6 +197,12 @@ class Proof(Stored):
         return self.log_loss.low > 0
 
     @property
+    def headword(self) -> str:
+        """What is said of it first: whether it helps; a model that is off is not one to leave alone."""
+        off = self.before.verdict is not None and self.before.verdict.word == "off"
+        return "It helps" if self.helped else "No map is shown to help" if off else "Leave it alone"
+
+    @property
     def scope(self) -> str:
         """Whose log loss it is, in words, where that is not the population's."""
         found = self.before.verdict
@@ -387,14 +393,14 @@ class Recalibration(Stored):
         gap, (before, after) = proof.log_loss, proof.headlines
         where = f"on rows that it was not fitted to ({printable(proof.how)})"
         way = "falls" if proof.helped else "grows" if proof.harmed else "does not fall beyond chance:"
-        size, low, high = (
-            (-gap.difference, -gap.high, -gap.low) if proof.harmed else (gap.difference, gap.low, gap.high)
-        )
+        grows = gap.difference < 0
+        way += " it grows" * (grows and not proof.harmed)
+        size, low, high = (-gap.difference, -gap.high, -gap.low) if grows else (gap.difference, gap.low, gap.high)
         span = f"by {size:.3g} ({100 * gap.confidence:g} % interval {low:.3g} to {high:.3g})"
-        said = f"{'It helps' if proof.helped else 'Leave it alone'}: {where} the log loss{proof.scope} {way} {span}"
+        said = f"{proof.headword}: {where} the log loss{proof.scope} {way} {span}"
         left = [f"{100 * (1 - share):.3g} %" for share in proof.skill]
         if idle := self.kind == "none" and gap.low == gap.high == 0:
-            said = f"Leave it alone: no map is better by enough {where}"
+            said = f"{proof.headword}: no map is better by enough {where}"
         words = [None if each.verdict is None else each.verdict.word for each in (proof.before, proof.after)]
         unproven = words[0] == "off" and not proof.helped and not proof.harmed
         return (

@@ -143,9 +143,11 @@ class Result(Stored):
         """The finding without sizes, for a title."""
         return self.finding if self.verdict is None else describe_finding(self.verdict, sizes=False)
 
-    def evidence(self) -> list[str]:
-        """The sentences that stand beside the finding."""
-        return [] if self.verdict is None else describe_evidence(self.verdict)
+    def evidence(self, advice: str | None = None) -> list[str]:
+        """The sentences that stand beside the finding, with an `advice` in the place of that to recalibrate."""
+        if advice is None and self.outcome == "positive" and self.values.get("slope", 1.0) < 0:
+            advice = "Higher predictions go with fewer positives: see first whether labels or scores are swapped"
+        return [] if self.verdict is None else describe_evidence(self.verdict, advice)
 
     @property
     def outcome(self) -> Outcome:
