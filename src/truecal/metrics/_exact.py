@@ -47,7 +47,8 @@ def find_rates(k: Ints, n: Ints, tail: Level, *, rest: bool = False) -> Floats:
         return np.array([float(find_rates(*row, rest=rest)[0]) for row in rows])
     if rest and tail < 1e-12:  # 1 less the tail has lost its digits: the same question about the negatives
         return np.asarray(1 - _kernel.binomial_rates(n - k + 1, n, tail))
-    return _kernel.binomial_rates(k, n, 1 - tail if rest else tail)
+    target = 1 - tail if rest else tail
+    return np.full(np.shape(k), target) if target in (0, 1) else _kernel.binomial_rates(k, n, target)
 
 
 def divide_rates(rates: Floats, mean: Floats) -> tuple[Floats, Floats, Floats]:
