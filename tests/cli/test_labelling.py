@@ -155,7 +155,7 @@ def test_weights(late, folder):
     expected = truecal.evaluate(truecal.read(late, label="y", score="p", weight="w", importance="v"), ["ltce", "ece"])
     assert (found["ece"], found.n, found.account) == (expected["ece"], expected.n, expected.account)
     assert "weighted by importance" in done.stderr
-    assert "`w` is 0 in" in done.stderr
+    assert "stand for no row: `w` is 0" in done.stderr
     done = run("score", late, "-y", "y", "-p", "p", "--weight", "v")
     assert done.returncode == 2
     assert "--importance" in done.stderr
