@@ -118,17 +118,22 @@ def _name_drift(args: Namespace) -> str:
     """The command that looks at times, where a column of the files looks like them; else nothing."""
     from truecal.reading import find_time
 
-    time = find_time(args.files, format=args.format) if _name_columns(args) else None
+    time = find_time(args.files, format=args.format) if _has_rows(args) else None
     return "" if time is None else f"`truecal drift --time {shlex.quote(time)}`"
 
 
 def _name_columns(args: Namespace) -> list[str]:
-    """The columns of the files; none of saved results, tallies and standard input."""
-    from truecal.reading import column_names, is_tallies
+    """The columns of the files, where these hold rows."""
+    from truecal.reading import column_names
 
-    if is_saved(args) or "-" in args.files or is_tallies(args.files):
-        return []
-    return column_names(args.files, args.format)
+    return column_names(args.files, args.format) if _has_rows(args) else []
+
+
+def _has_rows(args: Namespace) -> bool:
+    """Whether the files hold rows that can be read again, as saved results, tallies and standard input do not."""
+    from truecal.reading import is_tallies
+
+    return not (is_saved(args) or "-" in args.files or is_tallies(args.files))
 
 
 def compare(args: Namespace) -> int:

@@ -57,7 +57,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, repeat
+from itertools import repeat
 from typing import Literal
 
 import numpy as np
@@ -398,11 +398,11 @@ def _judge_batch(
     columns = [column.tolist() for column in (p_value, groups.add(cells.n), impossible, *reach)]
     counts = count_positives(groups, *groups.bounds, level)
     named, shared = _name_parts(parts, len(groups)), _describe_clusters(groups, coins.design)
-    tilts = (
-        _find_tilts(groups, coins.design, parts["cox"], level) if "cox" in parts and part != "total" else repeat(None)
-    )
+    tilts: list[Tilt | None] = [None] * len(groups)
+    if "cox" in parts and part != "total":
+        tilts = _find_tilts(groups, coins.design, parts["cox"], level)
     for p, n, wrongs, found, above, below, count, own, errors, (clusters, effect), tilt in zip(
-        *columns, counts, named, local, shared, islice(tilts, len(groups)), strict=True
+        *columns, counts, named, local, shared, tilts, strict=True
     ):
         word: Word = "off" if p <= level else "consistent" if found <= FACTOR else "cannot tell"
         yield Verdict(
