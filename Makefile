@@ -1,12 +1,12 @@
 # Everything happens in .venv; nothing else on the machine is changed.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/kernel/*) $(shell find src/truecal -name '*.py' -o -name '*.pyi' -o -name 'page.*')
+SOURCES := pyproject.toml CMakeLists.txt README.md $(wildcard src/kernel/*) $(shell find src/truecal -name '*.py' -o -name '*.pyi' -o -name 'page.*' -o -name 'schema.json')
 
 KERNEL := pyproject.toml CMakeLists.txt $(wildcard src/kernel/*)
 PARALLEL := --numprocesses $(shell getconf _NPROCESSORS_ONLN) --dist loadgroup
 
-.PHONY: demo test long quick lint faults fuzz sanitize threads ports coverage bench bench-growth bench-scale bench-peers reproduce study docs dist clean
+.PHONY: demo test long quick lint schema faults fuzz sanitize threads ports coverage bench bench-growth bench-scale bench-peers reproduce study docs dist clean
 
 demo: .venv/.installed
 	$(BIN)/python -m truecal.demo
@@ -27,6 +27,10 @@ lint: .venv/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The JSON Schema of every result, from the declared types of their fields.
+schema: .venv/.kernel
+	PYTHONPATH=src $(BIN)/python docs/schema.py
+
 # Every call of a run to the system fails in turn; `make test` tries some of them.
 faults: .venv/.test
 	TRUECAL_FAULTS=all $(BIN)/python -m pytest $(PARALLEL) tests/faults
@@ -42,15 +46,15 @@ sanitize: .venv/.test
 	  --config-settings=cmake.define.TRUECAL_SANITIZE=ON --config-settings=build-dir=build/sanitize .
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
 	  PYTHONPATH=build/sanitized $(BIN)/python -m pytest -q -k "not spark" \
-	  tests/metrics tests/observations tests/inference tests/analysis/test_slices.py \
-	  tests/reading/test_spool.py tests/reading/test_csv_corpus.py tests/reading/test_paths.py
+	  tests/metrics tests/data tests/inference tests/verdict tests/analysis/test_slices.py \
+	  tests/reading/test_accumulate.py tests/reading/test_csv_corpus.py tests/reading/test_files.py
 
 # Each test in eight threads at once, except those that draw from the shared generator, or ask the one connection of DuckDB,
 # and slow ones, which do more often what others do.
 # Python 3.11 cannot rewrite assertions in several threads.
 threads: .venv/.harden
 	$(BIN)/python -m pytest -q --assert=plain --parallel-threads=8 -o thread_unsafe_fixtures=rng -k "not duckdb" -m "not slow" \
-	  tests/metrics tests/observations tests/inference
+	  tests/metrics tests/data tests/inference tests/verdict
 	$(BIN)/python -m pytest -q tests/test_threads.py
 
 # The kernel for other systems, by what is at hand of Clang, GCC for ARM, MinGW and Emscripten, and by Zig, which is put into
@@ -78,7 +82,7 @@ bench: .venv/.test
 	$(BIN)/python benches/files.py
 	$(BIN)/python benches/slices.py
 	$(BIN)/python benches/classes.py
-	$(BIN)/python benches/remedy.py
+	$(BIN)/python benches/recalibration.py
 
 bench-growth: .venv/.test
 	$(BIN)/python benches/growth.py
@@ -98,12 +102,12 @@ bench-peers: .venv/.test
 
 # The paper's tables and figures; DATA=folder or TRUECAL_DATA names the data at hand, the rest is downloaded.
 reproduce: .venv/.test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[reproduce]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group reproduce
 	$(BIN)/python -m reproduction $(if $(DATA),--data $(DATA))
 
 # How far references, intervals and tests can be trusted; about half an hour on one core.
 study: .venv/.test
-	cd study && for part in sizes level coverage landscape alert differences verdict plan classes gate segments drift watch slices remedy labelling clusters document; do ../$(BIN)/python $$part.py || exit 1; done
+	cd study && for part in sizes level coverage landscape alert differences verdict plan classes gate segments drift monitor slices recalibration sampling clusters document; do ../$(BIN)/python $$part.py || exit 1; done
 
 # The site, in build/site: pages and a reference of every public name; whatever warns, stops.
 docs: .venv/.docs
@@ -123,27 +127,30 @@ dist: .venv/.test
 clean:
 	rm -rf .venv build dist
 
-$(BIN)/python:
+# The pip that comes with Python 3.11 knows no groups of dependencies.
+.venv/.made:
 	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	touch $@
 
 # The built wheel is what gets used and tested, not the source folder.
-.venv/.installed: $(SOURCES) | $(BIN)/python
+.venv/.installed: $(SOURCES) | .venv/.made
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[all]"
 	touch $@
 
 .venv/.test: .venv/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[test,release]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group test --group release
 	touch $@
 
 .venv/.harden: .venv/.test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[harden]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group harden
 	touch $@
 
 .venv/.docs: .venv/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[docs]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group docs
 	touch $@
 
-.venv/.kernel: $(KERNEL) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[all,test,release]"
+.venv/.kernel: $(KERNEL) | .venv/.made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ".[all]" --group test --group release
 	cp $(BIN)/../lib/python3*/site-packages/truecal/_kernel*.so src/truecal/
 	touch $@

@@ -55,7 +55,7 @@ def write(folder: Path, y: np.ndarray, p: np.ndarray) -> None:
 
 def check_answers(y: np.ndarray, p: np.ndarray) -> None:
     found = truecal.evaluate_classes(y, p)
-    assert (found.word, len(found.table)) == ("consistent", CLASSES), "a right model of so many classes"
+    assert (found.status, len(found.table)) == ("consistent", CLASSES), "a right model of so many classes"
     alone = truecal.evaluate(y == 0, p[:, 0]).verdict
     assert alone is not None
     assert abs(found.table.p_value[0] - alone.p_value) < 0.1, "a class alone has about the same p-value"
@@ -64,22 +64,22 @@ def check_answers(y: np.ndarray, p: np.ndarray) -> None:
 def measure(folder: Path, bits: int) -> dict[str, Run]:
     """Each way to judge them, in a process of its own; the probabilities are in it."""
     place = f"{folder}/rows{bits}.parquet"
-    top, each = "truecal.evaluate({}).verdict.word", "truecal.evaluate_classes({}).word"
+    top, each = "truecal.evaluate({}).verdict.status", "truecal.evaluate_classes({}).status"
     codes: dict[str, str | list[str]] = {
         "evaluate": ARRAYS.format(folder=folder, bits=bits, call=top.format("y, p")),
         "evaluate_classes": ARRAYS.format(folder=folder, bits=bits, call=each.format("y, p")),
-        "file, top-label": FILE.format(folder=folder, bits=bits, kind="top-label", call=top.format("tallies")),
-        "file, classwise": FILE.format(folder=folder, bits=bits, kind="classwise", call=each.format("tallies")),
-        "truecal score": ["-m", "truecal", "score", place, "-y", "y", "-p", "p_*", "--json"],
+        "file, top-label": FILE.format(folder=folder, bits=bits, kind="top-label", call=top.format("observations")),
+        "file, classwise": FILE.format(folder=folder, bits=bits, kind="classwise", call=each.format("observations")),
+        "truecal evaluate": ["-m", "truecal", "evaluate", place, "-y", "y", "-p", "p_*", "--json"],
     }
-    codes["truecal score, classwise"] = [*codes["truecal score"], "--multiclass", "classwise"]
+    codes["truecal evaluate, classwise"] = [*codes["truecal evaluate"], "--multiclass", "classwise"]
     found = {}
     for name, code in codes.items():
         done = run(code, "consistent" if isinstance(code, str) else None)
         assert done is not None
         if not isinstance(code, str):
             told = json.loads(done.output)
-            word = told["top"]["verdict"]["word"] if "classwise" in name else told["verdict"]["word"]
+            word = told["top"]["verdict"]["status"] if "classwise" in name else told["verdict"]["status"]
             assert word == "consistent", "a right model"
         found[name] = done
     return found

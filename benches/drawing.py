@@ -37,7 +37,7 @@ def distinct(rows: int) -> Tally:
 
 
 def draw(result: Result) -> None:
-    for function in (truecal.plot.test_based, truecal.plot.calibration):
+    for function in (truecal.plot.test_reliability, truecal.plot.calibration):
         figure = Figure(figsize=(8, 6), layout="constrained")
         function(result, scale="logit", ax=figure.subplots())
         figure.canvas.draw()
@@ -50,7 +50,7 @@ def lines(folder: Path) -> Iterator[Line]:
         ("1e7 distinct rows", distinct(10**7)),
     ):
         many = truecal.evaluate(tally, metrics=METRICS, binning=BINS)
-        axes = truecal.plot.test_based(many, ax=Figure().subplots())
+        axes = truecal.plot.test_reliability(many, ax=Figure().subplots())
         heights = [path.vertices[:, 1].max() for path in axes.sizes.collections[0].get_paths()]
         assert heights == many.bins.n.tolist(), "a bar is wrong"
         assert many.bins.n.sum() == tally.n_rows > 0.99e7, "rows are lost"

@@ -87,12 +87,12 @@ def checks(folder: Path, rows: int) -> Iterator[Line]:
     told = write(path, rows, 17)
     pl.read_csv(path).write_ndjson(folder / "a.jsonl")
 
-    def read(place: Path) -> truecal.Tallies:
+    def read(place: Path) -> truecal.Observations:
         found = truecal.read(place, label="y", score="p")
         assert told == f"{found.n_rows} {found.positives}"
         return found
 
-    def check(place: Path) -> truecal.Tallies:
+    def check(place: Path) -> truecal.Observations:
         _csv._recent.clear()
         return read(place)
 

@@ -23,9 +23,7 @@ def line(rows: int) -> str:
         lambda: truecal.ece(y, p),
         repeats=3 if rows >= 10**8 else 7 if rows >= 10**6 else 50,
     )
-    memory = (
-        f"{fresh(EXTRA_MEMORY.format(rows=rows, metric='tce', options='')):.2f} x input" if rows >= 10**6 else "small"
-    )
+    memory = f"{fresh(EXTRA_MEMORY.format(rows=rows, metric='tce')):.2f} x input" if rows >= 10**6 else "small"
     return (
         f"| {rows:.0e} | {1000 * tce:.4g} | {1e9 * tce / rows:.3g} | {tce / sort:.2f} | {1000 * single:.4g} "
         f"| {1000 * ece:.4g} | {value:.2f} % | {memory} |"

@@ -121,7 +121,7 @@ for line in open("/proc/self/maps"):  # code that is run for the first time is n
         ctypes.CDLL(None).madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), 22)  # MADV_POPULATE_READ
 open("/proc/self/clear_refs", "w").write("5")  # resets the peak
 before = status("VmRSS")
-value = truecal.{metric}(y, p{options})
+value = truecal.{metric}(y, p)
 assert 0 <= value <= 100
 print((status("VmHWM") - before) / (p.nbytes + y.nbytes))
 """

@@ -9,8 +9,8 @@ from measure import Line, seconds, simulate
 import truecal
 from truecal import Tally
 from truecal.inference import Draws
+from truecal.inference._bootstrap import redraw
 from truecal.inference._logistic import recalibrate
-from truecal.inference._redraw import redraw
 from truecal.metrics import METRICS
 
 TCE = {"tce": METRICS["tce"]}

@@ -14,9 +14,9 @@ from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve
 
 import truecal
-from truecal import BoundedIsotonic, Quantile, Tallies, Tally, Uniform, _kernel
-from truecal.inference import judge, judge_all
-from truecal.observations import CellSums
+from truecal import BoundedIsotonic, Observations, Quantile, Tally, Uniform, _kernel
+from truecal.data import CellSums
+from truecal.verdict import judge, judge_all
 
 
 def against_sort(rows: int) -> Iterator[Line]:
@@ -123,7 +123,7 @@ def against_sum() -> Iterator[Line]:
 def verdict() -> Iterator[Line]:
     y, p = simulate(10**6)
     found, again = judge(CellSums.from_arrays(y, p)), judge(CellSums.of(Tally.from_arrays(y, p)))
-    assert found.word == again.word == "consistent", "predictions that are right are not called so"
+    assert found.status == again.status == "consistent", "predictions that are right are not called so"
     assert np.isclose(found.p_value, again.p_value, rtol=1e-6), "rows and tally disagree"
     (ours,) = seconds(lambda: judge(CellSums.from_arrays(y, p)), clock=time.process_time)
     yield Line("verdict with everything, N = 1e6, CPU", ours, 0.3, 0.2, unit="s")
@@ -134,7 +134,7 @@ def verdicts() -> Iterator[Line]:
         y, p = simulate(count * rows)
         groups = [CellSums.from_arrays(*pair) for pair in zip(np.split(y, count), np.split(p, count), strict=True)]
         found = judge_all(groups)
-        alone = [replace(judge(cells), divided=()) for cells in groups[:20]]
+        alone = [replace(judge(cells), bands=()) for cells in groups[:20]]
         assert found[:20] == alone, "a group's verdict depends on its neighbours"
         off = sum(verdict.p_value <= 0.01 for verdict in found)
         assert off <= 0.01 * count + 4 * (0.01 * count) ** 0.5, "predictions that are right are called off"
@@ -148,7 +148,7 @@ def groups() -> Iterator[Line]:
     y, p = simulate(count * rows)
     pairs = zip(np.split(y, count), np.split(p, count), strict=True)
     parts = {(i,): Tally.from_arrays(*pair) for i, pair in enumerate(pairs)}
-    data = Tallies("y", "p", parts, by=("segment",))
+    data = Observations("y", "p", parts, by=("segment",))
     found, first = truecal.segments(data), list(parts.values())[:some]
     assert found.p_value[0] == truecal.evaluate(first[0], ["ltce"]).verdict.p_value, "a segment has another verdict"
     ours, alone = seconds(
@@ -159,33 +159,23 @@ def groups() -> Iterator[Line]:
     )
     yield Line("segments, 5,000 of 400 rows, CPU", ours, 5, 3, unit="s")
     yield Line("one by one over segments", alone * count / some / ours, 2, 4, more_is_better=True)
-    windows = Tallies("y", "p", dict(list(parts.items())[:365]), by=("day",), windows={"day": None})
-    assert truecal.drift(windows).overall in ("right and still", "right and moved"), "right windows are called off"
+    windows = Observations("y", "p", dict(list(parts.items())[:365]), by=("day",), windows={"day": None})
+    assert truecal.drift(windows).drift_status in ("stable", "base rate shifted"), "calibrated periods must pass"
     (ours,) = seconds(lambda: truecal.drift(windows), repeats=3, clock=time.process_time)
     yield Line("drift, 365 windows of 400 rows, CPU", ours, 5, 2, unit="s")
 
 
 def memory() -> Iterator[Line]:
-    low = ', memory="low"'
     works = (
-        ("tce", 10**6, "", 1.0, 0.9),
-        ("tce", 10**7, "", 1.0, 0.9),
-        ("tce", 10**8, "", 1.0, 0.9),
-        ("tce", 10**6, low, 0.2, 0.1),
-        ("tce", 10**7, low, 0.2, 0.1),
-        ("tce", 10**8, low, 0.2, 0.1),
-        ("ltce", 10**7, "", 0.1, 0.05),
+        ("tce", 10**6, 1.0, 0.9),
+        ("tce", 10**7, 1.0, 0.9),
+        ("tce", 10**8, 1.0, 0.9),
+        ("ltce", 10**7, 0.1, 0.05),
     )
-    for metric, rows, options, must, aim in works:
-        code = EXTRA_MEMORY.format(rows=rows, metric=metric, options=options)
+    for metric, rows, must, aim in works:
+        code = EXTRA_MEMORY.format(rows=rows, metric=metric)
         found = fresh(code, 1 if rows > 10**7 else 3)
-        yield Line(f"{metric}{options}, N = {rows:.0e}: extra memory over the input's", found, must, aim)
-    y, p = simulate(10**7)
-    assert truecal.tce(y, p, memory="low") == truecal.tce(y, p), "pieces have another answer"
-    sort, ours = seconds(
-        lambda: np.sort(p), lambda: truecal.tce(y, p, memory="low", threads=1), repeats=3, clock=time.process_time
-    )
-    yield Line(f"tce{low}, N = 1e7, one thread, CPU over np.sort", ours / sort, 3.0, 1.0)
+        yield Line(f"{metric}, N = {rows:.0e}: extra memory over the input's", found, must, aim)
 
 
 def imports() -> Iterator[Line]:

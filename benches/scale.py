@@ -65,7 +65,7 @@ from truecal.reading import Limits
 {data}
 data = truecal.read(data, label="y", score="p", limits=Limits({limits}))
 found = truecal.evaluate(data, metrics={metrics})
-assert found.verdict.word == "consistent", "labels were drawn from the predictions"
+assert found.verdict.status == "consistent", "labels were drawn from the predictions"
 print(found.n, found.positives)
 """
 EXACT = {"exactly": "grid=None", "exactly, in 400 MB of keys and on disk": "grid=None, memory=400_000_000"}

@@ -15,9 +15,9 @@ import numpy as np
 from measure import Line, run, seconds, simulate
 
 import truecal
-from truecal.inference import Draws, intervals, null_reference
+from truecal.data import CellSums
+from truecal.inference import Draws, intervals, null_distribution
 from truecal.metrics import METRICS, local_error
-from truecal.observations import CellSums
 
 SEGMENTS, ROWS = 500, 400
 
@@ -42,18 +42,18 @@ def measure_numbers() -> list[Line]:
 def measure_results() -> list[Line]:
     """A result of 10,000 rows, and one of 500 segments of 400 rows, in milliseconds of the processor."""
     y, p = simulate(10_000)
-    assert truecal.evaluate(y, p).verdict.word != "off"
-    assert truecal.evaluate(y, p / 2).verdict.word == "off"
+    assert truecal.evaluate(y, p).verdict.status != "miscalibrated"
+    assert truecal.evaluate(y, p / 2).verdict.status == "miscalibrated"
     whole, *_ = seconds(lambda: truecal.evaluate(y, p), repeats=15, clock=time.process_time)
     y, p = simulate(SEGMENTS * ROWS)
     wrong = np.arange(len(y)) < 20 * ROWS  # 20 segments are off by a factor of five
     frame = {"y": y, "p": np.where(wrong, p / 5, p), "g": np.repeat(np.arange(SEGMENTS), ROWS)}
-    tallies = truecal.read(frame, label="y", score="p", by="g")
-    table = truecal.segments(tallies)
+    observations = truecal.read(frame, label="y", score="p", by="g")
+    table = truecal.segments(observations)
     found = {name for (name,), p_value in zip(table.segment, table.p_value, strict=True) if p_value < 1e-6}
     assert len(found) >= 10
     assert found <= set(range(20))
-    each, *_ = seconds(lambda: truecal.segments(tallies), repeats=5, clock=time.process_time)
+    each, *_ = seconds(lambda: truecal.segments(observations), repeats=5, clock=time.process_time)
     return [
         Line("evaluate with its verdict of 10,000 rows, ms", whole * 1e3, 40, 10, unit=""),
         Line("a segment of 400 rows with its verdict, ms", each / SEGMENTS * 1e3, 1.5, 0.2, unit=""),
@@ -64,11 +64,11 @@ def measure_draws() -> list[Line]:
     """1,000 sets of labels for a million scores, in seconds of the processor."""
     y, p = simulate(1_000_000)
     tally, metrics, draws = truecal.Tally.from_arrays(y, p), {"ltce": METRICS["ltce"]}, Draws(1000, random_state=0)
-    found, span = null_reference(tally, metrics, draws)["ltce"], intervals(tally, metrics, draws)["ltce"]
+    found, span = null_distribution(tally, metrics, draws)["ltce"], intervals(tally, metrics, draws)["ltce"]
     assert abs(found.mean - 5) < 0.2, "a right model scores 5 % on average"
     assert span.low <= METRICS["ltce"](tally) <= span.high
     reference, interval = seconds(
-        lambda: null_reference(tally, metrics, draws),
+        lambda: null_distribution(tally, metrics, draws),
         lambda: intervals(tally, metrics, draws),
         repeats=2,
         clock=time.process_time,
@@ -83,23 +83,23 @@ def measure_segment_draws() -> list[Line]:
     """References of segments over those of the same rows alone: both draw labels in the same loop."""
     y, p = simulate(400_000)
     frame = {"y": y, "p": p, "g": np.repeat([0, 1], len(y) // 2)}
-    tallies = truecal.read(frame, label="y", score="p", by="g")
+    observations = truecal.read(frame, label="y", score="p", by="g")
     seeds = Draws(199, 0).seeds(2).tolist()
-    alone = [part.tally for part in tallies.parts.values()]
+    alone = [part.tally for part in observations.parts.values()]
     metrics = {"ltce": METRICS["ltce"]}
 
     def draw_alone() -> list[float]:
         return [
-            null_reference(tally, metrics, Draws(199, np.random.default_rng(seed)))["ltce"].p_value
+            null_distribution(tally, metrics, Draws(199, np.random.default_rng(seed)))["ltce"].p_value
             for tally, seed in zip(alone, seeds, strict=True)
         ]
 
     def draw_segments() -> list[float]:
-        return truecal.segments(tallies, reference=199, random_state=0).chance_p.tolist()
+        return truecal.segments(observations, null_draws=199, random_state=0).chance_p.tolist()
 
     assert draw_alone() == draw_segments()
     taken, without, both = seconds(
-        draw_alone, lambda: truecal.segments(tallies), draw_segments, repeats=3, clock=time.process_time
+        draw_alone, lambda: truecal.segments(observations), draw_segments, repeats=3, clock=time.process_time
     )
     return [Line("references of two segments of 2e5 rows over the same alone", (both - without) / taken, 1.3, 1.1)]
 
@@ -112,20 +112,20 @@ def measure_commands() -> list[Line]:
         place.write_text("y,p\n" + "".join(f"{a},{b:.17g}\n" for a, b in zip(y.tolist(), p.tolist(), strict=True)))
         codes = {"nothing": "pass", "bare": "import numpy, polars", "help": ["-m", "truecal", "--help"]}
         words = [str(place), "--label", "y", "--score", "p", "--json"]
-        codes |= {name: ["-m", "truecal", name, *words] for name in ("score", "check")}
-        codes["check"].append("--allow-cannot-tell")
+        codes |= {name: ["-m", "truecal", name, *words] for name in ("evaluate", "check")}
+        codes["check"].append("--allow-inconclusive")
         best = dict.fromkeys(codes, float("inf"))
         for _ in range(9):
             found = {name: run(code) for name, code in codes.items()}
-            assert "truecal score" in found["help"].output, "the overview names the commands"
-            assert json.loads(found["score"].output)["verdict"]["n"] == 1000, "the command line answers"
+            assert "truecal evaluate" in found["help"].output, "the overview names the commands"
+            assert json.loads(found["evaluate"].output)["verdict"]["n"] == 1000, "the command line answers"
             assert json.loads(found["check"].output)["status"] == "pass", "and decides"
             best = {name: min(best[name], taken.seconds) for name, taken in found.items()}
     beyond = {name: taken - best["nothing"] for name, taken in best.items()}
     return [
         Line("truecal --help, s", best["help"], 0.06, 0.05, unit="s"),
-        Line("truecal score of 1,000 rows beyond `python -c pass`, s", beyond["score"], 0.35, 0.3, unit="s"),
-        Line("the same over `import numpy, polars`", beyond["score"] / beyond["bare"], 1.3, 1),
+        Line("truecal evaluate of 1,000 rows beyond `python -c pass`, s", beyond["evaluate"], 0.35, 0.3, unit="s"),
+        Line("the same over `import numpy, polars`", beyond["evaluate"] / beyond["bare"], 1.3, 1),
         Line("truecal check of 1,000 rows beyond `python -c pass`, s", beyond["check"], 0.35, 0.25, unit="s"),
     ]
 

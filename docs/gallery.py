@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 import truecal
-from truecal import demo
+from truecal import demo, words
 
 HERE = Path(__file__).parent
 ROWS = 20_000
@@ -97,11 +97,11 @@ DRIFT = (
 )
 ENTRIES = (
     Entry(
-        *("perfect", "A right model", "As much is refuted as chance refutes, and nothing is coloured."),
+        *("perfect", "A calibrated model", "No more is rejected than by chance, and nothing is coloured."),
         *(lambda: draw(sigmoid(odds()), sigmoid(odds())), CALIBRATION),
     ),
     Entry(
-        *("over-confident", "Over-confident", "Low predictions are too low, high ones too high."),
+        *("over-confident", "Overconfident", "Low predictions are too low, high ones too high."),
         *(lambda: draw(sigmoid(odds()), sigmoid(-2.5 + 1.5 * (odds() + 2.5))), CALIBRATION),
     ),
     Entry(
@@ -109,16 +109,16 @@ ENTRIES = (
         *(lambda: draw(sigmoid(odds()), sigmoid(odds() + np.log(2))), CALIBRATION),
     ),
     Entry(
-        *("rare", "A rare event", "The axis is a logit one, and only the high predictions are off."),
+        *("rare", "A rare event", "The axis is a logit one, and only the high predictions are miscalibrated."),
         *(lambda: draw(sigmoid(odds(-6, 1.4) + 0.6 * (odds(-6, 1.4) > -5)), sigmoid(odds(-6, 1.4))), CALIBRATION),
     ),
     Entry(
-        *("sharp", "A sharp model", "Nearly all predictions are near 0 or 1, and these are over-confident."),
+        *("sharp", "A sharp model", "Nearly all predictions are near 0 or 1, and these are overconfident."),
         *(lambda: draw(sigmoid(odds(0, 6) * 0.8), sigmoid(odds(0, 6))), CALIBRATION),
     ),
     Entry(*("ties", "Five distinct scores", "One of five scores is wrong; ties stay together."), tied, CALIBRATION),
     Entry(
-        *("tiny", "Sixty rows", "Nothing can be told; `plot.power` shows what would have been seen."),
+        *("tiny", "Sixty rows", "Too few rows: `plot.power` shows which errors would have been detected."),
         lambda: draw(sigmoid(odds(rows=60)), sigmoid(odds(rows=60))),
         (EVALUATE, "truecal.plot.power(result)"),
     ),
@@ -127,8 +127,8 @@ ENTRIES = (
         ten_models,
         ("results = {name: truecal.evaluate(y, p) for name, p in models.items()}", "truecal.plot.models(results)"),
     ),
-    Entry("segments", "Segments", "One country of four is off, allowing for their number.", frame, SEGMENTS),
-    Entry("drift", "Weeks", "The last two weeks are off; the weeks before are not.", frame, DRIFT),
+    Entry("segments", "Segments", "One country of four is miscalibrated, allowing for their number.", frame, SEGMENTS),
+    Entry("drift", "Weeks", "The last two weeks are miscalibrated; the weeks before are not.", frame, DRIFT),
     Entry(
         *("classes", "Several classes", "Each class against the rest."),
         three_classes,
@@ -137,7 +137,7 @@ ENTRIES = (
     Entry(
         *("recalibrated", "Recalibrated", "Before and after, on rows that the map was not fitted to."),
         lambda: draw(sigmoid(odds()), sigmoid(odds() + np.log(2))),
-        ("mend = truecal.recalibrate(y, p)", "truecal.plot.recalibration(mend)"),
+        ("fitted = truecal.recalibrate(y, p)", "truecal.plot.recalibration(fitted)"),
     ),
 )  # fmt: skip
 
@@ -145,12 +145,13 @@ ENTRIES = (
 def tell(names: Data) -> str:
     """What was found, in a sentence."""
     if "result" in names:
-        return str(names["result"].finding)
+        return str(names["result"].summary)
     if "results" in names:
-        return truecal.results.count_verdicts(names["results"])
-    if "mend" in names:
-        return str(names["mend"].sentences()[1].partition(":")[0])
-    return str((names["found"].table if "found" in names else names["table"]).summary())
+        statuses = [result.verdict.status for result in names["results"].values()]
+        return words.count_statuses(statuses)
+    if "fitted" in names:
+        return str(names["fitted"].summary)
+    return str((names["found"].table if "found" in names else names["table"]).summary)
 
 
 def make(entry: Entry, place: Path) -> str:
@@ -162,9 +163,9 @@ def make(entry: Entry, place: Path) -> str:
     figure = plt.gcf()
     figure.savefig(place, dpi=60, metadata={"Software": None})
     plt.close(figure)
-    code, said = "\n".join(entry.lines), tell(names)
+    code, said = "\n".join(entry.lines), tell(names).removesuffix(".")
     return (
-        f"## {entry.title}\n\n{entry.text} It says: *{said}*.\n\n```python\n{code}\n```\n\n"
+        f"## {entry.title}\n\n{entry.text} Result: *{said}*.\n\n```python\n{code}\n```\n\n"
         f"![{entry.title}: {said}](pictures/gallery/{place.name})\n"
     )
 
@@ -178,7 +179,7 @@ def write(folder: Path) -> str:
     head = (
         "# Gallery\n\nTwelve pictures of simulated data, each with the two lines that make it. `y` are labels and `p`\n"
         "predicted probabilities, or columns of `frame`. `docs/gallery.py` simulates the data, draws, and writes\n"
-        "this page; [pictures.md](pictures.md) says how to read them.\n"
+        "this page; [plots.md](plots.md) says how to read them.\n"
     )
     return "\n".join([head, *(make(entry, folder / f"{entry.name}.png") for entry in ENTRIES)])
 
@@ -189,22 +190,22 @@ def draw_pages(folder: Path) -> dict[str, str]:
 
     label, models = demo.simulate()
     results = {
-        name: truecal.evaluate(label, models[name], reference=200, random_state=0)
+        name: truecal.evaluate(label, models[name], null_draws=200, random_state=0)
         for name in ("calibrated", "prior-shifted")
     }
     said = {}
-    for name, function in (("calibration", truecal.plot.calibration), ("diagram", truecal.plot.test_based)):
+    for name, function in (("calibration", truecal.plot.calibration), ("diagram", truecal.plot.test_reliability)):
         figure, axes = plt.subplots(1, 2, figsize=(14, 6), layout="constrained")
         for (model, result), ax in zip(results.items(), axes, strict=True):
             function(result, title=model, ax=ax)
-        said[name] = "; ".join(f"{model}: {result.finding}" for model, result in results.items())
+        said[name] = "; ".join(f"{model}: {result.summary}" for model, result in results.items())
         _keep(figure, folder / f"{name}.png", said[name])
     drifted, loans = _run_until("drift.md", "found"), _run_until("tutorial.md", "result")
     truecal.plot.drift(drifted)
-    said["drift"] = drifted.summary()
+    said["drift"] = drifted.summary
     _keep(plt.gcf(), folder / "drift.png", said["drift"])
     truecal.plot.calibration(loans)
-    said["tutorial"] = loans.finding
+    said["tutorial"] = loans.summary
     _keep(plt.gcf(), folder / "tutorial.png", said["tutorial"])
     return said
 

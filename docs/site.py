@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 import truecal
+from truecal._options import options_of
 from truecal.results import Table
 
 ROOT = Path(__file__).parents[1]
@@ -116,11 +117,8 @@ def make_reference() -> dict[str, str]:
             link = f"{home.removeprefix('truecal.')}.md#{home}.{name}"
             overview.append(f"| [{name}]({link}) | {' '.join(first.split())} |")
             if name not in told:
-                lines += [
-                    f"::: {module}.{name}",
-                    "",
-                    *_list_columns(getattr(package, name) if name in dir(package) else None),
-                ]
+                value = getattr(package, name) if name in dir(package) else None
+                lines += [f"::: {module}.{name}", "", *_list_columns(value), *_list_options(value)]
         pages[f"reference/{module.removeprefix('truecal.')}.md"] = "\n".join(lines)
         overview.append("")
     return {"reference/index.md": "\n".join(overview), **pages}
@@ -138,6 +136,24 @@ def _list_columns(value: object) -> Iterator[str]:
             "| column | what it is |",
             "| --- | --- |",
             *(f"| `{name}` | {words} |" for name, words in columns),
+            "",
+        )
+
+
+def _list_options(value: object) -> Iterator[str]:
+    """The options of a function, which are declared apart from its source."""
+    options = options_of(value) if callable(value) else {}
+    if options:
+        signature = inspect.signature(value)
+        yield from (
+            f"Options of `{value.__name__}`:",
+            "",
+            "| option | default | what it is |",
+            "| --- | --- | --- |",
+            *(
+                f"| `{name}` | `{signature.parameters[name].default!r}` | {each.meaning.replace('|', chr(92) + '|')} |"
+                for name, each in options.items()
+            ),
             "",
         )
 

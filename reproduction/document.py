@@ -44,7 +44,7 @@ are fitted. Where it does not give the printed digits, the variants of `reproduc
 computations that its text does not have) are tried singly and together; the fewest that do are the cause, and
 `reproduced` is the value with them. No variant is part of the library.
 """
-PICTURES = """Drawn by the library's own functions; [pictures.md](pictures.md) says how to read them. The test-based
+PICTURES = """Drawn by the library's own functions; [plots.md](plots.md) says how to read them. The test-based
 diagrams have the paper's bin sizes; those of ImageNet, most of whose predictions are near 0, a logit axis. Beside them
 are the standard diagrams on linear axes. Where the paper gives the sizes and the rates of bins a panel each, here one
 has what came in each bin against what was predicted, and its heading their sizes.

@@ -16,7 +16,7 @@ from reproduction.bins import SCHEMES, forest
 from reproduction.places import FIGURES, say, write_whole
 from reproduction.sources import IMAGENET_FILES, Array, Missing, Sources
 from truecal import BoundedIsotonic, Metric, evaluate, plot
-from truecal.metrics import Rejection
+from truecal.metrics import PointwiseTest
 
 DPI = 90
 SETS = ("abalone", "coil_2000", "isolet", "webpage")
@@ -70,7 +70,7 @@ def draw_diagrams(label: str, y: Array, score: Array) -> Figure:
     result = evaluate(y, score, ["tce", "ece", "ace"], binning=BoundedIsotonic(sizes="paper"))
     figure = Figure(figsize=(15, 5), layout="constrained")
     axes = figure.subplots(1, 3)
-    plot.test_based(result, "tce", style="paper", title=label, ax=axes[0])
+    plot.test_reliability(result, "tce", style="paper", title=label, ax=axes[0])
     plot.reliability(result, "ece", scale="linear", title="standard, 10 equal widths", ax=axes[1])
     plot.reliability(result, "ace", scale="linear", title="standard, 10 quantiles", ax=axes[2])
     return figure
@@ -78,7 +78,7 @@ def draw_diagrams(label: str, y: Array, score: Array) -> Figure:
 
 def draw_comparison(name: str, y: Array, score: Array) -> Figure:
     """PAVA, PAVA-BC and quantiles under each other: observed against predicted in their bins."""
-    result = evaluate(y, score, {scheme: Metric(binning, Rejection()) for scheme, binning in SCHEMES.items()})
+    result = evaluate(y, score, {scheme: Metric(binning, PointwiseTest()) for scheme, binning in SCHEMES.items()})
     figure = Figure(figsize=(9, 6.5), layout="constrained")
     plot.binnings(result, title=f"{name}, random forest", ax=figure.subplots())
     return figure

@@ -25,7 +25,7 @@ from reproduction.uci_tables import SETS, printed_cells
 from reproduction.variants.bins import EqualRatesMerged, TailJoined
 from reproduction.variants.ties import introsort_order, tally_in_order
 from truecal import BoundedIsotonic, Metric, Tally
-from truecal.metrics import Rejection
+from truecal.metrics import PointwiseTest
 
 OLD = frozenset([SOLVER])
 PUBLISHED_CODE = frozenset([SOLVER, CUTS])
@@ -113,7 +113,7 @@ def equal_rates() -> Iterator[Reading]:
     for row in table.rows:
         train, test = (int(part.strip(" %")) / 100 for part in row[0].split("vs"))
         tally = predictions(World(train, test), solver=True)
-        merged = Metric(EqualRatesMerged(), Rejection())(tally)
+        merged = Metric(EqualRatesMerged(), PointwiseTest())(tally)
         yield row[0], table[row, "TCE"], value("TCE", World(train, test), Setting(), OLD), merged
 
 
@@ -161,8 +161,8 @@ def solver_uci(sources: Sources) -> Iterator[Reading]:
             continue
         old = predict(parts.x_test, fit_by_sum(parts.x_train, parts.y_train))
         scores = (old, fit(name, "LR", parts, sources.cache).score)
-        tallies = (tally_in_order(parts.y_test, score, introsort_order(score)) for score in scores)
-        values = (metric_of("TCE", Setting())(tally) for tally in tallies)
+        observations = (tally_in_order(parts.y_test, score, introsort_order(score)) for score in scores)
+        values = (metric_of("TCE", Setting())(tally) for tally in observations)
         yield f"{name} LR, TCE", printed_cells(name, "LR")["TCE"][1], *values
 
 

@@ -8,7 +8,7 @@ from reproduction.cells import Variants
 from reproduction.variants.bins import TailJoined, TruncatedQuantile
 from reproduction.variants.variance_t import VarianceT
 from truecal import Binomial, BoundedIsotonic, Metric, Quantile, Uniform
-from truecal.metrics import Gap, Isotonic, Max, Rejection, StudentT
+from truecal.metrics import Gap, Isotonic, Max, PointwiseTest, StudentT
 
 # Names of the variants, as they appear as causes.
 SOLVER = "solver"
@@ -33,7 +33,7 @@ def metric_of(column: str, setting: Setting, variants: Variants = frozenset()) -
     """The metric of a table's column: TCE, TCE(P), TCE(Q), TCE(V), ECE, ACE, MCE, MCE(Q), or a test's TCE(P)-T."""
     name, _, test = column.partition("-")
     hypothesis = (VarianceT() if VARIANCE in variants else StudentT()) if test == "T" else Binomial()
-    rejection = Rejection(hypothesis, setting.significance)
+    rejection = PointwiseTest(hypothesis, setting.significance)
     quantile = TruncatedQuantile(setting.bins) if CUTS in variants else Quantile(setting.bins)
     if TAIL in variants:
         bounded: BoundedIsotonic | TailJoined = TailJoined(setting.n_min, setting.n_max)

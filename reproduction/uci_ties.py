@@ -31,13 +31,13 @@ def run(sources: Sources) -> None:
             continue
         grouped = Tally.from_arrays(y, score)
         orders = tie_orders(y, score)
-        tallies = {order: tally_in_order(y, score, rows_) for order, rows_ in orders.items()}
+        observations = {order: tally_in_order(y, score, rows_) for order, rows_ in orders.items()}
         sort = tally_in_order(y, score, introsort_order(score))
         cells = printed_cells(name, model)
         for column in (column for column in COLUMNS if column in cells):
             for rule in ("paper", "joined") if column == "TCE" else ("paper",):
                 metric = metric_of(column, Setting(), frozenset([TAIL]) if rule == "joined" else frozenset())
-                values = {order: metric(tally) for order, tally in tallies.items()}
+                values = {order: metric(tally) for order, tally in observations.items()}
                 low, high, printed = min(values.values()), max(values.values()), cells[column][1]
                 slack = half_digit(printed)
                 found: dict[str, object] = {

@@ -7,7 +7,7 @@ from results import write_rows
 from worlds import MODELS, truth
 
 from truecal import Tally
-from truecal.inference import Draws, null_reference
+from truecal.inference import Draws, null_distribution
 from truecal.metrics import METRICS
 
 TCE = {"tce": METRICS["tce"]}
@@ -21,7 +21,7 @@ def cell(prevalence: float, rows: int) -> dict[str, object]:
         q = truth(rng, rows, prevalence)
         tally = Tally.from_arrays(rng.random(rows) < q, MODELS["top 1 % wrong"](q, prevalence))
         for name, part in (("all rows", tally), ("top 1 %", tally.top(0.01))):
-            hits[name].append(null_reference(part, TCE, Draws(99, rng))["tce"].p_value < 0.05)
+            hits[name].append(null_distribution(part, TCE, Draws(99, rng))["tce"].p_value < 0.05)
     shares = {name: float(np.mean(found)) for name, found in hits.items()}
     return {"prevalence": prevalence, "rows": rows, "sets": SETS[rows], **shares}
 

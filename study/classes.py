@@ -25,8 +25,11 @@ def level(classes: int, spread: float, rows: int) -> dict[str, object]:
         p, y = draw(rng, rows, classes, spread)
         found = evaluate_classes(y, p, ["ltce"])
         assert found.top.verdict is not None
-        words.append((found.top.verdict.word, found.word, "off" in found.table.verdict))
-    off = {"top-label off": [top == "off" for top, _, _ in words], "all off": [word == "off" for _, word, _ in words]}
+        words.append((found.top.verdict.status, found.status, "miscalibrated" in found.table.verdict))
+    off = {
+        "top-label off": [top == "miscalibrated" for top, _, _ in words],
+        "all off": [word == "miscalibrated" for _, word, _ in words],
+    }
     off["a class off"] = [wrong for _, _, wrong in words]
     shares = {name: float(np.mean(found)) for name, found in off.items()}
     return {"classes": classes, "Dirichlet": spread, "rows": rows, "sets": SETS, **shares}

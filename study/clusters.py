@@ -20,8 +20,8 @@ from results import write_rows
 from shapes import Rng, with_odds
 from worlds import Floats, log_odds, sigmoid
 
-from truecal.inference import Verdict, combine_parts, find_parts, judge, judge_all
-from truecal.observations import CellSums, Ints
+from truecal.data import CellSums, Ints
+from truecal.verdict import Verdict, combine, component_p_values, judge, judge_all
 
 Line = dict[str, object]
 Labels = Callable[[Rng, Floats, Ints, float], np.ndarray]
@@ -132,7 +132,7 @@ def measure(way: str, correlation: float, rows: int, size: int, shape: str, sets
     with_clusters, without = zip(*found, strict=True)
     effect = float(np.mean([verdict.design_effect for verdict in with_clusters]))
     information = float(np.mean([verdict.expected for verdict in with_clusters]))
-    shares = count_off([verdict.parts for verdict in with_clusters])
+    shares = count_off([verdict.tests for verdict in with_clusters])
     line = {
         "labels": way,
         "correlation": correlation,
@@ -144,21 +144,21 @@ def measure(way: str, correlation: float, rows: int, size: int, shape: str, sets
         "without clusters": float(np.mean([verdict.p_value <= 0.05 for verdict in without])),
         "Local TCE": float(np.mean([verdict.local.value for verdict in with_clusters])),
         "inside": float(np.mean([verdict.interval[0] <= 1 <= verdict.interval[1] for verdict in with_clusters])),
-        "consistent": float(np.mean([verdict.word == "consistent" for verdict in with_clusters])),
-        "first off": shares["off"],
+        "consistent": float(np.mean([verdict.status == "consistent" for verdict in with_clusters])),
+        "first off": shares["miscalibrated"],
     }
-    if information / effect >= FEW and not NEAR[0] <= shares["off"] <= NEAR[1]:
+    if information / effect >= FEW and not NEAR[0] <= shares["miscalibrated"] <= NEAR[1]:
         drawn = islice(draw_sets(way, correlation, rows, size, shape, first=False), AGAIN * sets)
-        shares = count_off([find_parts(CellSums.from_arrays(y, p, cluster=cluster)) for y, p, cluster in drawn])
+        shares = count_off([component_p_values(CellSums.from_arrays(y, p, cluster=cluster)) for y, p, cluster in drawn])
     return line | shares
 
 
 def count_off(parts: list[dict[str, float]]) -> dict[str, float]:
-    """How many data sets there are, and in which shares of them the verdict and its parts say "off"."""
-    p = np.array([combine_parts(each) for each in parts])
-    found = {"sets": len(p), "off": float(np.mean(p <= 0.05)), "p <= 0.01": float(np.mean(p <= 0.01))}
-    names = {"total": "total", "information": "information", "rows scan": "rows", "cox": "cox"}
-    own = {title: float(np.mean([each.get(name, 1.0) <= 0.05 for each in parts])) for title, name in names.items()}
+    """How many data sets there are, and in which shares of them the verdict and its parts say "miscalibrated"."""
+    p = np.array([combine(each) for each in parts])
+    found = {"sets": len(p), "miscalibrated": float(np.mean(p <= 0.05)), "p <= 0.01": float(np.mean(p <= 0.01))}
+    names = ("total", "scan_information", "scan_rows", "cox")
+    own = {name: float(np.mean([each.get(name, 1.0) <= 0.05 for each in parts])) for name in names}
     return found | own
 
 
@@ -191,7 +191,7 @@ def power(sets: int) -> Iterator[Line]:
             "sets": sets,
             "odds": factor,
             "design effect": effect,
-            "off": float(np.mean([verdict.word == "off" for verdict in found])),
+            "miscalibrated": float(np.mean([verdict.status == "miscalibrated" for verdict in found])),
             "independent rows": float(np.mean(alone)),
         }
 

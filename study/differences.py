@@ -12,9 +12,9 @@ import numpy as np
 from results import write_rows
 from worlds import Floats, log_odds, sigmoid
 
+from truecal.data import Pairs
 from truecal.inference import Draws, differences
 from truecal.metrics import METRICS
-from truecal.observations import Pairs
 
 SETS, REPLICATES, TARGETS = 400, 50, 400
 NAMES = ("ltce", "tce", "log_loss", "brier", "slope", "ece")

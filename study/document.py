@@ -56,11 +56,10 @@ from worlds import MODELS, PERFECT
 DOCS = Path(__file__).parents[1] / "docs"
 Row = dict[str, str]
 WORDS = (
-    *("right and still", "right and moved", "off since always", "went off", "was off", "off", "consistent"),
-    "cannot tell",
+    *("stable", "base rate shifted", "miscalibrated throughout", "calibration drift", "recovered", "miscalibrated"),
+    *("consistent", "inconclusive"),
 )
-WRONG_WORDS = ("off since always", "went off", "was off", "off")
-TESTED = ("verdict", "total", "cox")
+WRONG_WORDS = ("miscalibrated throughout", "calibration drift", "recovered", "miscalibrated")
 FINDERS = ["TCE", "ECE", "ACE", *TESTS]
 
 
@@ -148,7 +147,7 @@ def verdict_section() -> list[str]:
 
 
 def gate_section() -> list[str]:
-    gate, answers = read_rows("gate"), {"pass": "pass", "fail": "fail", "cannot tell": "cannot tell"}
+    gate, answers = read_rows("gate"), {"pass": "pass", "fail": "fail", "inconclusive": "inconclusive"}
     return [
         GATE.format(**span(gate, "fail")),
         across(gate, {"fail": 100, "pass": 100}),
@@ -159,7 +158,7 @@ def gate_section() -> list[str]:
     ]
 
 
-GROUP_COLUMNS = ("some segment off", "by the total", "by cox", "the gate fails")
+GROUP_COLUMNS = ("some segment off", "the gate fails")
 
 
 def segments_section() -> list[str]:
@@ -180,7 +179,7 @@ def segments_section() -> list[str]:
         GROUPS.format(**span(rows, "some segment off")),
         table(["predictions", "segments", "rows", *GROUP_COLUMNS], body),
         BAD_SEGMENT,
-        listed(found, ["error", "predictions", "rows", "expected"], {name: name for name in TESTED}),
+        listed(found, ["error", "predictions", "rows", "expected"], {"found": "found"}),
     ]
 
 
@@ -190,9 +189,9 @@ def drift_section() -> list[str]:
     rows = read_rows("drift")
     words = [word for word in WORDS if any(float(row[word]) > 0 for row in rows)]
     right = [row for row in rows if row["error"] == "none"]
-    called = [row | {"off": str(sum(float(row[word]) for word in WRONG_WORDS))} for row in right]
+    called = [row | {"miscalibrated": str(sum(float(row[word]) for word in WRONG_WORDS))} for row in right]
     heads = {word: word for word in (*words, "some window off")}
-    return [DRIFT.format(**span(called, "off")), listed(rows, ["predictions", "rows", "error"], heads)]
+    return [DRIFT.format(**span(called, "miscalibrated")), listed(rows, ["predictions", "rows", "error"], heads)]
 
 
 def sizes_table() -> str:
@@ -574,7 +573,7 @@ def clusters_section() -> list[str]:
     found: dict[tuple[str, ...], dict[tuple[str, str], str]] = {}
     for r in rows:
         line = found.setdefault((r["positives"], f"{int(r['rows']):,}", r["size"]), {})
-        line[WAYS[r["labels"]], r["correlation"]] = f"{100 * float(r['off']):.1f}"
+        line[WAYS[r["labels"]], r["correlation"]] = f"{100 * float(r['miscalibrated']):.1f}"
     body = [[*key, *(line.get(way, "") for way in ways)] for key, line in found.items()]
     shown = [
         r
@@ -587,7 +586,7 @@ def clusters_section() -> list[str]:
         CLUSTERS.format(**clusters_numbers(rows), missing=missing),
         table(["positives", "rows", "of a customer", *(f"{way} {c}" for way, c in ways)], body),
         CLUSTERS_POWER.format(sets=power[0]["sets"]),
-        listed(shown, names, {"off": "found", "independent rows": "independent rows"}),
+        listed(shown, names, {"miscalibrated": "found", "independent rows": "independent rows"}),
     ]
 
 
@@ -596,16 +595,19 @@ def clusters_numbers(rows: list[Row]) -> dict[str, str]:
     again, *_, sets = count_sets(rows)
 
     def count(name: str, chosen: list[Row]) -> dict[str, str]:
-        off = [float(r["off"]) for r in chosen]
+        off = [float(r["miscalibrated"]) for r in chosen]
         below, above = sum(share < 0.03 for share in off), sum(share > 0.07 for share in off)
         found = {"inside": len(off) - below - above, "below": below or "none", "above": above or "none"}
         return {name: str(len(off))} | {f"{name}_{key}": str(value) for key, value in found.items()}
 
     many = [r for r in rows if float(r["expected over effect"]) >= FEW]
     few = [r for r in rows if float(r["expected over effect"]) < FEW]
-    outside = sorted((r for r in many if not 0.03 <= float(r["off"]) <= 0.07), key=lambda r: float(r["off"]))
+    outside = sorted(
+        (r for r in many if not 0.03 <= float(r["miscalibrated"]) <= 0.07), key=lambda r: float(r["miscalibrated"])
+    )
     names = [
-        f"{100 * float(r['off']):.1f} ({r['positives']}, {int(r['rows']) // int(r['size'])} customers of {r['size']}, "
+        f"{100 * float(r['miscalibrated']):.1f} ({r['positives']}, "
+        f"{int(r['rows']) // int(r['size'])} customers of {r['size']}, "
         f"{WAYS[r['labels']]} {r['correlation']})"
         for r in outside
     ]

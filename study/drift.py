@@ -1,5 +1,5 @@
 """Streams of 30 windows: which words `drift` has for right models, for those that were always off, and for those that
-went off, and how often windows of right models are called off."""
+calibration drift, and how often windows of right models are called off."""
 
 from __future__ import annotations
 
@@ -11,11 +11,19 @@ from results import write_rows
 from shapes import PREDICTIONS, with_odds
 
 import truecal
-from truecal import Tallies, Tally
+from truecal import Observations, Tally
 
 SETS, WINDOWS, CHANGE = 400, 30, 20
 Error = Callable[[int], float]  # the factor on the odds in a window
-WORDS = ("right and still", "right and moved", "off since always", "went off", "was off", "off", "consistent")
+WORDS = (
+    "stable",
+    "base rate shifted",
+    "miscalibrated throughout",
+    "calibration drift",
+    "recovered",
+    "miscalibrated",
+    "consistent",
+)
 
 ERRORS: dict[str, Error] = {
     "none": lambda _: 1.0,
@@ -40,13 +48,13 @@ CASES = [
 ]
 
 
-def draw(rng: np.random.Generator, name: str, rows: int, error: str) -> Tallies:
+def draw(rng: np.random.Generator, name: str, rows: int, error: str) -> Observations:
     parts = {}
     for i in range(WINDOWS):
         more = "twice" in name and i >= CHANGE
         p = rng.beta(0.5, 2.25, rows) if more else PREDICTIONS[name.partition(", twice")[0]](rng, rows)
         parts[i,] = Tally.from_arrays(rng.random(rows) < with_odds(p, ERRORS[error](i)), p)
-    return Tallies("y", "p", parts, by=("time",), windows={"time": None})
+    return Observations("y", "p", parts, by=("time",), windows={"time": None})
 
 
 def look(name: str, rows: int, error: str) -> dict[str, object]:
@@ -55,17 +63,17 @@ def look(name: str, rows: int, error: str) -> dict[str, object]:
     windows, since = 0, []
     for _ in range(SETS):
         found = truecal.drift(draw(rng, name, rows, error))
-        words[found.overall] += 1
+        words[found.drift_status] += 1
         windows += bool(found.alarm.any())
-        if found.overall == "went off":
-            since.append(abs(found.since - CHANGE))
+        if found.drift_status == "calibration drift":
+            since.append(abs(found.change_point - CHANGE))
     return {
         "predictions": name,
         "rows": rows,
         "windows": WINDOWS,
         "error": error,
         "sets": SETS,
-        **{word: words[word] / SETS for word in (*WORDS, "cannot tell")},
+        **{word: words[word] / SETS for word in (*WORDS, "inconclusive")},
         "some window off": windows / SETS,
         "since, median distance": float(np.median(since)) if since else None,
     }

@@ -10,7 +10,7 @@ from shapes import ERRORS, FRESH, PREDICTIONS, Rng, Wrong
 from worlds import MODELS, Draw, Floats
 
 import truecal
-from truecal import Rule, Tallies, Tally
+from truecal import Observations, Rule, Tally
 
 SETS, RIGHT = 400, 1000
 SHAPES = PREDICTIONS | FRESH
@@ -24,28 +24,28 @@ def count(case: str, name: str, rows: int, decide: Callable[[Rng], str], sets: i
     """The share of data sets with each answer."""
     rng = np.random.default_rng([rows, *name.encode()])
     found = [decide(rng) for _ in range(sets)]
-    shares = {word: found.count(word) / sets for word in ("pass", "fail", "cannot tell")}
+    shares = {word: found.count(word) / sets for word in ("pass", "fail", "inconclusive")}
     print(name, rows, shares, flush=True)
     return {case: name, "rows": rows, "sets": sets, **shares}
 
 
 def whole(world: Wrong, rows: int) -> Callable[[Rng], str]:
     def decide(rng: Rng) -> str:
-        return truecal.check(Tallies("y", "p", {(): draw(rng, *world(rng, rows))})).status
+        return truecal.check(Observations("y", "p", {(): draw(rng, *world(rng, rows))})).status
 
     return decide
 
 
 def segments(world: Draw, rows: int) -> Callable[[Rng], str]:
     """12 right segments; a rule that allows what cannot be told, so that the answer is fail or pass."""
-    rule = Rule("verdict", segment="*", allow_cannot_tell=True)
+    rule = Rule("verdict", segment="*", allow_inconclusive=True)
 
     def decide(rng: Rng) -> str:
         parts = {}
         for i in range(12):
             p = world(rng, rows)
             parts[str(i),] = draw(rng, p, p)
-        return truecal.check(Tallies("y", "p", parts, by=("segment",)), [rule]).status
+        return truecal.check(Observations("y", "p", parts, by=("segment",)), [rule]).status
 
     return decide
 

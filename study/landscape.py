@@ -9,9 +9,10 @@ from results import write_rows
 from worlds import MODELS, truth
 
 from truecal import Tally
-from truecal.inference import Draws, find_parts, null_reference
+from truecal.data import CellSums
+from truecal.inference import Draws, null_distribution
 from truecal.metrics import METRICS
-from truecal.observations import CellSums
+from truecal.verdict import component_p_values
 
 SETS = {500: 100, 5000: 60, 50_000: 30, 1_000_000: 4}
 PREVALENCES = (0.5, 0.1, 0.01, 0.001)
@@ -25,12 +26,12 @@ def cell(model: str, prevalence: float, rows: int) -> dict[str, object]:
     for _ in range(SETS[rows]):
         q = truth(rng, rows, prevalence)
         tally = Tally.from_arrays(rng.random(rows) < q, MODELS[model](q, prevalence))
-        parts = find_parts(CellSums.of(tally))  # with little information there are no asymptotic ones
+        parts = component_p_values(CellSums.of(tally))  # with little information there are no asymptotic ones
         z = METRICS["spiegelhalter"](tally)
         p_values = math.erfc(abs(z) / math.sqrt(2)), parts.get("cox", 1.0), parts.get("cumulative", 1.0)
         for name, p_value in zip(TESTS, p_values, strict=True):
             found.setdefault(name, []).append(p_value < 0.05)
-        for name, reference in null_reference(tally, CHOSEN, Draws(39, rng)).items():
+        for name, reference in null_distribution(tally, CHOSEN, Draws(39, rng)).items():
             found.setdefault(name.upper(), []).append(reference.p_value < 0.05)
             found.setdefault(f"{name} value", []).append(reference.mean + reference.excess)
             found.setdefault(f"{name} by chance", []).append(reference.mean)

@@ -7,7 +7,7 @@ from results import write_rows
 from worlds import PERFECT
 
 from truecal import Tally
-from truecal.inference import Draws, null_reference
+from truecal.inference import Draws, null_distribution
 from truecal.metrics import METRICS
 
 TCE = {"tce": METRICS["tce"]}
@@ -20,7 +20,7 @@ def perfect(name: str, rows: int) -> dict[str, object]:
     for _ in range(SETS):
         p = PERFECT[name](rng, rows)
         tally = Tally.from_arrays(rng.random(rows) < p, p)
-        found = null_reference(tally, TCE, Draws(REPLICATES, rng))["tce"]
+        found = null_distribution(tally, TCE, Draws(REPLICATES, rng))["tce"]
         values.append(found.mean + found.excess)
         nulls.append(found.mean)
         p_values.append(found.p_value)
@@ -41,7 +41,7 @@ def understated(rows: int, sets: int = 200) -> dict[str, object]:
     for _ in range(sets):
         truth = rng.beta(0.5, 5, rows)
         tally = Tally.from_arrays(rng.random(rows) < truth, 0.8 * truth)
-        small += null_reference(tally, TCE, Draws(99, rng))["tce"].p_value < 0.05
+        small += null_distribution(tally, TCE, Draws(99, rng))["tce"].p_value < 0.05
     return {"predictions": "Beta(.5, 5), a fifth too low", "rows": rows, "sets": sets, "p < 0.05": small / sets}
 
 

@@ -9,8 +9,8 @@ from verdict import with_odds
 from worlds import Draw, Floats
 
 from truecal import plan
-from truecal.inference import combine_parts, find_parts
-from truecal.observations import CellSums
+from truecal.data import CellSums
+from truecal.verdict import combine, component_p_values
 
 WORLDS: dict[str, Draw] = {
     "one score, 1 %": lambda rng, rows: np.full(rows, 0.01),
@@ -23,14 +23,14 @@ SETS = 400
 
 
 def find(rng: np.random.Generator, p: Floats, factor: float, *, fifth: bool) -> bool:
-    """Whether the verdict on one set of labels is "off"."""
+    """Whether the verdict on one set of labels is "miscalibrated"."""
     inside = np.ones(len(p), dtype=bool)
     if fifth:
         p = np.sort(p)
         running, start = np.cumsum(p * (1 - p)) / np.sum(p * (1 - p)), rng.uniform(0, 0.8)
         inside = (running > start) & (running <= start + 0.2)
     truth = np.where(inside, with_odds(p, factor), p)
-    return combine_parts(find_parts(CellSums.from_arrays(rng.random(len(p)) < truth, p))) <= 0.05
+    return combine(component_p_values(CellSums.from_arrays(rng.random(len(p)) < truth, p))) <= 0.05
 
 
 def cell(number: int, factor: float, *, fifth: bool) -> dict[str, object]:

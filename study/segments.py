@@ -1,5 +1,5 @@
 """Segments: how often any of 12, 20 or 500 right ones is called off, or fails the gate; and how often one bad segment
-of 20 is found, by the verdict and by each of its parts alone."""
+of 20 is found."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from shapes import PREDICTIONS, Rng
 from worlds import Floats, log_odds, sigmoid
 
 import truecal
-from truecal import Tallies, Tally
+from truecal import Observations, Tally
 from truecal.gate import Rule
-from truecal.metrics import adjust_p_values
-from truecal.observations import Bools
-from truecal.results import GroupTable
 
 SETS = 400
 RIGHT = [
@@ -44,30 +41,22 @@ def shrink(p: Floats) -> Floats:
 WRONG: dict[str, Callable[[Floats], Floats]] = {"0.4 x the positives": lambda p: 0.4 * p, "over-confident": shrink}
 
 
-def draw(rng: Rng, name: str, count: int, rows: int, wrong: Callable[[Floats], Floats] | None = None) -> Tallies:
+def draw(rng: Rng, name: str, count: int, rows: int, wrong: Callable[[Floats], Floats] | None = None) -> Observations:
     """Segments of right predictions, the first of which may be wrong."""
     parts = {}
     for i in range(count):
         p = PREDICTIONS[name](rng, rows)
         truth = p if wrong is None or i else wrong(p)
         parts[i,] = Tally.from_arrays(rng.random(rows) < truth, p)
-    return Tallies("y", "p", parts, by=("segment",))
-
-
-def find_alarms(table: GroupTable) -> dict[str, Bools]:
-    """Which segments are off by the verdict, and by `part="total"` and `part="cox"`, which need no second look."""
-    cox = np.where(np.isnan(table.cox_p), table.total_p, table.cox_p)
-    columns = {"verdict": table.p_value, "total": table.total_p, "cox": cox}
-    return {test: adjust_p_values(p_value, "holm") <= 0.05 for test, p_value in columns.items()}
+    return Observations("y", "p", parts, by=("segment",))
 
 
 def look(name: str, count: int, rows: int) -> dict[str, object]:
     rng = np.random.default_rng([count, rows, *name.encode()])
-    failed, off = 0, dict.fromkeys(("verdict", "total", "cox"), 0)
+    failed = off = 0
     for _ in range(SETS):
         data = draw(rng, name, count, rows)
-        for test, flags in find_alarms(truecal.segments(data)).items():
-            off[test] += bool(flags.any())
+        off += "miscalibrated" in truecal.segments(data).verdict
         if count <= 20:
             failed += truecal.check(data, [Rule("verdict", segment="*")]).status == "fail"
     return {
@@ -75,20 +64,16 @@ def look(name: str, count: int, rows: int) -> dict[str, object]:
         "segments": count,
         "rows": rows,
         "sets": SETS,
-        "some segment off": off["verdict"] / SETS,
-        "by the total": off["total"] / SETS,
-        "by cox": off["cox"] / SETS,
+        "some segment off": off / SETS,
         "the gate fails": failed / SETS if count <= 20 else None,
     }
 
 
 def find(error: str, name: str, rows: int) -> dict[str, object]:
     rng = np.random.default_rng([rows, *name.encode(), 20])
-    found: dict[str, list[bool]] = {"verdict": [], "total": [], "cox": []}
-    for _ in range(SETS):
-        for test, flags in find_alarms(truecal.segments(draw(rng, name, 20, rows, WRONG[error]))).items():
-            found[test].append(bool(flags[0]))
-    shares = {test: float(np.mean(flags)) for test, flags in found.items()}
+    found = [
+        truecal.segments(draw(rng, name, 20, rows, WRONG[error])).verdict[0] == "miscalibrated" for _ in range(SETS)
+    ]
     expected = float(np.mean(PREDICTIONS[name](rng, 100_000))) * rows
     return {
         "error": error,
@@ -97,7 +82,7 @@ def find(error: str, name: str, rows: int) -> dict[str, object]:
         "rows": rows,
         "expected": expected,
         "sets": SETS,
-        **shares,
+        "found": float(np.mean(found)),
     }
 
 

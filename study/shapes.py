@@ -9,8 +9,8 @@ from unittest.mock import patch
 import numpy as np
 from worlds import Draw, Floats, log_odds, sigmoid
 
-from truecal.metrics import Coins
-from truecal.observations import CellSums, Ints, Tally
+from truecal.data import CellSums, Ints, Tally
+from truecal.metrics import PoissonBinomial
 
 Rng = np.random.Generator
 Wrong = Callable[[Rng, int], tuple[Floats, Floats]]  # what is said, and the truth
@@ -141,9 +141,9 @@ def draw_right(draw: Draw, rows: int, sets: int, rng: Rng) -> Iterator[CellSums]
 @contextmanager
 def remember_windows(span: int = 40) -> Iterator[None]:
     """Tests no window twice that has the same scores and the same number of positives: for many labels of one model."""
-    test, known, scores = Coins.mid_p, {}, []
+    test, known, scores = PoissonBinomial.mid_p, {}, []
 
-    def mid_p(coins: Coins, begin: Ints, end: Ints) -> Floats:
+    def mid_p(coins: PoissonBinomial, begin: Ints, end: Ints) -> Floats:
         if not scores or scores[0] is not coins.sums[0]:
             scores[:] = [coins.sums[0]]
             known.clear()
@@ -162,5 +162,5 @@ def remember_windows(span: int = 40) -> Iterator[None]:
         table[place[new & inside]] = p[new & inside]
         return p
 
-    with patch.object(Coins, "mid_p", mid_p):
+    with patch.object(PoissonBinomial, "mid_p", mid_p):
         yield

@@ -31,7 +31,7 @@ cells it is {low} to {high} % at 0.05, {mean} % on average, and {least} to {most
 after the verdict was finished: {fresh_low} to {fresh_high} % at 0.05. Where few positives are expected few outcomes
 are possible, and the verdict stays below its level."""
 
-POWER = """**Power**, in percent, at 20,000 rows, {sets} data sets a line: how often the verdict is "off" for models
+POWER = """**Power**, in percent, at 20,000 rows, {sets} data sets a line: how often the verdict is "miscalibrated" for models
 that are, beside the plain Cauchy mean of five parts (cox, cumulative, total, information, rows) in the same data sets.
 The five call {five} % of the right models above off at 0.05 on average, the verdict {ours} %. m is N^(2/3), 737 rows;
 blocks are 1.4 and 0.6 times the prediction in turn. A bad half percent is 100 neighbouring rows: anywhere, most of
@@ -42,13 +42,13 @@ CONSISTENT = """**"Consistent"** must not be said of a model whose odds are all 
 make the word possible, how often such models are called off and consistent (the rest: at other draws of the
 predictions the verdict cannot tell). By its definition the word may be wrong here in one of five."""
 
-TOLERANCE = """**With a tolerance** of a tenth, how often the verdict is "off", at 0.05, for predictions that are
+TOLERANCE = """**With a tolerance** of a tenth, how often the verdict is "miscalibrated", at 0.05, for predictions that are
 right, too low or too high by exactly the tolerance, and too low by a fifth. The first three must be at most 5."""
 
 GATE = """## The gate
 
 The gate judges by the verdict at 0.01. Right models, {sets} data sets a cell: in percent, how often it fails / how
-often it passes; the rest is "cannot tell". It fails {mean} % on average, {high} % at most, with a standard
+often it passes; the rest is "inconclusive". It fails {mean} % on average, {high} % at most, with a standard
 error of 0.3 points in each cell."""
 
 SEGMENTS = """Sets of 12 right segments ({sets} sets a line), each of so many rows, under one rule for all of them,
@@ -59,16 +59,11 @@ WRONG = """And models that are off, or of which the data say nothing:"""
 GROUPS = """## Segments
 
 Right segments, {sets} data sets a line: how often any of them is said to be off, in %, which should be at most 5, and
-how often a gate with the rule that every segment be consistent fails; and the same of segments that are judged by one
-part of the verdict alone, `part="total"` or `"cox"`."""
+how often a gate with the rule that every segment be consistent fails."""
 
 BAD_SEGMENT = """One of 20 segments is off: it sees 0.4 times the positives that its predictions say, or its log-odds
-are twice as far apart as the truth's. How often it is found, in %, by the verdict and by two of its parts alone,
-`part="total"` and `part="cox"`, each with Holm's adjustment for 20 segments. `expected` is what one segment predicts.
-Which part is best depends on the error: the total finds a wrong rate most often, and hardly ever over-confidence; Cox's
-test finds both, and no error that is confined to some scores. The verdict is 5 to 13 points behind the best of them and
-blind to none. Most of that is the price of not knowing: two tests that shared the level in equal halves, and looked at
-nothing else, would lose 5 to 8 points each (84 % becomes 79, 40 % becomes 32). Who does know names the part."""
+are twice as far apart as the truth's. How often it is found, in %, with Holm's adjustment for 20 segments. `expected`
+is what one segment predicts."""
 
 DRIFT = """## Drift's words
 
@@ -157,15 +152,15 @@ Where the odds stay (x 1), that is a false alarm."""
 ROWS = """## Rows as they come
 
 How often the verdict calls a right model off at 0.05, in percent, where rows are sampled by label, or labels are
-flipped or late, and [`kept_negatives`, `flip` and `mature`](data.md) say so. {sets} data sets of about 4,000 rows a
+flipped or late, and [`Sampling`](data.md) say so. {sets} data sets of about 4,000 rows a
 number, which chance moves by {error} points in one of twenty. The lowest are those that expect fewer than ten
 positives."""
 
 ROWS_POWER = """And how often it finds all odds off by 1.25, beside plain rows that carry the same information, in
 percent of {sets} data sets, {flipped} where labels are flipped. Of these the third number is of plain rows with the
 information that a number of positives carries: labels of small predictions are mostly flips, and who counts positives
-weighs them like the others. One part of the verdict, `odds`, weighs labels by what they tell; the fourth number is what
-their weighted sum finds alone, beyond 1.96 standard deviations. Of 5 and 1 % positive rows the verdict finds
+weighs them like the others. One test of the verdict, `odds_ratio`, weighs labels by what they tell; the fourth
+number is what their weighted sum finds alone, beyond 1.96 standard deviations. Of 5 and 1 % positive rows the verdict finds
 {counted} % of what the same counted information would, and {same} % of what all of it would, but less than 80 % of
 that in {short} of {lines} lines; least where {worst}.{blank}"""
 
@@ -193,7 +188,7 @@ outside of 3.5 to 6.5 were measured again on {again_sets} other data sets, and t
 chance moves by {again_error} points in one of twenty, the others by {error}.{outside}
 Of the other {few} numbers, {few_inside} lie within 3 to 7 (lower: {few_below}, higher: {few_above}): outcomes are
 too few for a level of 5 %. None at all would not be surprising, and where too many come, they come from few customers,
-which says as well that rows of one go together. There the verdict says "cannot tell".{missing}
+which says as well that rows of one go together. There the verdict says "inconclusive".{missing}
 
 Nothing was tuned on {worlds} worlds drawn at random: 500 to 8,000 rows, customers of 2 to 50 rows on average, equal or
 uneven, 0.5 to 90 % positive, correlations up to 0.5. {worlds_inside} of the {worlds_many} that expect {least} of the
@@ -218,17 +213,17 @@ ALERT = """An error in the top 1 % of predictions alone, found by TCE over all r
 
 END = """### Where TCE is the right tool, and where it is not
 
-- **Not as a size.** TCE says which share of predictions the data refute. That depends on the error, on the rows and on
+- **Not as a size.** TCE says which share of predictions the data reject. That depends on the error, on the rows and on
   the prevalence: predictions a fifth too low score {fifth} % at 50, 10, 1 and 0.1 % positives, in the table above. ECE
   has the opposite fault: it shrinks with the prevalence and says nothing about chance. Observed over expected is the
   size.
 - **Against chance.** Read it with its reference. What a perfect model scores depends on its scores: {low} to {high} %
   here.
-- **Not for a yes or no.** It needs single bins to be refuted, so small errors that all point one way are found sooner
-  by Cox's test and by cumulative differences, at every prevalence and size above. Both are parts of the verdict; take
+- **Not for a yes or no.** It needs single bins to be rejected, so small errors that all point one way are found sooner
+  by Cox's test and by cumulative differences, at every prevalence and size above. Both are tests of the verdict; take
   that. Spiegelhalter's test is blind to over- and under-confidence that leaves the Brier score alone.
 - **Not over all rows for a rare region.** An error confined to the top 1 % of predictions can add at most one point to
   TCE, and its bins hold more rows than that: it is not found at any size. Restricted to the region that acts
-  (`above=`, `top=`) it is.
-- **Few positives refute little.** At 0.1 % positives and 5,000 rows next to nothing is found. A low TCE then means
-  "not refuted"; `plan` says how much data it takes, and every bin lists the rates it could have seen."""
+  (`threshold=`, `top=`) it is.
+- **Few positives reject little.** At 0.1 % positives and 5,000 rows next to nothing is found. A low TCE then means
+  "not rejected"; `plan` says how much data it takes, and every bin lists the rates it could have seen."""

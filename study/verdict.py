@@ -17,13 +17,12 @@ import numpy as np
 from results import write_rows
 from shapes import ERRORS, FRESH, PREDICTIONS, Rng, draw_right, observe, remember_windows, with_odds
 
-from truecal.inference import combine_parts, find_parts, judge
-from truecal.inference._verdict import HIGHEST, combine
 from truecal.metrics import Relative, local_error
+from truecal.verdict import combine, combine_cauchy, component_p_values, judge
 
 Line = dict[str, object]
 ROWS = (300, 1000, 10_000, 100_000, 1_000_000)
-FIVE = ("total", "information", "rows", "cox", "cumulative")
+FIVE = ("total", "scan_information", "scan_rows", "cox", "cumulative")
 SHAPES = PREDICTIONS | FRESH
 
 
@@ -33,7 +32,7 @@ def seed(name: str, rows: int) -> Rng:
 
 def combine_five(parts: Mapping[str, float]) -> float:
     """Cauchy's mean of five parts, with equal weights and no factor: what the verdict is held against."""
-    return combine(np.array([parts[name] for name in FIVE if name in parts]), HIGHEST)
+    return float(combine_cauchy(np.array([parts[name] for name in FIVE if name in parts])))
 
 
 def right(sets: int, most: int) -> None:
@@ -47,7 +46,7 @@ def right(sets: int, most: int) -> None:
             with remember_windows() if rows >= 10_000 else nullcontext():
                 for cells in draw_right(draw, rows, count, seed(name, rows)):
                     local.append(local_error(cells))
-                    parts.append(find_parts(cells))
+                    parts.append(component_p_values(cells))
             case: Line = {"predictions": name, "rows": rows, "sets": count}
             values = np.array([found.value for found in local])
             evidence = [found.evidence for found in local if found.evidence is not None]
@@ -70,19 +69,19 @@ def right(sets: int, most: int) -> None:
 
 def rates(parts: list[dict[str, float]]) -> Line:
     """How often the verdict, the five and each part are at most 0.05 and 0.01."""
-    ours, five = (np.array([rule(one) for one in parts]) for rule in (combine_parts, combine_five))
+    ours, five = (np.array([rule(one) for one in parts]) for rule in (combine, combine_five))
     found: Line = {}
     for level in (0.05, 0.01):
         found |= {f"p <= {level}": float(np.mean(ours <= level)), f"five <= {level}": float(np.mean(five <= level))}
     for name in (*FIVE, "spread"):
-        found[f"part {name}"] = float(np.mean([one.get(name, 1.0) <= 0.05 for one in parts]))
+        found[f"test {name}"] = float(np.mean([one.get(name, 1.0) <= 0.05 for one in parts]))
     return found
 
 
 def power(name: str, rows: int, sets: int) -> Line:
     """How often an error is found."""
     rng = seed(name, rows)
-    parts = [find_parts(observe(rng, *ERRORS[name](rng, rows))) for _ in range(sets)]
+    parts = [component_p_values(observe(rng, *ERRORS[name](rng, rows))) for _ in range(sets)]
     return {"error": name, "rows": rows, "sets": sets} | rates(parts)
 
 
@@ -101,9 +100,9 @@ def consistent(name: str, sets: int) -> Line:
         for _ in range(sets):
             p = PREDICTIONS[name](rng, high)
             cells = observe(rng, p, with_odds(p, factor))
-            off = combine_parts(find_parts(cells)) <= 0.05
-            words.append("off" if off else judge(cells).word)
-        said[f"off, {way}"] = words.count("off") / sets
+            off = combine(component_p_values(cells)) <= 0.05
+            words.append("miscalibrated" if off else judge(cells).status)
+        said[f"off, {way}"] = words.count("miscalibrated") / sets
         said[f"consistent, {way}"] = words.count("consistent") / sets
     return said
 
@@ -120,8 +119,8 @@ def fifth(name: str, rows: int, sets: int) -> Line:
         inside = (running > start) & (running <= start + 0.2)
         for way, factor in (("above", verdict.detectable_above), ("below", 1 / verdict.detectable_below)):
             truth = np.where(inside, with_odds(p, factor), p)
-            parts = find_parts(observe(rng, p, truth))
-            found[way] += combine_parts(parts) <= 0.05
+            parts = component_p_values(observe(rng, p, truth))
+            found[way] += combine(parts) <= 0.05
     return {
         "predictions": name,
         "rows": rows,
@@ -143,7 +142,7 @@ def tolerance(name: str, rows: int, sets: int) -> Line:
             p = PREDICTIONS[name](rng, rows)
             cells = observe(rng, p, factor * p)
             found.append(judge(cells, tolerance=Relative(0.1)))
-        line[f"{way}, off"] = float(np.mean([verdict.word == "off" for verdict in found]))
+        line[f"{way}, off"] = float(np.mean([verdict.status == "miscalibrated" for verdict in found]))
         line[f"{way}, p <= 0.01"] = float(np.mean([verdict.p_value <= 0.01 for verdict in found]))
         line[f"{way}, Local TCE"] = float(np.mean([verdict.local.value for verdict in found]))
     return line

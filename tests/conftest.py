@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import json
 import os
 import shutil
 import signal
@@ -25,137 +27,26 @@ SETTINGS = {"deadline": None, "print_blob": True, "derandomize": True, "suppress
 settings.register_profile("truecal", **SETTINGS)
 settings.load_profile("truecal")
 
-# What `make quick` leaves out: files that start processes, clusters or a browser, and single tests of seconds.
-SLOW_FILES = (
-    *(
-        "cli/test_cli",
-        "cli/test_clusters",
-        "cli/test_hostile",
-        "cli/test_labelling",
-        "cli/test_mistakes",
-        "cli/test_scale",
-        "cli/test_terminal",
-        "faults/test_from_python",
-        "faults/test_preloaded",
-        "reading/test_clusters",
-    ),
-    *(
-        "reporting/test_browser",
-        "reporting/test_report",
-        "reproduction/test_parts",
-        "reproduction/test_reproduction",
-        "test_demo",
-        "test_kernel",
-    ),
-    *("observations/test_forged", "plugs/test_plugs", "reading/test_fork", "test_interrupts", "test_public_arguments"),
-)
-SLOW_TESTS = (
-    "test_a_check_of_two_models_segments_and_a_baseline_scans_once",
-    "test_a_factor_that_both_have_is_no_move",
-    "test_a_frame_gives_the_tally_of_its_columns",
-    "test_a_hundred_million_rows_draw_like_ten_thousand",
-    "test_a_model_20_percent_off_is_found_where_the_prevalence_is_still",
-    "test_a_notebook_shows_a_table_and_a_picture",
-    "test_a_right_model_of_ten_classes_is_off_at_the_level",
-    "test_a_right_model_scores_its_level",
-    "test_a_right_model_scores_the_level",
-    "test_a_run_a_day_raises_the_alarm_and_keeps_it",
-    "test_a_terminal_sees_progress",
-    "test_a_year_of_days_is_one_pass_over_the_rows",
-    "test_accepted_interval_is_what_is_not_rejected",
-    "test_an_interrupt_stops_it_at_once_and_pipes_stay_clean",
-    "test_any_text_is_read_as_csv_reads_it_or_refused",
-    "test_archives_are_what_an_index_takes",
-    "test_at_most_2_percent_of_right_models_fail",
-    "test_at_most_5_percent_of_12_right_segments_have_one_that_fails",
-    "test_atb_is_lowest_on_average_for_the_truth",
-    "test_binomial_decides_as_scipy_near_and_far_from_every_end",
-    "test_binomial_p_value_is_scipys",
-    "test_bounded_isotonic_is_the_oracle_on_long_data",
-    "test_bounds_hold_for_scores_at_the_very_ends_and_holes_of_what_is_accepted",
-    "test_bounds_hold_on_many_data_sets",
-    "test_commands_of_the_readme_print_what_it_says",
-    "test_copies_of_a_killed_process_are_removed_when_the_next_copy_is_made",
-    "test_counts_on_data_equal_one_scipy_test_per_prediction",
-    "test_customers_who_come_again_tell_less_than_new_ones",
-    "test_dates_stay_readable_for_any_number_of_windows",
-    "test_decisions_are_right_beside_both_ends",
-    "test_default_sizes_keep_a_perfect_model_low_at_any_size",
-    "test_difference_finds_the_better_model_and_admits_ties",
-    "test_direction_adds_up",
-    "test_every_engine_finds_the_same_cells_to_the_last_bit",
-    "test_every_engine_makes_the_same_cells",
-    "test_every_exception_is_needed_and_has_a_reason",
-    "test_examples_of_a_page_run",
-    "test_examples_of_docstrings_run",
-    "test_false_alarms_are_rare_however_often_one_looks",
-    "test_few_false_alarms_over_many_segments",
-    "test_files_need_no_narwhals",
-    "test_float32_equals_its_float64_image",
-    "test_gap_family_equals_the_oracle",
-    "test_grid_search_prefers_the_calibrated_model",
-    "test_interval_covers_what_new_labels_average",
-    "test_interval_covers_where_two_parameters_describe_the_model_badly",
-    "test_it_keeps_the_rules_of_scikit_learn",
-    "test_kept_rows_of_a_known_population_follow_the_law_of_what_is_tested",
-    "test_labels_never_overlap",
-    "test_labels_of_very_many_scores_are_redrawn_for_cells",
-    "test_large_plans_have_the_power_and_nearly_the_least_size",
-    "test_limits_fail_only_where_the_data_show_it",
-    "test_many_classes_have_about_the_verdicts_of_their_columns",
-    "test_many_threads_at_once_find_what_one_finds",
-    "test_more_significance_never_rejects_less",
-    "test_more_tolerance_never_rejects_more",
-    "test_no_flipped_bit_loads",
-    "test_no_truncated_or_lengthened_file_loads",
-    "test_nothing_that_only_unix_has_is_needed",
-    "test_p_value_is_uniform_for_a_perfect_model",
-    "test_p_values_of_right_windows_are_valid_though_drawing_stops_early",
-    "test_pieces_of_another_engine_add_up",
-    "test_polars_frames_need_no_narwhals",
-    "test_prevalence_that_moves_with_the_model_right_raises_no_alarm_beyond_the_level",
-    "test_processes_killed_at_any_moment_leave_a_whole_file",
-    "test_random_files_are_read_as_others_read_them_or_refused",
-    "test_right_models_are_called_off_as_often_as_the_level_says",
-    "test_right_models_are_left_alone",
-    "test_right_models_are_seldom_off",
-    "test_row_order_is_irrelevant",
-    "test_rows_of_one_customer_are_not_taken_as_many",
-    "test_segments_and_windows_are_of_the_population",
-    "test_segments_come_from_one_pass",
-    "test_several_results_are_written_by_their_names",
-    "test_smooth_ece_is_its_own_bandwidth",
-    "test_streams_are_called_by_what_they_are",
-    "test_tails_are_close_to_convolution",
-    "test_tallies_a_page_and_a_map_hold_probabilities",
-    "test_tallies_are_evaluated_like_their_data",
-    "test_ten_models_are_all_printed_and_counted",
-    "test_tensors_that_do_not_fit_are_told",
-    "test_terminal_notebook_and_picture_say_what_the_verdict_says",
-    "test_the_answer_is_that_of_probabilities",
-    "test_the_blocks_of_the_page_run",
-    "test_the_gallery_is_what_its_script_writes",
-    "test_the_pictures_of_other_pages_say_what_is_found_today",
-    "test_the_planned_rows_find_the_error_as_often_as_asked",
-    "test_the_report_has_a_section",
-    "test_the_traces_hold_the_table",
-    "test_the_wheel_gives_a_number_without_a_compiler",
-    "test_threads_that_share_a_tally_find_what_one_finds",
-    "test_times_are_cut_into_windows",
-    "test_tolerance_rejects_only_if_its_whole_band_is_rejected",
-    "test_torch",
-    "test_totals_of_unequal_predictions_have_their_level",
-    "test_two_writers_at_once_leave_one_whole_file",
-    "test_two_writers_never_make_a_file_that_loads_and_is_wrong",
-    "test_weights_are_repetitions",
-    "test_what_is_written_is_read",
-    "test_what_is_written_reads_back_equal",
-    "test_what_outgrows_memory_is_sorted_on_disk",
-    "test_what_would_have_been_found_is_found_in_four_of_five",
-    "test_windows_add_up_to_longer_ones",
-    "test_windows_are_those_of_the_text",
-    "test_zsh_completes_what_is_typed",
-)
+
+def _validate_what_is_written() -> None:
+    """Let every result that a test writes as JSON be validated against the schema."""
+    import fastjsonschema
+
+    from truecal.results import _json
+
+    schema = json.loads((Path(_json.__file__).parents[1] / "schema.json").read_text())
+    validate, write = fastjsonschema.compile(schema), _json.to_json
+
+    @functools.wraps(write)
+    def to_json(value: object) -> str:
+        text = write(value)
+        validate(json.loads(text))
+        return text
+
+    _json.to_json = to_json
+
+
+_validate_what_is_written()
 
 
 def _waits(name: str) -> bool:
@@ -202,11 +93,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow, which comes first so that workers end together."""
-    here = Path(__file__).parent
+    """Mark cases of slow engines; what is slow comes first, so that workers end together."""
     for item in items:
-        file = item.path.relative_to(here).with_suffix("").as_posix()
-        if file in SLOW_FILES or getattr(item, "originalname", item.name) in SLOW_TESTS or _waits(item.name):
+        if _waits(item.name):
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 

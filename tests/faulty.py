@@ -25,14 +25,14 @@ class Scene:
 
 
 def _scenes():
-    draws = ("--reference", "3", "--intervals", "3", "--threads", "1")
+    draws = ("--null-draws", "3", "--resamples", "3", "--threads", "1")
     few = ("--metrics", "ece", *draws)
     columns = ("-y", "y", "-p", "p")
     found = {}
     for name in ("data.csv", "data.parquet", "data.jsonl"):
         kind = name.partition(".")[2]
         every = ("--time", "day", "--every", "none" if kind == "jsonl" else "1d")
-        found[f"score {kind}"] = Scene(("score", name, *columns, *few, "-o", "out.json"), ("out.json",))
+        found[f"score {kind}"] = Scene(("evaluate", name, *columns, *few, "-o", "out.json"), ("out.json",))
         found[f"check {kind}"] = Scene(
             ("check", name, *columns, *draws, "--rules", "rules.toml", "--junit", "out.xml", "-o", "out.json"),
             ("out.xml", "out.json"),
@@ -48,7 +48,7 @@ def _scenes():
     found["apply"] = Scene(("apply", "map.json", "data.csv", "-p", "p", "-o", "out.csv"), ("out.csv",))
     found["slices"] = Scene(("slices", "data.csv", *columns, "-o", "out.json"), ("out.json",))
     found["watch"] = Scene(
-        ("watch", "data.csv", *columns, "--time", "day", "--now", "2026-02-01", "--state", "state.json"),
+        ("monitor", "data.csv", *columns, "--time", "day", "--now", "2026-02-01", "--state", "state.json"),
         ("state.json", "state.jsonl"),
     )
     for kind in ("exact", "grid", "windows"):
@@ -57,9 +57,9 @@ def _scenes():
         )
     # through temporary files: CSV that is copied, unpacked, and sorted on disk
     for name in ("odd.csv", "packed.csv.gz", "data.npz"):
-        found[f"score {name}"] = Scene(("score", name, *columns, *few, "-o", "out.json"), ("out.json",))
+        found[f"score {name}"] = Scene(("evaluate", name, *columns, *few, "-o", "out.json"), ("out.json",))
     found["score on disk"] = Scene(
-        ("score", "large.parquet", *columns, *few, "--memory", "100KB", "-o", "out.json"), ("out.json",)
+        ("evaluate", "large.parquet", *columns, *few, "--memory", "100KB", "-o", "out.json"), ("out.json",)
     )
     return found
 
@@ -91,12 +91,12 @@ def write_inputs(folder):
     for i, part in enumerate((frame[:400], frame[400:]), 1):
         for kind, options in {"exact": {}, "grid": {"grid": 8}, "windows": {"time": "day", "every": "1d"}}.items():
             limits = {"limits": truecal.reading.Limits(options.pop("grid"))} if "grid" in options else {}
-            tallies = truecal.read(part, label="y", score="p", by=["country"], **options, **limits)
-            tallies.save(folder / f"{kind}{i}.parquet")
+            observations = truecal.read(part, label="y", score="p", by=["country"], **options, **limits)
+            observations.save(folder / f"{kind}{i}.parquet")
     for name in ("out.json", "out.xml", "out.html", "out.png", "out.parquet", "out.csv", "state.jsonl"):
         (folder / name).write_bytes(OLD)
     (folder / "map.json").write_text(truecal.recalibrate(columns["y"], p, kind="offset", folds=0).to_json())
-    truecal.Monitor(mature_after="0h").save(folder / "state.json")
+    truecal.Monitor(label_lag="0h").save(folder / "state.json")
 
 
 def thin(turns):

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from truecal.observations import cell
+from truecal.data import cell
 
 
 def poisson_binomial(probabilities) -> np.ndarray:

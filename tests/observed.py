@@ -1,4 +1,4 @@
-"""Tallies and rows that several tests use."""
+"""Observations and rows that several tests use."""
 
 import dataclasses
 from datetime import date
@@ -6,13 +6,13 @@ from datetime import date
 import numpy as np
 
 import truecal
-from truecal import Tallies, Tally
+from truecal import Observations, Tally
+from truecal.data import GridTally
 from truecal.metrics import TCE
-from truecal.observations import GridTally
 
 FIRST = date(2024, 1, 1)
 TALLY = Tally([0.25, 0.5], [3, 2], [1, 0])
-EXACT = Tallies("y", "p", {("at", FIRST): TALLY, ("de", FIRST): TALLY}, ("country", "day"), {"day": "1d"})
+EXACT = Observations("y", "p", {("at", FIRST): TALLY, ("de", FIRST): TALLY}, ("country", "day"), {"day": "1d"})
 GRIDDED = dataclasses.replace(EXACT, parts={key: GridTally.of(part, 13) for key, part in EXACT.parts.items()}, bits=13)
 
 
@@ -52,11 +52,11 @@ def identical(a, b):
 def judge_segments(parts, metric=TCE, *, by=("segment",), **options):
     """`truecal.segments` for tallies, or cells, by their segments."""
     bits = getattr(next(iter(parts.values())), "bits", None)
-    return truecal.segments(Tallies("y", "p", parts, by, bits=bits), metric, **options)
+    return truecal.segments(Observations("y", "p", parts, by, bits=bits), metric, **options)
 
 
 def judge_windows(parts, metric=TCE, *, every=None, **options):
     """`truecal.drift` for tallies, or cells, by where their windows begin."""
     bits = getattr(next(iter(parts.values())), "bits", None)
     keyed = {(start,): part for start, part in parts.items()}
-    return truecal.drift(Tallies("y", "p", keyed, ("window",), {"window": every}, bits), metric, **options)
+    return truecal.drift(Observations("y", "p", keyed, ("window",), {"window": every}, bits), metric, **options)

@@ -4,7 +4,7 @@ import numpy as np
 
 import truecal
 from truecal import Metric, Quantile
-from truecal.metrics import Rejection
+from truecal.metrics import PointwiseTest
 
 
 def data(rows=4000, seed=1, factor=0.6):
@@ -14,7 +14,7 @@ def data(rows=4000, seed=1, factor=0.6):
 
 
 def with_bins(count, rows=4000):
-    return truecal.evaluate(*data(rows), metrics={"tce": Metric(Quantile(count), Rejection())})
+    return truecal.evaluate(*data(rows), metrics={"tce": Metric(Quantile(count), PointwiseTest())})
 
 
 y, p = data()

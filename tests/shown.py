@@ -12,10 +12,10 @@ P = RNG.beta(1, 9, 4000)
 Y = RNG.random(4000) < 1.7 * P / (1 + 0.7 * P)
 
 
-def watched():
+def monitored():
     found = truecal.Monitor()
     for day in range(3):
-        found.update(Y, P, window=date(2026, 1, 1 + day))
+        found.update(Y, P, period=date(2026, 1, 1 + day))
     return found
 
 
@@ -38,8 +38,8 @@ FOUND = {
     "segments": lambda: truecal.segments(truecal.read(frame(), label="y", score="p", by="land")),
     "drift": lambda: truecal.drift(truecal.read(frame(), label="y", score="p", time="day")),
     "slices": lambda: truecal.slices(frame(), label="y", score="p"),
-    "monitor": watched,
-    "comparison": lambda: truecal.compare(Y, P, np.sqrt(P), replicates=20, random_state=0),
+    "monitor": monitored,
+    "comparison": lambda: truecal.compare(Y, P, np.sqrt(P), resamples=20, random_state=0),
     "several models": lambda: truecal.evaluate(
         {"right": truecal.Tally.from_arrays(Y, np.minimum(1, 1.5 * P)), "low": truecal.Tally.from_arrays(Y, P)}
     ),

@@ -93,6 +93,7 @@ def _write(place, letter):
         write_text(place, letter * 100_000)
 
 
+@pytest.mark.slow
 def test_two_writers_at_once_leave_one_whole_file(tmp_path):
     place = tmp_path / "a.txt"
     context = multiprocessing.get_context("spawn")
@@ -153,6 +154,7 @@ def test_a_line_is_appended_whole_or_not_at_all(tmp_path, monkeypatch):
     assert place.read_text() == "one\nhal\né\n"
 
 
+@pytest.mark.slow
 def test_nothing_that_only_unix_has_is_needed(tmp_path, tmp_path_factory):
     """A process in which it is missing, as on Windows, scores, watches, copies a packed file and writes a report."""
     rows = "".join(f"{i % 3 == 0:d},{0.2 + i % 7 / 20:.2f},2026-01-{1 + i % 9:02d}\n" for i in range(400))
@@ -170,7 +172,7 @@ for module, names in {
 for name in ("fcntl", "resource", "pwd", "grp", "termios"):
     sys.modules[name] = None
 from truecal.cli import main
-for words in ("score", "report -o page.html", "watch --time day --state state.json", "tally -o sums.parquet"):
+for words in ("evaluate", "report -o page.html", "monitor --time day --state state.json", "tally -o sums.parquet"):
     command, *options = words.split()
     assert main([command, "data.csv.gz", "-y", "y", "-p", "p", *options]) in (0, 1), words
 assert sys.modules["fcntl"] is None

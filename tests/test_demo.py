@@ -7,6 +7,8 @@ import pytest
 
 from truecal import analysis, demo
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def demonstrated(tmp_path_factory):
@@ -44,21 +46,21 @@ def test_the_calibrated_model_stands_out(results):
     assert results["over-confident"]["tce"] > 2 * results["calibrated"]["tce"]
     assert results["prior-shifted"]["tce"] > 60
     assert max(result["ece"] for result in results.values()) < 0.02  # as the demo says
-    beyond = {name: result.references["tce"].p_value <= 0.05 for name, result in results.items()}  # the usual level
+    beyond = {name: result.nulls["tce"].p_value <= 0.05 for name, result in results.items()}  # the usual level
     assert beyond == {"calibrated": False, "over-confident": True, "prior-shifted": True}
-    words = {name: result.verdict.word for name, result in results.items()}
-    assert words == {"calibrated": "consistent", "over-confident": "off", "prior-shifted": "off"}
+    words = {name: result.verdict.status for name, result in results.items()}
+    assert words == {"calibrated": "consistent", "over-confident": "miscalibrated", "prior-shifted": "miscalibrated"}
 
 
-def test_chance_is_beside_every_value(results):
+def test_the_null_mean_is_beside_every_value(results):
     models, heads, *rows = demo.compare(results).splitlines()
     assert models.split() == list(results)
-    assert heads.split() == ["value", "by", "chance"] * 3
+    assert heads.split() == ["value", "if", "calibrated"] * 3
     assert len({len(line) for line in (models, heads, *rows)}) == 1  # columns end below each other
     for row, name in zip(rows, results["calibrated"].values, strict=True):
         cells = row.replace(" %", "%").split()
         assert cells[0] == name
-        expected = [x for result in results.values() for x in (result[name], result.references[name].mean)]
+        expected = [x for result in results.values() for x in (result[name], result.nulls[name].mean)]
         digits = results["calibrated"].metrics[name].unit.digits
         assert [float(cell.rstrip("%")) for cell in cells[1:]] == [round(x, digits) for x in expected]
 
@@ -69,7 +71,7 @@ def test_it_prints_the_models_side_by_side(demonstrated):
     for result in results.values():
         assert result.format("tce") in out
     assert max(len(line) for line in out.splitlines()) <= 110
-    assert out.count(results["prior-shifted"].format("ece")) == 1  # no metric but TCE is said twice
+    assert out.count(results["prior-shifted"].format("ece")) == 1  # no metric but TCE is printed twice
     assert out.splitlines()[-1] == "Wrote demo/report.html, and 12 pictures beside it."
     written = list((folder / "demo").iterdir())
     assert sorted(path.suffix for path in written) == [".html", *[".png"] * 12]

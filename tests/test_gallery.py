@@ -21,6 +21,7 @@ def gallery(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 def test_the_gallery_is_what_its_script_writes(gallery, tmp_path):
     page = (ROOT / "docs" / "gallery.md").read_text()
     assert gallery.write(tmp_path) == page
@@ -34,6 +35,7 @@ def test_the_gallery_is_what_its_script_writes(gallery, tmp_path):
         assert len(code.splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_the_pictures_of_other_pages_say_what_is_found_today(gallery, tmp_path):
     image = pytest.importorskip("PIL.Image")
     for name, said in gallery.draw_pages(tmp_path).items():

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from truecal import Binomial, _kernel
-from truecal.observations import group_keys
+from truecal.data import group_keys
+
+pytestmark = pytest.mark.slow
 
 ALARM = 0.2  # seconds until the interrupt
 ROWS = 20_000_000

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import missing
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 # as in CMakeLists.txt; at -O1, which halves the time
 FLAGS = [

@@ -109,6 +109,7 @@ def archives(tmp_path_factory):
     return source, next(place.glob("*.whl"))
 
 
+@pytest.mark.slow
 def test_archives_are_what_an_index_takes(archives):
     tools = Path(sysconfig.get_path("scripts"))
     source, wheel = archives
@@ -122,6 +123,7 @@ def test_archives_are_what_an_index_takes(archives):
     assert source.stat().st_size < 5_000_000
 
 
+@pytest.mark.slow
 def test_the_wheel_gives_a_number_without_a_compiler(archives, tmp_path):
     venv.create(tmp_path / "venv")
     python = tmp_path / "venv/bin/python"

@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 
 import truecal
-from truecal import Rule, Tallies, Tally
+from truecal import Observations, Rule, Tally, verdict
+from truecal import data as obs
 from truecal import inference as inf
 from truecal import metrics as m
-from truecal import observations as obs
 from truecal.gate import read_tolerance
 from truecal.reading import Limits
+
+pytestmark = pytest.mark.slow
 
 SECONDS = 10  # a call takes far less than one, on an idle machine
 HOSTILE = {
@@ -38,7 +40,7 @@ Y = (RNG.random(300) < P).astype(int)
 TALLY = Tally.from_arrays(Y, P)
 CELLS = obs.CellSums.of(TALLY)
 GRID = obs.GridTally.of(TALLY, 8)
-TALLIES = Tallies("y", "p", {("a",): TALLY, ("b",): TALLY}, ("g",))
+TALLIES = Observations("y", "p", {("a",): TALLY, ("b",): TALLY}, ("g",))
 LTCE = {"ltce": m.LTCE}
 
 CALLS = {
@@ -47,13 +49,13 @@ CALLS = {
     **{
         f"{f.__name__} {name}": lambda v, f=f, name=name: f(Y, P, **{name: v})
         for f, names in (
-            (m.tce, "significance tolerance test sample_weight pos_label multiclass labels threads memory"),
+            (m.tce, "significance tolerance test sample_weight pos_label multiclass labels threads"),
             (m.ltce, "significance tolerance weight sample_weight pos_label multiclass labels threads"),
             (m.ece, "sample_weight pos_label multiclass labels threads"),
             (
                 truecal.evaluate,
-                "metrics significance tolerance test binning adjust above top confidence random_state threads "
-                "sample_weight pos_label multiclass labels kept_negatives kept_positives flip mature on_null importance",
+                "metrics significance tolerance test binning adjust threshold top confidence random_state threads "
+                "sample_weight pos_label multiclass labels sampling missing importance_weight",
             ),
             (truecal.evaluate_classes, "metrics labels sample_weight significance"),
         )
@@ -61,22 +63,24 @@ CALLS = {
     },
     "tce labels themselves": lambda v: m.tce(v, P),
     "tce scores": lambda v: m.tce(Y, v),
-    "evaluate reference": lambda v: truecal.evaluate(Y, P, LTCE, reference=small(v)),
-    "evaluate intervals": lambda v: truecal.evaluate(Y, P, LTCE, intervals=small(v)),
-    "compare replicates": lambda v: truecal.compare(Y, P, P / 2, LTCE, replicates=small(v)),
-    "compare confidence": lambda v: truecal.compare(Y, P, P / 2, LTCE, replicates=2, confidence=v),
-    "compare other": lambda v: truecal.compare(Y, P, v, LTCE, replicates=2),
+    "evaluate null_draws": lambda v: truecal.evaluate(Y, P, LTCE, null_draws=small(v)),
+    "evaluate resamples": lambda v: truecal.evaluate(Y, P, LTCE, resamples=small(v)),
+    "compare resamples": lambda v: truecal.compare(Y, P, P / 2, LTCE, resamples=small(v)),
+    "compare confidence": lambda v: truecal.compare(Y, P, P / 2, LTCE, resamples=2, confidence=v),
+    "compare other": lambda v: truecal.compare(Y, P, v, LTCE, resamples=2),
     "segments data": truecal.segments,
-    "segments metric": lambda v: truecal.segments(TALLIES, v, reference=2),
-    "segments above": lambda v: truecal.segments(TALLIES, "ece", above=v, reference=2),
-    "segments top": lambda v: truecal.segments(TALLIES, "ece", top=v, reference=2),
+    "segments metric": lambda v: truecal.segments(TALLIES, v, null_draws=2),
+    "segments threshold": lambda v: truecal.segments(TALLIES, "ece", threshold=v, null_draws=2),
+    "segments top": lambda v: truecal.segments(TALLIES, "ece", top=v, null_draws=2),
     "check data": truecal.check,
     "check rules": lambda v: truecal.check(TALLIES, v),
-    "check replicates": lambda v: truecal.check(TALLIES, [Rule("excess", 5.0)], reference=2, replicates=small(v)),
+    "check resamples": lambda v: truecal.check(TALLIES, [Rule("excess", 5.0)], null_draws=2, resamples=small(v)),
     "check threads": lambda v: truecal.check(TALLIES, [Rule("verdict")], threads=v),
     "check baseline": lambda v: truecal.check(TALLIES, [Rule("verdict")], baseline=v),
     **{f"Rule {name}": lambda v, name=name: Rule("value", **{"limit": 5.0, name: v}) for name in
-       ["limit", "metric", "model", "segment", "min_rows", "above", "top", "tolerance", "significance", "allow_cannot_tell"]},
+       ["limit", "metric", "model", "segment", "min_rows", "threshold", "top", "tolerance", "significance", "allow_inconclusive"]},
+    **{f"Sampling {name}": lambda v, name=name: truecal.evaluate(Y, P, LTCE, sampling=truecal.Sampling(**{name: v})) for name in
+       ["negative_rate", "positive_rate", "label_noise", "label_delay"]},
     "Rule kind": lambda v: Rule(v, 5.0),
     "Rule p_value": lambda v: str(Rule("p_value", v)),
     "read_tolerance": read_tolerance,
@@ -85,13 +89,13 @@ CALLS = {
     **{f"plan {name}": lambda v, name=name: truecal.plan(0.1, rows=100, **{name: v}) for name in ("power", "significance")},
     "Draws replicates": inf.Draws,
     "Draws seeds": lambda v: inf.Draws(2, random_state=v).seeds(),
-    "Draws threads": lambda v: inf.null_reference(TALLY, LTCE, inf.Draws(2, 0, v)),
-    "detectable_rates n": lambda v: inf.detectable_rates(v, 0.1),
-    "detectable_rates rate": lambda v: inf.detectable_rates(100, v),
-    "detectable_rates power": lambda v: inf.detectable_rates(100, 0.1, power=v),
-    "detectable_rates significance": lambda v: inf.detectable_rates(100, 0.1, significance=v),
-    "judge significance": lambda v: inf.judge(CELLS, v),
-    "judge tolerance": lambda v: inf.judge(CELLS, 0.05, v),
+    "Draws threads": lambda v: inf.null_distribution(TALLY, LTCE, inf.Draws(2, 0, v)),
+    "detectable_rates n": lambda v: verdict.detectable_rates(v, 0.1),
+    "detectable_rates rate": lambda v: verdict.detectable_rates(100, v),
+    "detectable_rates power": lambda v: verdict.detectable_rates(100, 0.1, power=v),
+    "detectable_rates significance": lambda v: verdict.detectable_rates(100, 0.1, significance=v),
+    "judge significance": lambda v: verdict.judge(CELLS, v),
+    "judge tolerance": lambda v: verdict.judge(CELLS, 0.05, v),
     "local_error significance": lambda v: m.local_error(CELLS, v),
     "local_error tolerance": lambda v: m.local_error(CELLS, 0.05, v),
     "intervals confidence": lambda v: inf.intervals(TALLY, LTCE, inf.Draws(2, 0), confidence=v),
@@ -106,9 +110,9 @@ CALLS = {
     "Metric binning": lambda v: m.Metric(v, m.Gap())(TALLY),
     "Metric loss": lambda v: m.Metric(m.Uniform(), v)(TALLY),
     "Metric norm": lambda v: m.Metric(m.Uniform(), m.Gap(), v)(TALLY),
-    "Rejection significance": lambda v: m.Metric(m.Uniform(), m.Rejection(significance=v))(TALLY),
-    "Refutation significance": lambda v: m.Metric(m.Windows(), m.Refutation(significance=v))(TALLY),
-    "Refutation tolerance": lambda v: m.Metric(m.Windows(), m.Refutation(tolerance=v))(TALLY),
+    "Rejection significance": lambda v: m.Metric(m.Uniform(), m.PointwiseTest(significance=v))(TALLY),
+    "WindowTest significance": lambda v: m.Metric(m.Windows(), m.WindowTest(significance=v))(TALLY),
+    "WindowTest tolerance": lambda v: m.Metric(m.Windows(), m.WindowTest(tolerance=v))(TALLY),
     "PNorm": lambda v: m.Metric(m.Uniform(), m.Gap(), m.PNorm(v))(TALLY),
     "Absolute": lambda v: m.tce(Y, P, tolerance=m.Absolute(v)),
     "Relative": lambda v: m.tce(Y, P, tolerance=m.Relative(v)),
@@ -145,8 +149,8 @@ CALLS = {
     "choose_bits": m.choose_bits,
     "check_bits": obs.check_bits,
     **{f"Limits {name}": lambda v, name=name: Limits(**{name: v}) for name in ("grid", "limit", "memory")},
-    "Tallies by": lambda v: Tallies("y", "p", {("a",): TALLY}, v),
-    "Tallies parts": lambda v: Tallies("y", "p", v),
+    "Observations by": lambda v: Observations("y", "p", {("a",): TALLY}, v),
+    "Observations parts": lambda v: Observations("y", "p", v),
     "adjust_p_values": lambda v: m.adjust_p_values(np.array([0.1, 0.2]), v),
     "from_json": truecal.results.from_json,
 }  # fmt: skip
@@ -195,12 +199,13 @@ def test_every_public_class_and_function_of_metrics_with_a_number_is_in_the_tabl
         "Partition",
         "BinQuality",
         "Binned",
-        "Coins",
+        "PoissonBinomial",
         "Design",
         "Spread",
-        "OddsFactor",
+        "OddsRatio",
         "LocalError",
-        "ScoreRange",
+        "ScoreBand",
+        "Tails",
         "Rows",
         "Score",
         "MeanScore",

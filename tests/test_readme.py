@@ -14,15 +14,16 @@ import truecal
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(truecal.__path__, "truecal.")
-    if not module.name.endswith(("_kernel", "__main__", "plugs._mlflow", "plugs._torch"))
-)  # those of the last two run in tests/plugs
+    if not module.name.endswith(("_kernel", "__main__", "integrations._mlflow", "integrations._torch"))
+)  # those of the last two run in tests/integrations
 DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
-# The script of the gallery runs its blocks, tests/plugs those of plugs.md; tests/reading/test_clusters.py makes the same
+# The script of the gallery runs its blocks, tests/integrations those of integrations.md; tests/reading/test_clusters.py makes the same
 # calls as the page about clusters, which needs one.
-ELSEWHERE = {"README.md", "docs/gallery.md", "docs/clusters.md", "docs/plugs.md"}
+ELSEWHERE = {"README.md", "docs/gallery.md", "docs/clusters.md", "docs/integrations.md"}
 PAGES = [page for page in list_pages("pycon", "console", "python") if page not in ELSEWHERE]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_of_a_page_run(page, need, tmp_path, monkeypatch):
     for library in list_libraries(page):
@@ -32,16 +33,19 @@ def test_examples_of_a_page_run(page, need, tmp_path, monkeypatch):
     run_page(page, tmp_path / "here")
 
 
+@pytest.mark.slow
 def test_commands_of_the_readme_print_what_it_says(need, tmp_path):
     """On the example's model that says half of the truth."""
     need("polars")
     blocks = list_blocks("README.md")
     test = doctest.DocTestParser().get_doctest("".join(code for kind, code in blocks if kind == "pycon"), {}, "", "", 0)
-    assert run_examples(test) > 0
+    assert run_examples(test, "README.md") > 0
     rows = [f"{int(y)},{p!r}" for y, p in zip(test.globs["y"], (test.globs["p"] / 2).tolist(), strict=True)]
     (tmp_path / "predictions.csv").write_text("\n".join(["y,p", *rows]))
-    ran = [line for kind, code in blocks if kind == "console" for line in run_commands(code, tmp_path, notes=False)]
-    assert [line.split()[1] for line in ran] == ["score", "score", "report", "check"]
+    ran = [
+        line for kind, code in blocks if kind == "console" for line in run_commands(code, tmp_path, False, "README.md")
+    ]
+    assert [line.split()[1] for line in ran] == ["evaluate", "evaluate", "report", "check"]
     assert (tmp_path / "report.html").exists()
 
 
@@ -56,8 +60,9 @@ def test_pages_with_examples_are_found():
     } <= set(PAGES)
 
 
+@pytest.mark.slow
 def test_examples_of_docstrings_run(need, tmp_path, monkeypatch):
-    pyplot, _, _ = need("matplotlib.pyplot"), need("plotly"), need("polars")
+    pyplot, _ = need("matplotlib.pyplot"), need("polars")
     monkeypatch.chdir(tmp_path)
     attempted = 0
     for name in MODULES:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import numpy as np
+import pytest
 from conftest import fewer
 
 import truecal
@@ -15,7 +16,7 @@ from truecal.reading._csv import _Folder
 from truecal.results import to_json
 
 THREADS = 16
-DRAWN = {"reference": 19, "random_state": 1}
+DRAWN = {"null_draws": 19, "random_state": 1}
 
 
 def make_calls():
@@ -34,13 +35,13 @@ def make_calls():
     functions = (truecal.tce, truecal.ece, truecal.ltce, truecal.ace, truecal.mce, truecal.rmsce)
     calls = {function.__name__: lambda function=function: function(y, p) for function in functions}
     for name in METRICS:
-        calls[name] = lambda name=name: truecal.evaluate(exact, metrics=[name], intervals=9, **DRAWN).to_json()
+        calls[name] = lambda name=name: truecal.evaluate(exact, metrics=[name], resamples=9, **DRAWN).to_json()
     return calls | {
         "evaluate": lambda: truecal.evaluate(exact, **DRAWN).to_json(),
         "cells": lambda: truecal.evaluate(cells, metrics=["ltce"], **DRAWN).to_json(),
         "segments": lambda: truecal.segments(exact, **DRAWN).to_json(),
         "drift": lambda: truecal.drift(timed, **DRAWN).to_json(),
-        "compare": lambda: truecal.compare(y, p, other, replicates=19, random_state=1).to_json(),
+        "compare": lambda: truecal.compare(y, p, other, resamples=19, random_state=1).to_json(),
         "check": lambda: truecal.check(exact, [truecal.Rule("verdict")], **DRAWN).to_json(),
         "plan": lambda: to_json(truecal.plan(p, factor=1.5)),
         "read": lambda: repr(truecal.read(frame, label="y", score="q", by="country").tally.score.tobytes()),
@@ -59,6 +60,7 @@ def work_together(work):
         return list(pool.map(begin, range(THREADS)))
 
 
+@pytest.mark.slow
 def test_many_threads_at_once_find_what_one_finds():
     calls = make_calls()
     alone = {name: call() for name, call in calls.items()}
@@ -74,6 +76,7 @@ def test_many_threads_at_once_find_what_one_finds():
     assert tried == alone
 
 
+@pytest.mark.slow
 def test_threads_that_share_a_tally_find_what_one_finds():
     rng = np.random.default_rng(3)
     p = np.round(rng.beta(1, 3, 3000), 3)

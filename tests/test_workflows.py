@@ -94,6 +94,20 @@ def test_wheels_are_made_for_every_system_and_processor(load):
     assert (ROOT / config["test-command"].split("{package}/")[1]).is_file()
 
 
+def test_what_is_installed_is_declared():
+    """Extras are for users; every group of what work on this needs is installed by a command."""
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    pages = [ROOT / "README.md", ROOT / "reproduction/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    commands = [ROOT / "Makefile", ROOT / ".ci/run", *WORKFLOWS]
+    text = "\n".join(path.read_text() for path in [*commands, *pages])
+    assert set(re.findall(r"--group ([\w-]+)", text)) == set(config["dependency-groups"])
+    extras = {
+        part for parts in re.findall(r"pip install\b.*?(?:\.|truecal)\[([\w,]+)\]", text) for part in parts.split(",")
+    }
+    assert extras <= set(config["project"]["optional-dependencies"])
+    assert {"all", "files", "plot"} <= extras
+
+
 def test_checks_before_a_commit_are_pinned(load):
     for repository in load(ROOT / ".pre-commit-config.yaml")["repos"]:
         assert re.fullmatch(r"v\d+\.\d+\.\d+", repository["rev"])

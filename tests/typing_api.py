@@ -6,7 +6,7 @@ import numpy as np
 
 import truecal
 from truecal import BoundedIsotonic, ClassResults, Metric, Quantile, Relative, Result, Tally
-from truecal.metrics import Absolute, Gap, Max, Rejection, ScoreTest, StudentT
+from truecal.metrics import Absolute, Gap, Max, PointwiseTest, ScoreTest, StudentT
 
 y, p = np.array([0, 1]), np.array([0.2, 0.7])
 
@@ -18,27 +18,28 @@ assert_type(truecal.evaluate(y, p), Result)
 assert_type(truecal.evaluate_classes(y, np.ones((2, 3)) / 3), ClassResults)
 assert_type(truecal.evaluate(Tally.from_arrays(y, p)), Result)
 assert_type(
-    Metric(BoundedIsotonic(sizes="paper"), Rejection(ScoreTest(), 0.01, Absolute(0.02)))(Tally.from_arrays(y, p)), float
+    Metric(BoundedIsotonic(sizes="paper"), PointwiseTest(ScoreTest(), 0.01, Absolute(0.02)))(Tally.from_arrays(y, p)),
+    float,
 )
 assert_type(truecal.metrics.compute(Metric(Quantile(5), Gap(), Max()), y, p), float)
 assert_type(Tally.from_arrays(y, p) + Tally.from_arrays(y, p), Tally)
 assert_type(truecal.evaluate(y, p)["tce"], float)
 assert_type(len(truecal.evaluate(y, p).bins), int)
 data = truecal.read("a.csv", label="y", score="p", by="place", time="day", every="1w", baseline="q")
-assert_type(data, truecal.Tallies)
-assert_type(truecal.read_models("a.csv", label="y", score=["p", "q"]), dict[str, truecal.Tallies])
+assert_type(data, truecal.Observations)
+assert_type(truecal.read_models("a.csv", label="y", score=["p", "q"]), dict[str, truecal.Observations])
 assert_type(truecal.evaluate(data), Result)
 assert_type(truecal.evaluate({"a": data}), truecal.results.Models)
-assert_type(truecal.evaluate(data, ["tce"], reference=100), Result)
+assert_type(truecal.evaluate(data, ["tce"], null_draws=100), Result)
 assert_type(truecal.evaluate(data, metrics=["tce"]), Result)
 assert_type(truecal.segments(data, by="place"), truecal.results.GroupTable)
 assert_type(truecal.compare(data, ["tce"]), truecal.results.Comparison)
 assert_type(truecal.check(data, "gate.toml"), truecal.Decision)
 assert_type(truecal.drift(data, every="1mo"), truecal.results.DriftTable)
-assert_type(data + data, truecal.Tallies)
-assert_type(truecal.read("a.csv", label="pet", score="p_*", multiclass="top-label"), truecal.Tallies)
+assert_type(data + data, truecal.Observations)
+assert_type(truecal.read("a.csv", label="pet", score="p_*", multiclass="top-label"), truecal.Observations)
 classes = truecal.read("a.csv", label="pet", score=["p_cat", "p_dog"], multiclass="classwise", labels=["cat", "dog"])
-assert_type(classes, truecal.observations.ClassTallies)
+assert_type(classes, truecal.data.ClassObservations)
 assert_type(truecal.evaluate_classes(classes, ["tce"]), ClassResults)
 assert_type(truecal.evaluate(classes), ClassResults)
 assert_type(truecal.evaluate(y, np.ones((2, 3)) / 3, multiclass="classwise"), ClassResults)

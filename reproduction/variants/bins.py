@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truecal import BoundedIsotonic, Tally
+from truecal.data import Sorted
 from truecal.metrics import Partition
-from truecal.observations import Sorted
 
 
 @dataclass(frozen=True, slots=True)

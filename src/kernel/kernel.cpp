@@ -14,7 +14,6 @@
 #include "odds_factor.hpp"
 #include "outlines.hpp"
 #include "pava.hpp"
-#include "pieces.hpp"
 #include "poisson_binomial.hpp"
 #include "random.hpp"
 #include "recalibration.hpp"
@@ -175,23 +174,6 @@ std::tuple<bool, bool> pack_sorted(In<Float> score, Any label, Out<Int> key, Ind
         const Packed ok = sort_rows(score.data(), labels, key.data(), length(score), threads, heed);
         return std::tuple(ok.scores_ok, ok.labels_ok);
     });
-}
-
-// The same, sorted piece by piece when they are asked for, with so many bytes of memory; none where a row is not fine.
-template <class Float> auto sort_pieces(In<Float> score, Any label, Index bytes, Index threads) {
-    demand_equal(length(score), {length(label)});
-    demand(threads >= 1, "threads must be one or more");
-    Packed ok{true, true};
-    std::unique_ptr<Pieces> pieces = with_labels(label, [&](auto *labels) -> std::unique_ptr<Pieces> {
-        using Label = std::remove_const_t<std::remove_pointer_t<decltype(labels)>>;
-        nb::gil_scoped_release release;
-        const auto heed = [](Index size, Index parts, auto work) { return heed_parts(size, parts, work); };
-        return std::make_unique<RowPieces<Float, Label, decltype(heed)>>(score.data(), labels, length(score), bytes, threads,
-                                                                         heed, ok);
-    });
-    nb::object found = nb::none();
-    if (ok.scores_ok && ok.labels_ok) found = nb::cast(pieces.release(), nb::rv_policy::take_ownership);
-    return std::tuple(found, ok.scores_ok, ok.labels_ok);
 }
 
 // Where they are; few more of them would fit the memory that it takes.
@@ -457,11 +439,11 @@ auto window_tails(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, I
     return std::tuple(below, at, above, mid_p);
 }
 
-// For each window: from which to which number of heads nothing is refuted, and `beside` shares of numbers below, then above,
+// For each window: from which to which number of heads nothing is rejected, and `beside` shares of numbers below, then above,
 // each as too low and as too high.
 using Known = std::tuple<In<Index>, In<Index>, In<double>>;
 
-// How much of each window [begin, end) is refuted as too low and as too high; what is known need not be found again.
+// How much of each window [begin, end) is rejected as too low and as too high; what is known need not be found again.
 auto window_shares(In<Index> n, In<Index> heads, Moments3 sums, In<bool> upper, In<Index> begin, In<Index> end,
                    double significance, std::optional<Known> known) {
     constexpr Index beside = Untouched::beside;
@@ -667,7 +649,6 @@ auto find_factors(In<double> n, In<double> q, In<bool> upper, In<Index> starts, 
 template <class Make, class... Columns> void bind_entries(nb::module_ &m, Make make) {
     m.def("pava_bc", [=](std::tuple<Columns...> columns, Index n_min, Index n_max, bool paper, Index threads) {
         const auto e = std::apply(make, columns);
-        if (std::is_same_v<decltype(e), const PieceRows>) threads = 1; // which are read as they are asked for
         demand(n_min >= 0 && n_max >= n_min && n_max <= Index(1) << 60, "n_min must lie in 0..n_max, n_max up to 2^60");
         std::vector<Block> blocks;
         {
@@ -908,15 +889,6 @@ NB_MODULE(_kernel, m) {
     m.def("pack_sorted", &pack_sorted<std::int32_t, double>);
     m.def("sort_keys", &sort_keys<std::int64_t>);
     m.def("sort_keys", &sort_keys<std::int32_t>);
-    nb::class_<Pieces>(m, "Pieces")
-        .def("__len__", &Pieces::size)
-        .def("keys", [](Pieces &pieces) {
-            auto keys = empty<std::int64_t>(static_cast<std::size_t>(pieces.size()));
-            for (Index i = 0; i < pieces.size(); ++i) keys.data()[i] = pieces.key(i);
-            return keys;
-        });
-    m.def("sort_pieces", &sort_pieces<double>);
-    m.def("sort_pieces", &sort_pieces<float>);
     m.def("fits_float", [](In<double> score) { return fits_float(score.data(), length(score)); });
     m.def("fixed_bins", &fixed_bins<double>);
     m.def("fixed_bins", &fixed_bins<float>);
@@ -1131,11 +1103,9 @@ NB_MODULE(_kernel, m) {
         demand_equal(length(score), {length(n), length(pos)});
         return Groups{score.data(), n.data(), pos.data(), length(score)};
     };
-    const auto pieces = [](Pieces *rows) { return PieceRows{rows, rows->size()}; };
     bind_entries<decltype(rows64), Key64>(m, rows64);
     bind_entries<decltype(rows32), Key32>(m, rows32);
     bind_entries<decltype(groups), In<double>, In<Index>, In<Index>>(m, groups);
-    bind_entries<decltype(pieces), Pieces *>(m, pieces);
 
     m.def("draw_starts", [](In<double> probability, In<Index> n) {
         demand_equal(length(n), {length(probability)});

@@ -1,5 +1,5 @@
 // Local TCE: what cells cost of a window, the windows of its eight grids, and how much of each window of the first grid is
-// refuted. `metrics/_local.py` has the definitions.
+// rejected. `metrics/_local.py` has the definitions.
 #pragma once
 
 #include "poisson_binomial.hpp"
@@ -111,7 +111,7 @@ class WindowGrids {
 
 struct LocalShares {
     std::vector<Index> rows;       // of each window of the first grid
-    std::vector<double> low, high; // the share of it that is refuted as too low and as too high
+    std::vector<double> low, high; // the share of it that is rejected as too low and as too high
 };
 
 // The windows of the eight grids of some cells, one grid after the other.
@@ -163,7 +163,7 @@ inline void sum_windows(const Coins &coins, Index size, GridWindows &windows, In
 template <class Pause> LocalShares local_shares(const Coins &coins, Index size, double significance, Pause pause) {
     struct Tested {
         Index begin, end;
-        Shares refuted;
+        Shares rejected;
     };
     const auto count = static_cast<std::size_t>(size);
     const std::unique_ptr<double[]> v(new double[count]);
@@ -201,24 +201,24 @@ template <class Pause> LocalShares local_shares(const Coins &coins, Index size, 
             pause();
             const Law law = choose_law(windows.sides[w], begin, end, positives[end] - positives[begin], false);
             Tested window{begin, end, {}};
-            if (!decide(coins, begin, end, law, limit, window.refuted)) waiting.add(tested.size(), {begin, end, law.rows, law.k});
+            if (!decide(coins, begin, end, law, limit, window.rejected)) waiting.add(tested.size(), {begin, end, law.rows, law.k});
             tested.push_back(window);
             known = static_cast<std::uint32_t>(tested.size());
         }
         own.push_back(known - 1);
     }
     waiting.finish(coins, false, space, [&](std::size_t number, const Tails &tails) {
-        tested[number].refuted = {refuted_share(limit, tails.above, tails.at), refuted_share(limit, tails.below, tails.at)};
+        tested[number].rejected = {rejected_share(limit, tails.above, tails.at), rejected_share(limit, tails.below, tails.at)};
     });
     for (const std::uint32_t number : own) {
         const Tested &window = tested[number];
-        if (window.refuted.low == 0 && window.refuted.high == 0) continue;
+        if (window.rejected.low == 0 && window.rejected.high == 0) continue;
         auto at = static_cast<std::size_t>(std::upper_bound(first, first + windows.first[1], window.begin) - first - 1);
         for (Index from = window.begin; from < window.end; ++at) { // what it has in common with windows of the first grid
             const Index stop = std::min(window.end, first[at + 1]);
             const auto rows = static_cast<double>(before[stop] - before[from]);
-            found.low[at] += rows * window.refuted.low;
-            found.high[at] += rows * window.refuted.high;
+            found.low[at] += rows * window.rejected.low;
+            found.high[at] += rows * window.rejected.high;
             from = stop;
         }
     }
@@ -230,7 +230,7 @@ template <class Pause> LocalShares local_shares(const Coins &coins, Index size, 
     return found;
 }
 
-// The percentage of rows that are refuted.
+// The percentage of rows that are rejected.
 inline double local_value(const LocalShares &found) {
     std::vector<double> parts;
     Index rows = 0;

@@ -740,7 +740,7 @@ class WaitingWindows {
     }
 };
 
-// How much of a window is refuted as too low and as too high.
+// How much of a window is rejected as too low and as too high.
 struct Shares {
     double low, high;
 };
@@ -748,7 +748,7 @@ struct Shares {
 constexpr Index most_heads = 16; // whose chances are computed by themselves
 
 // On one side, whose tail must be below the limit.
-inline double refuted_share(double limit, double tail, double at) {
+inline double rejected_share(double limit, double tail, double at) {
     if (!(at > 0)) return tail < limit ? 1 : 0;
     return std::min(std::max((limit - tail) / at, 0.0), 1.0);
 }
@@ -857,7 +857,7 @@ inline bool decide(const Coins &coins, Index begin, Index end, const Law &law, d
     if (!law.computed) {
         if (surely_inside(law.size, law.odds, law.heads, limit)) return true;
         const Tails own = binomial_tails(law);
-        found = {refuted_share(limit, own.above, own.at), refuted_share(limit, own.below, own.at)};
+        found = {rejected_share(limit, own.above, own.at), rejected_share(limit, own.below, own.at)};
         return true;
     }
     if (law.v >= 2 && surely_inside(law.mean, law.v, law.rows, law.k, limit)) return true;
@@ -871,7 +871,7 @@ inline bool decide(const Coins &coins, Index begin, Index end, const Law &law, d
     if (!few_heads(coins, begin, end, static_cast<std::size_t>(few), below, at)) return false;
     const double above = 1 - below - at; // right to 1e-15
     if (at < 1e-4 && above < limit * (1 + 1e-6)) return false;
-    found = {refuted_share(limit, above, at), refuted_share(limit, below, at)};
+    found = {rejected_share(limit, above, at), rejected_share(limit, below, at)};
     if (upper) std::swap(found.low, found.high);
     return true;
 }
@@ -882,11 +882,11 @@ inline Shares decide(const Coins &coins, Index begin, Index end, Index k, double
     if (decide(coins, begin, end, law, limit, found)) return found;
     const Window window{begin, end, law.rows, law.k};
     const Tails own = computed_tails(coins, window, toss_all(coins, begin, end, Digits::twelve, space), false, space);
-    return {refuted_share(limit, own.above, own.at), refuted_share(limit, own.below, own.at)};
+    return {rejected_share(limit, own.above, own.at), rejected_share(limit, own.below, own.at)};
 }
 
-// The numbers of heads from the first to the last of which nothing is refuted, none where the first is the larger; and the
-// shares that are refuted of those beside them, from the nearest on.
+// The numbers of heads from the first to the last of which nothing is rejected, none where the first is the larger; and the
+// shares that are rejected of those beside them, from the nearest on.
 struct Untouched {
     static constexpr Index beside = 8;
     Index first, last;

@@ -281,13 +281,13 @@ struct Buckets {
         return found;
     }
 
-    // Sorts the rows within each bucket of first..last, whose keys begin at `key`.
-    template <class Int, class Heed> void sort(Int *key, std::size_t first, std::size_t last, Index threads, Heed heed) const {
-        std::atomic<std::size_t> taken{first};
+    // Sorts the rows within each bucket.
+    template <class Int, class Heed> void sort(Int *key, Index threads, Heed heed) const {
+        std::atomic<std::size_t> taken{0};
         heed(threads, threads, [&](Index, Index, Index, auto pause) {
             DigitSort<Int> sorter;
-            for (std::size_t b; (b = taken++) < last && pause();)
-                sorter.sort(key + (starts[b] - starts[first]), starts[b + 1] - starts[b]);
+            for (std::size_t b; (b = taken++) < size() && pause();)
+                sorter.sort(key + starts[b], starts[b + 1] - starts[b]);
             return Packed{true, true};
         });
     }
@@ -332,7 +332,7 @@ Packed sort_rows(const Float *score, const Label *label, Int *key, Index size, I
         });
         return ok;
     });
-    buckets.sort(key, 0, buckets.size(), threads, heed);
+    buckets.sort(key, threads, heed);
     return ok;
 }
 

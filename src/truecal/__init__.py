@@ -5,7 +5,7 @@ nothing.
 """
 
 from truecal import _fork as _fork
-from truecal._face import open_face as _open
+from truecal._lazy import lazy_names as _open
 
 __version__ = "0.1.0"
 _HOME, __getattr__, _ = _open(__name__, __file__)

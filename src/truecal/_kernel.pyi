@@ -1,23 +1,17 @@
 """Compiled loops over sorted entries. Values are trusted: every caller has checked them. Lengths and positions are not.
 
-`entries` is a column of keys (see `SortedRows`) or their `Pieces`, or the columns `score, n, pos` of a tally.
+`entries` is a column of keys (see `SortedRows`), or the columns `score, n, pos` of a tally.
 """
 
-from truecal.observations._arrays import AnyArray
-from truecal.observations._cell_sums import SumColumns
-from truecal.observations._tally import Bools, Entries, Floats, Ints
+from truecal.data._arrays import AnyArray
+from truecal.data._cell_sums import SumColumns
+from truecal.data._tally import Bools, Entries, Floats, Ints
 
 compiler: str
 
 def pack(score: AnyArray, label: AnyArray, key: AnyArray) -> tuple[bool, bool]: ...
 def pack_sorted(score: AnyArray, label: AnyArray, key: AnyArray, threads: int) -> tuple[bool, bool]: ...
 def sort_keys(key: AnyArray) -> None: ...
-
-class Pieces:
-    def __len__(self) -> int: ...
-    def keys(self) -> Ints: ...
-
-def sort_pieces(score: AnyArray, label: AnyArray, bytes: int, threads: int) -> tuple[Pieces, bool, bool]: ...
 def fits_float(score: Floats) -> bool: ...
 def fixed_bins(
     score: AnyArray, label: AnyArray, edges: Floats, threads: int

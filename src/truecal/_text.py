@@ -196,6 +196,17 @@ def lower_first(text: str) -> str:
     return f"{text[:1].lower()}{text[1:]}"
 
 
+def upper_first(text: str) -> str:
+    """A phrase as a sentence begins.
+
+    Examples
+    --------
+    >>> upper_first("predictions are too low")
+    'Predictions are too low'
+    """
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def plural(count: int, word: str) -> str:
     """Return a count with its noun.
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from truecal import plot
+from truecal._text import Terminal
 from truecal.analysis import evaluate
-from truecal.observations import Floats, Ints
+from truecal.data import Floats, Ints
 from truecal.reporting import report
 from truecal.results import Result
 
@@ -18,7 +19,7 @@ ROWS = 50_000
 
 
 def simulate(rows: int = ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
-    """Simulate labels with about 1 % positives, and the probabilities of three models.
+    """Simulate labels with about 1% positives, and the probabilities of three models.
 
     The calibrated model predicts the probabilities that the labels were drawn from. The over-confident one stretches
     their log-odds by half around the average. The prior-shifted one was trained at twice the prevalence, as after a
@@ -36,9 +37,9 @@ def simulate(rows: int = ROWS, seed: int = 0) -> tuple[Ints, dict[str, Floats]]:
 
 
 def evaluate_models(label: Ints, models: dict[str, Floats]) -> dict[str, Result]:
-    """Evaluate every model on the same rows, with null references and intervals."""
+    """Evaluate every model on the same rows, with null distributions and confidence intervals."""
     return {
-        name: evaluate(label, probability, reference=200, intervals=200, random_state=0)
+        name: evaluate(label, probability, null_draws=200, resamples=200, random_state=0)
         for name, probability in models.items()
     }
 
@@ -53,7 +54,7 @@ def write_pictures(results: dict[str, Result], folder: Path) -> list[Path]:
 
     for name, result in results.items():
         save(f"{name}-calibration", "calibration", result, title=name)
-        save(f"{name}-test-based", "test_based", result, title=name)
+        save(f"{name}-test-reliability", "test_reliability", result, title=name)
         save(f"{name}-reliability", "reliability", result, "ace", title=name)
     save("models", "models", results)
     save("binnings", "binnings", results["prior-shifted"], title="prior-shifted")
@@ -62,13 +63,13 @@ def write_pictures(results: dict[str, Result], folder: Path) -> list[Path]:
 
 
 def compare(results: dict[str, Result]) -> str:
-    """Return the metrics of several models as a table: for each model the value and the value by chance."""
+    """Return the metrics of several models as a table: for each model the value and the null mean."""
     first = next(iter(results.values()))
-    heads = "".join(f"{name:>22}" for name in results), f"{'value':>11}{'by chance':>11}" * len(results)
+    heads = "".join(f"{name:>22}" for name in results), f"{'value':>8}{'if calibrated':>14}" * len(results)
     lines = [f"{'':17}{head}" for head in heads]
     for name, metric in first.metrics.items():
-        pairs = ((found.format(name), metric.format(found.references[name].mean)) for found in results.values())
-        lines.append(f"{name:<17}" + "".join(f"{value:>11}{chance:>11}" for value, chance in pairs))
+        pairs = ((found.format(name), metric.format(found.nulls[name].mean)) for found in results.values())
+        lines.append(f"{name:<17}" + "".join(f"{value:>8}{null_mean:>14}" for value, null_mean in pairs))
     return "\n".join(lines)
 
 
@@ -79,14 +80,15 @@ def _sigmoid(x: Floats) -> Floats:
 def main(folder: str = "demo") -> None:
     """Print the comparison and the bins of one model; write the report and the diagrams."""
     label, models = simulate()
+    terminal = Terminal.of(sys.stdout)
     results = evaluate_models(label, models)
-    print(f"{len(label):,} transactions, {100 * label.mean():.2f} % fraud, three models\n")
+    print(f"{len(label):,} transactions, {100 * label.mean():.2f}% fraud, three models\n")
     for name, result in results.items():
-        print(f"{name}: {result.verdict.headline if result.verdict else ''}")
+        print(terminal.wrap(f"{name}: {result.summary}", "  ", ""))
     print(f"\n{compare(results)}")
     print(
-        "\nLocal TCE is the share of predictions in windows that the data refute: about 5 % for a right model, far"
-        "\nmore for the others. ECE is below 0.02 for all three: at 1 % prevalence there is no room for a large gap."
+        "\nLocal TCE is the share of predictions in score windows that a test rejects: about 5% if calibrated, far"
+        "\nmore for the others. ECE is below 0.02 for all three: at 1% prevalence there is no room for a large gap."
         "\n\nThe prior-shifted model, bin by bin:\n"
     )
     print(evaluate(label, models["prior-shifted"], metrics=["tce"]))

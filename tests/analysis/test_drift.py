@@ -11,7 +11,9 @@ from observed import judge_windows
 from scipy import stats
 
 import truecal
-from truecal import Metric, Quantile, Relative, Tallies, Tally
+from truecal import Metric, Observations, Quantile, Relative, Tally, words
+from truecal.data import CellSums, GridTally, Reason, find_ends, find_mature, merge_parts, read_span
+from truecal.data._time import end_of, read_moment
 from truecal.inference import (
     Draws,
     Odds,
@@ -22,8 +24,6 @@ from truecal.inference import (
     sequential_reference,
 )
 from truecal.metrics import Gap, adjust_p_values
-from truecal.observations import CellSums, GridTally, find_ends, find_mature, merge_parts, read_span
-from truecal.observations._time import end_of, read_moment
 from truecal.results import DriftTable
 
 
@@ -73,6 +73,7 @@ def test_a_move_of_equal_predictions_is_fishers_test(rng):
     assert compare_rates(group, baseline) == pytest.approx(wanted, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_factor_that_both_have_is_no_move(rng):
     """Odds of both groups off by 1.5: p-values are at most uniform, up to four standard errors."""
     count, found = fewer(600, 1), []
@@ -105,6 +106,7 @@ def test_the_split_lies_where_the_error_changed(rng):
     assert find_split(parts) == 7
 
 
+@pytest.mark.slow
 def test_what_would_have_been_found_is_found_in_four_of_five(rng):
     p, q = rng.beta(1, 9, 2000), rng.beta(1, 9, 3000)
     group, baseline = odds_of(rng.random(2000) < p, p), odds_of(rng.random(3000) < q, q)
@@ -126,26 +128,27 @@ def stream(rng, error, rows=1500, shift=None):
 
 
 STREAMS = {  # what is said in nearly every stream, the error of each window, and where the prevalence moves
-    "right and still": (lambda i: 1, None),
-    "right and moved": (lambda i: 1, 20),
-    "off since always": (lambda i: 1.3, None),
-    "went off": (lambda i: 1.4 if i >= 20 else 1, None),
-    "was off": (lambda i: 1.5 if i < 10 else 1, None),
+    "stable": (lambda i: 1, None),
+    "base rate shifted": (lambda i: 1, 20),
+    "miscalibrated throughout": (lambda i: 1.3, None),
+    "calibration drift": (lambda i: 1.4 if i >= 20 else 1, None),
+    "recovered": (lambda i: 1.5 if i < 10 else 1, None),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", STREAMS)
 def test_streams_are_called_by_what_they_are(rng, word):
     """8 streams of each kind: words are wrong in 5 % of them or so, so that 3 of 8 are wrong once in 200 times."""
     error, shift = STREAMS[word]
     found = [stream(rng, error, shift=shift) for _ in range(8)]
-    said = [table.overall for table in found]
+    said = [table.drift_status for table in found]
     assert said.count(word) >= 6, said
     for table in found:
-        assert table.sentences()[0].lower().startswith(table.overall)
-        if table.overall == "went off":
-            assert abs(table.since - 20) <= 3
-            before, since = table.since_ratio
+        assert table.sentences()[0].lower().startswith(words.label_drift(table))
+        if table.drift_status == "calibration drift":
+            assert abs(table.change_point - 20) <= 3
+            before, since = table.change_ratios
             assert before < 1.1 < since
 
 
@@ -160,31 +163,30 @@ def test_an_error_of_the_last_windows_alone_is_no_less_of_a_change():
         )
 
     lasting, passing = judge([40] * 12 + [82] * 2), judge([42] * 7 + [95] + [42] * 6)
-    for found, word in ((lasting, "went off"), (passing, "off")):
-        assert found.before.word != "off"
-        assert found.after.word != "off"
-        assert found.moved_together_p <= 0.05
-        assert found.overall == word
-        assert DriftTable.from_json(found.to_json()).overall == word
-    told = lasting.sentences()[1]
-    assert told.startswith("In the baseline 160 positives came")
-    assert "in the windows since 12 164 positives came where 90 were predicted" in told
-    assert told.endswith("predictions are too low.")
+    for found, word in ((lasting, "calibration drift"), (passing, "miscalibrated")):
+        assert found.baseline_verdict.status != "miscalibrated"
+        assert found.later_verdict.status != "miscalibrated"
+        assert found.overall_change_p <= 0.05
+        assert found.drift_status == word
+        assert DriftTable.from_json(found.to_json()).drift_status == word
+    told = lasting.sentences()[0]
+    assert "consistent in the baseline (O/E 0.89, " in told  # 160 of 180
+    assert "under-predicts since 12 (O/E 1.82, " in told  # 164 of 90
 
 
 def test_all_windows_together_find_what_none_of_them_does(rng):
     """Daily windows that show nothing, and a month that is off."""
     found = judge_windows(windows(rng, 30, rows=500, wrong=range(30), factor=1.3))
-    assert found.off
-    assert found.overall in ("off since always", "off")
+    assert found.miscalibrated
+    assert found.drift_status in ("miscalibrated throughout", "miscalibrated")
     assert found.alarm.sum() <= 3
-    assert set(found.verdict) <= {"off", "cannot tell"}
+    assert set(found.status) <= {"miscalibrated", "inconclusive"}
 
 
 def test_each_row_is_the_windows_own_result(rng):
-    tallies = windows(rng, 4)
-    found = judge_windows(tallies, "tce", adjust=None, every="1d")
-    for i, tally in enumerate(tallies.values()):
+    observations = windows(rng, 4)
+    found = judge_windows(observations, "tce", adjust=None, every="1d")
+    for i, tally in enumerate(observations.values()):
         result = truecal.evaluate(tally, ["tce"])
         assert found.value[i] == found.lowest[i] == found.highest[i] == pytest.approx(result["tce"])
         assert found.prevalence[i] == result.prevalence
@@ -193,67 +195,68 @@ def test_each_row_is_the_windows_own_result(rng):
         assert found.p_value[i] == found.p_adjusted[i] == verdict.p_value
         assert (found.observed[i], found.expected[i]) == (verdict.observed, verdict.expected)
         assert (found.ratio_low[i], found.ratio_high[i]) == verdict.interval
-        assert found.verdict[i] == verdict.word
-        assert (found.total_p[i], found.cox_p[i]) == (verdict.parts["total"], verdict.parts["cox"])
-    whole = truecal.evaluate(merge_parts(list(tallies.values())))
-    assert found.together_p == found.together.p_value == whole.verdict.p_value
+        assert found.status[i] == verdict.status
+        assert (found.total_p[i], found.cox_p[i]) == (verdict.tests["total"], verdict.tests["cox"])
+    whole = truecal.evaluate(merge_parts(list(observations.values())))
+    assert found.overall_p == found.overall_verdict.p_value == whole.verdict.p_value
 
 
 def test_windows_and_all_together_share_the_level(rng):
     """p = min(2 H, max(2 p of all, H)), H those of Holm's method; none is off: 2 min(p of all, min H)."""
     for wrong in ((), (1,), range(6)):
         found = judge_windows(windows(rng, 6, rows=800, wrong=wrong))
-        holm, whole = adjust_p_values(found.p_value, "holm"), found.together.p_value
+        holm, whole = adjust_p_values(found.p_value, "holm"), found.overall_verdict.p_value
         wanted = np.minimum(1, np.minimum(2 * holm, np.maximum(2 * whole, holm)))
         np.testing.assert_allclose(found.p_adjusted, wanted)
-        assert found.together_p == pytest.approx(min(1, 2 * min(whole, holm.min())))
+        assert found.overall_p == pytest.approx(min(1, 2 * min(whole, holm.min())))
         assert found.level == 0.05 / 12
 
 
 def test_the_baseline_is_a_third_a_number_a_range_or_other_rows(rng):
-    tallies = windows(rng, 9, wrong=(7, 8), rows=3000)
-    first = judge_windows(tallies, every="1d")
+    observations = windows(rng, 9, wrong=(7, 8), rows=3000)
+    first = judge_windows(observations, every="1d")
     assert np.flatnonzero(first.baseline).tolist() == [0, 1, 2]
-    assert np.isnan(first.moved_p[:3]).all()
-    assert first.compared[:3] == ["baseline"] * 3
+    assert np.isnan(first.change_p[:3]).all()
+    assert first.change[:3] == ["baseline"] * 3
     for baseline, rows in ((5, range(5)), ("2026-01-02..2026-01-04", (1, 2, 3)), ("..2026-01-02", (0, 1))):
-        found = judge_windows(tallies, every="1d", baseline=baseline)
+        found = judge_windows(observations, every="1d", baseline=baseline)
         assert np.flatnonzero(found.baseline).tolist() == list(rows)
-        assert found.overall == "went off"
-        start = Odds.of(CellSums.of(merge_parts([tallies[day(i)] for i in rows])))
-        assert found.moved_p[8] == compare_odds(Odds.of(CellSums.of(tallies[day(8)])), start)
-    release = Tallies("y", "p", {(): windows(rng, 1, rows=9000)[day(0)]})
-    found = judge_windows(tallies, every="1d", baseline=release)
+        assert found.drift_status == "calibration drift"
+        start = Odds.of(CellSums.of(merge_parts([observations[day(i)] for i in rows])))
+        assert found.change_p[8] == compare_odds(Odds.of(CellSums.of(observations[day(8)])), start)
+    release = Observations("y", "p", {(): windows(rng, 1, rows=9000)[day(0)]})
+    found = judge_windows(observations, every="1d", baseline=release)
     assert not found.baseline.any()
-    assert found.overall == "went off"
-    assert found.since == day(7)
-    assert found.before.n == 9000
-    named = judge_windows({f"w{i}": tally for i, tally in enumerate(tallies.values())}, baseline="w1..w2")
+    assert found.drift_status == "calibration drift"
+    assert found.change_point == day(7)
+    assert found.baseline_verdict.n == 9000
+    named = judge_windows({f"w{i}": tally for i, tally in enumerate(observations.values())}, baseline="w1..w2")
     assert np.flatnonzero(named.baseline).tolist() == [1, 2]
 
 
 def test_a_baseline_of_hours_takes_whole_days(rng):
     start = datetime(2026, 1, 1, 20)
-    tallies = {start + timedelta(hours=i): tally for i, tally in enumerate(windows(rng, 8, rows=50).values())}
-    found = judge_windows(tallies, every="1h", baseline="2026-01-01..2026-01-01")
+    observations = {start + timedelta(hours=i): tally for i, tally in enumerate(windows(rng, 8, rows=50).values())}
+    found = judge_windows(observations, every="1h", baseline="2026-01-01..2026-01-01")
     assert found.baseline.tolist() == [True] * 4 + [False] * 4
-    found = judge_windows(tallies, every="1h", baseline="2026-01-01T21:00..2026-01-01T22:00")
+    found = judge_windows(observations, every="1h", baseline="2026-01-01T21:00..2026-01-01T22:00")
     assert np.flatnonzero(found.baseline).tolist() == [1, 2]
 
 
 def test_neither_the_order_of_windows_nor_how_they_were_counted_changes_anything(rng):
-    tallies = windows(rng, 4, wrong=(2,))
-    first = judge_windows(tallies)
-    other = judge_windows(dict(reversed(tallies.items())), threads=2)
-    assert first.window == other.window == tuple(sorted(tallies))
+    observations = windows(rng, 4, wrong=(2,))
+    first = judge_windows(observations)
+    other = judge_windows(dict(reversed(observations.items())), threads=2)
+    assert first.period == other.period == tuple(sorted(observations))
     assert first.to_json() == other.to_json()
-    grid = judge_windows({key: GridTally.of(tally, 12) for key, tally in tallies.items()}, "ltce")
-    exact = judge_windows(tallies, "ltce")
-    for name in ("p_value", "p_adjusted", "moved_p", "prevalence_p", "ratio", "value"):
+    grid = judge_windows({key: GridTally.of(tally, 12) for key, tally in observations.items()}, "ltce")
+    exact = judge_windows(observations, "ltce")
+    for name in ("p_value", "p_adjusted", "change_p", "base_rate_p", "ratio", "value"):
         np.testing.assert_allclose(getattr(grid, name), getattr(exact, name), rtol=1e-6)
-    assert grid.overall == exact.overall
+    assert grid.drift_status == exact.drift_status
 
 
+@pytest.mark.slow
 def test_p_values_of_right_windows_are_valid_though_drawing_stops_early(rng):
     """400 right windows: the share at or below each level is at most that level and four standard errors."""
     p_values = []
@@ -290,24 +293,24 @@ def test_the_exact_test_holds_for_a_billion_rows(scale):
 
 
 def test_labels_that_are_not_complete_are_not_judged_and_count_in_no_adjustment(rng):
-    tallies = windows(rng, 6, wrong=(1, 5), rows=4000)
-    found = judge_windows(tallies, every="1d", mature_after="2d")
-    assert found.mature.tolist() == [True] * 4 + [False] * 2  # the last window ends on the 7th
+    observations = windows(rng, 6, wrong=(1, 5), rows=4000)
+    found = judge_windows(observations, every="1d", label_lag="2d")
+    assert found.complete.tolist() == [True] * 4 + [False] * 2  # the last window ends on the 7th
     assert found.now == datetime(2026, 1, 7)
     assert found.alarms == [day(1)]
-    for column in (found.p_adjusted, found.moved_p, found.prevalence_p_adjusted):
+    for column in (found.p_adjusted, found.change_p, found.base_rate_p_adjusted):
         assert np.isnan(column[4:]).all()
-    assert found.verdict[4:] == ["labels not complete"] * 2
-    assert "2 windows have labels that are not complete." in found.sentences()
-    alone = judge_windows(dict(list(tallies.items())[:4]), every="1d")
+    assert found.status[4:] == ["pending"] * 2
+    assert "2 periods are pending: labels are not complete yet." in found.sentences()
+    alone = judge_windows(dict(list(observations.items())[:4]), every="1d")
     np.testing.assert_array_equal(found.p_adjusted[:4], alone.p_adjusted)
-    assert (found.overall, found.together_p) == (alone.overall, alone.together_p)
-    later = judge_windows(tallies, every="1d", mature_after="2d", now="2026-02-01")
-    assert later.mature.all()
+    assert (found.drift_status, found.overall_p) == (alone.drift_status, alone.overall_p)
+    later = judge_windows(observations, every="1d", label_lag="2d", now="2026-02-01")
+    assert later.complete.all()
     assert later.alarms == [day(1), day(5)]
-    none = judge_windows(tallies, every="1d", mature_after="900d")
-    assert (none.alarms, set(none.verdict), none.overall) == ([], {"labels not complete"}, "cannot tell")
-    assert none.sentences() == ("Cannot tell.", "No window has labels that are complete.")
+    none = judge_windows(observations, every="1d", label_lag="900d")
+    assert (none.alarms, set(none.status), none.drift_status) == ([], {"pending"}, "inconclusive")
+    assert none.sentences() == ("Inconclusive: no period has complete labels.",)
 
 
 def test_windows_end_where_the_calendar_says():
@@ -329,7 +332,7 @@ def test_spans_and_moments_are_read():
     assert read_span("36h") == timedelta(hours=36)
     assert read_span(" 2 w") == read_span("14d") == read_span(timedelta(days=14))
     for bad in ("a month", "-3d", "3", timedelta(-1), 30):
-        with pytest.raises(ValueError, match="`mature_after` must be"):
+        with pytest.raises(ValueError, match="`label_lag` must be"):
             read_span(bad)
     assert read_moment("2026-01-31") == read_moment(date(2026, 1, 31)) == datetime(2026, 1, 31)
     with pytest.raises(ValueError, match="`now` must be"):
@@ -342,85 +345,87 @@ def test_spans_and_moments_are_read():
 
 
 def test_a_tolerance_lets_pass_what_is_within_it(rng):
-    tallies = windows(rng, 4, rows=20_000, wrong=(3,), factor=1.2)
-    assert judge_windows(tallies).alarms == [day(3)]
-    assert judge_windows(tallies, tolerance=Relative(0.5)).alarms == []
+    observations = windows(rng, 4, rows=20_000, wrong=(3,), factor=1.2)
+    assert judge_windows(observations).alarms == [day(3)]
+    assert judge_windows(observations, tolerance=Relative(0.5)).alarms == []
 
 
 def test_a_reference_is_drawn_on_request(rng):
-    tallies = windows(rng, 3, rows=300)
-    assert np.isnan(judge_windows(tallies).by_chance).all()
-    found = judge_windows(tallies, reference=19, random_state=0)
-    assert np.isfinite(found.by_chance).all()
+    observations = windows(rng, 3, rows=300)
+    assert np.isnan(judge_windows(observations).null_mean).all()
+    found = judge_windows(observations, null_draws=19, random_state=0)
+    assert np.isfinite(found.null_mean).all()
     assert found.replicates == 19
 
 
 def test_windows_without_events_of_one_class_or_one_row_have_an_answer(rng):
     p = rng.beta(1, 99, 500)
-    tallies = {
+    observations = {
         "a": Tally.from_arrays(np.zeros(500), p),
         "b": Tally.from_arrays(np.ones(500), p),
         "c": Tally.from_arrays([0], [0.3]),
         "d": Tally.from_arrays(np.zeros(3), np.zeros(3)),
     }
-    found = judge_windows(tallies)
-    assert found.verdict[1:] == ["off", "cannot tell", "cannot tell"]
-    assert found.compared == ["baseline", "both moved", "", ""]
-    assert found.direction[1] == "too low"
-    single = judge_windows({"c": tallies["c"]})
-    assert single.verdict == ["cannot tell"]
-    assert (single.before, single.since) == (None, None)
-    assert single.overall == "cannot tell"
+    found = judge_windows(observations)
+    assert found.status[1:] == ["miscalibrated", "inconclusive", "inconclusive"]
+    assert found.change == ["baseline", "both", None, None]
+    assert found.direction[1] == "under-predicts"
+    single = judge_windows({"c": observations["c"]})
+    assert single.status == ["inconclusive"]
+    assert (single.baseline_verdict, single.change_point) == (None, None)
+    assert single.drift_status == "inconclusive"
     large = judge_windows(windows(rng, 1, rows=20_000))
-    assert large.overall == "consistent"
-    assert "Whether it moved cannot be told: there is nothing to compare with." in large.sentences()
-    impossible = judge_windows({1: tallies["d"], 2: Tally.from_arrays([0, 1], [0.0, 0.0])})
-    assert impossible.overall in ("off", "went off")
+    assert large.drift_status == "consistent"
+    assert "Whether calibration changed is unknown: there is no baseline." in large.sentences()
+    contradicted = judge_windows({1: observations["d"], 2: Tally.from_arrays([0, 1], [0.0, 0.0])})
+    assert contradicted.drift_status in ("miscalibrated", "calibration drift")
 
 
 def test_cells_have_bounds(rng):
-    tallies = windows(rng, 3, rows=5000)
-    exact = judge_windows(tallies)
-    cells = judge_windows({k: GridTally.of(t, 6) for k, t in tallies.items()})
+    observations = windows(rng, 3, rows=5000)
+    exact = judge_windows(observations)
+    cells = judge_windows({k: GridTally.of(t, 6) for k, t in observations.items()})
     assert (cells.lowest <= cells.value).all()
     assert (cells.value <= cells.highest).all()
     assert (cells.lowest < cells.highest).any()
     np.testing.assert_array_equal(cells.n, exact.n)
     np.testing.assert_allclose(cells.mean, exact.mean)
-    np.testing.assert_array_equal(cells.prevalence_p, exact.prevalence_p)
+    np.testing.assert_array_equal(cells.base_rate_p, exact.base_rate_p)
 
 
 def test_mistakes_are_explained(rng):
-    tallies = windows(rng, 2, rows=50)
+    observations = windows(rng, 2, rows=50)
     with pytest.raises(TypeError, match="`window` must hold values of one type"):
-        judge_windows({1: tallies[day(0)], "a": tallies[day(1)]})
+        judge_windows({1: observations[day(0)], "a": observations[day(1)]})
     with pytest.raises(ValueError, match="Every row must have a time; `window` is null in 50"):
-        judge_windows({None: tallies[day(0)], day(1): tallies[day(1)]})
-    with pytest.raises(ValueError, match="(?s)`time` must be one column of the tallies.*they have none.*time=...\\)"):
-        truecal.drift(truecal.Tallies("y", "p", {(): tallies[day(0)]}))
-    with pytest.raises(ValueError, match="One of `above` and `top` may be given"):
-        judge_windows(tallies, above=0.5, top=10)
-    with pytest.raises(TypeError, match="(?s)`drift` takes `Tallies`; this is dict.*truecal.read"):
-        truecal.drift(tallies)
-    with pytest.raises(TypeError, match="`confidence` must be left out"):
-        judge_windows(tallies, confidence=0.9)
+        judge_windows({None: observations[day(0)], day(1): observations[day(1)]})
+    with pytest.raises(
+        ValueError, match="(?s)`time` must be one column of the observations.*they have none.*time=...\\)"
+    ):
+        truecal.drift(truecal.Observations("y", "p", {(): observations[day(0)]}))
+    with pytest.raises(ValueError, match="One of `threshold` and `top` may be given"):
+        judge_windows(observations, threshold=0.5, top=10)
+    with pytest.raises(TypeError, match="(?s)`drift` takes `Observations`; this is dict.*truecal.read"):
+        truecal.drift(observations)
+    with pytest.raises(TypeError, match="unexpected keyword argument .confidence"):
+        judge_windows(observations, confidence=0.9)
     for baseline in (0, -1, 1.5, True, "first"):
-        with pytest.raises(ValueError, match="`baseline` must be a number of windows, a range such as"):
-            judge_windows(tallies, baseline=baseline)
+        with pytest.raises(ValueError, match="`baseline` must be a number of periods, a range such as"):
+            judge_windows(observations, baseline=baseline)
     for baseline in (2, "2025-01-01..2025-02-01"):
-        with pytest.raises(ValueError, match="`baseline` must leave windows to compare with it"):
-            judge_windows(tallies, baseline=baseline)
+        with pytest.raises(ValueError, match="`baseline` must leave periods to compare with it"):
+            judge_windows(observations, baseline=baseline)
     with pytest.raises(ValueError, match="`baseline` must be a date or a time"):
-        judge_windows(tallies, baseline="2026-01-01..soon")
-    with pytest.raises(ValueError, match="`baseline` must go from window to window; 'c' is none of them"):
-        judge_windows({"a": tallies[day(0)], "b": tallies[day(1)]}, baseline="a..c")
-    sampled = Tally([0.2], [9], [2], labelling=truecal.observations.Labelling(0.5))
+        judge_windows(observations, baseline="2026-01-01..soon")
+    with pytest.raises(ValueError, match="`baseline` must go from period to period; 'c' is none of them"):
+        judge_windows({"a": observations[day(0)], "b": observations[day(1)]}, baseline="a..c")
+    sampled = Tally([0.2], [9], [2], sampling=truecal.data.Sampling(0.5))
     with pytest.raises(ValueError, match="`baseline` must be read as the data are"):
-        judge_windows(tallies, baseline=Tallies("y", "p", {(): sampled}))
+        judge_windows(observations, baseline=Observations("y", "p", {(): sampled}))
     with pytest.raises(ValueError, match="`adjust` must be"):
-        judge_windows(tallies, adjust="bonferroni")
+        judge_windows(observations, adjust="bonferroni")
     with pytest.raises(TypeError, match="must begin at dates or times to be judged mature"):
-        judge_windows({"a": tallies[day(0)]}, mature_after="3d")
+        judge_windows({"a": observations[day(0)]}, label_lag="3d")
 
 
 @pytest.fixture(params=["pandas", "polars", "duckdb"])
@@ -451,16 +456,16 @@ def test_a_frame_is_cut_into_windows(rng, frame_of):
     named, options = {"label": "y", "score": "p"}, {}
     read = truecal.read(frame, time="time", **named)
     days = truecal.drift(read, **options)
-    assert days.window == (date(2026, 3, 30), date(2026, 3, 31), date(2026, 4, 1))
+    assert days.period == (date(2026, 3, 30), date(2026, 3, 31), date(2026, 4, 1))
     assert days.alarms == [date(2026, 4, 1)]
     assert days.n.tolist() == [3000] * 3
-    months = truecal.drift(read, every="1mo", mature_after="1d", now="2026-04-02", **options)
-    assert months.window == (date(2026, 3, 1), date(2026, 4, 1))
-    assert months.mature.tolist() == [True, False]
+    months = truecal.drift(read, every="1mo", label_lag="1d", now="2026-04-02", **options)
+    assert months.period == (date(2026, 3, 1), date(2026, 4, 1))
+    assert months.complete.tolist() == [True, False]
     weeks = truecal.drift(truecal.read(frame, time="time", every="1w", **named), **options)
     assert weeks.names == ["2026-03-30"]
     hours = truecal.drift(truecal.read(frame, time="hour", every=None, **named), **options)
-    assert hours.window == tuple(range(72))
+    assert hours.period == tuple(range(72))
 
 
 def test_text_makes_windows_as_it_is(rng, frame_of):
@@ -479,12 +484,12 @@ def test_rows_without_a_time_are_dropped_only_on_request(rng, frame_of):
     options = {"label": "y", "score": "p", "time": "time"}
     with pytest.raises(ValueError, match="`time` is null in 7") as caught:
         truecal.read(frame_of(columns), **options)
-    assert 'on_null="drop"' in str(caught.value)
-    read = truecal.read(frame_of(columns), on_null="drop", **options)
-    assert read.account.dropped == {"`time` is null": 7}
+    assert 'missing="drop"' in str(caught.value)
+    read = truecal.read(frame_of(columns), missing="drop", **options)
+    assert read.row_counts.dropped == {Reason("time", "null"): 7}
     found = truecal.drift(read)
     assert found.n.sum() == 893
-    assert found.notes == ("of 900 rows 7 were dropped: `time` is null in 7",)
+    assert tuple(map(str, found.notes)) == ("of 900 rows 7 were dropped: `time` is null in 7",)
 
 
 def test_files_and_grids_serve_too(rng, need, tmp_path):
@@ -500,41 +505,43 @@ def test_files_and_grids_serve_too(rng, need, tmp_path):
 
 
 def test_a_table_prints_and_survives_json_and_dataframes(need):
-    tallies = windows(np.random.default_rng(1), 5, wrong=(2,), factor=2)
-    found = judge_windows(tallies, every="1d", mature_after="1d")
+    observations = windows(np.random.default_rng(1), 5, wrong=(2,), factor=2)
+    found = judge_windows(observations, every="1d", label_lag="1d")
     lines = repr(found).splitlines()
-    assert lines[0].startswith("Went off (p ")
-    at = lines.index("went off: 5 windows of 1d, 10,000 predictions; 1 off, 3 cannot tell, 1 labels not complete")
-    assert lines[at + 1].split()[:4] == ["window", "n", "observed", "expected"]
+    assert lines[0].startswith("Calibration drift (p ")
+    at = lines.index(
+        "Calibration drift: 5 periods of 1d, 10,000 predictions; 1 miscalibrated, 3 inconclusive, 1 pending."
+    )
+    assert lines[at + 1].split()[:4] == ["period", "n", "O", "E"]
     assert lines[at + 2].startswith("  2026-01-01  2,000")
-    assert lines[at + 4].split()[-3:] == ["off", "both", "moved"]
+    assert "miscalibrated  under-predicts  both" in lines[at + 4]
     assert found._repr_html_().count("<tr>") == 6
     evil = judge_windows({"<b>": Tally.from_arrays([0, 1], [0.2, 0.4])})
     assert "<b>" not in evil._repr_html_()
     for table in (found, evil):
         again = DriftTable.from_json(table.to_json())
         assert again.to_json() == table.to_json()
-        assert (again.window, again.verdict, again.metric) == (table.window, table.verdict, table.metric)
-        assert (again.overall, again.sentences()) == (table.overall, table.sentences())
-        assert f'"overall": "{table.overall}"' in table.to_json()
+        assert (again.period, again.status, again.metric) == (table.period, table.status, table.metric)
+        assert (again.drift_status, again.sentences()) == (table.drift_status, table.sentences())
+        assert f'"drift_status": "{table.drift_status}"' in table.to_json()
         assert again.n.dtype == np.int64
-        assert again.mature.dtype == np.bool_
+        assert again.complete.dtype == np.bool_
     with pytest.raises(ValueError, match="must be the JSON of a truecal DriftTable"):
         DriftTable.from_json("{}")
     for library in ("pandas", "polars", "pyarrow"):
         need(library)
         frame = found.to_frame(library)
-        for name, column in (("window", list(found.window)), ("verdict", found.verdict), ("n", found.n.tolist())):
+        for name, column in (("period", list(found.period)), ("status", found.status), ("n", found.n.tolist())):
             assert (frame[name].to_pylist() if library == "pyarrow" else list(frame[name])) == column
     many = judge_windows(dict.fromkeys(range(50), Tally.from_arrays([0, 1], [0.2, 0.4])))
     assert sum(line.startswith("  ") for line in repr(many).splitlines()) == 1 + 41
 
 
 def test_any_metric_can_be_watched(rng):
-    tallies = windows(rng, 3)
+    observations = windows(rng, 3)
     metric = Metric(Quantile(5), Gap())
-    found = judge_windows(tallies, metric)
-    assert found.value[1] == pytest.approx(metric(tallies[day(1)]))
+    found = judge_windows(observations, metric)
+    assert found.value[1] == pytest.approx(metric(observations[day(1)]))
     assert found.metric.name == "value"
 
 
@@ -545,13 +552,17 @@ def test_one_window_that_is_off_says_nothing_of_all_of_them():
     y = rng.random(24_000) < np.minimum(np.where(day == 2, 1.6, 1.0) * p, 1)
     columns = {"y": y, "p": p, "day": np.datetime64("2026-01-01") + day}
     data = truecal.read(columns, label="y", score="p", time="day", every="1d")
-    assert truecal.evaluate(data).verdict.word == "consistent"
+    assert truecal.evaluate(data).verdict.status == "consistent"
     found = truecal.drift(data)
-    assert (found.overall, found.scattered, found.before.word) == ("off", True, "off")
+    assert (found.drift_status, found.isolated, found.baseline_verdict.status) == (
+        "miscalibrated",
+        True,
+        "miscalibrated",
+    )
     text = " ".join(found.sentences())
-    assert "All windows together are not shown to be off: " in text
-    assert "1 of 12 windows is off by itself: 2026-01-03." in text
-    assert "always" not in text
+    assert "no miscalibration found over all periods together (observed " in text
+    assert "1 of 12 periods is miscalibrated individually (Holm-adjusted p): 2026-01-03." in text
+    assert "throughout" not in text
     assert "baseline" not in text
 
 
@@ -560,15 +571,15 @@ def test_a_share_that_differs_in_some_windows_is_told_of_these():
     ones together have as many as the baseline. Where all later days have twice as many, both shares are told."""
     rng = np.random.default_rng(0)
     day = np.repeat(np.arange(6), 4000)
-    for factors, words in (
-        ([1, 1, 1, 1.6, 0.4, 1], "in 2026-01-04 and 1 more is not that of the baseline"),
-        ([1, 1, 2, 2, 2, 2], "; predictions went from"),
+    for factors, told in (
+        ([1, 1, 1, 1.6, 0.4, 1], "of 2026-01-04 and 1 more differs from that of the baseline"),
+        ([1, 1, 2, 2, 2, 2], "; the mean prediction from"),
     ):
         p = np.array(factors)[day] * rng.beta(2, 48, 24_000)
         columns = {"y": rng.random(24_000) < p, "p": p, "day": np.datetime64("2026-01-01") + day}
         found = truecal.drift(truecal.read(columns, label="y", score="p", time="day", every="1d"), baseline=2)
-        assert found.overall == "right and moved"
-        assert words in " ".join(found.sentences())
+        assert found.drift_status == "base rate shifted"
+        assert told in " ".join(found.sentences())
 
 
 def test_one_later_window_is_all_later_windows():
@@ -578,5 +589,5 @@ def test_one_later_window_is_all_later_windows():
     p = np.where(day, 1.14, 1) * rng.beta(2, 48, 12_000)
     columns = {"y": rng.random(12_000) < p, "p": p, "day": np.datetime64("2026-01-01") + day}
     found = truecal.drift(truecal.read(columns, label="y", score="p", time="day", every="1d"), baseline=1)
-    assert 0.025 < found.prevalence_together_p == found.prevalence_rest_p <= 0.05
-    assert "moved, from" in " ".join(found.sentences())
+    assert 0.025 < found.overall_base_rate_p == found.later_base_rate_p <= 0.05
+    assert "The base rate changed from" in " ".join(found.sentences())

@@ -10,10 +10,10 @@ import pytest
 from conftest import fewer
 
 import truecal
-from truecal import Monitor, Tallies, Tally
+from truecal import Monitor, Observations, Tally
 from truecal.analysis import keep_monitor
-from truecal.inference import Process, Regulars, Visitors, WindowSums, find_pivot
-from truecal.observations import CellSums
+from truecal.data import CellSums
+from truecal.inference import PeriodClusters, PeriodSums, Process, RepeatClusters, find_pivot
 from truecal.results import MonitorState, MonitorTable
 
 SHIFTS = (0.05, 0.1, 0.2, 0.4, -0.05, -0.1, -0.2, -0.4)
@@ -37,11 +37,11 @@ def read(frame, **options):
     return truecal.read(frame, label="y", score="p", time="day", **options)
 
 
-def slow_e_value(windows):
-    """The definition over rows: the mean over 16 bets of sums over the window in which the change begins."""
+def slow_e_value(periods):
+    """The definition over rows: the mean over 16 bets of sums over the period in which the change begins."""
     pivot = None
     terms = []
-    for y, p in windows:
+    for y, p in periods:
         if pivot is None:
             pivot = find_pivot(CellSums.from_arrays(y, p))
         sides = np.where(p >= pivot, 1, -1)
@@ -52,7 +52,7 @@ def slow_e_value(windows):
                 found.append(np.prod(np.exp(tilt * y) / (1 + p * np.expm1(tilt))))
         terms.append(found)
     terms = np.array(terms)
-    # a telescoping sum each: 1/2 - 1/2 / (t + 1) of the first half of the weights belongs to windows 1 .. t
+    # a telescoping sum each: 1/2 - 1/2 / (t + 1) of the first half of the weights belongs to periods 1 .. t
     left = [0.5 / (t + 1) + 0.5 * 365 / (t + 365) for t in range(len(terms) + 1)]
     a = sum(np.prod(terms[t:], axis=0) * (left[t] - left[t + 1]) for t in range(len(terms)))
     return float(np.mean(a))
@@ -61,13 +61,13 @@ def slow_e_value(windows):
 def test_the_e_value_is_that_of_the_definition():
     # scores on a grid of 1/64 are cells of their own, so that rows and cells agree
     rng = np.random.default_rng(0)
-    windows = []
+    periods = []
     monitor = Monitor()
     for _ in range(6):
         p = rng.integers(0, 65, 50) / 64
-        windows.append(((rng.random(50) < p).astype(float), p))
-        monitor.update(*windows[-1])
-        assert monitor.e_value == pytest.approx(slow_e_value(windows), rel=1e-12)
+        periods.append(((rng.random(50) < p).astype(float), p))
+        monitor.update(*periods[-1])
+        assert monitor.e_value == pytest.approx(slow_e_value(periods), rel=1e-12)
 
 
 @pytest.mark.parametrize("shift", range(16))
@@ -79,7 +79,7 @@ def test_every_bet_has_a_mean_of_one_under_right_predictions(shift):
         y = np.array([bits >> i & 1 for i in range(6)])
         weight = np.prod(np.where(y == 1, p, 1 - p))
         if weight > 0:
-            total += weight * math.exp(WindowSums.of(CellSums.from_arrays(y, p), 0.4).log_e[shift])
+            total += weight * math.exp(PeriodSums.of(CellSums.from_arrays(y, p), 0.4).log_e[shift])
     assert total == pytest.approx(1, abs=1e-9)
 
 
@@ -92,7 +92,7 @@ def test_with_a_tolerance_no_bet_gains_from_errors_within_it(shift, factor):
     for bits in range(16):
         y = np.array([bits >> i & 1 for i in range(4)])
         weight = np.prod(np.where(y == 1, factor * p, 1 - factor * p))
-        total += weight * math.exp(WindowSums.of(CellSums.from_arrays(y, p), 0.4, truecal.Relative(0.1)).log_e[shift])
+        total += weight * math.exp(PeriodSums.of(CellSums.from_arrays(y, p), 0.4, truecal.Relative(0.1)).log_e[shift])
     assert total <= 1 + 1e-9
 
 
@@ -103,6 +103,8 @@ def test_a_row_that_contradicts_certainty_is_an_alarm_at_once():
     monitor.update([1, 0, 1], [0.0, 0.5, 0.5])
     assert monitor.alarm
     assert monitor.e_value == math.inf
+    (series,) = monitor.series
+    assert (series.cause, series.direction, series.change_point) == ("contradicted", None, 2)
     assert Monitor.from_json(monitor.to_json()) == monitor
 
 
@@ -112,10 +114,10 @@ def test_a_change_is_found_with_its_time_direction_and_size():
     monitor = Monitor()
     monitor.update(read(simulate(rng, 40, change=20, factor=1.5)))
     assert monitor.alarm
-    assert abs(monitor.since - (FIRST + timedelta(20))) <= timedelta(3)
-    assert monitor.direction == "too low"
+    assert abs(monitor.change_point - (FIRST + timedelta(20))) <= timedelta(3)
+    assert monitor.direction == "under-predicts"
     assert 1.2 < monitor.ratio < 1.6  # the odds' 1.5 is about 1.43 times as many positives at 10 %
-    assert "too low" in str(monitor)
+    assert "Since then the model under-predicts: observed" in str(monitor)
 
 
 def test_predictions_that_are_too_bold_are_found_though_their_total_is_right():
@@ -126,18 +128,18 @@ def test_predictions_that_are_too_bold_are_found_though_their_total_is_right():
         truth = 1 / (1 + np.exp(-0.6 * np.log(p / (1 - p))))
         monitor.update(rng.random(400) < truth, p)
     assert monitor.alarm
-    assert monitor.direction == "too extreme"
+    assert monitor.direction == "overconfident"
     assert monitor.ratio == pytest.approx(1, abs=0.1)
 
 
-def test_the_evidence_is_the_same_window_by_window_and_at_once_from_rows_and_tallies():
+def test_the_evidence_is_the_same_period_by_period_and_at_once_from_rows_and_tallies():
     rng = np.random.default_rng(3)
     frame = simulate(rng, 12)
     at_once, daily, by_rows = Monitor(), Monitor(), Monitor()
     at_once.update(read(frame))
     for day, part in frame.groupby("day"):
         daily.update(read(part))
-        by_rows.update(part["y"], part["p"], window=day.date())
+        by_rows.update(part["y"], part["p"], period=day.date())
     assert daily == at_once
     assert by_rows.e_value == at_once.e_value
     grid = Monitor()
@@ -149,11 +151,11 @@ def test_the_evidence_is_the_same_window_by_window_and_at_once_from_rows_and_tal
 def test_the_state_is_kept_between_runs(tmp_path):
     rng = np.random.default_rng(4)
     frame = simulate(rng, 10, change=4, factor=2).assign(country=lambda f: np.where(f.index % 3, "de", "at"))
-    once = Monitor(significance=0.01, mature_after="2d", tolerance=0.01, above=0.001)
+    once = Monitor(significance=0.01, label_lag="2d", tolerance=0.01, threshold=0.001)
     once.update(read(frame, by="country"), now="2026-03-20")
     for day in range(10):
         part = frame[frame.day == pd.Timestamp(FIRST) + timedelta(day)]
-        settings = {"significance": 0.01, "mature_after": "2d", "tolerance": 0.01, "above": 0.001}
+        settings = {"significance": 0.01, "label_lag": "2d", "tolerance": 0.01, "threshold": 0.001}
         with keep_monitor(tmp_path / "monitor.json", **settings) as monitor:
             monitor.update(read(part, by="country"), now="2026-03-20")
     assert Monitor.load(tmp_path / "monitor.json") == once
@@ -166,7 +168,7 @@ def test_settings_that_differ_from_the_file_are_refused(tmp_path):
     with keep_monitor(tmp_path / "m.json", significance=0.01):
         pass
     again = keep_monitor(tmp_path / "m.json", significance=0.05)
-    with pytest.raises(ValueError, match="`significance` must be that of the monitor .*0.01; it is 0.05"):
+    with pytest.raises(ValueError, match="`significance` of the monitor in .* is 0.01; 0.05 was given"):
         again.__enter__()
 
 
@@ -178,7 +180,7 @@ def test_an_error_leaves_the_file_as_it_was(tmp_path):
     def fail():
         with keep_monitor(tmp_path / "m.json") as monitor:
             monitor.update([0, 1], [0.5, 0.5])
-            monitor.update([0, 1], [0.5, 0.5], window=1)
+            monitor.update([0, 1], [0.5, 0.5], period=1)
 
     with pytest.raises(ValueError, match="must be given once"):
         fail()
@@ -197,24 +199,24 @@ def test_another_run_meanwhile_is_noticed(tmp_path):
         race()
 
 
-def test_a_window_counts_once_and_in_order():
+def test_a_period_is_evaluated_once_and_in_order():
     rng = np.random.default_rng(5)
     frame = simulate(rng, 4)
     days = [part for _, part in frame.groupby("day")]
     monitor = Monitor()
     monitor.update(read(pd.concat([days[0], days[2]])))
     before = monitor.to_json()
-    with pytest.raises(ValueError, match="must be given once; 2026-03-03 was counted already"):
+    with pytest.raises(ValueError, match="must be given once; 2026-03-03 was evaluated already"):
         monitor.update(read(days[2]))
-    with pytest.raises(ValueError, match="must come in order; 2026-03-02 came after 2026-03-03"):
+    with pytest.raises(ValueError, match="must be given in order; 2026-03-02 was given after 2026-03-03"):
         monitor.update(read(days[1]))
     changed = days[2].assign(y=~days[2].y)
     for skip in (False, True):
         with pytest.raises(ValueError, match="must not change; 2026-03-03 had 400 rows"):
             monitor.update(read(changed), skip_known=skip)
     assert monitor.to_json() == before
-    look = monitor.update(read(pd.concat([days[2], days[3]])), skip_known=True)
-    assert (look.known, look.counted) == ((FIRST + timedelta(2),), (FIRST + timedelta(3),))
+    update = monitor.update(read(pd.concat([days[2], days[3]])), skip_known=True)
+    assert (update.known, update.evaluated) == ((FIRST + timedelta(2),), (FIRST + timedelta(3),))
 
 
 def test_late_labels_wait_and_count_once_complete():
@@ -222,14 +224,14 @@ def test_late_labels_wait_and_count_once_complete():
     rng = np.random.default_rng(6)
     frame = simulate(rng, 30)
     early = frame.assign(y=frame.y & (rng.random(len(frame)) < 0.5))
-    patient, hasty = Monitor(mature_after="5d"), Monitor()
+    patient, hasty = Monitor(label_lag="5d"), Monitor()
     for day in range(30):
         today = pd.Timestamp(FIRST) + timedelta(day)
         seen = pd.concat([early[(early.day <= today) & (early.day > today - timedelta(5))]])
         complete = frame[(frame.day <= today - timedelta(5))]
-        look = patient.update(read(pd.concat([complete, seen])), now=today + timedelta(1), skip_known=True)
+        update = patient.update(read(pd.concat([complete, seen])), now=today + timedelta(1), skip_known=True)
         hasty.update(read(early[early.day == today]))
-        assert len(look.waiting) == min(day + 1, 5)
+        assert len(update.pending) == min(day + 1, 5)
     assert hasty.alarm
     assert not patient.alarm
     whole = Monitor()
@@ -241,23 +243,23 @@ def test_segments_share_half_of_the_significance_and_new_ones_the_rest():
     rng = np.random.default_rng(7)
     monitor = Monitor()
 
-    def tallies(day, names):
+    def observations(day, names):
         parts = {}
         for name in names:
             p = rng.beta(1, 9, size=100)
             parts[day, name] = Tally.from_arrays(rng.random(100) < p, p)
-        return Tallies("y", "p", parts, by=("day", "name"), windows={"day": "1d"})
+        return Observations("y", "p", parts, by=("day", "name"), windows={"day": "1d"})
 
-    monitor.update(tallies(FIRST, "ab"))
-    monitor.update(tallies(FIRST + timedelta(1), "abcde"))
-    monitor.update(tallies(FIRST + timedelta(2), "abcdef"))
-    shares = {monitor.name(each): each.share for each in monitor.streams}
+    monitor.update(observations(FIRST, "ab"))
+    monitor.update(observations(FIRST + timedelta(1), "abcde"))
+    monitor.update(observations(FIRST + timedelta(2), "abcdef"))
+    shares = {monitor.name(each): each.share for each in monitor.series}
     # half to all rows; of the other half a half to the first batch, a sixth to the second, a twelfth to the third
     wanted = {"all rows": 1 / 2} | dict.fromkeys(("name=a", "name=b"), 1 / 8)
     wanted |= dict.fromkeys(("name=c", "name=d", "name=e"), 1 / 36) | {"name=f": 1 / 24}
     assert shares == pytest.approx(wanted)
     assert sum(shares.values()) <= 1
-    assert [each.process.count for each in monitor.streams if each.segment == ("c",)] == [2]
+    assert [each.process.count for each in monitor.series if each.segment == ("c",)] == [2]
 
 
 def test_an_alarm_stays_until_it_is_reset():
@@ -271,22 +273,23 @@ def test_an_alarm_stays_until_it_is_reset():
     assert monitor.alarm
     monitor.reset()
     assert (monitor.alarm, monitor.e_value, monitor.leading) == (False, 0.0, None)
-    assert monitor.sentences() == ("Nothing was watched since the reset: no window was counted.",)
-    counts = "windows", "n", "observed", "expected"
+    assert monitor.sentences() == ("No period has been evaluated since the reset.",)
+    counts = "periods", "n", "observed", "expected"
     assert [getattr(monitor.table, name).tolist() for name in counts] == [[0]] * 4
     assert np.isnan(monitor.table.ratio).all()
     with pytest.raises(ValueError, match="must not change; 3 had 4,000 rows"):
-        monitor.update([0], [0.5], window=3)
+        monitor.update([0], [0.5], period=3)
     y = rng.random(4000) < p
     monitor.update(y, p)
-    changed = f"must not change; 12 had 4,000 rows with {y.sum()} positives where .* were predicted, and now"
+    changed = rf"must not change; 12 had 4,000 rows \(observed {y.sum()}, expected .*\) and now"
     with pytest.raises(ValueError, match=changed):  # the same labels with other predictions
-        monitor.update(y, p / 2, window=12, skip_known=True)
+        monitor.update(y, p / 2, period=12, skip_known=True)
     assert not monitor.alarm
     assert (monitor.table.n.tolist(), monitor.table.observed.tolist()) == ([4000], [y.sum()])
     assert monitor.ratio == pytest.approx(y.sum() / p.sum())
 
 
+@pytest.mark.slow
 def test_false_alarms_are_rare_however_often_one_looks():
     # 0.05 over 200 looks; P(5 or more of 20 | 0.05) = 0.003, and so is P(7 or more of 40)
     alarms, count = 0, fewer(40, 2)
@@ -295,16 +298,17 @@ def test_false_alarms_are_rare_however_often_one_looks():
         process, pivot = Process.start(), 0.15
         for _ in range(200):
             p = rng.beta(1, 9, size=150)
-            process = process.step(WindowSums.of(CellSums.from_arrays(rng.random(150) < p, p), pivot))
+            process = process.step(PeriodSums.of(CellSums.from_arrays(rng.random(150) < p, p), pivot))
             if process.e_value >= 20:
                 alarms += 1
                 break
     assert alarms < {20: 5, 40: 7}[count]
 
 
+@pytest.mark.slow
 def test_rows_of_one_customer_are_not_taken_as_many():
-    # 25 customers of 20 rows that go together: as rows of their own they raise an alarm in most streams (64 % of 25
-    # streams of 200 days were measured), as customers in 2.5 % of 120 streams; P(2 or more of 6 | 0.05) = 0.03
+    # 25 customers of 20 rows that go together: as rows of their own they raise an alarm in most series (64 % of 25
+    # series of 200 days were measured), as customers in 2.5 % of 120 series; P(2 or more of 6 | 0.05) = 0.03
     alarms = {True: 0, False: 0}
     customer = np.repeat(np.arange(25), 20)
     for seed in range(6):
@@ -322,11 +326,12 @@ def test_rows_of_one_customer_are_not_taken_as_many():
     assert alarms[False] >= 3
 
 
+@pytest.mark.slow
 def test_customers_who_come_again_tell_less_than_new_ones():
     """25 customers with 20 rows a day, each with a lasting effect of his own; predictions are right on average over
-    customers. Taken as new ones every day they raise an alarm in two of three streams of 100 days (54 were simulated,
-    70 %), as who they are in 1 % of 100. The logarithm is divided by 1 + pairs of rows in two windows, times their
-    correlation, over the variance, which grows from window to window; where all are new, by 1."""
+    customers. Taken as new ones every day they raise an alarm in two of three series of 100 days (54 were simulated,
+    70 %), as who they are in 1 % of 100. The logarithm is divided by 1 + pairs of rows in two periods, times their
+    correlation, over the variance, which grows from period to period; where all are new, by 1."""
     alarms, growth = {True: 0, False: 0}, []
     customer = np.repeat(np.arange(25), 20)
     for seed in range(6):
@@ -341,7 +346,7 @@ def test_customers_who_come_again_tell_less_than_new_ones():
             alarms[known] += monitor.alarm
         assert monitors[False].leading.process.growth == 1
         growth.append(monitors[True].leading.process.growth)
-        again = f"the logarithm of the evidence is divided by {growth[-1]:.3g}"
+        again = f"the log e-value is divided by {growth[-1]:.3g}"
         assert again in " ".join(monitors[True].sentences())
         assert Monitor.from_json(monitors[True].to_json()) == monitors[True]
     assert alarms[True] <= 1
@@ -352,20 +357,20 @@ def test_customers_who_come_again_tell_less_than_new_ones():
 
 
 def test_a_sample_of_customers_tells_of_all():
-    """400 customers who come every day, among 600 new ones a day: the variance that pairs of rows in two windows add,
+    """400 customers who come every day, among 600 new ones a day: the variance that pairs of rows in two periods add,
     of some 80 customers who are remembered (200 of the first day's 1,000), is near that of all of them."""
     rng = np.random.default_rng(14)
-    own, found, regular = rng.normal(size=400), Regulars.start(), np.zeros((2, 400))
+    own, found, regular = rng.normal(size=400), RepeatClusters.start(), np.zeros((2, 400))
     squares = np.zeros((2, 400))
     for day in range(30):
         ids = np.append(np.arange(400), 400 + 600 * day + np.arange(600))
         effect = np.append(own, rng.normal(size=600))
         p = rng.beta(1, 5, 1000)
         y = 0.3**0.5 * effect + 0.7**0.5 * rng.normal(size=1000) < np.array([NormalDist().inv_cdf(each) for each in p])
-        found = found.add(Visitors.of(CellSums.from_arrays(y, p, cluster=ids)))
+        found = found.add(PeriodClusters.of(CellSums.from_arrays(y, p, cluster=ids)))
         one = np.stack([y - p, np.sqrt(p * (1 - p))])[:, :400]
         regular, squares = regular + one, squares + one**2
-    came = found.windows > 1
+    came = found.periods > 1
     assert 50 <= came.sum() <= 200
     assert len(found.hashes) <= 400
     weight = 1 / found.chance[came]
@@ -382,10 +387,10 @@ def test_customers_are_read_from_a_column():
     by_column, by_rows = Monitor(), Monitor()
     by_column.update(read(frame, cluster="customer", by="country"))
     for day, part in frame.groupby("day"):
-        by_rows.update(part["y"], part["p"], window=day.date(), cluster=part["customer"])
-    whole = next(each for each in by_column.streams if each.segment is None)
+        by_rows.update(part["y"], part["p"], period=day.date(), cluster=part["customer"])
+    whole = next(each for each in by_column.series if each.segment is None)
     assert whole.process.log_a == pytest.approx(by_rows.leading.process.log_a, rel=1e-9)
-    assert whole.process.effects > 6  # the mean of six windows' design effects exceeds 1
+    assert whole.process.effects > 6  # the mean of six periods' design effects exceeds 1
 
 
 def test_what_does_not_fit_is_refused():
@@ -395,38 +400,38 @@ def test_what_does_not_fit_is_refused():
         Monitor().update(frame)
     with pytest.raises(ValueError, match="`time` must be one column"):
         Monitor().update(truecal.read(frame, label="y", score="p"))
-    with pytest.raises(ValueError, match="`mature_after` must be left out where rows are given"):
-        Monitor(mature_after="1d").update([0, 1], [0.5, 0.5])
+    with pytest.raises(ValueError, match="`label_lag` cannot be used with arrays"):
+        Monitor(label_lag="1d").update([0, 1], [0.5, 0.5])
     monitor = Monitor()
     monitor.update(read(frame))
-    with pytest.raises(TypeError, match="begun with tallies"):
+    with pytest.raises(TypeError, match="started with `Observations`"):
         monitor.update([0, 1], [0.5, 0.5])
-    with pytest.raises(ValueError, match="`every` must be that of the monitor, '1d'; the data have '1w'"):
+    with pytest.raises(ValueError, match="`every` of the monitor is '1d'; the data have '1w'"):
         monitor.update(read(frame, every="1w"))
     rows = Monitor()
     rows.update([0, 1], [0.5, 0.5])
     with pytest.raises(TypeError, match="of one type"):
-        rows.update([0, 1], [0.5, 0.5], window="b")
-    with pytest.raises(TypeError, match="begun with rows"):
+        rows.update([0, 1], [0.5, 0.5], period="b")
+    with pytest.raises(TypeError, match="started with arrays"):
         rows.update(read(frame))
     named = Monitor()
-    named.update([0, 1], [0.5, 0.5], window="a")
-    with pytest.raises(ValueError, match="`window` must name the window"):
+    named.update([0, 1], [0.5, 0.5], period="a")
+    with pytest.raises(ValueError, match="`period` must be given"):
         named.update([0, 1], [0.5, 0.5])
-    for name in ("y_prob", "window", "cluster"):
-        with pytest.raises(TypeError, match=f"`{name}` must be left out where tallies are given"):
+    for name in ("y_prob", "period", "cluster"):
+        with pytest.raises(TypeError, match=f"`{name}` must be left out when `Observations` are given"):
             monitor.update(read(frame), **{name: "a"})
-    assert "no window was counted" in repr(Monitor())
+    assert "No period has been evaluated yet" in repr(Monitor())
     assert Monitor()._repr_html_().startswith("<p>")
 
 
-def test_rows_are_watched_from_a_score_on():
-    watched, others = Monitor(above=0.5), Monitor()
+def test_only_predictions_from_a_score_on_are_monitored():
+    monitored, others = Monitor(threshold=0.5), Monitor()
     y, p = np.array([0, 1, 1, 0]), np.array([0.2, 0.4, 0.6, 0.8])
-    watched.update(y, p)
+    monitored.update(y, p)
     others.update(y[2:], p[2:])
-    np.testing.assert_array_equal(watched.leading.process.log_a, others.leading.process.log_a)
-    assert (watched.leading.n, watched.leading.observed) == (others.leading.n, others.leading.observed)
-    below = Monitor(above=0.9)
+    np.testing.assert_array_equal(monitored.leading.process.log_a, others.leading.process.log_a)
+    assert (monitored.leading.n, monitored.leading.observed) == (others.leading.n, others.leading.observed)
+    below = Monitor(threshold=0.9)
     below.update(y, p)
-    assert "no window was counted" in repr(below)
+    assert "No period has been evaluated yet" in repr(below)

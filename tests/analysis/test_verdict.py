@@ -40,41 +40,41 @@ def test_a_strong_classifier_with_its_upper_scores_reversed_is_off(strong, tmp_p
     y, p = strong
     result = truecal.evaluate(y, reverse(p))
     found = result.verdict
-    assert found.word == "off"
+    assert found.status == "miscalibrated"
     assert found.p_value < 1e-10
-    assert {part.direction for part in found.ranges} == {"too low", "too high"}
-    assert repr(result).startswith("Verdict: off (p < 0.0001)\n")
+    assert {band.direction for band in found.local.bands if band.proven} == {"under-predicts", "over-predicts"}
+    assert repr(result).startswith("Miscalibrated: ")
     tone, head, text = page(result, tmp_path)
     assert tone == "bad"
-    assert "</span>off</span>" in head
-    assert "are too low" in head or "are too high" in head
-    for old in ("chance explains", "Chance explains", "no sign that they are wrong"):
-        assert old not in text
+    assert "</span>miscalibrated</span>" in head
+    assert "under-predicts" in head
+    assert "over-predicts" in head
+    assert "No miscalibration found" not in text
 
 
 def test_halved_scores_are_off_with_the_size_of_the_error(strong):
     y, p = strong
     result = truecal.evaluate(y, np.where(p > 0.02, p / 2, p), ["ltce"])
-    assert result.verdict.word == "off"
+    assert result.verdict.status == "miscalibrated"
     low, high = result.verdict.interval
     assert 1.3 < low < result.verdict.ratio < high  # nearly all positives lie above 0.02, so about twice as many came
     assert result.verdict.observed == result.positives
-    (last,) = result.verdict.ranges[-1:]
-    assert last.direction == "too low"
-    assert last.factor.low > 1
+    (last,) = result.verdict.bands[-1:]
+    assert last.direction == "under-predicts"
+    assert last.odds_ratio.low > 1
 
 
 def test_the_right_model_is_not_off(strong, tmp_path):
     y, p = strong
     result = truecal.evaluate(y, p, significance=1e-4)
-    assert result.verdict.word == "consistent"
+    assert result.verdict.status == "consistent"
     tone, head, _ = page(result, tmp_path)
     assert tone == "good"
-    assert "<h1>Predictions are consistent with the data</h1>" in head
-    assert f"{result.positives:,} positives came where" in head
+    assert "<h1>No miscalibration found: " in head
+    assert f"observed {result.positives:,}, expected " in head
 
 
-def test_isotonic_output_is_not_refuted_by_its_ties(rng):
+def test_isotonic_output_is_not_rejected_by_its_ties(rng):
     """Few levels, half of the rows at one of them, fitted on other rows of the same source."""
     raw = rng.random(40_000)
     y = rng.random(40_000) < np.clip(raw - 0.5, 0, 1) ** 2
@@ -85,33 +85,33 @@ def test_isotonic_output_is_not_refuted_by_its_ties(rng):
     assert result["ltce"] < 25
 
 
-def test_heavy_ties_that_are_right_are_not_refuted():
+def test_heavy_ties_that_are_right_are_not_rejected():
     """990 rows at 0, 10 at 1, all of them right: the level, and nothing could have been found."""
     y = np.repeat([0, 1], [990, 10])
     result = truecal.evaluate(y, y.astype(float), ["ltce", "tce"])
     assert result["ltce"] == pytest.approx(5)  # each window's decision is on its edge, and its level is 5 %
     assert result["tce"] == 0
-    assert result.verdict.word == "cannot tell"
-    assert result.verdict.ranges == ()
+    assert result.verdict.status == "inconclusive"
+    assert not [band for band in result.verdict.bands if band.direction is not None or band.proven]
 
 
 def test_rows_without_a_positive_cannot_be_told(tmp_path):
     result = truecal.evaluate(np.zeros(300), np.full(300, 0.001))
-    assert result.verdict.word == "cannot tell"
+    assert result.verdict.status == "inconclusive"
     tone, head, _ = page(result, tmp_path)
     assert tone == "unsure"  # never green
-    assert "<h1>Cannot tell whether predictions are right</h1>" in head
-    assert "0 positives came where 0.3 were predicted" in head
+    assert "<h1>Inconclusive: " in head
+    assert "observed 0, expected 0.3" in head
 
 
 def test_the_verdict_is_on_what_is_judged(strong):
     y, p = strong
-    above = truecal.evaluate(y, p, ["ltce"], above=0.05)
+    above = truecal.evaluate(y, p, ["ltce"], threshold=0.05)
     high = p >= 0.05
     alone = truecal.evaluate(y[high], p[high], ["ltce"])
-    assert above.verdict == replace(alone.verdict, whole=False)
-    assert alone.range_names[0].startswith("below ")
-    assert above.range_names == [f"5 to {above.range_names[0].split()[-2]} %", *alone.range_names[1:]]
+    assert above.verdict == replace(alone.verdict, complete=False)
+    assert alone.bands.band[0].startswith("below ")
+    assert list(above.bands.band) == [f"5 to {above.bands.band[0].split()[-1]}", *alone.bands.band[1:]]
     assert above.verdict.n == above.n == high.sum()
     assert truecal.evaluate(y, p, ["ltce"], significance=0.2).verdict.significance == 0.2
 
@@ -128,7 +128,7 @@ def test_the_same_data_give_the_same_verdict(strong):
 def test_segments_have_local_tce_behind_the_verdict(strong):
     y, p = strong
     parts = {("a",): Tally.from_arrays(y, p), ("b",): Tally.from_arrays(y, reverse(p))}
-    table = truecal.segments(truecal.Tallies("y", "p", parts, ("name",)))
+    table = truecal.segments(truecal.Observations("y", "p", parts, ("name",)))
     assert table.metric == LTCE
     assert table.alarm.tolist() == [False, True]
     assert table.value[1] == pytest.approx(LTCE(parts["b",]))
@@ -136,6 +136,7 @@ def test_segments_have_local_tce_behind_the_verdict(strong):
     assert judge_segments(parts, TCE).metric == TCE
 
 
+@pytest.mark.slow
 def test_totals_of_unequal_predictions_have_their_level(rng):
     """Binomial(n, mean) rejected no right model of predictions near 0 and 1: its variance is three times too large."""
     windows = {}

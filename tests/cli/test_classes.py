@@ -36,7 +36,7 @@ def below_title(done):
 
 def test_the_most_probable_class_is_judged_where_labels_name_the_columns(pets):
     expected = truecal.evaluate(truecal.read(pets, **SHARED, multiclass="top-label"))
-    guessed = run("score", pets, "--reference", "0")
+    guessed = run("evaluate", pets, "--null-draws", "0")
     assert guessed.stderr == "note: guessed --label pet --score 'p_*' --multiclass top-label\n"
     for words in (
         ("-p", "p_bee,p_cat,p_dog"),
@@ -44,17 +44,17 @@ def test_the_most_probable_class_is_judged_where_labels_name_the_columns(pets):
         ("-y", "pet", "-p", "p_*", "--multiclass", "top-label"),
         ("-y", "pet", "-p", "p_bee,p_cat,p_dog", "--labels", "bee,cat,dog"),
     ):
-        found = run("score", pets, "--reference", "0", *words)
+        found = run("evaluate", pets, "--null-draws", "0", *words)
         assert found.stdout == guessed.stdout
         assert found.returncode == 0
-    assert f"{expected.positives:,} predictions were correct where" in guessed.stdout
-    assert "% correct" in guessed.stdout.splitlines()[0]
+    assert f"observed {expected.positives:,} correct, expected " in guessed.stdout
+    assert f"{expected.positives:,} correct ({100 * expected.prevalence:.3g}%)" in guessed.stdout.splitlines()[0]
     assert "positive" not in guessed.stdout
-    assert expected.format("ltce") in guessed.stdout
+    assert f"Local TCE {expected['ltce']:.3g}%" in guessed.stdout
 
 
 def test_each_class_is_judged_where_it_is_asked_for(pets):
-    words = ("score", pets, "-y", "pet", "-p", "p_*", "--multiclass", "classwise", "--reference", "0")
+    words = ("evaluate", pets, "-y", "pet", "-p", "p_*", "--multiclass", "classwise", "--null-draws", "0")
     data = truecal.read(pets, **SHARED, multiclass="classwise")
     table = truecal.evaluate_classes(data).table
     text = run(*words).stdout
@@ -64,63 +64,62 @@ def test_each_class_is_judged_where_it_is_asked_for(pets):
     for row, name in enumerate(NAMES):
         assert lines[name][1:3] == [f"{table.predicted[row]:,}", f"{table.observed[row]:,}"]
         way = table.direction[row]
-        assert " ".join(lines[name]).endswith(f" {table.verdict[row]}{f': {way}' if way else ''}")
-    assert f"OFF {table.summary()} All together, the most probable class among them: p < 0.0001." in " ".join(
-        text.split()
-    )
+        assert " ".join(lines[name]).endswith(f" {table.status[row]}{f' {way}' if way else ''}")
+    together = "Miscalibrated over all classes and the top label (p < 0.0001)."
+    assert f"MISCALIBRATED {table.summary.rstrip('.')} {together}" in " ".join(text.split())
     rows = list(csv.DictReader(io.StringIO(run(*words, "--csv").stdout)))
     assert [row["label"] for row in rows] == list(NAMES)
     assert [float(row["p_adjusted"]) for row in rows] == table.p_adjusted.tolist()
     written = run(*words, "--json").stdout
     assert ClassResults.from_json(written).table == table
-    assert json.loads(written)["word"] == "off"
+    assert json.loads(written)["status"] == "miscalibrated"
 
 
 def test_a_saved_result_of_classes_is_shown_again(pets, tmp_path):
     place = tmp_path / "found.json"
-    words = ("score", pets, "-p", "p_*", "--multiclass", "classwise", "--reference", "0")
+    words = ("evaluate", pets, "-p", "p_*", "--multiclass", "classwise", "--null-draws", "0")
     assert run(*words, "--json", "-o", place).returncode == 0
-    shown = run("score", place)
+    shown = run("evaluate", place)
     assert below_title(shown) == below_title(run(*words))
     assert run("report", place, "-o", tmp_path / "a.html").returncode == 0
     assert '<section id="by-class">' in (tmp_path / "a.html").read_text()
 
 
 def test_a_report_has_classes_segments_and_windows(pets, tmp_path):
-    words = ("--by", "land", "--time", "day", "--reference", "9", "--intervals", "0")
+    words = ("--by", "land", "--time", "day", "--null-draws", "9", "--resamples", "0")
     done = run("report", pets, "-p", "p_*", "--multiclass", "classwise", *words, "-o", tmp_path / "a.html")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "a.html").read_text()
-    for part in ("by-class", "by-segment", "by-window"):
+    for part in ("by-class", "by-segment", "by-period"):
         assert f'<section id="{part}">' in page
-    assert "<h1>Confidences" in page
-    assert "predictions were correct where" in page
-    assert "positives came" not in page.partition('id="glossary"')[0]
+    assert "<h1>Miscalibrated: confidences are too high" in page
+    assert " correct, expected " in page
+    assert "expected positives" not in page.partition('id="glossary"')[0]
     assert "<dt>Most probable class</dt>" in page
 
 
 def test_segments_windows_and_tallies_are_of_the_most_probable_class(pets, tmp_path):
-    segments = run("segments", pets, "--by", "land", "-p", "p_*", "--reference", "9").stdout
-    assert "3,000 predictions, 59.5 % correct" in " ".join(segments.split())
-    assert "correct predictions over what was predicted" in " ".join(segments.split())
-    windows = run("drift", pets, "--time", "day", "-p", "p_*", "--reference", "9").stdout
-    assert "predictions were correct where" in " ".join(windows.split())
+    segments = run("segments", pets, "--by", "land", "-p", "p_*", "--null-draws", "9").stdout
+    assert "3,000 predictions, 59.5% correct" in " ".join(segments.split())
+    assert "observed over expected correct predictions" in " ".join(segments.split())
+    windows = run("drift", pets, "--time", "day", "-p", "p_*", "--null-draws", "9").stdout
+    assert " correct, expected " in " ".join(windows.split())
     assert "positive" not in segments + windows
     place = tmp_path / "day.parquet"
     told = run("tally", pets, "-p", "p_*", "--by", "land", "-o", place).stderr
     assert "p_* for pet by land, exact: 3,000 predictions, " in told
     assert told.rstrip().endswith(" correct")
-    data = run("score", pets, "-p", "p_*", "--reference", "0")
-    assert below_title(run("score", place, "--reference", "0")) == below_title(data)
+    data = run("evaluate", pets, "-p", "p_*", "--null-draws", "0")
+    assert below_title(run("evaluate", place, "--null-draws", "0")) == below_title(data)
     for words in (("--multiclass", "top-label"), ("--labels", "a")):
-        done = run("score", place, *words)
+        done = run("evaluate", place, *words)
         assert (done.returncode, "must be left out where tallies are read" in done.stderr) == (2, True)
 
 
 def test_the_gate_judges_the_most_probable_class_and_each(pets):
     top = run("check", pets, "-p", "p_*")
     assert (top.returncode, top.stdout.count("fail  ")) == (1, 1)
-    assert " predictions were correct where " in " ".join(top.stdout.split())
+    assert " correct, expected " in " ".join(top.stdout.split())
     each = run("check", pets, "-p", "p_*", "--multiclass", "classwise", "--max-value", "ltce=99")
     assert [line.split()[2] for line in each.stdout.splitlines() if "pet=" in line and "p_*" in line] == [
         f"[pet={name}]" for name in NAMES
@@ -130,13 +129,13 @@ def test_the_gate_judges_the_most_probable_class_and_each(pets):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("score", "-y", "pet", "-p", "p_bee,p_cat"), "--pos-label, or say with --multiclass that the columns are of"),
-        (("score", "-y", "pet", "-p", "q_*"), "--score must match a column"),
-        (("score", "-p", "p_*", "--multiclass", "classwide"), "did you mean 'classwise'?"),
+        (("evaluate", "-y", "pet", "-p", "p_bee,p_cat"), "--pos-label, or say with --multiclass that the columns are of"),
+        (("evaluate", "-y", "pet", "-p", "q_*"), "--score must match a column"),
+        (("evaluate", "-p", "p_*", "--multiclass", "classwide"), "did you mean 'classwise'?"),
         (("segments", "--by", "land", "--multiclass", "classwise"), "Argument --multiclass: invalid choice"),
-        (("score", "--by", "land", "--multiclass", "classwise"), "--multiclass must be top-label where --by makes segments"),
-        (("score", "-y", "pet", "-p", "p_*", "--labels", "a,b"), "--labels must name the classes of the 3 columns of --score"),
-        (("score", "-y", "pet", "-p", "p_*", "--labels", "bee,cat,dgo"), "--labels must name every label; `pet` holds 'dog'"),
+        (("evaluate", "--by", "land", "--multiclass", "classwise"), "--multiclass must be top-label where --by makes segments"),
+        (("evaluate", "-y", "pet", "-p", "p_*", "--labels", "a,b"), "--labels must name the classes of the 3 columns of --score"),
+        (("evaluate", "-y", "pet", "-p", "p_*", "--labels", "bee,cat,dgo"), "--labels must name every label; `pet` holds 'dog'"),
         (("check", "-y", "pet", "-p", "p_*", "--baseline", "p_cat"), "--baseline must be left out where --multiclass is given"),
         (("compare", "-y", "pet", "-p", "p_cat,p_dog"), "must hold 0 and 1 or truth values"),
     ],

@@ -9,6 +9,8 @@ from command import run
 
 import truecal
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -31,20 +33,20 @@ def data(folder):
 
 def test_score_allows_for_rows_that_go_together(data):
     """The variance of a beta-binomial count over that of a binomial one is 1 + 19 / 5 = 4.8."""
-    tallies = truecal.read(data, label="y", score="p", cluster="customer_id")
-    expected = truecal.evaluate(tallies, ["ltce"]).verdict
-    done = run("score", data, "-y", "y", "-p", "p", "--cluster", "customer_id", "--json")
+    observations = truecal.read(data, label="y", score="p", cluster="customer_id")
+    expected = truecal.evaluate(observations, ["ltce"]).verdict
+    done = run("evaluate", data, "-y", "y", "-p", "p", "--cluster", "customer_id", "--json")
     found = truecal.Result.from_json(done.stdout).verdict
     assert found == expected
-    assert found.word != "off"
+    assert found.status != "miscalibrated"
     assert (found.clusters, found.cluster) == (200, "customer_id")
     assert 3 < found.design_effect < 7
     assert "rows are taken as independent" not in done.stderr
 
 
 def test_a_column_of_customers_that_repeats_is_told_of(data):
-    done = run("score", data, "-y", "y", "-p", "p", "--json")
-    assert truecal.Result.from_json(done.stdout).verdict.word == "off"
+    done = run("evaluate", data, "-y", "y", "-p", "p", "--json")
+    assert truecal.Result.from_json(done.stdout).verdict.status == "miscalibrated"
     told = "rows are taken as independent, though values of `customer_id` repeat; --cluster customer_id"
     assert told in " ".join(done.stderr.split())
     assert "independent" not in run("segments", data, "-y", "y", "-p", "p", "--by", "customer_id").stderr
@@ -68,7 +70,7 @@ def test_files_of_every_kind_are_told_of(data, tmp_path, suffix):
         ("tally", "-o", "{}/t.parquet"),
         ("drift", "--time", "day"),
         ("check",),
-        ("watch", "--time", "day", "--state", "{}/watch.json"),
+        ("monitor", "--time", "day", "--state", "{}/monitor.json"),
         ("report", "-o", "{}/a.html"),
         ("plot", "-o", "{}/a.svg"),
     ],
@@ -79,9 +81,11 @@ def test_every_command_takes_it(data, folder, words):
     done = run(command, data, "-y", "y", "-p", "p", *more, "--cluster", "customer_id")
     assert done.returncode == 0, done.stderr
     if command == "report":
-        assert "The 4,000 rows belong to 200 of customer_id" in re.sub("<.*?>", "", (folder / "a.html").read_text())
+        assert "4,000 rows in 200 clusters (customer_id): design effect " in re.sub(
+            "<.*?>", "", (folder / "a.html").read_text()
+        )
     elif command != "plot":
-        assert "note: tests allow for rows of one `customer_id` that go together" in done.stderr
+        assert "note: tests account for clustering by `customer_id`" in done.stderr
 
 
 def test_files_of_tallies_are_judged_as_the_rows_are(data, folder):
@@ -96,8 +100,8 @@ def test_files_of_tallies_are_judged_as_the_rows_are(data, folder):
     assert run("merge", folder / "days", "-o", folder / "all.parquet").returncode == 0
     expected = truecal.evaluate(truecal.read(data, label="y", score="p", cluster="customer_id"), ["ltce"]).verdict
     for place in (folder / "days", folder / "all.parquet"):
-        assert truecal.Result.from_json(run("score", place, "--json").stdout).verdict == expected
-    other = run("score", folder / "all.parquet", "--cluster", "g")
+        assert truecal.Result.from_json(run("evaluate", place, "--json").stdout).verdict == expected
+    other = run("evaluate", folder / "all.parquet", "--cluster", "g")
     assert other.returncode == 2
     assert "--cluster must be left out where tallies are read" in other.stderr
 
@@ -113,7 +117,7 @@ def test_slices_of_rows_that_go_together_are_not_off(data):
 
 def test_the_file_of_a_gate_may_say_it(data, folder):
     rules = folder / "gate.toml"
-    rules.write_text('[data]\ncluster = "customer_id"\n[[rule]]\nverdict = true\nallow_cannot_tell = true\n')
+    rules.write_text('[data]\ncluster = "customer_id"\n[[rule]]\nverdict = true\nallow_inconclusive = true\n')
     done = run("check", data, "-y", "y", "-p", "p", "--rules", rules, "--json")
     assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "pass"), done.stderr
     other = run("check", data, "-y", "y", "-p", "p", "--rules", rules, "--cluster", "g")
@@ -136,5 +140,5 @@ def test_two_models_are_compared_by_clusters(data, tmp_path):
     columns = [rows[name].to_numpy() for name in ("y", "p", "other")]
     expected = truecal.compare(*columns, ["brier"], cluster=rows["customer_id"].to_numpy())
     assert found["columns"]["low"] == pytest.approx([expected["brier"].low])
-    tallies = truecal.read(tmp_path / "two.csv", label="y", score="p", baseline="other", cluster="customer_id")
-    assert tallies.baseline.clusters.count == rows["customer_id"].n_unique()
+    observations = truecal.read(tmp_path / "two.csv", label="y", score="p", baseline="other", cluster="customer_id")
+    assert observations.baseline.clusters.count == rows["customer_id"].n_unique()

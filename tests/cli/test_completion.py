@@ -65,26 +65,26 @@ def bash(scripts, folder):
 
 def test_commands_are_completed(bash):
     assert set(options.COMMANDS) <= set(bash(""))
-    assert bash("s") == ["score", "segments", "slices"]
+    assert bash("s") == ["segments", "slices"]
 
 
 def test_options_of_the_command_are_completed(bash):
-    assert bash("score", "--in") == ["--intervals"]
+    assert bash("evaluate", "--re") == ["--resamples"]
     assert bash("plan", "--in") == []
     assert bash("check", "a.csv", "--max-w") == ["--max-worse"]
 
 
 def test_values_are_completed(bash):
-    assert bash("score", "--format", "p") == ["parquet"]
+    assert bash("evaluate", "--format", "p") == ["parquet"]
     assert bash("plot", "a.csv", "--kind", "re") == ["reliability"]
-    assert bash("score", "--metrics", "rms") == ["rmsce", "rmsce_q"]
+    assert bash("evaluate", "--metrics", "rms") == ["rmsce", "rmsce_q"]
     assert bash("completion", "") == list(options.SHELLS)
 
 
 def test_files_are_completed(bash):
-    assert bash("score", "pre") == ["predictions.csv"]
-    assert bash("score", "-o", "pre") == ["predictions.csv"]
-    assert bash("score", "predictions.csv", "pre") == ["predictions.csv"]
+    assert bash("evaluate", "pre") == ["predictions.csv"]
+    assert bash("evaluate", "-o", "pre") == ["predictions.csv"]
+    assert bash("evaluate", "predictions.csv", "pre") == ["predictions.csv"]
 
 
 def type_and_complete(shell, lines, typed, expected, folder):
@@ -111,13 +111,14 @@ def type_and_complete(shell, lines, typed, expected, folder):
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
         ("truecal seg", "truecal segments "),
         ("truecal segments --wor", "truecal segments --worst "),
-        ("truecal score --format parq", "truecal score --format parquet "),
-        ("truecal score pre", "truecal score predictions.csv"),
+        ("truecal evaluate --format parq", "truecal evaluate --format parquet "),
+        ("truecal evaluate pre", "truecal evaluate predictions.csv"),
     ],
 )
 def test_zsh_completes_what_is_typed(scripts, folder, typed, expected):
@@ -133,10 +134,10 @@ def test_every_option_of_every_command_is_in_every_script(scripts, shell):
         for option in options.options_of(name):
             for word in option.words.split():
                 if word.startswith("--"):
-                    assert {"fish": f"-l {word[2:]}", "tcsh": word[2:]}.get(shell, word) in script
+                    assert (f"-l {word[2:]}" if shell == "fish" else word) in script
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh", "fish"])
+@pytest.mark.parametrize("shell", options.SHELLS)
 def test_shells_can_read_their_scripts(scripts, shell):
     subprocess.run([find_shell(shell), "-n", scripts[shell]], check=True, capture_output=True)
 

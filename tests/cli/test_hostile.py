@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from command import environment, run
 
+pytestmark = pytest.mark.slow
+
 CSV = "y,p\n" + "0,0.1\n1,0.7\n0,0.2\n1,0.9\n" * 5
 
 
@@ -67,30 +69,30 @@ OPTIONS = [
     "--significance",
     "--tolerance",
     "--top",
-    "--above",
+    "--threshold",
     "--threads",
-    "--reference",
-    "--intervals",
+    "--null-draws",
+    "--resamples",
     "--bins",
     "--seed",
 ]
 LINES = [
-    *(["score", name, "-y", "y", "-p", "p"] for name in FILES),
-    *(["score", "d.csv", "-y", "y", "-p", "p", "--metrics", "ece", f"{option}={number}"] for option in OPTIONS for number in NUMBERS
-      if (option, number) not in (("--reference", "9223372036854775807"),)),
+    *(["evaluate", name, "-y", "y", "-p", "p"] for name in FILES),
+    *(["evaluate", "d.csv", "-y", "y", "-p", "p", "--metrics", "ece", f"{option}={number}"] for option in OPTIONS for number in NUMBERS
+      if (option, number) not in (("--null-draws", "9223372036854775807"),)),
     *(["plan", number, "--rows", "100"] for number in NUMBERS),
     *(["plan", "0.1", f"{option}={number}"] for option in ("--rows", "--factor", "--ratio") for number in NUMBERS),
     *(["check", "d.csv", "-y", "y", "-p", "p", "--rules", f"{i}.toml"] for i in range(1, 13)),
     *(["tally", "d.csv", "-y", "y", "-p", "p", "-o", name] for name in ("", ".", "/", "x" * 5000 + ".parquet", "no/such/x.parquet", "\x00.parquet")),
-    *(["score", "d.csv", "-y", "y", "-p", "p", "--metrics", "ece", f"{option}={number}"]
-      for option in ("--kept-negatives", "--kept-positives", "--flip", "--weight", "--importance") for number in NUMBERS),
-    *(["score", "d.csv", "-y", "y", "-p", "p", "--metrics", "ece", f"--flip={a},{b}"] for a in NUMBERS for b in ("0", "nan")),
-    *(["score", "days.csv", "-y", "y", "-p", "p", "--metrics", "ece", f"--mature=age:{table}"]
+    *(["evaluate", "d.csv", "-y", "y", "-p", "p", "--metrics", "ece", f"{option}={number}"]
+      for option in ("--negative-rate", "--positive-rate", "--label-noise", "--count", "--importance-weight") for number in NUMBERS),
+    *(["evaluate", "d.csv", "-y", "y", "-p", "p", "--metrics", "ece", f"--label-noise={a},{b}"] for a in NUMBERS for b in ("0", "nan")),
+    *(["evaluate", "days.csv", "-y", "y", "-p", "p", "--metrics", "ece", f"--label-delay=age:{table}"]
       for table in ("0=0,7=nan", "0=0,inf=1", "0=1,7=0", "0=0,0=1", "no.csv", "/dev/zero", "", "=", "1" + "0" * 400 + "=1")),
-    *(["watch", "days.csv", "-y", "y", "-p", "p", "--time", "day", "--state", f"{i}.state.json", f"{option}={number}"]
+    *(["monitor", "days.csv", "-y", "y", "-p", "p", "--time", "day", "--state", f"{i}.state.json", f"{option}={number}"]
       for i, (option, number) in enumerate((option, number) for number in [*NUMBERS, *(f"{number}d" for number in NUMBERS)]
-      for option in ("--mature-after", "--now", "--above", "--tolerance", "--significance"))),
-    *(["watch", "days.csv", "-y", "y", "-p", "p", "--time", "day", "--state", name] for name in
+      for option in ("--label-lag", "--now", "--threshold", "--tolerance", "--significance"))),
+    *(["monitor", "days.csv", "-y", "y", "-p", "p", "--time", "day", "--state", name] for name in
       ("", ".", "/dev/null", "empty.json", "deep.json", "null.json", "8.toml", "no/such/x.json", "x" * 5000, "days.csv")),
     *(["apply", name, "d.csv", "-o", "applied.csv"] for name in ("empty.json", "deep.json", "null.json", "8.toml", "d.csv", "none")),
     *(["recalibrate", "d.csv", "-y", "y", "-p", "p", "-o", "map.json", f"{option}={number}"] for option in ("--folds", "--seed")
@@ -128,6 +130,6 @@ def test_nothing_is_called_a_bug(folder):
 
 @pytest.mark.parametrize("name", ["~name.csv", "[a].csv"])
 def test_odd_names_of_files_are_names(folder, name):
-    done = run("score", name, "-y", "y", "-p", "p", "--metrics", "ece", cwd=folder)
+    done = run("evaluate", name, "-y", "y", "-p", "p", "--metrics", "ece", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "20" in done.stdout

@@ -13,6 +13,8 @@ import truecal
 from truecal.cli._main import explain
 from truecal.results import to_json
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -48,29 +50,29 @@ def test_files_that_cannot_be_used_are_named(folder, data):
     }
     for name, content in bad.items():
         (folder / name).write_bytes(content)
-        told = refused("score", folder / name, "-y", "y", "-p", "p")
+        told = refused("evaluate", folder / name, "-y", "y", "-p", "p")
         assert name in told or "row" in told or "`p`" in told or "Compressed file ended" in told, told
-    assert "The file 'nope.csv' must exist; it does not." in refused("score", "nope.csv")
-    assert "'*.none' must match at least one file" in refused("score", "*.none", cwd=folder)
+    assert "The file 'nope.csv' must exist; it does not." in refused("evaluate", "nope.csv")
+    assert "'*.none' must match at least one file" in refused("evaluate", "*.none", cwd=folder)
     (folder / "void").mkdir()
-    assert "'void' must hold files of a known format" in refused("score", "void", cwd=folder)
-    assert "standard input must have a line of column names; it is empty" in refused("score", "-")
+    assert "'void' must hold files of a known format" in refused("evaluate", "void", cwd=folder)
+    assert "standard input must have a line of column names; it is empty" in refused("evaluate", "-")
     (folder / "other.json").write_text('{"a": 1}')
-    assert "must be JSON as `truecal score --json` writes it" in refused("score", folder / "other.json")
+    assert "must be JSON as `truecal evaluate --json` writes it" in refused("evaluate", folder / "other.json")
     (folder / "broken.json").write_text("{")
-    assert "must be JSON as `truecal score --json` writes it" in refused("score", folder / "broken.json")
+    assert "must be JSON as `truecal evaluate --json` writes it" in refused("evaluate", folder / "broken.json")
 
 
 def test_a_missing_column_brings_its_neighbour_to_mind(data):
-    told = refused("score", data, "-y", "Y", "-p", "p")
+    told = refused("evaluate", data, "-y", "Y", "-p", "p")
     assert "error: --label must be one of the columns 'id', 'y', 'p', 'more', 'country', 'kind'; it is 'Y'." in told
     assert "Hint: did you mean 'y'?" in told
-    assert "did you mean 'more'?" in refused("score", data, "-y", "y", "-p", "mroe")
+    assert "did you mean 'more'?" in refused("evaluate", data, "-y", "y", "-p", "mroe")
     assert "did you mean 'country'?" in refused("segments", data, "-y", "y", "-p", "p", "--by", "county")
 
 
 def test_swapped_columns_are_recognised(data):
-    told = refused("score", data, "-y", "p", "-p", "y")
+    told = refused("evaluate", data, "-y", "p", "-p", "y")
     assert "--label and --score seem to be swapped: 'p' holds fractions, 'y' only 0 and 1." in told
     assert "Hint: give 'y' as --label and 'p' as --score." in told
     assert "seem to be swapped" in refused("segments", data, "-y", "p", "-p", "y", "--by", "kind")
@@ -80,50 +82,50 @@ def test_swapped_columns_are_recognised(data):
 def test_what_cannot_be_guessed_is_listed_with_the_command_to_type(folder):
     columns = {"a": [0, 1, 0, 1], "b": [1, 0, 0, 1], "c": [0.5, 0.1, 0.2, 0.3]}
     data = write_csv(folder / "unclear.csv", columns)
-    told = refused("score", data)
+    told = refused("evaluate", data)
     assert "--label cannot be guessed: one column must be meant, and these could be: 'a', 'b'." in told
-    assert f"Hint: say which, such as  truecal score {data} --label a" in told
+    assert f"Hint: say which, such as  truecal evaluate {data} --label a" in told
     columns = {"y": [0, 1, 0, 1], "old model": [0.5, 0.1, 0.2, 0.3], "new model": [0.5, 0.1, 0.2, 0.4]}
     data = write_csv(folder / "two.csv", columns)
-    assert f"truecal score {data} --score 'old model'" in refused("score", data)
-    assert "of 'y', 'k' none does" in refused("score", write_csv(folder / "no.csv", {"y": [0, 1], "k": [3, 4]}))
+    assert f"truecal evaluate {data} --score 'old model'" in refused("evaluate", data)
+    assert "of 'y', 'k' none does" in refused("evaluate", write_csv(folder / "no.csv", {"y": [0, 1], "k": [3, 4]}))
     (folder / "headless.csv").write_text("0,0.25\n1,0.5\n0,0.125\n")
-    assert "The first line must name the columns; it holds 0, 0.25." in refused("score", folder / "headless.csv")
+    assert "The first line must name the columns; it holds 0, 0.25." in refused("evaluate", folder / "headless.csv")
 
 
 def test_slips_in_the_command_line_bring_the_right_word_to_mind(data):
     for words, meant in (
-        (["scor", data], "did you mean 'score'?"),
-        (["score", data, "--lable", "y"], "did you mean '--label'?"),
-        (["score", data, "--format", "cvs"], "did you mean 'csv'?"),
-        (["score", data, "--metrics", "tec"], "did you mean 'tce'?"),
+        (["evalute", data], "did you mean 'evaluate'?"),
+        (["evaluate", data, "--lable", "y"], "did you mean '--label'?"),
+        (["evaluate", data, "--format", "cvs"], "did you mean 'csv'?"),
+        (["evaluate", data, "--metrics", "tec"], "did you mean 'tce'?"),
         (["check", data, "--max-value", "eec=1"], "did you mean 'ece'?"),
     ):
         assert meant in refused(*words)
-    assert "truecal score --help" in refused("score")
+    assert "truecal evaluate --help" in refused("evaluate")
     assert run().returncode == 2
     assert "usage: truecal" in run().stderr
     told = refused("drift", data, "--time", "day", "--by", "country")
     assert (
         told
-        == "error: There is no option --by.\nHint: it is an option of score, segments, watch, recalibrate, report, plot, check, tally, merge."
+        == "error: There is no option --by.\nHint: it is an option of evaluate, segments, monitor, recalibrate, report, plot, check, tally, merge."
     )
 
 
 def test_wrong_values_are_told_by_the_option(data):
     for words, told in (
-        (["--reference", "x"], "--reference: it must be a whole number, 0 or more; it is 'x'"),
+        (["--null-draws", "x"], "--null-draws: it must be a whole number, 0 or more; it is 'x'"),
         (["--threads", "0"], "--threads: it must be a whole number, 1 or more; it is '0'"),
         (["--significance", "2"], "--significance"),
         (["--top", "many"], "--top: it must be a count or a share; it is 'many'"),
-        (["--above", "2"], "--above must"),
-        (["--above", "0.5", "--top", "3"], "One of --above and --top may be given, not both"),
+        (["--threshold", "2"], "--threshold must"),
+        (["--threshold", "0.5", "--top", "3"], "One of --threshold and --top may be given, not both"),
         (["--tolerance", "much"], "--tolerance: it must be a number below 1, or a share such as 10%; it is 'much'"),
         (["--tolerance", "1.5"], "--tolerance: it must be a number below 1, or a share such as 10%; it is '1.5'"),
-        (["--by", "kind", "--bins"], "--intervals and --bins must be left out"),
+        (["--by", "kind", "--bins"], "--resamples and --bins must be left out"),
         (["--json", "--csv"], "not allowed with"),
     ):
-        assert told in refused("score", data, *words)
+        assert told in refused("evaluate", data, *words)
     assert "--score must name two columns" in refused("compare", data, "-p", "p")
     assert "--by must name the columns" in refused("segments", data)
     assert "--output must end in .png, .svg, .pdf" in refused("plot", data, "-o", "a.gif")
@@ -147,17 +149,17 @@ def test_permission_denied_is_told_in_a_line(folder, data):
     probe = [*prefix, sys.executable, "-c", "open(__import__('sys').argv[1])", str(secret)]
     if subprocess.run(probe, check=False, capture_output=True).returncode == 0:
         missing("permissions do not bind this user, and setpriv cannot change that")
-    assert f"error: {secret}: Permission denied." in refused("score", secret, prefix=prefix)
+    assert f"error: {secret}: Permission denied." in refused("evaluate", secret, prefix=prefix)
     told = refused("report", data, "-o", locked / "a.html", prefix=prefix)
     assert f"error: {locked / 'a.html'}: Permission denied." in told
-    told = refused("score", data, "-o", locked / "a.json", prefix=prefix)
+    told = refused("evaluate", data, "-o", locked / "a.json", prefix=prefix)
     assert f"error: {locked / 'a.json'}: Permission denied." in told
 
 
 def test_places_that_cannot_be_written_are_refused_before_the_work(folder, data):
-    assert "The folder of '/nowhere/a.json' must exist" in refused("score", data, "-o", "/nowhere/a.json")
+    assert "The folder of '/nowhere/a.json' must exist" in refused("evaluate", data, "-o", "/nowhere/a.json")
     assert "must be a file; it is a folder" in refused("report", data, "-o", folder)
-    assert "must be a plain file; it is a device or a pipe" in refused("score", data, "-o", "/dev/null")
+    assert "must be a plain file; it is a device or a pipe" in refused("evaluate", data, "-o", "/dev/null")
 
 
 def test_a_bug_is_one_line_unless_the_place_is_asked_for():
@@ -199,35 +201,37 @@ def test_the_script_is_installed():
 
 def test_near_misses_come_with_the_remedy(folder):
     yes = write_csv(folder / "yes.csv", {"id": [3, 4, 5], "won": ["yes", "no", "no"], "risk": [0.5, 0.1, 0.2]})
-    told = refused("score", yes)
+    told = refused("evaluate", yes)
     assert "Hint: 'won' holds 'no' and 'yes'; if these are labels, give the column as --label and the positive" in told
-    assert told.endswith(f"one as --pos-label, such as  truecal score {yes} --label won --pos-label yes")
-    assert run("score", yes, "--label", "won", "--pos-label", "yes", "--reference", "0").returncode == 0
-    told = refused("score", yes, "--label", "won", "--pos-label", "Yes")
+    assert told.endswith(f"one as --pos-label, such as  truecal evaluate {yes} --label won --pos-label yes")
+    assert run("evaluate", yes, "--label", "won", "--pos-label", "yes", "--null-draws", "0").returncode == 0
+    told = refused("evaluate", yes, "--label", "won", "--pos-label", "Yes")
     assert "one of the labels ('no', 'yes'); it is 'Yes'.\nHint: did you mean 'yes'?" in told
     fraud = write_csv(folder / "text.csv", {"fraud": ["fraud", "ok", "ok"], "p": [0.5, 0.1, 0.2]})
-    assert refused("score", fraud).endswith("--label fraud --pos-label fraud")
+    assert refused("evaluate", fraud).endswith("--label fraud --pos-label fraud")
     other = write_csv(folder / "other.csv", {"kind": ["a", "b", "b"], "p": [0.5, 0.1, 0.2]})
-    assert refused("score", other).endswith("--label kind --pos-label VALUE")
+    assert refused("evaluate", other).endswith("--label kind --pos-label VALUE")
     signs = write_csv(folder / "signs.csv", {"y": [-1, 1, -1], "p": [0.5, 0.1, 0.2]})
-    assert "--pos-label says which label is positive, such as 1; all" in refused("score", signs)
+    assert "--pos-label says which label is positive, such as 1; all" in refused("evaluate", signs)
     twos = write_csv(folder / "twos.csv", {"y": [1, 2, 1], "won": [2, 1, 1], "p": [0.5, 0.1, 0.2]})
-    assert "--pos-label says which label is positive, such as 2; all" in refused("score", twos, "-y", "y")
+    assert "--pos-label says which label is positive, such as 2; all" in refused("evaluate", twos, "-y", "y")
     (folder / "twos.csv").write_text("won,p\n1,0.5\n2,0.1\n1,0.2\n")
-    assert refused("score", twos).endswith("--label won --pos-label 2")
+    assert refused("evaluate", twos).endswith("--label won --pos-label 2")
     third = write_csv(folder / "third.csv", {"won": [0, 1, 2], "p": [0.5, 0.1, 0.2]})
-    told = refused("score", third)
+    told = refused("evaluate", third)
     assert "Hint: 'won' holds 0, 1 and 2; if these are labels" in told
     assert told.endswith("--label won --pos-label VALUE")
     signed = write_csv(folder / "signed.csv", {"won": [0, 1, 0], "risk": ["50%", "10.5%", "2%"]})
-    told = refused("score", signed)
+    told = refused("evaluate", signed)
     assert "`risk` must hold numbers; it holds text such as '50%'.\nHint: write percentages without their signs" in told
     rare = write_csv(folder / "rare.csv", {"y": [0, 1, 0], "p": [0.5, 0.1, 0.2]})
-    assert "guessed --label y --score p" in run("score", rare, "--percent", "--reference", "0").stderr
+    assert "guessed --label y --score p" in run("evaluate", rare, "--percent", "--null-draws", "0").stderr
     percent = write_csv(folder / "percent.csv", {"id": [3, 4, 5], "won": [1, 0, 0], "risk": [50.5, 10, 20]})
-    told = refused("score", percent)
+    told = refused("evaluate", percent)
     assert "Hint: 'risk' may hold percentages; --percent reads them as such." in told
-    assert "Hint: these look like percentages; --percent reads them as such." in refused("score", percent, "-p", "risk")
+    assert "Hint: these look like percentages; --percent reads them as such." in refused(
+        "evaluate", percent, "-p", "risk"
+    )
     assert "Hint: divide percentages by 100." in refused("plan", "5", "--ratio", "1.2")
     told = refused("check", yes, "-y", "won", "-p", "risk", "--max-value", "9", "--segment", "kind=*")
     assert "--by must name the columns that make segments, since a rule is about 'kind=*'; it is missing." in told
@@ -255,17 +259,17 @@ def write_data(path, columns):
 @pytest.mark.parametrize("name", ["rate", "power", "over", "label", "score", "top", "by", "significance"])
 def test_columns_called_like_parameters_keep_their_names(folder, name, suffix):
     words = write_data(folder / f"words_{name}.{suffix}", {"y": [0, 1, 0], name: ["low", "high", "low"]})
-    told = refused("score", words, "-y", "y", "-p", name)
+    told = refused("evaluate", words, "-y", "y", "-p", name)
     assert f"`{name}` must hold numbers" in told
     wide = write_data(folder / f"wide_{name}.{suffix}", {"y": [0, 1, 0], name: [0.5, 0.25, 7.5]})
-    assert f"`{name}` is outside [0, 1] in 1" in refused("score", wide, "-y", "y", "-p", name)
+    assert f"`{name}` is outside [0, 1] in 1" in refused("evaluate", wide, "-y", "y", "-p", name)
     null = write_data(folder / f"null_{name}.{suffix}", {"y": [0, 1, 0], name: [0.5, 0.25, None]})
     null.write_text(null.read_text().replace("None", "")) if suffix == "csv" else None
-    told = refused("score", null, "-y", "y", "-p", name)
+    told = refused("evaluate", null, "-y", "y", "-p", name)
     assert f"`{name}` is null in 1" in told
     assert "Hint: --drop-missing leaves out rows" in told
     missed = write_data(folder / f"missed_{name}.{suffix}", {"y": [0, 1, 0], name: [0.5, 0.25, 0.125]})
-    told = refused("score", missed, "-y", "z", "-p", name)
+    told = refused("evaluate", missed, "-y", "z", "-p", name)
     assert f"--label must be one of the columns 'y', '{name}'; it is 'z'." in told
 
 
@@ -287,15 +291,15 @@ def test_a_value_that_may_be_given_once_is_not_given_twice(folder, data):
             ],
             "--segment may be given once; it is 'country=it' and 'country=de'",
         ),
-        (["score", data, "-y", "y", "--label", "p"], "--label may be given once; it is 'y' and 'p'"),
-        (["score", data, "--seed", "1", "--seed", "1"], "--seed may be given once; it is 1 and 1"),
-        (["score", data, "-o", "a.json", "-o", "b.json"], "--output may be given once"),
+        (["evaluate", data, "-y", "y", "--label", "p"], "--label may be given once; it is 'y' and 'p'"),
+        (["evaluate", data, "--seed", "1", "--seed", "1"], "--seed may be given once; it is 1 and 1"),
+        (["evaluate", data, "-o", "a.json", "-o", "b.json"], "--output may be given once"),
         (["segments", data, "--by", "country,country"], "--by must name each once; it names 'country' twice"),
-        (["score", data, "-y", "y", "-p", "p", "-p", "p"], "--score must name each once; it names 'p' twice"),
-        (["score", data, "--metrics", "tce,tce"], "--metrics must name each once; it names 'tce' twice"),
+        (["evaluate", data, "-y", "y", "-p", "p", "-p", "p"], "--score must name each once; it names 'p' twice"),
+        (["evaluate", data, "--metrics", "tce,tce"], "--metrics must name each once; it names 'tce' twice"),
     ):
         assert told in refused(*words)
-    done = run("score", data, "-y", "y", "-p", "p", "--json", "--json", "--reference", "0")
+    done = run("evaluate", data, "-y", "y", "-p", "p", "--json", "--json", "--null-draws", "0")
     assert done.returncode == 0  # a switch that is on stays on
 
 
@@ -329,30 +333,34 @@ def test_hints_lead_on(folder):
     assert refused("compare", folder / "one.csv").endswith("--score p,COLUMN")
     done = run("check", folder / "one.csv", "--by", "g", "--segment", "gg=*")
     assert "Did you mean 'g=*'?" in " ".join(done.stdout.split())
-    assert "--allow-cannot-tell" not in done.stdout
-    assert "--drop-missing" not in refused("score", folder / "one.csv", "-y", "y", "-p", "g")
+    assert "--allow-inconclusive" not in done.stdout
+    assert "--drop-missing" not in refused("evaluate", folder / "one.csv", "-y", "y", "-p", "g")
 
 
 def test_the_first_score_that_is_none_is_shown_with_its_row(folder):
     almost = write_csv(folder / "almost.csv", {"y": [0, 1, 0], "p": [0.5, 0.25, 1.0000001]})
-    told = refused("score", almost)
+    told = refused("evaluate", almost)
     assert "is outside [0, 1] in 1. The first outside is 1.0000001, in row 3 of `p`." in told
     assert "Hint: --score must be clipped to [0, 1] where it is off by rounding." in told
     two = write_csv(folder / "two.csv", {"y": [0, 1, 0], "p": [0.5, 0.25, 0.5], "id": [0, 7, 8]})
     assert "The first outside is 7.0, in row 2 of `id`." in refused("compare", two, "-p", "p,id")
     classes = write_csv(folder / "cats.csv", {"y": ["a", "b"], "p_a": [0.5, -0.5], "p_b": [0.5, 1.5]})
-    assert "The first outside is -0.5, in row 2 of `p_a`." in refused("score", classes, "-y", "y", "-p", "p_*")
+    assert "The first outside is -0.5, in row 2 of `p_a`." in refused("evaluate", classes, "-y", "y", "-p", "p_*")
 
 
 def test_logits_of_rare_positives_are_known_as_such(folder):
     place = write_csv(folder / "logits.csv", {"y": [0, 1, 0], "p": [-4.5, 0.5, -0.5]})
-    assert "Hint: these look like logits; --logit reads them as such." in refused("score", place)
+    assert "Hint: these look like logits; --logit reads them as such." in refused("evaluate", place)
 
 
 def test_dates_with_their_year_last_are_no_windows(folder):
     for day in ("31.01.2026", "1/31/2026", "31-1-2026 12:00"):
         place = write_csv(folder / "days.csv", {"y": [0, 1], "p": [0.5, 0.25], "day": [day, day]})
-        for words in (["drift", place], ["drift", place, "--every", "none"], ["watch", place, "--state", folder / "s"]):
+        for words in (
+            ["drift", place],
+            ["drift", place, "--every", "none"],
+            ["monitor", place, "--state", folder / "s"],
+        ):
             told = refused(*words, "--time", "day")
             assert "`day` must hold dates written as YYYY-MM-DD, whose order is that of time; " in told
             assert f"the first is '{day}'" in told
@@ -360,15 +368,15 @@ def test_dates_with_their_year_last_are_no_windows(folder):
 
 
 def test_files_of_truecal_are_told_apart(folder, data):
-    mend, state = folder / "map.json", folder / "state.json"
-    mend.write_text(to_json(truecal.recalibrate([0, 1] * 50, [0.5] * 100)))
+    calibration_map, state = folder / "map.json", folder / "state.json"
+    calibration_map.write_text(to_json(truecal.recalibrate([0, 1] * 50, [0.5] * 100)))
     truecal.Monitor().save(state)
     days = write_csv(folder / "day.csv", {"y": [0, 1], "p": [0.5, 0.25], "day": ["2026-01-31"] * 2})
-    told = refused("watch", days, "--time", "day", "--state", mend)
-    assert "must hold the state of a monitor; it holds a map that mends predictions." in told
-    assert "Hint: `truecal watch` begins one where there is no file yet." in told
-    told = refused("apply", state, data, "-o", folder / "mended.csv")
-    assert "must hold a map that mends predictions; it holds the state of a monitor." in told
+    told = refused("monitor", days, "--time", "day", "--state", calibration_map)
+    assert "must hold the state of a monitor; it holds a calibration map." in told
+    assert "Hint: `truecal monitor` starts one if the file does not exist." in told
+    told = refused("apply", state, data, "-o", folder / "recalibrated.csv")
+    assert "must hold a calibration map; it holds the state of a monitor." in told
 
 
 def test_errors_name_only_options_that_are_given(folder, data):
@@ -383,35 +391,36 @@ def test_errors_name_only_options_that_are_given(folder, data):
 def test_labels_that_are_all_alike_are_asked_about(folder):
     for label, told in ((0, "positive"), (1, "negative")):
         same = write_csv(folder / "same.csv", {"y": [label] * 30, "p": [0.25] * 30})
-        for words in (["score", same, "--reference", "0"], ["recalibrate", same, "-o", folder / "same.json"]):
+        for words in (["evaluate", same, "--null-draws", "0"], ["recalibrate", same, "-o", folder / "same.json"]):
             done = run(*words, "-y", "y")
             assert f"note: not one of 30 labels is {told}: is the column right?" in done.stderr
             assert "Recalibrate before" not in done.stdout
-    assert "is the column right" not in run("score", folder / "one.csv", "-y", "y", "-p", "p").stderr
+            assert "truecal recalibrate" not in done.stdout
+    assert "is the column right" not in run("evaluate", folder / "one.csv", "-y", "y", "-p", "p").stderr
 
 
-def test_a_map_mends_one_column(folder):
+def test_a_map_is_fitted_to_one_column(folder):
     classes = write_csv(folder / "pets.csv", {"y": ["a", "b"], "p_a": [0.5, 0.5], "p_b": [0.5, 0.5]})
     told = refused("recalibrate", classes, "-y", "y", "-p", "p_*", "-o", folder / "pets.json")
-    assert "--score must name one column of probabilities, which a map mends; it names 2" in told
+    assert "--score must name one column of probabilities to recalibrate; it names 2" in told
 
 
 def test_a_monitor_of_another_score_needs_another_file(folder):
     place = write_csv(
         folder / "scores.csv", {"y": [0, 1], "p": [0.5, 0.25], "q": [0.5, 0.25], "day": ["2026-01-31"] * 2}
     )
-    words = "watch", place, "--time", "day", "--state", folder / "scores.json", "-y", "y", "-p"
+    words = "monitor", place, "--time", "day", "--state", folder / "scores.json", "-y", "y", "-p"
     run(*words, "p")
     told = refused(*words, "q")
-    assert "--score must be that of the monitor, 'p'; the data have 'q'." in told
-    assert "Hint: begin another monitor for them; `truecal watch --state` names its file." in told
+    assert "--score of the monitor is 'p'; the data have 'q'." in told
+    assert "Hint: start another monitor for them; `truecal monitor --state` names its file." in told
 
 
 def test_rows_written_twice_are_asked_about(folder):
     rows = {"y": [0, 1] * 30, "p": [0.25, 0.75] * 30, "order": list(range(30)) * 2}
-    done = run("score", write_csv(folder / "twice.csv", rows), "-y", "y", "-p", "p", "--reference", "0")
+    done = run("evaluate", write_csv(folder / "twice.csv", rows), "-y", "y", "-p", "p", "--null-draws", "0")
     assert "note: 30 of the first 60 rows are copies of others in every column" in done.stderr
-    counted = run("score", folder / "twice.csv", "-y", "y", "-p", "p", "--weight", "order", "--reference", "0")
+    counted = run("evaluate", folder / "twice.csv", "-y", "y", "-p", "p", "--count", "order", "--null-draws", "0")
     assert "copies" not in counted.stderr
 
 
@@ -427,7 +436,7 @@ def test_keys_of_a_file_of_rules_are_named_as_they_are_written(data, folder):
 def test_names_of_columns_may_have_commas(folder):
     rows = polars.DataFrame({"y": [0, 1] * 50, "risk, 1 year": [0.25, 0.75] * 50, "b": [0.5, 0.5] * 50})
     rows.write_csv(folder / "commas.csv")
-    found = run("score", folder / "commas.csv", "-y", "y", "-p", "risk, 1 year,b", "--metrics", "ece", "--csv")
+    found = run("evaluate", folder / "commas.csv", "-y", "y", "-p", "risk, 1 year,b", "--metrics", "ece", "--csv")
     assert found.returncode == 0, found.stderr
     assert '"risk, 1 year"' in found.stdout
 
@@ -442,10 +451,10 @@ def test_the_column_that_nearly_fits_is_named_with_what_is_wrong_in_it(folder):
     for name, (text, problem, remedy) in cases.items():
         place = folder / f"nearly_{name}.csv"
         place.write_text(text)
-        told = refused("score", place)
+        told = refused("evaluate", place)
         assert problem in told
         assert remedy in told
-    told = refused("score", folder / "nearly_label.csv", "-y", "y", "--drop-missing")
+    told = refused("evaluate", folder / "nearly_label.csv", "-y", "y", "--drop-missing")
     assert "`y` must hold 0 and 1 or truth values; among them is 'na', in row 2." in told
 
 
@@ -473,7 +482,7 @@ def test_errors_have_the_value_and_the_place(folder):
     ):
         place = folder / "places.csv"
         place.write_text(text)
-        assert told in refused("score", place, "-y", "y", "-p", "p")
+        assert told in refused("evaluate", place, "-y", "y", "-p", "p")
     place.write_text("y,p,day\n" + "0,0.1,2026-01-01\n" * 20_000 + "1,0.2,31.01.2026\n")
     assert "`day` must hold dates or times; in 'places.csv' row 20,001 has '31.01.2026'." in refused(
         "drift", "places.csv", cwd=folder
@@ -484,10 +493,12 @@ def test_errors_have_the_value_and_the_place(folder):
     assert refused("report", folder / "plac.json", "-o", folder / "a.html").endswith(
         "must exist; it does not.\nHint: did you mean 'place.json'?"
     )
-    assert refused("score", folder / "q.csv").endswith(
+    assert refused("evaluate", folder / "q.csv").endswith(
         f"must exist; it does not.\nHint: it was looked for in '{folder}'."
     )
-    told = refused("score", write_csv(folder / "long.csv", {"label": [0, 1], "probability": [0.1, 0.2]}), "-p", "prob")
+    told = refused(
+        "evaluate", write_csv(folder / "long.csv", {"label": [0, 1], "probability": [0.1, 0.2]}), "-p", "prob"
+    )
     assert "did you mean 'probability'?" in told
     twice = write_csv(folder / "twice.csv", {"y": [0, 1], "p": [0.1, 0.2], "k": [7, 7]})
     told = refused("check", twice, "--baseline", twice, "--on", "k", "--max-worse", "0")
@@ -498,11 +509,13 @@ def test_errors_have_the_value_and_the_place(folder):
 
 def test_scores_that_look_like_probabilities_are_doubted_on_another_scale(folder):
     place = write_csv(folder / "fractions.csv", {"y": [0, 1] * 50, "p": [0.25, 0.5] * 50})
-    told = run("score", place, "--percent").stderr
+    told = run("evaluate", place, "--percent").stderr
     assert "note: p lies in [0, 1] in the first rows, and --percent divides them by 100: are they probabilities" in told
-    assert "--logit takes them for log-odds: are they probabilities already?" in run("score", place, "--logit").stderr
+    assert (
+        "--logit takes them for log-odds: are they probabilities already?" in run("evaluate", place, "--logit").stderr
+    )
     place = write_csv(folder / "percentages.csv", {"y": [0, 1] * 50, "p": [25.5, 50.5] * 50})
-    assert "probabilities already" not in run("score", place, "--percent").stderr
+    assert "probabilities already" not in run("evaluate", place, "--percent").stderr
 
 
 def test_check_asks_whether_labels_that_are_all_the_same_are_right(folder):

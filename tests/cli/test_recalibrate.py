@@ -28,16 +28,16 @@ def test_the_map_is_that_of_the_library(folder):
     done = run("recalibrate", "train.csv", "-o", "map.json", "--sql", cwd=folder)
     assert done.returncode == 0, done.stderr
     found = Recalibration.from_json((folder / "map.json").read_text())
-    tallies = truecal.read(folder / "train.csv", label="y", score="p")
-    assert found == truecal.recalibrate(tallies)
-    assert "It helps" in done.stdout
+    observations = truecal.read(folder / "train.csv", label="y", score="p")
+    assert found == truecal.recalibrate(observations)
+    assert "Recalibration helps: held-out log loss falls from" in " ".join(done.stdout.split())
     assert found.to_sql("p") in done.stdout
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arrow", "jsonl"])
 def test_a_map_is_applied_to_files_of_every_format(folder, suffix):
     run("recalibrate", "train.csv", "--by", "country", "-o", "map.json", cwd=folder)
-    done = run("apply", "map.json", "apart.csv", "-o", f"mended.{suffix}", cwd=folder)
+    done = run("apply", "map.json", "apart.csv", "-o", f"recalibrated.{suffix}", cwd=folder)
     assert done.returncode == 0, done.stderr
     found = Recalibration.from_json((folder / "map.json").read_text())
     rows = pl.read_csv(folder / "apart.csv")
@@ -45,19 +45,19 @@ def test_a_map_is_applied_to_files_of_every_format(folder, suffix):
         "csv": pl.read_csv, "tsv": lambda path: pl.read_csv(path, separator="\t"), "parquet": pl.read_parquet,
         "arrow": pl.read_ipc, "jsonl": pl.read_ndjson,
     }  # fmt: skip
-    mended = readers[suffix](folder / f"mended.{suffix}")
-    assert mended.drop("p_recalibrated").equals(rows)
+    recalibrated = readers[suffix](folder / f"recalibrated.{suffix}")
+    assert recalibrated.drop("p_recalibrated").equals(rows)
     wanted = found.apply(rows["p"].to_numpy(), {"country": rows["country"].to_list()})
-    np.testing.assert_allclose(mended["p_recalibrated"], wanted, rtol=1e-12)
+    np.testing.assert_allclose(recalibrated["p_recalibrated"], wanted, rtol=1e-12)
 
 
-def test_rows_kept_apart_prove_it(folder):
+def test_separate_rows_validate_it(folder):
     done = run("recalibrate", "train.csv", "--check", "apart.csv", "-o", "map.json", cwd=folder)
     assert "apart.csv" in done.stdout
-    proof = Recalibration.from_json((folder / "map.json").read_text()).proof
+    validation = Recalibration.from_json((folder / "map.json").read_text()).validation
     apart = truecal.evaluate(truecal.read(folder / "apart.csv", label="y", score="p"))
-    assert proof.before.verdict.p_value == pytest.approx(apart.verdict.p_value, rel=1e-6)
-    assert proof.before.n == 8000
+    assert validation.before.verdict.p_value == pytest.approx(apart.verdict.p_value, rel=1e-6)
+    assert validation.before.n == 8000
 
 
 def test_rows_without_a_score_stay_without_one(folder):
@@ -82,7 +82,7 @@ def test_nothing_is_lost_or_overwritten(folder):
         (("apply", "map.json", "wrong.csv", "-o", "out.csv"), "in 2 of 3 rows it does not, the first is 1.7 in row 2"),
         (("apply", "map.json", "wrong.csv", "-o", "out.csv"), "these look like percentages; --percent reads them"),
         (("apply", "map.json", "nan.csv", "-o", "out.csv"), "`p` must hold a number in every row, or nothing"),
-        (("apply", "map.json", "again.csv", "-o", "out.csv"), "Hint: the scores seem to be mended already."),
+        (("apply", "map.json", "again.csv", "-o", "out.csv"), "Hint: the scores seem to be recalibrated already."),
         (("apply", "map.json", "apart.csv", "-o", "out.docx"), "must end in"),
         (("apply", "map.json", "-o", "out.csv"), "must be named"),
         (("apply", "map.json", "other.csv", "-o", "out.csv"), "The map was fitted to 'p', which must be among"),
@@ -98,7 +98,7 @@ def test_nothing_is_lost_or_overwritten(folder):
     assert {name: now[name] for name in before} == before
     assert now.keys() - before.keys() == {"other.csv", "wrong.csv", "nan.csv", "again.csv"}
     done = run("apply", "map.json", "again.csv", "-p", "p_recalibrated", "-o", "twice.csv", cwd=folder)
-    assert "note: `p_recalibrated` looks mended already; the map was fitted to `p`" in done.stderr
+    assert "note: `p_recalibrated` looks recalibrated already; the map was fitted to `p`" in done.stderr
 
 
 def test_clusters_are_heeded_in_both_files(folder):
@@ -106,51 +106,57 @@ def test_clusters_are_heeded_in_both_files(folder):
         rows = pl.read_csv(folder / f"{name}.csv")
         rows.with_columns((pl.int_range(pl.len()) // 8).alias("who")).write_csv(folder / f"{name}.csv")
     words = ("recalibrate", "train.csv", "--cluster", "who", "--kind", "offset", "-o", "map.json")
-    assert "5 folds by `who`" in " ".join(run(*words, cwd=folder).stdout.split())
+    assert "5-fold cross-validation by `who`" in " ".join(run(*words, cwd=folder).stdout.split())
     run(*words, "--check", "apart.csv", cwd=folder)
-    proof = Recalibration.from_json((folder / "map.json").read_text()).proof
-    assert (proof.before.verdict.clusters, proof.after.verdict.clusters) == (1000, 1000)
+    validation = Recalibration.from_json((folder / "map.json").read_text()).validation
+    assert (validation.before.verdict.clusters, validation.after.verdict.clusters) == (1000, 1000)
 
 
 def test_segments_are_shown_before_and_after(folder):
     done = run("recalibrate", "train.csv", "--by", "country", "-o", "map.json", cwd=folder)
-    assert "Of 3 segments the log loss falls beyond chance in" in " ".join(done.stdout.split())
+    assert "Of 3 segments, held-out log loss falls in" in " ".join(done.stdout.split())
     assert "country=at" in done.stdout
-    factors = Recalibration.from_json((folder / "map.json").read_text()).factors
-    assert f"Beyond the common map, the odds of 3 segments are multiplied by:\n{factors.text()}" in done.stdout
+    offsets = Recalibration.from_json((folder / "map.json").read_text()).offset_table
+    assert f"Odds ratio of 3 segments beyond the common map:\n{offsets.text()}" in done.stdout
     (folder / "other.csv").write_text("p,land\n0.1,at\n")
     done = run("apply", "map.json", "other.csv", "-o", "out.csv", cwd=folder)
     assert "The map needs the column 'country', whose values have maps of their own; there are 'p'" in done.stderr
-    assert factors.segment[0] == ("at",)  # the odds of "at" are 3 times those predicted, of the others 1.5 times
-    assert factors.factor[0] / factors.factor[1:] == pytest.approx(2, rel=0.2)  # shrunk, and 800 positives each
+    assert offsets.segment[0] == ("at",)  # the odds of "at" are 3 times those predicted, of the others 1.5 times
+    assert offsets.odds_ratio[0] / offsets.odds_ratio[1:] == pytest.approx(2, rel=0.2)  # shrunk, and 800 positives each
     plain = run("recalibrate", "train.csv", "-o", "map.json", cwd=folder)
-    assert "Segments were not looked at" in " ".join(plain.stdout.split())
-    assert "note: `truecal slices` looks for groups" in run("score", "train.csv", cwd=folder).stderr
+    assert "Segments were not evaluated" in " ".join(plain.stdout.split())
+    assert "truecal slices train.csv (which groups?)" in run("evaluate", "train.csv", cwd=folder).stdout
 
 
 def test_drift_is_named_first_where_there_are_times(folder):
-    """A map of all rows turns a model green that is off only lately."""
+    """A map of all rows makes a model look calibrated that changed only recently."""
     rows = pl.read_csv(folder / "train.csv")
     days = pl.Series("day", np.datetime64("2026-01-01") + np.arange(8000) // 100)
     rows.with_columns(days).write_csv(folder / "timed.csv")
-    score = run("score", "timed.csv", cwd=folder).stderr.splitlines()
-    assert score[-2:] == [
-        "note: `truecal drift --time day` tells since when they are off: look there first",
-        "note: `truecal slices` looks for groups of rows that are off; `truecal recalibrate` mends all rows alike",
+    following = [
+        "truecal drift timed.csv --time day (since when?)",
+        "truecal slices timed.csv (which groups?)",
+        "truecal recalibrate timed.csv",
     ]
-    told = "does not mend what is off only lately: `truecal drift --time day` tells since when it is"
+    shown = " ".join(run("evaluate", "timed.csv", cwd=folder).stdout.split())
+    assert shown.endswith(f"Next: {', '.join(following)}")
+    told = (
+        "one map for all rows does not correct a recent change: `truecal drift --time day` estimates the change point"
+    )
     assert told in run("recalibrate", "timed.csv", "-o", "map.json", cwd=folder).stderr
     assert told not in run("recalibrate", "timed.csv", "--time", "day", "-o", "map.json", cwd=folder).stderr
-    assert "drift" not in run("score", "train.csv", cwd=folder).stderr
+    assert "drift" not in run("evaluate", "train.csv", cwd=folder, merged=True).stdout
 
 
 def test_rows_that_may_be_those_of_the_fit_are_told(folder):
     run("recalibrate", "train.csv", "-o", "map.json", cwd=folder)
-    run("apply", "map.json", "train.csv", "-o", "mended.csv", cwd=folder)
-    told = "note: if `p_recalibrated` was mended by a map that was fitted to these rows, it always looks right on them"
-    for command in ("score", "check"):
-        assert told in run(command, "mended.csv", cwd=folder).stderr
-    assert told not in run("check", "mended.csv", "-p", "p", cwd=folder).stderr
+    run("apply", "map.json", "train.csv", "-o", "recalibrated.csv", cwd=folder)
+    told = (
+        "note: if `p_recalibrated` was recalibrated by a map fitted to these rows, it always looks calibrated on them"
+    )
+    for command in ("evaluate", "check"):
+        assert told in run(command, "recalibrated.csv", cwd=folder).stderr
+    assert told not in run("check", "recalibrated.csv", "-p", "p", cwd=folder).stderr
 
 
 def test_a_reversed_order_is_asked_about(tmp_path):
@@ -159,7 +165,7 @@ def test_a_reversed_order_is_asked_about(tmp_path):
     rows = (f"{int(u > q)},{q}" for u, q in zip(rng.random(500), p, strict=True))
     (tmp_path / "a.csv").write_text("\n".join(["y,p", *rows]))
     told = "fewer positives: are labels or scores swapped?"
-    assert f"note: higher predictions of p go with {told}" in run("score", "a.csv", cwd=tmp_path).stderr
+    assert f"note: higher predictions of p go with {told}" in run("evaluate", "a.csv", cwd=tmp_path).stderr
 
 
 def test_percentages_that_are_all_below_1_are_asked_about(tmp_path, monkeypatch, capsys):
@@ -169,13 +175,13 @@ def test_percentages_that_are_all_below_1_are_asked_about(tmp_path, monkeypatch,
     rows = (f"{int(u < q)},{100 * q}" for u, q in zip(rng.random(20_000), p, strict=True))
     (tmp_path / "a.csv").write_text("\n".join(["y,p", *rows]))
     monkeypatch.chdir(tmp_path)
-    told = "note: positives came about a hundredth as often as p says: --percent reads scores in percent"
-    assert main(["score", "a.csv"]) == 0
+    told = "note: positives are about a hundredth as frequent as p predicts: --percent reads scores in percent"
+    assert main(["evaluate", "a.csv"]) == 0
     assert told in capsys.readouterr().err
-    assert main(["score", "a.csv", "--percent"]) == 0
+    assert main(["evaluate", "a.csv", "--percent"]) == 0
     printed = capsys.readouterr()
     assert told not in printed.err
-    assert "OFF" not in printed.out
+    assert "MISCALIBRATED" not in printed.out
 
 
 def test_json_is_the_map(folder):
@@ -183,7 +189,7 @@ def test_json_is_the_map(folder):
     assert json.loads(done.stdout) == json.loads((folder / "map.json").read_text())
 
 
-def test_rows_kept_apart_are_read_as_the_others_are(tmp_path):
+def test_separate_rows_are_read_as_the_others_are(tmp_path):
     """One negative in five was kept of both; a missing score is dropped of both."""
     rng = np.random.default_rng(3)
     p = rng.beta(1, 9, 40_000)
@@ -195,14 +201,16 @@ def test_rows_kept_apart_are_read_as_the_others_are(tmp_path):
     frame[:half].write_csv(tmp_path / "a.csv")
     frame[half:].write_csv(tmp_path / "b.csv")
     words = ("recalibrate", "a.csv", "--check", "b.csv", "-y", "y", "-p", "p", "--kind", "offset", "-o", "map.json")
-    done = run(*words, "--kept-negatives", "0.2", "--drop-missing", cwd=tmp_path)
+    done = run(*words, "--negative-rate", "0.2", "--drop-missing", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    proof = truecal.results.Recalibration.from_json((tmp_path / "map.json").read_text()).proof
-    options = {"label": "y", "score": "p", "kept_negatives": 0.2, "on_null": "drop"}
+    validation = truecal.results.Recalibration.from_json((tmp_path / "map.json").read_text()).validation
+    options = {"label": "y", "score": "p", "sampling": truecal.Sampling(negative_rate=0.2), "missing": "drop"}
     expected = truecal.evaluate(truecal.read(tmp_path / "b.csv", **options), ["brier"])
-    assert proof.before.n == expected.n
-    assert proof.before.labelling == expected.labelling
-    assert proof.before.verdict.word == "consistent"  # the model is right; read without the option it would be off
+    assert validation.before.n == expected.n
+    assert validation.before.sampling == expected.sampling
+    assert (
+        validation.before.verdict.status == "consistent"
+    )  # the model is calibrated; read without the option it would be miscalibrated
 
 
 def test_the_map_names_its_columns_and_rows_left_out_are_told(tmp_path):
@@ -218,11 +226,11 @@ def test_the_map_names_its_columns_and_rows_left_out_are_told(tmp_path):
     ]
     assert checked[0].returncode in (0, 1, 3), checked[0].stderr
     assert checked[0].stdout == checked[1].stdout
-    done = run("report", "apart.csv", "--drop-missing", "--map", "map.json", "--reference", "9", cwd=tmp_path)
+    done = run("report", "apart.csv", "--drop-missing", "--map", "map.json", "--null-draws", "9", cwd=tmp_path)
     assert "402" not in done.stderr
     assert "fitted to: of 402 rows 2 were dropped" in (tmp_path / "report.html").read_text()
     run("tally", "apart.csv", "--drop-missing", "-o", "t.parquet", cwd=tmp_path)
-    done = run("apply", "map.json", "t.parquet", "-o", "mended.csv", cwd=tmp_path)
+    done = run("apply", "map.json", "t.parquet", "-o", "recalibrated.csv", cwd=tmp_path)
     assert done.returncode == 2
     assert "needs rows; 't.parquet' holds tallies" in done.stderr
 
@@ -230,4 +238,4 @@ def test_the_map_names_its_columns_and_rows_left_out_are_told(tmp_path):
 def test_nothing_is_said_of_a_constant_where_no_row_is_positive():
     found = truecal.recalibrate([0] * 30, [0.01, 0.02, 0.03] * 10)
     assert "constant" not in repr(found)
-    assert np.isnan(found.proof.skill).all()
+    assert np.isnan(found.validation.skill).all()

@@ -1,4 +1,4 @@
-"""Tallies, drift and grids from the command line, against the functions of the library that they come from."""
+"""Observations, drift and grids from the command line, against the functions of the library that they come from."""
 
 import csv
 import datetime
@@ -16,8 +16,10 @@ import truecal
 from truecal.cli._options import size
 from truecal.reading import _read
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = {"label": "y", "score": "p"}
-SCORED = ["ltce", "tce", "ece", "log_loss", "brier", "slope", "intercept"]  # what `score` shows
+SCORED = ["ltce", "tce", "ece", "log_loss", "brier", "slope", "intercept"]  # what `evaluate` shows
 DAYS = 6
 
 
@@ -81,25 +83,25 @@ def test_tally_writes_the_librarys_tallies(data, folder):
     assert done.returncode == 0
     assert done.stdout == f"Wrote {place}\n"
     expected = truecal.read(data, **COLUMNS, by="country", time="at", every="1w")
-    assert truecal.Tallies.load(place) == expected
+    assert truecal.Observations.load(place) == expected
     assert f"{place} holds p for y by country, at (1w), exact: 9,000 predictions" in done.stderr
     gridded = run("tally", data, "--grid", "8", "-o", place, "--json")
     assert json.loads(gridded.stdout)["files"] == [str(place)]
-    assert truecal.Tallies.load(place) == truecal.read(data, **COLUMNS, limits=truecal.reading.Limits(grid=8))
+    assert truecal.Observations.load(place) == truecal.read(data, **COLUMNS, limits=truecal.reading.Limits(grid=8))
     assert "in cells of 8 bits" in gridded.stderr
 
 
 def test_merge_adds_and_drops_columns(days, data, folder):
     place = folder / "merged.parquet"
     assert run("merge", days, "-o", place).stdout == f"Wrote {place}\n"
-    assert truecal.Tallies.load(place) == truecal.read(data, **COLUMNS, by="country", time="at")
+    assert truecal.Observations.load(place) == truecal.read(data, **COLUMNS, by="country", time="at")
     assert run("merge", days / "*.parquet", "--by", "country", "-o", place).returncode == 0
-    assert truecal.Tallies.load(place) == truecal.read(data, **COLUMNS, by="country")
+    assert truecal.Observations.load(place) == truecal.read(data, **COLUMNS, by="country")
     assert run("merge", days / "0.parquet", days / "1.parquet", "--by", "", "-o", place).returncode == 0
-    assert truecal.Tallies.load(place).n_rows == 3000
+    assert truecal.Observations.load(place).n_rows == 3000
     added = run("merge", place, days / "2.parquet", "--by", "", "-o", place)
     assert f"note: {place} is added to, and replaced" in added.stderr
-    assert truecal.Tallies.load(place).n_rows == 4500
+    assert truecal.Observations.load(place).n_rows == 4500
 
 
 def test_a_sum_that_would_be_its_own_part_is_refused(days, folder):
@@ -113,13 +115,15 @@ def test_a_sum_that_would_be_its_own_part_is_refused(days, folder):
 
 
 def test_every_command_takes_tallies_in_the_place_of_data(days, data, folder):
-    held = "6 files of tallies of p for y by country, at (1d), exact: 9,000 predictions"
-    score = run("score", days)
+    held = "6 files of observations of p for y by country, at (1d), exact: 9,000 predictions"
+    score = run("evaluate", days)
     assert held in score.stderr
     assert "guessed" not in score.stderr
-    assert score.stdout.partition("\n\n")[2] == run("score", data).stdout.partition("\n\n")[2]
-    one = run("score", days / "0.parquet", "--json", "--reference", "0")
-    assert "0.parquet: tallies of p for y" in one.stderr
+    of_rows, _, following = run("evaluate", data).stdout.partition("\n\n")[2].partition("\n\nNext: ")
+    assert "truecal drift" in following  # which observations, whose rows are not there, cannot be given to
+    assert score.stdout.partition("\n\n")[2] == f"{of_rows}\n"
+    one = run("evaluate", days / "0.parquet", "--json", "--null-draws", "0")
+    assert "0.parquet: observations of p for y" in one.stderr
     assert json.loads(one.stdout)["n"] == 1500
     segments = run("segments", days, "--by", "country", "--json")
     assert held in segments.stderr
@@ -127,12 +131,12 @@ def test_every_command_takes_tallies_in_the_place_of_data(days, data, folder):
     rules = ["--max-value", "100", "--by", "country", "--segment", "country=*"]
     assert run("check", days, *rules).stdout == run("check", data, *rules).stdout
     page = folder / "report.html"
-    done = run("report", days, "--by", "country", "--time", "at", "-o", page, "--reference", "50", "--intervals", "0")
+    done = run("report", days, "--by", "country", "--time", "at", "-o", page, "--null-draws", "50", "--resamples", "0")
     assert done.returncode == 0, done.stderr
-    assert all(text in page.read_text() for text in ("country=de", 'id="by-window"', "2026-01-05"))
+    assert all(text in page.read_text() for text in ("country=de", 'id="by-period"', "2026-01-05"))
     assert run("plot", days, "-o", folder / "a.png").returncode == 0
     piped = subprocess.run(
-        [*TRUECAL, "score", "-", "--format", "parquet", "--json", "--reference", "0"],
+        [*TRUECAL, "evaluate", "-", "--format", "parquet", "--json", "--null-draws", "0"],
         input=(days / "0.parquet").read_bytes(),
         capture_output=True,
         check=True,
@@ -144,10 +148,10 @@ def test_every_command_takes_tallies_in_the_place_of_data(days, data, folder):
 def test_what_tallies_do_not_hold_is_refused(days, data):
     told = refused("compare", days)
     assert f"Two models are compared on the same rows; '{days}' holds tallies, which have none." in told
-    assert "--score must be that of the tallies" in refused("score", days, "-p", "q")
+    assert "--score must be that of the tallies" in refused("evaluate", days, "-p", "q")
     assert "--by must be one of the columns 'country', 'at'; it is 'kind'" in refused("segments", days, "--by", "kind")
-    assert "--drop-missing must be left out where tallies are read" in refused("score", days, "--drop-missing")
-    assert "--grid, --limit and --memory must be left out" in refused("score", days, "--grid", "5")
+    assert "--drop-missing must be left out where tallies are read" in refused("evaluate", days, "--drop-missing")
+    assert "--grid, --limit and --memory must be left out" in refused("evaluate", days, "--grid", "5")
     assert "--every must be that of the tallies, '1d', or a longer one: '1w'" in refused("drift", days, "--every", "1h")
     assert "--time must be one of the columns" in refused("drift", days, "--time", "day")
     told = refused("check", days, "--max-worse", "0", "--baseline", "old")
@@ -159,7 +163,7 @@ def test_damaged_and_foreign_tallies_are_named(days, data, folder):
     content = bytearray((days / "0.parquet").read_bytes())
     content[200] ^= 1
     broken.write_bytes(content)
-    assert "it is damaged: its checksum" in refused("score", broken)
+    assert "it is damaged: its checksum" in refused("evaluate", broken)
     assert "must be a file that `truecal tally` wrote; it is not a Parquet file" in refused(
         "merge", data, "-o", folder / "x.parquet"
     )
@@ -176,31 +180,33 @@ def test_drift_prints_the_librarys_table(data, folder):
     assert done.stderr == "note: guessed --label y --score p --time at\n"
     table = expected_drift(data)
     lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.startswith("  2026-")}
+    lines = {name: line for name, line in lines.items() if not name.endswith(".")}  # of a wrapped sentence
     assert list(lines) == table.names
-    for i, (name, word) in enumerate(zip(table.names, table.verdict, strict=True)):
+    for i, (name, word) in enumerate(zip(table.names, table.status, strict=True)):
         for cell in (
             f"{table.n[i]:,}",
-            f"{table.ratio[i]:.2f} ({table.ratio_low[i]:.2f} to {table.ratio_high[i]:.2f})",
+            f"{table.ratio[i]:.2f} ({table.ratio_low[i]:.2f}–{table.ratio_high[i]:.2f})",
             word,
         ):
             assert cell in lines[name]
-        assert f"{table.p_adjusted[i]:.3g}" in lines[name]
+        assert f"  {table.cells()['p_adjusted'][i]}  " in lines[name]
     assert len(table.alarms) == 2
-    assert f"\n  {table.sentences()[0]}\n" in done.stdout
-    assert "2 of 6 windows are off by themselves" in done.stdout
-    assert "6 windows of 1d, 9,000 predictions" in done.stdout
+    told = " ".join(done.stdout.split())
+    assert f" {table.sentences()[0]} " in told
+    assert "2 of 6 periods are miscalibrated individually" in told
+    assert "6 periods of 1d, 9,000 predictions" in told
 
 
 def test_drift_as_json_and_csv(data, days):
     table = expected_drift(data)
     words = ["drift", data, "--time", "at"]
     again = truecal.results.DriftTable.from_json(run(*words, "--json").stdout)
-    assert again.verdict == table.verdict
+    assert again.status == table.status
     assert again.p_adjusted.tolist() == table.p_adjusted.tolist()
     rows = rows_of(run(*words, "--csv").stdout)
-    assert [row["window"] for row in rows] == table.names
+    assert [row["period"] for row in rows] == table.names
     assert [float(row["value"]) for row in rows] == table.value.tolist()
-    assert [row["verdict"] for row in rows] == table.verdict
+    assert [row["status"] for row in rows] == list(table.status)
     from_days = run("drift", days, "--csv")
     assert "guessed --time at" in from_days.stderr
     assert rows_of(from_days.stdout) == rows
@@ -210,13 +216,13 @@ def test_drift_as_json_and_csv(data, days):
 
 
 def test_drift_options_reach_the_library(data, folder):
-    words = "--mature-after 2d --now 2026-01-08 --every 1d --reference 99 --adjust bh --metrics ece --json"
+    words = "--label-lag 2d --now 2026-01-08 --every 1d --null-draws 99 --adjust bh --metrics ece --json"
     found = truecal.results.DriftTable.from_json(run("drift", data, "--time", "at", *words.split()).stdout)
     table = expected_drift(
-        data, metric=truecal.metrics.METRICS["ece"], mature_after="2d", now="2026-01-08", reference=99, adjust="bh"
+        data, metric=truecal.metrics.METRICS["ece"], label_lag="2d", now="2026-01-08", null_draws=99, adjust="bh"
     )  # fmt: skip
     assert found.to_json() == table.to_json()
-    assert "labels not complete" in found.verdict
+    assert "pending" in found.status
     level = truecal.results.DriftTable.from_json(
         run("drift", data, "--time", "at", "--significance", "0.001", "--json").stdout
     )
@@ -228,7 +234,7 @@ def test_drift_options_reach_the_library(data, folder):
         expected = expected_drift(data, baseline=baseline or truecal.read(data, **COLUMNS))
         assert found.to_json() == expected.to_json()
     named = rows_of(run("drift", data, "--time", "country", "--every", "none", "--csv").stdout)
-    assert [row["window"] for row in named] == ["de", "fr", "it"]
+    assert [row["period"] for row in named] == ["de", "fr", "it"]
 
 
 def test_drift_is_drawn_and_reported(data, folder):
@@ -236,24 +242,24 @@ def test_drift_is_drawn_and_reported(data, folder):
     done = run("drift", data, "--plot", picture)
     assert f"note: wrote {picture}" in done.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert run("plot", data, "--time", "at", "--intervals", "0", "-o", folder / "a.svg").returncode == 0
-    by_kind = run("plot", data, "--kind", "drift", "--intervals", "0", cwd=folder)
+    assert run("plot", data, "--time", "at", "--resamples", "0", "-o", folder / "a.svg").returncode == 0
+    by_kind = run("plot", data, "--kind", "drift", "--resamples", "0", cwd=folder)
     assert by_kind.stdout == "Wrote drift.png\n"
     assert "guessed --label y --score p --time at" in by_kind.stderr
     page = folder / "drift.html"
-    assert run("report", data, "-o", page, "--time", "at", "--reference", "50", "--intervals", "0").returncode == 0
-    assert 'id="by-window"' in page.read_text()
+    assert run("report", data, "-o", page, "--time", "at", "--null-draws", "50", "--resamples", "0").returncode == 0
+    assert 'id="by-period"' in page.read_text()
 
 
 def test_mistakes_about_time_are_told(data, folder):
     assert "--time must be one of the columns" in refused("drift", data, "--time", "att")
     assert "did you mean 'at'?" in refused("drift", data, "--time", "att")
     assert "must hold dates written as YYYY-MM-DD" in refused("drift", data, "--time", "country")
-    assert "--mature-after must be" in refused("drift", data, "--mature-after", "soon")
-    assert "--now must be a date" in refused("drift", data, "--mature-after", "1d", "--now", "soon")
+    assert "--label-lag must be" in refused("drift", data, "--label-lag", "soon")
+    assert "--now must be a date" in refused("drift", data, "--label-lag", "1d", "--now", "soon")
     assert "did you mean '1d'?" in refused("drift", data, "--every", "1dd")
-    assert "--baseline must be a number of windows" in refused("drift", data, "--baseline", "0")
-    assert "--baseline must leave windows to compare" in refused("drift", data, "--baseline", "6")
+    assert "--baseline must be a number of periods" in refused("drift", data, "--baseline", "0")
+    assert "--baseline must leave periods to compare" in refused("drift", data, "--baseline", "6")
     assert "--plot must end in .png" in refused("drift", data, "--plot", "a.gif")
     assert "--score must name one column" in refused("drift", data, "-p", "p,y", "-y", "y")
     for command in ("report", "plot", "tally"):
@@ -266,43 +272,42 @@ def test_mistakes_about_time_are_told(data, folder):
 
 
 def test_a_grid_comes_with_bounds(data):
-    tallies = truecal.read(data, **COLUMNS, limits=truecal.reading.Limits(grid=5))
-    result = truecal.evaluate(tallies, metrics=SCORED, reference=199, random_state=0)
+    observations = truecal.read(data, **COLUMNS, limits=truecal.reading.Limits(grid=5))
+    result = truecal.evaluate(observations, metrics=SCORED, null_draws=199, random_state=0)
     low, high = result.bounds["tce"]
     assert low < high
-    done = run("score", data, "--grid", "5")
-    assert f"{low:.2f} to {high:.2f} %" in done.stdout
-    assert " on the grid" in done.stdout
-    assert " on the grid " in run("score", data, "--grid", "5", "--metrics", "tce").stdout
+    done = run("evaluate", data, "--grid", "5")
+    assert f"{low:.2f}–{high:.2f}% within cells" in " ".join(done.stdout.split())
+    assert " within cells " in run("evaluate", data, "--grid", "5", "--metrics", "tce").stdout
     assert "cells of 5 significant bits" in done.stderr
-    assert truecal.Result.from_json(run("score", data, "--grid", "5", "--json").stdout) == result
-    rows = rows_of(run("score", data, "--grid", "5", "--csv").stdout)
+    assert truecal.Result.from_json(run("evaluate", data, "--grid", "5", "--json").stdout) == result
+    rows = rows_of(run("evaluate", data, "--grid", "5", "--csv").stdout)
     assert [row["metric"] for row in rows] == SCORED
     assert (float(rows[1]["lowest"]), float(rows[1]["highest"])) == (low, high)
     assert rows[2]["lowest"] == rows[2]["highest"] == rows[2]["value"]
     segments = run("segments", data, "--by", "country", "--grid", "5", "--metrics", "tce").stdout
-    assert " on the grid " in segments
-    assert " on the grid " in run("drift", data, "--grid", "5", "--metrics", "tce").stdout
-    assert "on the grid" not in run("score", data, "--grid", "none").stdout
+    assert " tce bounds" in segments
+    assert " tce bounds" in run("drift", data, "--grid", "5", "--metrics", "tce").stdout
+    assert "within cells" not in run("evaluate", data, "--grid", "none").stdout
     told = run("check", data, "--max-value", f"tce={(low + high) / 2:.6f}", "--grid", "5")
     assert told.returncode == 3
-    assert "on bins of cells, and so does the limit" in " ".join(told.stdout.split())
+    assert "as scores are grouped into cells, and so is the limit" in " ".join(told.stdout.split())
 
 
 def test_a_limit_makes_a_grid_and_says_so(data, folder):
-    done = run("score", data, "--limit", "1000", "--json", "--reference", "0")
+    done = run("evaluate", data, "--limit", "1000", "--json", "--null-draws", "0")
     assert "rows are more than --limit 1000: scores are grouped into cells of 13 bits" in done.stderr
-    tallies = truecal.read(data, **COLUMNS, limits=truecal.reading.Limits(grid=13))
-    exact = truecal.evaluate(tallies, metrics=SCORED)
+    observations = truecal.read(data, **COLUMNS, limits=truecal.reading.Limits(grid=13))
+    exact = truecal.evaluate(observations, metrics=SCORED)
     assert truecal.Result.from_json(done.stdout) == exact
-    assert "cells" not in run("score", data, "--limit", "100000", "--reference", "0").stderr
+    assert "cells" not in run("evaluate", data, "--limit", "100000", "--null-draws", "0").stderr
     packed = folder / "preds.csv.gz"
     packed.write_bytes(__import__("gzip").compress(data.read_bytes()))
-    assert "rows are more than --limit 1000" in run("score", packed, "--limit", "1000", "--reference", "0").stderr
+    assert "rows are more than --limit 1000" in run("evaluate", packed, "--limit", "1000", "--null-draws", "0").stderr
 
 
 def test_little_memory_changes_no_number(data):
-    plain, little = (run("score", data, "--json", *words).stdout for words in ([], ["--memory", "100kB"]))
+    plain, little = (run("evaluate", data, "--json", *words).stdout for words in ([], ["--memory", "100kB"]))
     assert plain == little
 
 
@@ -322,35 +327,35 @@ def test_wrong_sizes_and_grids_are_told_by_the_option(data):
         (["--grid", "fine"], "--grid: it must be a whole number from 2 to 26, auto or none; it is 'fine'"),
         (["--limit", "0"], "--limit: it must be a whole number, 1 or more"),
     ):
-        assert told in refused("score", data, *words)
+        assert told in refused("evaluate", data, *words)
 
 
 def test_a_saved_result_computes_nothing_and_says_so(data, folder):
     saved = folder / "saved.json"
-    assert run("score", data, "--reference", "0", "-o", saved).returncode == 0
+    assert run("evaluate", data, "--null-draws", "0", "-o", saved).returncode == 0
     for words in (
-        ["score", "--metrics", "ece"],
-        ["score", "--significance", "0.01"],
-        ["score", "--by", "country"],
-        ["score", "--seed", "3"],
-        ["score", "--label", "y"],
-        ["score", "--grid", "8"],
-        ["report", "--intervals", "5"],
+        ["evaluate", "--metrics", "ece"],
+        ["evaluate", "--significance", "0.01"],
+        ["evaluate", "--by", "country"],
+        ["evaluate", "--seed", "3"],
+        ["evaluate", "--label", "y"],
+        ["evaluate", "--grid", "8"],
+        ["report", "--resamples", "5"],
         ["report", "--time", "at"],
         ["plot", "--top", "5"],
         ["plot", "--drop-missing"],
     ):
         told = refused(words[0], saved, *words[1:])
         assert f"{words[1]} must be left out where a saved result is read: it has no rows" in told
-    assert run("score", saved, "--threads", "1").returncode == 0
+    assert run("evaluate", saved, "--threads", "1").returncode == 0
 
 
 def test_the_baseline_among_the_scores_is_not_judged(data, folder):
     columns = a_stream(300)
     more = write_csv(folder / "more.csv", columns | {"old": [p / 2 for p in columns["p"]]})
     done = run("check", more, "-y", "y", "-p", "p,old", "--baseline", "old", "--max-value", "100", "--json")
-    assert "note: old is the baseline, and is not judged" in done.stderr
-    assert truecal.Decision.from_json(done.stdout).findings.model == ("p",)
+    assert "note: old is the baseline, and is not evaluated" in done.stderr
+    assert truecal.Decision.from_json(done.stdout).results.model == ("p",)
 
 
 def test_an_interrupted_tally_leaves_the_old_file(folder):
@@ -389,12 +394,12 @@ def test_each_file_is_scanned_once(folder, monkeypatch):
     rules = folder / "once.toml"
     rules.write_text("[[rule]]\nmax_worse = 99\n[[rule]]\nmax_value = 100\nsegment = '*'\n")
     for words in (
-        ["score", more, "-p", "p,new"],
+        ["evaluate", more, "-p", "p,new"],
         ["report", more, "-p", "p,new", "--by", "country", "--time", "at", "-o", folder / "once.html"],
-        ["compare", more, "-p", "p,new", "--replicates", "20"],
+        ["compare", more, "-p", "p,new", "--resamples", "20"],
         ["check", more, "-p", "p,new", "--baseline", "old", "--rules", rules, "--by", "country"],
     ):
         calls.clear()
         done = run(*words, "--seed", "1")
-        wanted = 3 if words[0] == "check" else 0  # 300 rows cannot tell
+        wanted = 3 if words[0] == "check" else 0  # 300 rows are inconclusive
         assert (len(calls), done.returncode) == (1, wanted), done.stderr

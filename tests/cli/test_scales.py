@@ -25,13 +25,13 @@ def folder(tmp_path_factory):
 
 
 WORDS = {
-    "score": ("-p", "p,q"),
+    "evaluate": ("-p", "p,q"),
     "compare": ("-p", "p,q"),
     "segments": ("-p", "p", "--by", "g"),
     "drift": ("-p", "p", "--time", "day"),
     "check": ("-p", "p"),
     "slices": ("-p", "p", "--columns", "g"),
-    "watch": ("-p", "p", "--time", "day", "--now", "2026-02-01", "--state", "{}/{}.json"),
+    "monitor": ("-p", "p", "--time", "day", "--now", "2026-02-01", "--state", "{}/{}.json"),
     "recalibrate": ("-p", "p", "-o", "{}/{}-map.json"),
 }
 
@@ -46,6 +46,7 @@ def numbers(text, found):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", FORMS)
 @pytest.mark.parametrize("command", WORDS)
 def test_the_answer_is_that_of_probabilities(folder, command, scale):
@@ -58,6 +59,7 @@ def test_the_answer_is_that_of_probabilities(folder, command, scale):
     np.testing.assert_allclose(*answers, rtol=1e-3, atol=1e-9)  # a last bit may move a score over a border
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", FORMS)
 def test_tallies_a_page_and_a_map_hold_probabilities(folder, need, tmp_path, scale):
     data, more = folder / f"{scale}.csv", (f"--{scale}",)
@@ -65,7 +67,7 @@ def test_tallies_a_page_and_a_map_hold_probabilities(folder, need, tmp_path, sca
     found = truecal.read(tmp_path / "t.parquet")
     expected = truecal.read(folder / "probability.csv", label="y", score="p")
     np.testing.assert_allclose(found.tally.score, expected.tally.score, rtol=1e-12)
-    refused = run("score", tmp_path / "t.parquet", *more)
+    refused = run("evaluate", tmp_path / "t.parquet", *more)
     assert "--percent or --logit must be left out where tallies are read" in refused.stderr
     need("matplotlib")
     page = tmp_path / "a.html"
@@ -75,9 +77,11 @@ def test_tallies_a_page_and_a_map_hold_probabilities(folder, need, tmp_path, sca
     assert {"percent": "(q / 100.0)", "logit": "(1 / (1 + EXP(-q)))"}[scale] in done.stdout
     pl = need("polars")
     assert run("apply", tmp_path / "m.json", data, *more, "-o", tmp_path / "o.csv").returncode == 0
-    mended = pl.read_csv(tmp_path / "o.csv")["q_recalibrated"].to_numpy()
+    recalibrated = pl.read_csv(tmp_path / "o.csv")["q_recalibrated"].to_numpy()
     one = truecal.results.Recalibration.from_json((tmp_path / "m.json").read_text())
-    np.testing.assert_allclose(mended, one.apply(pl.read_csv(folder / "probability.csv")["q"].to_numpy()), rtol=1e-9)
+    np.testing.assert_allclose(
+        recalibrated, one.apply(pl.read_csv(folder / "probability.csv")["q"].to_numpy()), rtol=1e-9
+    )
     if scale == "percent":
         assert "must lie in [0, 1]" in run("apply", tmp_path / "m.json", data, "-o", tmp_path / "o.csv").stderr
 
@@ -103,11 +107,11 @@ def test_a_file_of_rules_says_what_scores_are(folder, tmp_path, scale):
 
 
 def test_mistakes(folder):
-    both = run("score", folder / "percent.csv", "--percent", "--logit")
+    both = run("evaluate", folder / "percent.csv", "--percent", "--logit")
     assert "--percent and --logit must not be given together" in both.stderr
-    beyond = run("score", folder / "percent.csv", "-y", "y", "-p", "g,day", "--percent")
+    beyond = run("evaluate", folder / "percent.csv", "-y", "y", "-p", "g,day", "--percent")
     assert beyond.returncode == 2
-    guessed = run("score", folder / "percent.csv", "--percent")
+    guessed = run("evaluate", folder / "percent.csv", "--percent")
     assert "guessed --label y --score p" in guessed.stderr
     with pytest.raises(ValueError, match=r"(?s)must not be 'logit' where `multiclass` is given.*softmax"):
         truecal.read(folder / "logit.csv", label="y", score=["p", "q"], multiclass="top-label", score_scale="logit")

@@ -32,8 +32,8 @@ def test_it_prints_what_the_library_finds(folder):
     done = run("slices", "preds.csv", cwd=folder)
     assert done.returncode == 0
     assert "country=<b>" in done.stdout
-    assert "too low" in done.stdout
-    assert f"Of {found.searched:,} groups in country and the scores, alone and in pairs," in " ".join(
+    assert "under-predicts" in done.stdout
+    assert f"among {found.searched:,} slices of country and the scores, singly and in pairs" in " ".join(
         done.stdout.split()
     )
     assert SliceTable.from_json(run("slices", "preds.csv", "--json", cwd=folder).stdout) == found
@@ -47,14 +47,14 @@ def test_a_model_that_is_off_everywhere_has_more_groups_that_are_off_than_are_li
     frame = {"y": (rng.random(10_000) < p / 2).astype(int), "p": p, "country": rng.choice(["at", "de"], size=10_000)}
     table = truecal.slices(frame, label="y", score="p")
     assert len(table) == 1
-    assert table.summary().endswith(
-        "1 is listed as off (adjusted p-value at most 0.05); groups that it explains are not listed"
-    )
+    assert table.summary.startswith("1 miscalibrated slice is listed among ")
+    assert table.sentences()[1] == "Slices that this one explains are not listed."
     right = truecal.slices({**frame, "y": rng.random(10_000) < p}, label="y", score="p")
-    assert right.summary().endswith("none is shown to be off (adjusted p-value at most 0.05)")
+    assert right.sentences() == (right.summary,)
+    assert right.summary.startswith("No miscalibrated slice found among ")
     several = truecal.slices({**frame, "y": rng.random(10_000) < p**2}, label="y", score="p")
-    assert f"{len(several)} are listed as off" in several.summary()
-    assert several.summary().endswith("groups that they explain are not listed")
+    assert several.summary.startswith(f"{len(several)} miscalibrated slices are listed among ")
+    assert several.sentences()[1] == "Slices that these explain are not listed."
 
 
 def test_positives_at_a_score_of_0_are_told(tmp_path):
@@ -63,7 +63,8 @@ def test_positives_at_a_score_of_0_are_told(tmp_path):
     done = run("slices", "rows.csv", cwd=tmp_path)
     assert "do not fit" not in run("slices", "rows.csv", cwd=tmp_path, COLUMNS="80").stdout
     (line,) = (line for line in done.stdout.splitlines() if "p=0" in line)
-    assert line.split() == ["p=0", "100", "5", "/", "0", "none", "predicted", "0", "too", "low"]
+    assert line.split()[:8] == ["p=0", "100", "5", "0", "none", "expected", "<", "0.0001"]
+    assert line.split()[8] == "under-predicts"
     assert run("report", "rows.csv", "--slices", cwd=tmp_path).returncode == 0
     assert "p=0" in (tmp_path / "report.html").read_text()
 
@@ -74,7 +75,7 @@ def test_columns_pairs_and_sizes_are_options(folder):
     assert found["columns"]["slice"] == ["p above 0.01181"]  # a group of 10,000 rows holds others
     # 5 levels of country; 55 ranges of p and null
     assert found["searched"] == 5 + 56
-    assert "in country and the scores, alone, " in SliceTable.from_json(json.dumps(found)).summary()
+    assert " of country and the scores, singly (" in SliceTable.from_json(json.dumps(found)).summary
 
 
 def test_rows_without_labels_are_told(tmp_path):
@@ -92,12 +93,12 @@ def test_right_on_the_whole_names_the_search(tmp_path):
     frame = pl.DataFrame({"y": (rng.random(20_000) < truth).astype(int), "p": p, "country": country})
     frame.write_csv(tmp_path / "preds.csv")
     frame.drop("country").write_csv(tmp_path / "bare.csv")
-    said = "note: all rows were judged together: `truecal slices` looks for groups of rows that are off"
-    for command in ("score", "check"):
-        done = run(command, "preds.csv", cwd=tmp_path)
+    said = "note: all rows were evaluated together: `truecal slices` searches for miscalibrated groups of rows"
+    for command, told in (("evaluate", "Next: truecal slices {} (which groups?)"), ("check", said)):
+        done = run(command, "preds.csv", cwd=tmp_path, merged=True)
         assert done.returncode == 0
-        assert said in done.stderr
-        assert said not in run(command, "bare.csv", cwd=tmp_path).stderr
+        assert told.format("preds.csv") in done.stdout
+        assert "truecal slices" not in run(command, "bare.csv", cwd=tmp_path, merged=True).stdout
     assert said not in run("check", "preds.csv", "--by", "country", "--segment", "*", cwd=tmp_path).stderr
     assert "country=" in run("slices", "preds.csv", cwd=tmp_path).stdout
 
@@ -109,6 +110,7 @@ def test_tallies_have_no_rows_to_search(folder):
     assert "needs rows" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_report_has_a_section(folder):
     done = run("report", "preds.csv", "--slices", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -116,5 +118,8 @@ def test_the_report_has_a_section(folder):
     assert '<section id="by-slice">' in page
     assert "country=&lt;b&gt;" in page
     found = truecal.slices(folder / "preds.csv", label="y", score="p")
-    assert f"1 group listed in a search of {found.searched:,} (country=&lt;b&gt;, too low: " in page
-    assert "groups that it explains are not listed" in page
+    assert (
+        f"1 slice listed among {found.searched:,} searched (country=&lt;b&gt;: under-predicts, O/E {found.ratio[0]:.2f})"
+        in page
+    )
+    assert "Slices that this one explains are not listed." in page

@@ -16,6 +16,8 @@ from command import TRUECAL, OnTerminal, environment, predictions, run, run_proc
 
 import truecal
 
+pytestmark = pytest.mark.slow
+
 SHOWN = "\x1b["
 
 
@@ -30,37 +32,37 @@ def data(folder):
 
 
 def test_60_columns_are_enough(data):
-    tallies = truecal.read(data, label="y", score="p")
-    result = truecal.evaluate(tallies, metrics=["tce", "ece", "ace"], reference=199, random_state=0)
+    observations = truecal.read(data, label="y", score="p")
+    result = truecal.evaluate(observations, metrics=["tce", "ece", "ace"], null_draws=199, random_state=0)
     for words in (
-        ["score", data, "--bins"],
-        ["score", data, "-p", "p,more", "--metrics", "all", "--intervals", "50"],
+        ["evaluate", data, "--bins"],
+        ["evaluate", data, "-p", "p,more", "--metrics", "all", "--resamples", "50"],
         ["segments", data, "--by", "country,kind"],
-        ["compare", data, "-p", "p,more", "--replicates", "50"],
-        ["drift", data, "--time", "kind", "--every", "none", "--reference", "50", "--grid", "6"],
+        ["compare", data, "-p", "p,more", "--resamples", "50"],
+        ["drift", data, "--time", "kind", "--every", "none", "--null-draws", "50", "--grid", "6"],
         ["plan", "0.01", "--ratio", "1.2"],
         ["check", data, "--max-value", "3", "--max-excess", "3"],
         ["check", "--help"],
-        ["score", data, "-y", "nope", "-p", "p"],
+        ["evaluate", data, "-y", "nope", "-p", "p"],
     ):
         named = [data.name if word is data else word for word in words]  # the folder of a test may be longer than that
         _, text = show(*named, cwd=data.parent)
         assert widest(text) <= 60, text
         if words[-1] == "--bins":  # numbers are whole, with their units
-            chance = result.references["tce"]
-            for number in (result.format("tce"), f"{chance.mean:.2f} %"):
+            chance = result.nulls["tce"]
+            for number in (f"TCE {result['tce']:.3g}%", f"({chance.mean:.3g}%)"):
                 assert number in text
             assert "CONSISTENT" in text
             assert "columns that do not fit" in text
 
 
 def test_more_room_shows_more(data):
-    narrow, wide = (show("score", data, "--explain", width=width)[1] for width in (60, 140))
-    assert "chance, 5 to 95 %" not in narrow.split("do not fit")[0]
-    assert "chance, 5 to 95 %" in wide
+    narrow, wide = (show("evaluate", data, "--explain", width=width)[1] for width in (60, 140))
+    assert "if calibrated, 5–95%" not in narrow.split("do not fit")[0]
+    assert "if calibrated, 5–95%" in wide
     assert "do not fit" not in wide
-    assert run("score", data, COLUMNS="60").stdout.count("columns that do not fit") == 1
-    bars = {width: show("score", data, width=width)[1].split("prediction", 2)[2] for width in (60, 80, 120)}
+    assert run("evaluate", data, COLUMNS="60").stdout.count("columns that do not fit") == 1
+    bars = {width: show("evaluate", data, width=width)[1].split("score band")[1] for width in (60, 80, 120)}
     assert [" | " in text or "-|-" in text for text in bars.values()] == [False, True, True]
 
 
@@ -71,14 +73,14 @@ def test_20_columns_break_nothing(data):
 
 
 def test_colour_is_for_terminals_that_want_it(data):
-    words = "score", data, "-p", "more"
+    words = "evaluate", data, "-p", "more"
     assert SHOWN in OnTerminal(*words).finish()[1]
     assert SHOWN in show(*words)[1]
     assert SHOWN not in show(*words, NO_COLOR="1")[1]
     assert SHOWN not in show(*words, TERM="dumb")[1]
     assert SHOWN not in show(*words, "--no-color")[1]
-    assert SHOWN in show("score", "nope.csv")[1]
-    assert SHOWN not in show("score", "nope.csv", "--no-color")[1]
+    assert SHOWN in show("evaluate", "nope.csv")[1]
+    assert SHOWN not in show("evaluate", "nope.csv", "--no-color")[1]
     piped = run(*words)
     assert SHOWN not in piped.stdout + piped.stderr
 
@@ -101,7 +103,7 @@ def test_an_interrupt_stops_it(data, folder):
     place = folder / "kept.json"
     place.write_text("old")
     before = sorted(os.listdir(folder))
-    shown = OnTerminal("score", data, "--reference", "10000000", "-o", place)
+    shown = OnTerminal("evaluate", data, "--null-draws", "10000000", "-o", place)
     shown.read(until="replicates")
     begin = time.monotonic()
     shown.process.send_signal(signal.SIGINT)
@@ -118,12 +120,12 @@ def test_progress_is_for_terminals(data, monkeypatch):
     """Each look at the clock is a second later, so that the work seems to take long."""
     for at_terminal in (True, False):
         monkeypatch.setattr("truecal._progress.time.monotonic", itertools.count().__next__)
-        told = show("score", data)[1] if at_terminal else run("score", data).stderr
+        told = show("evaluate", data)[1] if at_terminal else run("evaluate", data).stderr
         assert ("replicates" in told) == at_terminal
 
 
 def test_an_interrupt_while_reading_leaves_nothing(tmp_path):
-    command = [*TRUECAL, "score", "-"]
+    command = [*TRUECAL, "evaluate", "-"]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, env=environment(TMPDIR=str(tmp_path)), **streams) as process:
         process.stdin.write(b"y,p\n")
@@ -168,8 +170,8 @@ def test_an_output_never_takes_the_place_of_an_input(tmp_path):
     fitted = tmp_path / "map.json"
     fitted.write_text(truecal.recalibrate([0, 1, 1, 0], [0.2, 0.4, 0.6, 0.8], kind="offset", folds=0).to_json())
     for words in (
-        ("score", data, "-o", data),
-        ("score", data, "--csv", "-o", links["csv"]),
+        ("evaluate", data, "-o", data),
+        ("evaluate", data, "--csv", "-o", links["csv"]),
         ("check", data, "--junit", data),
         ("check", data, "--junit", other, "--markdown", data),  # each output is held against every input
         ("check", data, "--rules", rules, "--markdown", rules),
@@ -179,7 +181,7 @@ def test_an_output_never_takes_the_place_of_an_input(tmp_path):
         ("recalibrate", data, "-o", links["json"]),
         ("apply", fitted, data, "-p", "p", "-o", data),
         ("apply", fitted, data, "-p", "p", "-o", fitted),
-        ("watch", data, "--state", links["json"]),
+        ("monitor", data, "--state", links["json"]),
     ):
         done = run(*words)
         assert done.returncode == 2, words
@@ -195,7 +197,7 @@ def test_being_terminated_leaves_no_draft(data, folder):
     place = folder / "terminated.json"
     place.write_text("old")
     before = sorted(os.listdir(folder))
-    shown = OnTerminal("score", data, "--reference", "10000000", "-o", place)
+    shown = OnTerminal("evaluate", data, "--null-draws", "10000000", "-o", place)
     shown.read(until="replicates")
     shown.process.terminate()
     assert shown.finish()[0] == 128 + signal.SIGTERM
@@ -206,7 +208,7 @@ def test_being_terminated_leaves_no_draft(data, folder):
 def test_a_reader_that_leaves_early_is_no_error(folder):
     columns = predictions(4000) | {"shop": [i % 2000 for i in range(4000)]}
     data = write_csv(folder / "shops.csv", columns)
-    script = f'"{sys.executable}" -m truecal segments "{data}" --by shop --reference 1 --csv | head -1; echo ${{PIPESTATUS[0]}}'
+    script = f'"{sys.executable}" -m truecal segments "{data}" --by shop --null-draws 1 --csv | head -1; echo ${{PIPESTATUS[0]}}'
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, env=environment())
     head, code = done.stdout.splitlines()
     assert head.startswith("model,shop,n,")
@@ -224,7 +226,7 @@ def test_a_full_disk_is_told_and_the_old_file_stays(data, folder):
     full = mounted.returncode == 0
     try:
         for name, words in (
-            ("a.json", ["score", data, "--metrics", "all"]),
+            ("a.json", ["evaluate", data, "--metrics", "all"]),
             ("a.html", ["report", data]),
             ("a.png", ["plot", data]),
         ):
@@ -249,7 +251,7 @@ def test_standard_output_may_be_full(data):
         pytest.skip("this system has no /dev/full")
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [*TRUECAL, "score", str(data)],
+            [*TRUECAL, "evaluate", str(data)],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -261,6 +263,6 @@ def test_standard_output_may_be_full(data):
 
 
 def test_notes_and_answers_do_not_mix(data):
-    done = run("score", data, "--json")
+    done = run("evaluate", data, "--json")
     json.loads(done.stdout)
     assert done.stderr.startswith("note: guessed")

@@ -60,13 +60,13 @@ def test_an_error_with_a_remedy_points_nowhere(need, tmp_path):
     need("polars")
     (tmp_path / "rows.csv").write_text("y,p\n0,0.1\n1,1.7\n0,0.2\n")
     for words, remedy in ((["-y", "y", "-p", "p"], "Hint: --score must be"), (["-y", "Y"], "Hint: did you mean 'y'?")):
-        assert run("score", "rows.csv", *words, cwd=tmp_path).stderr.splitlines()[-1].startswith(remedy)
+        assert run("evaluate", "rows.csv", *words, cwd=tmp_path).stderr.splitlines()[-1].startswith(remedy)
 
 
 @pytest.mark.parametrize(
     ("words", "page"),
     [
-        (["score", "rows.csv", "-y", "label"], "data.md"),
+        (["evaluate", "rows.csv", "-y", "label"], "data.md"),
         (["check", "rows.csv", "--rules", "gate.toml"], "gate.md"),
     ],
 )

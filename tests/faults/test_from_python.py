@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from truecal.cli import _main
-from truecal.reading import _csv, _paths, _plain
+from truecal.reading import _csv, _files, _plain
+
+pytestmark = pytest.mark.slow
 
 CALLS = {  # functions that are replaced, and the error of the system with which they fail; 0 is a lack of memory
     "open": (os, "open", errno.EMFILE),
@@ -126,7 +128,7 @@ def run(tmp_path_factory, capfd, monkeypatch):
             code = _main.main(list(scene.words))
         _csv._recent.clear()
         _plain._open_once.cache_clear()
-        _paths._kept.clear()
+        _files._kept.clear()
         gc.collect()
         after = faulty.take_stock(folder)
         faulty.restore(folder, before, after)

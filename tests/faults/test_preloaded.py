@@ -20,6 +20,8 @@ import matplotlib.image
 import pytest
 from conftest import missing
 
+pytestmark = pytest.mark.slow
+
 FAULTS = {
     "open": (errno.EIO, errno.EMFILE, errno.EINTR),
     "read": (errno.EIO, errno.EINTR, 0),

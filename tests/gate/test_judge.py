@@ -5,22 +5,22 @@ import json
 import math
 import re
 import xml.etree.ElementTree as ET
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from gated import decide, gap, make, null_mean, one, status, subject, table
 from hypothesis import given
 from hypothesis import strategies as st
 
 import truecal
 from truecal import Decision, Metric, Rule, Tally, Uniform
-from truecal.gate import LIMITS, Finding, FindingTable
-from truecal.gate._judge import Subject, judge
-from truecal.gate._rules import KINDS
-from truecal.inference import Difference, Interval, Reference
-from truecal.metrics import LTCE, Absolute, Gap, Relative, adjust_p_values
-from truecal.observations import Account
-from truecal.results import Comparison, GroupTable
+from truecal.data import RowCounts
+from truecal.gate import KINDS, LIMITS, Cause, CheckDetails, CheckResult, CheckTable
+from truecal.gate._judge import judge
+from truecal.inference import Difference, Interval
+from truecal.metrics import Absolute, Gap, Relative
+from truecal.results import Comparison
 
 NASTY = [
     "</testcase>",
@@ -40,120 +40,13 @@ NASTY = [
     "\\|",
 ]
 KIND = st.sampled_from(sorted(KINDS))
-BASE = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3], metrics=["ltce", "ece"])
-
-
-def make(value=10.0, n=1000, *, reference=None, interval=None, bounds=None, name="ltce"):
-    """A result whose numbers are these."""
-    return replace(
-        BASE,
-        n=n,
-        values={**BASE.values, name: value},
-        references={} if reference is None else {name: reference},
-        intervals={} if interval is None else {name: interval},
-        bounds={} if bounds is None else {name: bounds},
-    )
-
-
-def by_chance(mean, value=10.0, p_value=0.5, replicates=999):
-    return Reference(mean, 0.0, mean, 2 * mean, p_value, value - mean, replicates)
-
-
-def gap(low, high, replicates=999):
-    found = {"ltce": Difference(0.0, 0.0, (low + high) / 2, low, high, 0.95, replicates)}
-    return {"m": Comparison.of(found, {"ltce": LTCE})}
-
-
-FLOATS = [entry.name for entry in fields(GroupTable) if entry.type == "Floats"]
-
-
-def table(value=(10.0, 20.0), p_value=(0.5, 0.5), n=1000, adjust=None, segment=(("DE", "web"), ("FR", "app")), **more):
-    value, p_value = np.array(value, float), np.array(p_value, float)
-    zero = np.zeros(len(value))
-    counts = np.full(len(value), n) if isinstance(n, int) else np.array(n)
-    columns = dict.fromkeys(FLOATS, zero) | {"detectable": zero + 2.0, "by_chance": zero + 4.0}
-    return GroupTable(
-        segment=tuple(segment),
-        n=counts,
-        dropped=np.zeros(len(value), np.int64),
-        tilt=("",) * len(value),
-        **{"adjust": adjust, "replicates": 199}
-        | columns
-        | {"value": value, "lowest": value, "highest": value, "chance_p": p_value}
-        | {"chance_p_adjusted": adjust_p_values(p_value, adjust), **more},
-    )
-
-
-class Told:
-    """Evidence that says what it is told: p-values by segment, the word where these are not small, and intervals.
-
-    By default that of data without end: every error is proven, and intervals are points at the observed value.
-    """
-
-    def __init__(self, result=None, tables=None, *, p_value=0.0, word="consistent", low=None, high=100.0, rows=1000):
-        self.result, self.tables, self.rows = result, tables or {}, rows if result is None else result.n
-        self.p_value = p_value if isinstance(p_value, dict) else {None: p_value}
-        self.word, self.low, self.high = word, low, high
-        self.levels = []
-
-    def verdicts(self, segments, level):
-        return [self.verdict(segment, level) for segment in segments]
-
-    def verdict(self, segment, level):
-        self.levels.append(level)
-        p_value = self.p_value.get(segment, self.p_value.get(None))
-        word = "off" if p_value <= level else self.word
-        return replace(BASE.verdict, n=self.rows, p_value=p_value, word=word, significance=level, detectable=2.0)
-
-    def locate(self, segment, verdict):
-        return verdict
-
-    def count_enough(self, segment, level):
-        return None
-
-    def interval(self, segment, metric, level):
-        low = self.low
-        if low is None and segment is None:
-            low = self.result.values[metric]
-        elif low is None:
-            table = self.tables[metric]
-            low = float(table.value[table.segment.index(segment)])
-        return Interval(low, self.high, 1 - level, 10**6)
-
-
-def subject(result=None, tables=None, difference=None, **told):
-    """A model as the gate sees it; tables go by the names of metrics."""
-    tables = {"ltce": tables} if isinstance(tables, GroupTable) else tables or {}
-    found = [row for found in tables.values() for row in zip(found.segment, found.names, found.n, strict=True)]
-    evidence = Told(result, tables, **told)
-    accounts = {None: Account(evidence.rows, evidence.rows)} | {key: Account(int(n), int(n)) for key, _, n in found}
-    return Subject(evidence, accounts, result, tables, {key: name for key, name, _ in found}, difference)
-
-
-def decide(rules, results, *, segments=None, differences=None, **told):
-    """The decision on models by their names."""
-    segments, differences = segments or {}, differences or {}
-    models = {
-        name: subject(results.get(name), segments.get(name), differences.get(name), **told)
-        for name in dict.fromkeys([*results, *segments, *differences])
-    }
-    return judge([(rule, models) for rule in rules])
-
-
-def one(rule, result, **more):
-    (finding,) = decide([rule], {"m": result}, **more).findings
-    return finding
-
-
-def status(rule, result, **more):
-    return one(rule, result, **more).status
 
 
 # each kind of rule
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [(14.999, "pass"), (15.0, "pass"), (15.001, "fail"), (math.nan, "cannot tell")]
+    ("value", "expected"), [(14.999, "pass"), (15.0, "pass"), (15.001, "fail"), (math.nan, "inconclusive")]
 )
 def test_a_value_may_reach_its_limit_and_no_more(value, expected):
     found = one(Rule("value", 15), make(value))
@@ -164,12 +57,18 @@ def test_a_value_may_reach_its_limit_and_no_more(value, expected):
 
 def test_rounding_does_not_fail_a_value_at_its_limit():
     assert status(Rule("value", 15), make(15.000000000000002)) == "pass"  # 0.1 + 0.2 of this world
-    assert status(Rule("p_value", 0.3), make(reference=by_chance(1, p_value=0.1 * 3 - 5e-17))) == "pass"
+    assert status(Rule("p_value", 0.3), make(null=null_mean(1, p_value=0.1 * 3 - 5e-17))) == "pass"
 
 
 @pytest.mark.parametrize(
     ("bounds", "expected"),
-    [((8, 12), "pass"), ((8, 15), "pass"), ((14, 16), "cannot tell"), ((15, 16), "cannot tell"), ((15.5, 16), "fail")],
+    [
+        ((8, 12), "pass"),
+        ((8, 15), "pass"),
+        ((14, 16), "inconclusive"),
+        ((15, 16), "inconclusive"),
+        ((15.5, 16), "fail"),
+    ],
 )
 def test_values_of_gridded_data_are_judged_by_their_bounds(bounds, expected):
     assert status(Rule("value", 15), make(12.0, bounds=bounds)) == expected
@@ -181,13 +80,13 @@ def test_values_of_gridded_data_are_judged_by_their_bounds(bounds, expected):
         (6.0, None, "pass"),  # 10 - 6 = 4
         (5.0, None, "pass"),
         (4.9, None, "fail"),
-        (6.0, (9.5, 11.5), "cannot tell"),  # 3.5 to 5.5
+        (6.0, (9.5, 11.5), "inconclusive"),  # 3.5 to 5.5
         (6.0, (9.5, 10.5), "pass"),  # 3.5 to 4.5
         (4.0, (9.5, 10.5), "fail"),  # 5.5 to 6.5
     ],
 )
 def test_excess_is_over_the_mean_by_chance_and_moves_with_the_bounds(mean, bounds, expected):
-    found = one(Rule("excess", 5), make(10.0, reference=by_chance(mean), bounds=bounds))
+    found = one(Rule("excess", 5), make(10.0, null=null_mean(mean), bounds=bounds))
     assert found.status == expected
     assert found.observed == pytest.approx(10.0 - mean)
 
@@ -196,11 +95,11 @@ def test_excess_is_over_the_mean_by_chance_and_moves_with_the_bounds(mean, bound
     ("high", "bounds", "low", "expected"),
     [
         (15.0, None, 5.0, "pass"),
-        (15.1, None, 5.0, "cannot tell"),
+        (15.1, None, 5.0, "inconclusive"),
         (15.1, None, 15.05, "fail"),  # the whole interval lies above the limit
-        (14.5, (9.0, 11.0), 5.0, "cannot tell"),
+        (14.5, (9.0, 11.0), 5.0, "inconclusive"),
         (13.0, (9.0, 11.0), 5.0, "pass"),
-        (16.5, (9.0, 11.0), 15.5, "cannot tell"),  # begins at 14.5 if the value is 9
+        (16.5, (9.0, 11.0), 15.5, "inconclusive"),  # begins at 14.5 if the value is 9
         (16.5, (9.0, 11.0), 16.1, "fail"),
     ],
 )
@@ -212,15 +111,15 @@ def test_upper_looks_at_the_end_of_the_interval(high, bounds, low, expected):
 
 @pytest.mark.parametrize(("p_value", "expected"), [(0.5, "pass"), (0.05, "pass"), (0.049, "fail"), (0.001, "fail")])
 def test_a_p_value_must_not_fall_below_its_limit(p_value, expected):
-    assert status(Rule("p_value", 0.05), make(reference=by_chance(5, p_value=p_value))) == expected
+    assert status(Rule("p_value", 0.05), make(null=null_mean(5, p_value=p_value))) == expected
 
 
-@pytest.mark.parametrize(("replicates", "expected"), [(19, "cannot tell"), (20, "pass"), (999, "pass")])
+@pytest.mark.parametrize(("replicates", "expected"), [(19, "inconclusive"), (20, "pass"), (999, "pass")])
 def test_a_p_value_that_could_not_have_failed_does_not_pass(replicates, expected):
     # the smallest p-value is 1 / (replicates + 1): 1/20 is not below 0.05, 1/21 is
-    found = one(Rule("p_value", 0.05), make(reference=by_chance(5, p_value=0.4, replicates=replicates)))
+    found = one(Rule("p_value", 0.05), make(null=null_mean(5, p_value=0.4, replicates=replicates)))
     assert found.status == expected
-    if expected == "cannot tell":
+    if expected == "inconclusive":
         assert "at least 20 are needed" in found.reason
 
 
@@ -229,8 +128,8 @@ def test_a_p_value_that_could_not_have_failed_does_not_pass(replicates, expected
     [
         (-2, -1, "pass", "pass"),
         (-1, 0.5, "pass", "pass"),
-        (-1, 3, "pass", "cannot tell"),
-        (0.5, 3, "pass", "cannot tell"),
+        (-1, 3, "pass", "inconclusive"),
+        (0.5, 3, "pass", "inconclusive"),
         (0.6, 3, "fail", "fail"),
     ],
 )
@@ -247,16 +146,16 @@ def test_worse_fails_on_proof_and_non_inferior_passes_on_proof(low, high, worse,
     ("p_value", "word", "expected", "allowed"),
     [
         (0.5, "consistent", "pass", "pass"),
-        (0.5, "cannot tell", "cannot tell", "pass"),
+        (0.5, "inconclusive", "inconclusive", "pass"),
         (0.0101, "consistent", "pass", "pass"),
         (0.01, "consistent", "fail", "fail"),
-        (0.0, "cannot tell", "fail", "fail"),
-        (math.nan, "consistent", "cannot tell", "cannot tell"),
+        (0.0, "inconclusive", "fail", "fail"),
+        (math.nan, "consistent", "inconclusive", "inconclusive"),
     ],
 )
 def test_the_verdict_decides_by_its_word(p_value, word, expected, allowed):
-    for rule, wanted in ((Rule("verdict"), expected), (Rule("verdict", allow_cannot_tell=True), allowed)):
-        found = one(rule, make(), p_value=p_value, word=word)
+    for rule, wanted in ((Rule("verdict"), expected), (Rule("verdict", allow_inconclusive=True), allowed)):
+        found = one(rule, make(), p_value=p_value, status=word)
         assert found.status == wanted
         assert found.observed == (None if math.isnan(p_value) else p_value)
     assert status(Rule("verdict", significance=0.05), make(), p_value=0.04) == "fail"
@@ -265,54 +164,57 @@ def test_the_verdict_decides_by_its_word(p_value, word, expected, allowed):
 def test_what_is_off_at_the_usual_level_is_no_clean_pass():
     weak, clean = (one(Rule("verdict"), make(), p_value=p_value) for p_value in (0.016, 0.06))
     assert (weak.status, clean.status) == ("pass", "pass")
-    assert weak.reason == "a sign of error, too weak for this rule: p is 0.016, above 0.01."
-    assert clean.reason.startswith("no sign of error: ")
+    assert (weak.cause, clean.cause) == (Cause.WEAK_SIGN, Cause.CONSISTENT)
+    assert weak.reason == "weak evidence of miscalibration (p = 0.016, above 0.01)."
+    assert clean.reason == "no miscalibration found (p = 0.06, above 0.01)."
 
 
 @pytest.mark.parametrize("kind", ["value", "excess"])
 @pytest.mark.parametrize(
     ("p_value", "low", "expected"),
-    [(0.0, 15.1, "fail"), (0.0, 15.0, "cannot tell"), (0.02, 15.1, "cannot tell"), (0.02, 3.0, "cannot tell")],
+    [(0.0, 15.1, "fail"), (0.0, 15.0, "inconclusive"), (0.02, 15.1, "inconclusive"), (0.02, 3.0, "inconclusive")],
 )
 def test_a_number_above_its_limit_fails_where_the_verdict_and_the_interval_show_it(kind, p_value, low, expected):
     """By chance 4: an excess of 16 has the limit 11 where a value of 20 has 15, and the same interval."""
     limit, by = (15, 0.0) if kind == "value" else (11, 4.0)
-    result = make(20.0, reference=by_chance(4.0, value=20.0))
+    result = make(20.0, null=null_mean(4.0, value=20.0))
     found = one(Rule(kind, limit), result, p_value=p_value, low=low)
     assert (found.status, found.observed) == (expected, 20.0 - by)
-    assert status(Rule(kind, limit, allow_cannot_tell=True), result, p_value=p_value, low=low) == expected
+    assert status(Rule(kind, limit, allow_inconclusive=True), result, p_value=p_value, low=low) == expected
 
 
 def test_predictions_that_are_all_0_or_1_are_not_called_too_few():
     data = truecal.read({"y": [0, 1] * 500, "p": [0.0, 1.0] * 500}, label="y", score="p")
-    (found,) = truecal.check(data).findings
-    assert found.status == "cannot tell"
-    assert found.reason.endswith("but every prediction is exactly 0 or 1, and no factor on the odds changes these.")
-    assert "too few" not in found.reason
+    (found,) = truecal.check(data).results
+    assert found.status == "inconclusive"
+    assert (found.cause, found.certain, found.allowable) == (Cause.CERTAIN, True, True)
+    assert found.reason.endswith(": every prediction is exactly 0 or 1, so no odds ratio can be detected.")
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_nothing_passes_where_the_verdict_cannot_tell(kind):
-    result = make(1.0, reference=by_chance(1.0, 1.0), interval=Interval(0.0, 2.0, 0.95, 999))
+    result = make(1.0, null=null_mean(1.0, 1.0), interval=Interval(0.0, 2.0, 0.95, 999))
     limit = {"verdict": None, "p_value": 0.1, "dropped": 0.1, "least": 0.5}.get(kind, 50)
     for rule, expected in (
-        (Rule(kind, limit), "cannot tell"),
-        (Rule(kind, limit, allow_cannot_tell=True), "pass"),
+        (Rule(kind, limit), "inconclusive"),
+        (Rule(kind, limit, allow_inconclusive=True), "pass"),
     ):
-        found = one(rule, result, differences=gap(-1, 1), p_value=0.5, word="cannot tell")
+        found = one(rule, result, differences=gap(-1, 1), p_value=0.5, status="inconclusive")
         assert found.status == expected
-        assert "too few to tell: only a factor of 2 or more on all odds would have been found" in found.reason
-        assert found.reason.endswith(", which the rule allows.") == (expected == "pass")
+        assert (found.cause, found.allowed) == (Cause.UNDERPOWERED, expected == "pass")
+        assert found.allowable == (expected == "inconclusive")
+        assert "only odds ratios of 2 or more would be detected in either direction with 80% power" in found.reason
+        assert found.reason.endswith(". The rule allows this.") == found.allowed
     assert status(Rule(kind, limit), result, differences=gap(-1, 1), p_value=0.5) == "pass"
 
 
 def test_segments_share_the_level_by_holm():
     """0.004 x 2 = 0.008 is at most 0.01, 0.006 x 2 is not; the words and intervals are of the level 0.01 / 2."""
     keys = table().segment
-    for p_value, expected in ((0.004, "fail"), (0.006, "cannot tell")):
+    for p_value, expected in ((0.004, "fail"), (0.006, "inconclusive")):
         model = subject(None, table((20.0, 20.0)), p_value={keys[0]: p_value, keys[1]: 0.9}, low=16.0)
         for rule in (Rule("verdict", segment="*"), Rule("value", 15, segment="*")):
-            found = judge([(rule, {"m": model})]).findings
+            found = judge([(rule, {"m": model})]).results
             wanted = expected if rule.kind == "value" or expected == "fail" else "pass"
             assert found[0].status == wanted
             assert found[1].status != "fail"
@@ -320,16 +222,17 @@ def test_segments_share_the_level_by_holm():
     # only the segments that are judged count
     few = table((20.0, 20.0), n=[1000, 10])
     model = subject(None, few, p_value={keys[0]: 0.009, keys[1]: 0.9})
-    found = judge([(Rule("verdict", segment="*", min_rows=100), {"m": model})]).findings
-    assert [finding.status for finding in found] == ["fail", "cannot tell"]
+    found = judge([(Rule("verdict", segment="*", min_rows=100), {"m": model})]).results
+    assert [finding.status for finding in found] == ["fail", "inconclusive"]
 
 
 def test_a_segment_without_predictions_in_the_region_does_not_pass():
-    accounts = {None: Account(18, 18), ("DE", "web"): Account(9, 0, outside=9), ("FR", "app"): Account(9, 9)}
-    model = replace(subject(None, table()), accounts=accounts)
-    found = judge([(Rule("verdict", segment="*"), {"m": model})]).findings
-    assert [finding.status for finding in found] == ["cannot tell", "fail"]
-    assert "no prediction of this segment is among those that are judged" in found[0].reason
+    accounts = {None: RowCounts(18, 18), ("DE", "web"): RowCounts(9, 0, out_of_scope=9), ("FR", "app"): RowCounts(9, 9)}
+    model = replace(subject(None, table()), row_counts=accounts)
+    found = judge([(Rule("verdict", segment="*"), {"m": model})]).results
+    assert [finding.status for finding in found] == ["inconclusive", "fail"]
+    assert found[0].cause == Cause.OUT_OF_SCOPE
+    assert found[0].reason == "no prediction of this segment is in scope."
 
 
 # scores: limits on both sides, and numbers that are about more than calibration
@@ -341,9 +244,9 @@ def test_a_segment_without_predictions_in_the_region_does_not_pass():
         ("value", 1.1, 0.5, (0.7, 0.9), "pass"),
         ("least", 0.7, 0.5, (0.7, 0.9), "pass"),
         ("least", 0.95, 0.0, (0.7, 0.9), "fail"),
-        ("least", 0.95, 0.0, (0.7, 1.0), "cannot tell"),  # it may be within
-        ("least", 0.95, 0.5, (0.7, 0.9), "cannot tell"),  # nothing shows that the predictions are wrong
-        ("least", 0.95, 0.0, (0.7, math.nan), "cannot tell"),
+        ("least", 0.95, 0.0, (0.7, 1.0), "inconclusive"),  # it may be within
+        ("least", 0.95, 0.5, (0.7, 0.9), "inconclusive"),  # nothing shows that the predictions are wrong
+        ("least", 0.95, 0.0, (0.7, math.nan), "inconclusive"),
         ("value", 0.75, 0.0, (0.76, 0.9), "fail"),
     ],
 )
@@ -353,8 +256,8 @@ def test_a_slope_has_limits_on_both_sides(kind, limit, p_value, span, expected):
     found = one(Rule(kind, limit, metric="slope"), result, p_value=p_value, low=span[0], high=span[1])
     assert (found.status, found.observed) == (expected, 0.8)
     if expected == "fail":
-        end = "ends at 0.900" if kind == "least" else "begins at 0.760"
-        assert f"interval {end}" in found.reason
+        end = "ends at 0.900" if kind == "least" else "starts at 0.760"
+        assert f"CI {end}" in found.reason
 
 
 def test_a_score_of_more_than_calibration_fails_by_its_interval_alone():
@@ -362,10 +265,10 @@ def test_a_score_of_more_than_calibration_fails_by_its_interval_alone():
     result = truecal.evaluate([0, 1, 1, 0], [0.4, 0.6, 0.6, 0.4], metrics=["log_loss", "net_benefit@0.5"])
     rule = Rule("value", 0.2, metric="log_loss")
     assert status(rule, result, p_value=0.9, low=0.3) == "fail"
-    assert status(rule, result, p_value=0.9, low=0.1) == "cannot tell"
+    assert status(rule, result, p_value=0.9, low=0.1) == "inconclusive"
     least = Rule("least", 0.9, metric="net_benefit@0.5")
     assert status(least, result, p_value=0.9, low=0.1, high=0.6) == "fail"
-    assert status(least, result, p_value=0.9, low=0.1, high=0.95) == "cannot tell"
+    assert status(least, result, p_value=0.9, low=0.1, high=0.95) == "inconclusive"
 
 
 def test_differences_are_turned_where_higher_is_better():
@@ -374,10 +277,8 @@ def test_differences_are_turned_where_higher_is_better():
     compared = {"m": Comparison.of({metric.name: found}, {metric.name: metric})}
     finding = one(Rule("worse", 0, metric=metric.name), make(), differences=compared)
     assert finding.status == "fail"
-    assert (
-        "the baseline's net_benefit@0.5 minus this one is 0.20000, its 95 % interval 0.10000 to 0.3" in finding.reason
-    )
-    assert compared["m"].verdict == ["second is better"]
+    assert "the baseline's net_benefit@0.5 minus the model's is 0.20000 (95% CI 0.10000 to 0.3" in finding.reason
+    assert compared["m"].better == ["second"]
 
 
 def test_a_metric_that_is_no_number_is_never_a_pass(need):
@@ -385,15 +286,16 @@ def test_a_metric_that_is_no_number_is_never_a_pass(need):
     frame = need("polars").DataFrame({"y": [0, 1] * 500, "p": [0.0, 1.0] * 500, "g": ["a", "b"] * 500})
     data = truecal.read(frame, label="y", score="p", by="g")
     rules = [
-        Rule(kind, 0.5, metric="ltce_information", segment=segment, allow_cannot_tell=True)
+        Rule(kind, 0.5, metric="ltce_information", segment=segment, allow_inconclusive=True)
         for kind in ("value", "least", "excess", "p_value")
         for segment in (None, "*")
     ]
-    rules += [Rule("upper", 0.5, metric="ltce_information", allow_cannot_tell=True)]
-    found = truecal.check(data, rules).findings
+    rules += [Rule("upper", 0.5, metric="ltce_information", allow_inconclusive=True)]
+    found = truecal.check(data, rules).results
     assert len(found) == 13
-    assert set(found.status) == {"cannot tell"}
-    assert all("no finite number" in reason for reason in found.reason)
+    assert set(found.status) == {"inconclusive"}
+    assert set(found.cause) == {Cause.NOT_FINITE}
+    assert all("is not a finite number" in reason for reason in found.reason)
 
 
 def test_an_infinite_loss_is_beyond_every_limit(need):
@@ -405,47 +307,47 @@ def test_an_infinite_loss_is_beyond_every_limit(need):
         Rule("p_value", 0.05, metric="log_loss"),
         Rule("excess", 5, metric="log_loss"),
     ]
-    found = truecal.check(truecal.read(frame, label="y", score="p"), rules).findings
+    found = truecal.check(truecal.read(frame, label="y", score="p"), rules).results
     assert list(found.status) == ["fail"] * 3
     assert found.reason[0] == "log_loss is infinite, beyond the limit of 5."
     data = truecal.read(frame, label="y", score="p", baseline="old")
     worse = truecal.check(data, [Rule("worse", 0, metric="log_loss")])
-    assert worse.findings.reason[0] == "log_loss minus the baseline's is infinite, beyond the limit of 0."
+    assert worse.results.reason[0] == "log_loss minus the baseline's is infinite, beyond the limit of 0."
 
 
-# what could not be told
+# inconclusive
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"value", "least", "verdict", "dropped"}))
 def test_what_was_not_computed_is_unknown(kind):
     found = one(Rule(kind, 0.5), make())
-    assert found.status == "cannot tell"
+    assert found.status == "inconclusive"
     assert found.observed is None
-    assert re.search(r"reference=1000|intervals=1000|`compare`", found.reason)
+    assert re.search(r"null_draws=1000|resamples=1000|`compare`", found.reason)
 
 
 def test_a_metric_that_was_not_computed_is_unknown():
     found = one(Rule("value", 0.1, metric="mce"), make())
-    assert found.status == "cannot tell"
+    assert found.status == "inconclusive"
     assert "ltce, ece" in found.reason
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 @pytest.mark.parametrize("value", [0.0, 100.0])
 def test_too_few_rows_never_pass_or_fail(kind, value):
-    result = make(value, 499, reference=by_chance(1, value), interval=Interval(value, value, 0.95, 999))
+    result = make(value, 499, null=null_mean(1, value), interval=Interval(value, value, 0.95, 999))
     rule = Rule(kind, None if kind == "verdict" else 0.5, min_rows=500)
-    assert status(rule, result, differences=gap(value, value)) == "cannot tell"
-    assert status(replace(rule, allow_cannot_tell=True), result, differences=gap(value, value)) == "cannot tell"
+    assert status(rule, result, differences=gap(value, value)) == "inconclusive"
+    assert status(replace(rule, allow_inconclusive=True), result, differences=gap(value, value)) == "inconclusive"
     enough = status(rule, replace(result, n=500), differences=gap(value, value))
     # below a least value the evidence, which reaches to 100, does not show it
-    assert (enough == "cannot tell") == (kind == "least" and value == 0)
+    assert (enough == "inconclusive") == (kind == "least" and value == 0)
 
 
 @pytest.mark.parametrize("kind", ["upper", "worse", "non_inferior"])
 def test_intervals_of_too_few_replicates_are_unknown(kind):
     # 2.5 % quantiles: the most extreme of 39 replicates leaves 1/40 beyond
-    for replicates, expected in ((1, "cannot tell"), (38, "cannot tell"), (39, "pass")):
+    for replicates, expected in ((1, "inconclusive"), (38, "inconclusive"), (39, "pass")):
         result = make(interval=Interval(5.0, 10.0, 0.95, replicates))
         found = one(Rule(kind, 50), result, differences=gap(-1, 1, replicates))
         assert found.status == expected
@@ -455,12 +357,12 @@ def test_intervals_of_too_few_replicates_are_unknown(kind):
 def test_a_pattern_that_matches_nothing_is_unknown():
     rules = [Rule("value", 15), Rule("value", 15, model="fruad-*")]
     verdict = decide(rules, {"fraud-a": make()})
-    assert [finding.status for finding in verdict.findings] == ["pass", "cannot tell"]
+    assert [finding.status for finding in verdict.results] == ["pass", "inconclusive"]
     assert verdict.exit_code == 3
-    assert "'fraud-a'" in verdict.findings[1].reason
+    assert "'fraud-a'" in verdict.results[1].reason
     assert decide(rules, {}).exit_code == 3
     found = one(Rule("value", 15, segment="country=XX*"), make(), segments={"m": table(by=("country", "channel"))})
-    assert (found.status, found.segment) == ("cannot tell", "country=XX*")
+    assert (found.status, found.segment) == ("inconclusive", "country=XX*")
     assert "country=DE, channel=web" in found.reason
 
 
@@ -468,10 +370,10 @@ def test_a_model_known_by_its_segments_alone_does_not_escape():
     verdict = decide(
         [Rule("value", 15)], {"a": make()}, segments={"b": table()}, differences={"c": Comparison.of({}, {})}
     )
-    assert {finding.model: finding.status for finding in verdict.findings} == {
+    assert {finding.model: finding.status for finding in verdict.results} == {
         "a": "pass",
-        "b": "cannot tell",
-        "c": "cannot tell",
+        "b": "inconclusive",
+        "c": "inconclusive",
     }
 
 
@@ -479,7 +381,7 @@ def test_a_limit_in_the_wrong_unit_for_a_metric_of_your_own_is_unknown():
     tally = Tally.from_arrays([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
     result = truecal.evaluate(tally, {"mine": Metric(Uniform(5), Gap()), "ltce": Metric(Uniform(5), Gap())})
     for name in ("mine", "ltce"):
-        assert status(Rule("value", 15, metric=name), result) == "cannot tell"  # a probability is never above 15
+        assert status(Rule("value", 15, metric=name), result) == "inconclusive"  # a probability is never above 15
         assert status(Rule("value", 0.15, metric=name), result) == "fail"  # |0 - 0.1|, ..., on average 0.2
 
 
@@ -488,7 +390,7 @@ def test_a_limit_in_the_wrong_unit_for_a_metric_of_your_own_is_unknown():
 
 def test_models_are_matched_by_shell_patterns_and_case():
     results = {"fraud-a": make(10), "fraud-b": make(20), "Fraud-c": make(30), "churn": make(40)}
-    found = decide([Rule("value", 15, model="fraud-*")], results).findings
+    found = decide([Rule("value", 15, model="fraud-*")], results).results
     assert [(finding.model, finding.status) for finding in found] == [("fraud-a", "pass"), ("fraud-b", "fail")]
 
 
@@ -497,35 +399,35 @@ def test_a_name_matches_itself_whatever_is_in_it():
 
 
 def test_each_matching_segment_is_judged():
-    found = decide([Rule("value", 15, segment="*")], {}, segments={"m": table()}).findings
+    found = decide([Rule("value", 15, segment="*")], {}, segments={"m": table()}).results
     assert [(f.segment, f.observed, f.status, f.n) for f in found] == [
         ("DE, web", 10, "pass", 1000),
         ("FR, app", 20, "fail", 1000),
     ]
     found = decide(
         [Rule("excess", 15, segment="country=FR*")], {}, segments={"m": table(by=("country", "channel"))}
-    ).findings
+    ).results
     assert [(f.segment, f.observed, f.status) for f in found] == [("country=FR, channel=app", 16, "fail")]
 
 
 def test_rows_of_a_segment_count_for_its_rule():
     found = decide(
         [Rule("value", 25, segment="*", min_rows=500)], {"m": make(n=10**6)}, segments={"m": table(n=[499, 500])}
-    ).findings
-    assert [finding.status for finding in found] == ["cannot tell", "pass"]
+    ).results
+    assert [finding.status for finding in found] == ["inconclusive", "pass"]
 
 
 def test_segments_are_judged_by_adjusted_p_values():
     plain = table(p_value=(0.04, 0.9))
     holm = table(p_value=(0.04, 0.9), adjust="holm")  # 0.08, 0.9
     rule = Rule("p_value", 0.05, segment="*")
-    assert [f.status for f in decide([rule], {}, segments={"m": plain}).findings] == ["fail", "pass"]
-    found = decide([rule], {}, segments={"m": holm}).findings
+    assert [f.status for f in decide([rule], {}, segments={"m": plain}).results] == ["fail", "pass"]
+    found = decide([rule], {}, segments={"m": holm}).results
     assert [(f.status, f.observed) for f in found] == [("pass", 0.08), ("pass", 0.9)]
 
 
 @pytest.mark.parametrize("adjust", ["holm", "bh"])
-@pytest.mark.parametrize(("replicates", "expected"), [(199, "cannot tell"), (599, "cannot tell"), (600, "pass")])
+@pytest.mark.parametrize(("replicates", "expected"), [(199, "inconclusive"), (599, "inconclusive"), (600, "pass")])
 def test_many_segments_need_many_replicates(adjust, replicates, expected):
     # adjusted for 30 segments the smallest p-value is 30 / (replicates + 1): 30/600 is not below 0.05
     rng = np.random.default_rng(0)
@@ -537,13 +439,13 @@ def test_many_segments_need_many_replicates(adjust, replicates, expected):
         replicates=replicates,
     )
     verdict = decide([Rule("p_value", 0.05, segment="*")], {}, segments={"m": many})
-    assert {finding.status for finding in verdict.findings} == {expected}
-    assert expected == "pass" or "at least 600 are needed" in verdict.findings[0].reason
+    assert {finding.status for finding in verdict.results} == {expected}
+    assert expected == "pass" or "at least 600 are needed" in verdict.results[0].reason
 
 
 def test_tied_p_values_are_taken_to_be_adjusted():
     same = table(p_value=(1.0, 1.0), adjust="holm", replicates=99)
-    assert decide([Rule("p_value", 0.015, segment="*")], {}, segments={"m": same}).status == "cannot tell"
+    assert decide([Rule("p_value", 0.015, segment="*")], {}, segments={"m": same}).status == "inconclusive"
     assert decide([Rule("p_value", 0.025, segment="*")], {}, segments={"m": same}).status == "pass"
 
 
@@ -551,28 +453,25 @@ def test_tied_p_values_are_taken_to_be_adjusted():
 
 
 def test_reasons_carry_numbers_units_and_limits():
-    proof = "; its 99 % interval begins at {} %, and p is below 0.0001."
+    proof = "; its 99% CI starts at {}%, and the verdict is miscalibrated (p < 0.0001)."
     told = one(Rule("value", 15), make(38.517)).reason
-    assert told == "ltce is 38.52 %, above the limit of 15 %" + proof.format("38.52")
+    assert told == "ltce is 38.52%, above the limit of 15%" + proof.format("38.52")
     assert (
         one(Rule("value", 0.1, metric="ece"), make(0.0123, name="ece"), p_value=0.5).reason
         == "ece is 0.01230, within the limit of 0.1."
     )
     told = one(Rule("value", 15), make(15.000004)).reason
-    assert told == "ltce is 15.000004 %, above the limit of 15 %" + proof.format("15.000004")
+    assert told == "ltce is 15.000004%, above the limit of 15%" + proof.format("15.000004")
     told = one(Rule("worse", 0), make(), differences=gap(1, 3)).reason
-    assert (
-        told
-        == "ltce minus the baseline's is 2.00 %, its 95 % interval 1.00 % to 3.00 %, wholly above the limit of 0 %."
-    )
+    assert told == "ltce minus the baseline's is 2.00% (95% CI 1.00% to 3.00%), entirely above the limit of 0%."
     told = one(Rule("value", 15), make(12.0, bounds=(11, 16))).reason
-    assert told == "ltce lies between 11.00 % and 16.00 % on bins of cells, and so does the limit of 15 %."
+    assert told == "ltce is between 11.00% and 16.00%, as scores are grouped into cells, and so is the limit of 15%."
 
 
 @given(st.floats(0, 100), st.floats(0, 100))
 def test_a_written_value_lies_on_its_own_side_of_the_limit(value, limit):
     found = one(Rule("value", limit), make(value))
-    written = float(re.search(r"is ([\d.]+) %", found.reason)[1])
+    written = float(re.search(r"is ([\d.]+)%", found.reason)[1])
     if found.status == "fail":
         assert written > limit or value - limit < 1e-11
     else:
@@ -583,28 +482,34 @@ def test_a_written_value_lies_on_its_own_side_of_the_limit(value, limit):
 
 FINDINGS = st.lists(
     st.builds(
-        Finding,
+        CheckResult,
         rule=st.sampled_from([Rule("value", 15), Rule("p_value", 0.05, metric="mi|ne", segment="*")]),
         model=st.sampled_from(NASTY) | st.text(),
         segment=st.none() | st.sampled_from(NASTY) | st.text(),
         n=st.none() | st.integers(0, 10**9),
         observed=st.none() | st.floats(0, 100),
-        status=st.sampled_from(["pass", "fail", "cannot tell"]),
-        reason=st.sampled_from(NASTY) | st.text(),
+        status=st.sampled_from(["pass", "fail", "inconclusive"]),
+        cause=st.sampled_from(Cause),
+        details=st.builds(
+            CheckDetails,
+            p_value=st.none() | st.floats(0, 1),
+            names=st.lists(st.sampled_from(NASTY) | st.text()).map(tuple),
+            nearest=st.none() | st.sampled_from(NASTY),
+        ),
     ),
     min_size=1,
     max_size=8,
-).map(lambda findings: Decision(FindingTable.of(findings)))
+).map(lambda findings: Decision(CheckTable.of(findings)))
 
 
 @pytest.mark.parametrize(
     ("statuses", "expected", "code"),
-    [("pp", "pass", 0), ("pu", "cannot tell", 3), ("pf", "fail", 1), ("ufp", "fail", 1), ("u", "cannot tell", 3)],
+    [("pp", "pass", 0), ("pu", "inconclusive", 3), ("pf", "fail", 1), ("ufp", "fail", 1), ("u", "inconclusive", 3)],
 )
 def test_exit_codes(statuses, expected, code):
-    words = {"p": "pass", "f": "fail", "u": "cannot tell"}
-    found = [Finding(Rule("value", 15), "m", None, 1, 1.0, words[s], "so") for s in statuses]
-    verdict = Decision(FindingTable.of(found))
+    words = {"p": "pass", "f": "fail", "u": "inconclusive"}
+    found = [CheckResult(Rule("value", 15), "m", None, 1, 1.0, words[s], Cause.WITHIN_LIMIT) for s in statuses]
+    verdict = Decision(CheckTable.of(found))
     assert (verdict.status, verdict.exit_code) == (expected, code)
 
 
@@ -612,12 +517,12 @@ def test_the_repr_is_a_short_table_worst_first():
     results = {"a": make(10), "b": make(20), "long" * 20: make(12, 10)}
     verdict = decide([Rule("value", 15, min_rows=100)], results)
     assert repr(verdict).splitlines() == [
-        "FAIL (3 checks: 1 failed, 1 could not be told, 1 passed)",
-        f"  fail         {'b':40}  1,000  ltce is 20.00 %, above the limit of 15 %; its 99 % interval begins at "
-        "20.00 %, and p is below 0.0001.",
-        f"  cannot tell  {'longlonglonglonglonglonglonglonglongl...'}     10  10 rows, fewer than the 100 needed.",
-        f"  pass         {'a':40}  1,000  ltce is 10.00 %, within the limit of 15 %, though the verdict is "
-        "off: p is below 0.0001.",
+        "FAIL (3 checks: 1 failed, 1 inconclusive, 1 passed)",
+        f"  fail          {'b':40}  1,000  ltce is 20.00%, above the limit of 15%; its 99% CI starts at 20.00%, "
+        "and the verdict is miscalibrated (p < 0.0001).",
+        f"  inconclusive  {'longlonglonglonglonglonglonglonglongl...'}     10  10 rows, fewer than the 100 required.",
+        f"  pass          {'a':40}  1,000  ltce is 10.00%, within the limit of 15%, although the verdict is "
+        "miscalibrated (p < 0.0001).",
     ]
 
 
@@ -637,16 +542,16 @@ def test_junit_parses_and_counts(verdict):
     root = ET.fromstring(text.encode("utf-8"))
     cases = root.findall("./testsuite/testcase")
     assert root.tag == "testsuites"
-    assert len(cases) == len(verdict.findings) == int(root.get("tests"))
+    assert len(cases) == len(verdict.results) == int(root.get("tests"))
     assert len(root.findall("./testsuite/testcase/failure")) == verdict.count("fail") == int(root.get("failures"))
-    assert len(root.findall("./testsuite/testcase/error")) == verdict.count("cannot tell") == int(root.get("errors"))
+    assert len(root.findall("./testsuite/testcase/error")) == verdict.count("inconclusive") == int(root.get("errors"))
     for suite in root.findall("testsuite"):
         inside = suite.findall("testcase")
         assert int(suite.get("tests")) == len(inside)
         assert int(suite.get("failures")) == sum(case.find("failure") is not None for case in inside)
         assert int(suite.get("errors")) == sum(case.find("error") is not None for case in inside)
     assert {case.get("classname") for case in cases if case.get("classname").isalnum()} >= {
-        finding.model for finding in verdict.findings if finding.model.isalnum()
+        finding.model for finding in verdict.results if finding.model.isalnum()
     }
 
 
@@ -656,16 +561,16 @@ def test_junit_keeps_names_that_look_like_xml():
     assert names == ["</testcase>", "\\x00"]
     failure = next(ET.fromstring(found).iter("failure"))
     assert failure.get("message") == failure.text
-    assert failure.text.startswith("ltce is 20.00 %, above the limit of 15 %;")
+    assert failure.text.startswith("ltce is 20.00%, above the limit of 15%;")
 
 
 @given(FINDINGS)
 def test_markdown_is_one_line_of_six_cells_a_finding(verdict):
     lines = verdict.to_markdown().encode("utf-8").decode().splitlines()
-    assert lines[0] == f"## Calibration gate: {verdict.status}"
-    assert lines[2].startswith(f"{len(verdict.findings)} check")
+    assert lines[0] == f"## Calibration gate: {verdict.status.upper()}"
+    assert lines[2].startswith(f"{len(verdict.results)} check")
     rows = lines[4:]
-    assert len(rows) == 2 + len(verdict.findings)
+    assert len(rows) == 2 + len(verdict.results)
     for row in rows:
         assert len(row.split("|")) == 8
         assert not set(row.replace("<code>", "").replace("</code>", "")) & set("<>`[]\\")
@@ -678,13 +583,13 @@ def test_html_holds_no_tag_of_a_name(verdict):
     parser.handle_starttag = lambda tag, attributes: tags.append((tag, attributes))
     parser.feed(verdict._repr_html_())
     assert {tag for tag, _ in tags} <= {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td"}
-    assert sum(tag == "td" for tag, _ in tags) == 6 * len(verdict.findings)
+    assert sum(tag == "td" for tag, _ in tags) == 6 * len(verdict.results)
 
 
 @given(FINDINGS)
 def test_text_is_one_printable_line_a_finding(verdict):
     lines = repr(verdict).split("\n")
-    assert len(lines) == 1 + len(verdict.findings)
+    assert len(lines) == 1 + len(verdict.results)
     assert all(line.isprintable() for line in lines)
 
 
@@ -692,13 +597,13 @@ def test_text_is_one_printable_line_a_finding(verdict):
 def test_json_holds_everything(verdict):
     raw = json.loads(verdict.to_json())
     assert (raw["status"], raw["exit_code"]) == (verdict.status, verdict.exit_code)
-    assert raw["findings"]["columns"]["reason"] == list(verdict.findings.reason)
+    assert raw["results"]["columns"]["reason"] == list(verdict.results.reason)
     assert Decision.from_json(verdict.to_json()) == verdict
 
 
 def test_nothing_is_no_pass():
     with pytest.raises(ValueError, match="at least one"):
-        Decision(FindingTable.of([]))
+        Decision(CheckTable.of([]))
 
 
 # rules
@@ -727,8 +632,8 @@ def test_nothing_is_no_pass():
         (dict(kind="value", limit=5, min_rows=True), "`min_rows` must be a whole number"),
         (dict(kind="verdict", limit=5), "`limit` must be left out of a rule of kind 'verdict'; it is 5"),
         (dict(kind="verdict", significance=0), "`significance` must lie between 0 and 1"),
-        (dict(kind="verdict", above=0.1, top=10), "One of `above` and `top` may be given"),
-        (dict(kind="verdict", above=1.5), "`above` must lie in [0, 1]; it is 1.5"),
+        (dict(kind="verdict", threshold=0.1, top=10), "One of `threshold` and `top` may be given"),
+        (dict(kind="verdict", threshold=1.5), "`threshold` must lie in [0, 1]; it is 1.5"),
         (dict(kind="verdict", top=0), "`top` must be above 0; it is 0"),
         (dict(kind="verdict", top=math.nan), "`top` must be above 0; it is nan"),
         (dict(kind="verdict", tolerance=1.0), "tolerance must lie in [0, 1)"),
@@ -750,20 +655,20 @@ def test_a_rule_says_what_it_needs_and_means():
         "verdict",
         "value",
         "value",
-        "reference",
+        "null",
         "interval",
-        "reference",
+        "null",
         "difference",
         "difference",
-        "account",
+        "row_counts",
     ]
     assert str(Rule("p_value", 0.05)) == "p-value of ltce at least 0.05"
-    assert str(Rule("excess", 0.01, metric="ece")) == "ece at most 0.01 above chance"
+    assert str(Rule("excess", 0.01, metric="ece")) == "ece at most 0.01 above its null mean"
     assert str(Rule("least", 0.9, metric="slope")) == "slope at least 0.9"
     words = {name: str(Rule("worse", 0.01, metric=name)) for name in ("brier", "slope", "net_benefit@0.1")}
-    assert words["brier"] == "brier not shown to be more than 0.01 above the baseline"
-    assert words["slope"] == "slope not shown to be more than 0.01 further off than the baseline"
-    assert words["net_benefit@0.1"] == "net_benefit@0.1 not shown to be more than 0.01 below the baseline"
+    assert words["brier"] == "brier not shown to be worse than the baseline by more than 0.01"
+    assert words["slope"] == "slope not shown to be worse than the baseline by more than 0.01"
+    assert words["net_benefit@0.1"] == "net_benefit@0.1 not shown to be worse than the baseline by more than 0.01"
     assert type(Rule("value", np.int64(15)).limit) is float
 
 
@@ -798,8 +703,8 @@ def test_a_file_gives_a_rule_for_each_limit(tmp_path):
     every = "[[rule]]\n" + "\n".join(f"{key} = 0.5" for key in LIMITS)
     assert [rule.kind for rule in truecal.gate.read_rules(str(write(tmp_path, every)))] == list(LIMITS.values())
     assert {"verdict", *LIMITS.values()} == set(KINDS)
-    what = 'above = 0.1\ntolerance = "10%"\nsignificance = 0.05\nallow_cannot_tell = true'
-    options = dict(above=0.1, tolerance=Relative(0.1), significance=0.05, allow_cannot_tell=True)
+    what = 'threshold = 0.1\ntolerance = "10%"\nsignificance = 0.05\nallow_inconclusive = true'
+    options = dict(threshold=0.1, tolerance=Relative(0.1), significance=0.05, allow_inconclusive=True)
     assert truecal.gate.read_rules(write(tmp_path, f"[[rule]]\nverdict = true\nmax_value = 15\n{what}")) == (
         Rule("verdict", **options),
         Rule("value", 15, **options),
@@ -835,8 +740,8 @@ def test_metrics_of_your_own_can_be_named(tmp_path):
         ("[[rule]]", ["rule 1", "must have `verdict = true` or a limit", "max_value"]),
         ("[[rule]]\nverdict = false", ["rule 1", "`verdict` must be true, or left out; it is False"]),
         ("[[rule]]\nverdict = true\nlimit = 3", ["rule 1", "it has `limit`"]),
-        ("[[rule]]\nverdict = true\nallow_cannot_tell = 1", ["`allow_cannot_tell` must be true or false; it is 1"]),
-        ("[[rule]]\nverdict = true\nabove = '0.1'", ["`above` must be a number; it is '0.1'"]),
+        ("[[rule]]\nverdict = true\nallow_inconclusive = 1", ["`allow_inconclusive` must be true or false; it is 1"]),
+        ("[[rule]]\nverdict = true\nthreshold = '0.1'", ["`threshold` must be a number; it is '0.1'"]),
         ("[[rule]]\nverdict = true\ntolerance = 'much'", ["`tolerance` must be a number", "it is 'much'"]),
         ("[[rule]]\nverdict = true\ntolerance = 2", ["`tolerance` must be a number", "it is 2"]),
         ("[[rule]]\nverdict = true\nsignificance = 2", ["`significance`", "2"]),
@@ -891,7 +796,7 @@ def test_a_rule_is_refused_or_can_be_written(kind, limit):
 def test_bounds_of_gridded_segments_leave_the_answer_open():
     found = table(lowest=np.array([9.0, 16.0]), highest=np.array([16.0, 22.0]))
     verdict = decide([Rule("value", 15, segment="*"), Rule("excess", 11, segment="*")], {}, segments={"m": found})
-    assert [finding.status for finding in verdict.findings] == ["cannot tell", "fail", "cannot tell", "fail"]
+    assert [finding.status for finding in verdict.results] == ["inconclusive", "fail", "inconclusive", "fail"]
 
 
 def test_a_ratio_beyond_the_tolerance_is_told_where_it_is_not_proven():
@@ -899,5 +804,6 @@ def test_a_ratio_beyond_the_tolerance_is_told_where_it_is_not_proven():
     y, p = np.arange(200) < 24, np.full(200, 0.09)
     (found,) = truecal.check(
         truecal.read({"y": y, "p": p}, label="y", score="p"), [Rule("verdict", tolerance=Relative(0.2))]
-    ).findings.reason
-    assert found.startswith("not shown to be beyond the tolerance, though x 1.33 (")
+    ).results
+    assert found.details.otherwise == Cause.TOLERANCE_UNPROVEN
+    assert found.reason.startswith("O/E 1.33 (99% CI ")

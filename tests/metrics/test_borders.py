@@ -6,26 +6,26 @@ import numpy as np
 import pytest
 
 from truecal import Tally, _kernel
+from truecal.data import GridTally, sort_rows
 from truecal.metrics import (
     METRICS,
     Binned,
     Binomial,
     Gap,
-    HeldBins,
     Max,
     Mean,
     Metric,
     MidP,
+    NonEmptyBins,
     Partition,
+    PointwiseTest,
     Quantile,
-    Rejection,
     Uniform,
     bin_once,
     compute,
     grid_bounds,
 )
 from truecal.metrics._decisions import Continuous
-from truecal.observations import GridTally, sort_rows
 
 LABELS = [0, 1, 0, 1, 1, 0, 1, 1]
 SCORES = [0.1, 0.2, 0.3, 0.4, 0.4, 0.6, 0.7, 0.8]
@@ -54,7 +54,7 @@ def test_a_right_partition_of_ones_own_is_taken():
     assert Metric(Own(RIGHT), Gap())(ROWS) == pytest.approx(expected, abs=1e-15)
     narrow = replace(RIGHT, starts=RIGHT.starts.astype(np.int32), n=RIGHT.n.tolist(), k=RIGHT.k.astype(np.uint8))
     assert Metric(Own(narrow), Gap())(ROWS) == Metric(Own(RIGHT), Gap())(ROWS)
-    assert Metric(Own(narrow), Rejection())(ROWS) == Metric(Own(RIGHT), Rejection())(ROWS)
+    assert Metric(Own(narrow), PointwiseTest())(ROWS) == Metric(Own(RIGHT), PointwiseTest())(ROWS)
 
 
 WRONG = {
@@ -79,7 +79,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-@pytest.mark.parametrize("loss", [Gap(), Rejection()])
+@pytest.mark.parametrize("loss", [Gap(), PointwiseTest()])
 def test_a_wrong_partition_is_refused(case, loss):
     given, message = WRONG[case]
     for compute_it in (
@@ -94,7 +94,7 @@ def test_a_wrong_partition_is_refused(case, loss):
 
 def test_a_wrong_partition_of_cells_is_refused():
     cells = GridTally.of(TALLY, 8)
-    metric = Metric(Quantile(2), Rejection())
+    metric = Metric(Quantile(2), PointwiseTest())
     right = Quantile(2).partition(cells.tally)
     assert grid_bounds(cells, metric, right) == grid_bounds(cells, metric)
     with pytest.raises(ValueError, match="must go from 0 to 7"):
@@ -129,7 +129,7 @@ class Changed:
 def test_a_right_test_of_ones_own_is_taken():
     same = Changed("cuts", lambda found: found)
     for tolerance in (None, 0.05):
-        ours, theirs = (Metric(Uniform(2), Rejection(test, 0.3, tolerance)) for test in (Binomial(), same))
+        ours, theirs = (Metric(Uniform(2), PointwiseTest(test, 0.3, tolerance)) for test in (Binomial(), same))
         assert theirs(TALLY) == ours(TALLY)
 
 
@@ -160,7 +160,7 @@ WRONG_CUTS = {
 @pytest.mark.parametrize("tolerance", [None, 0.05])
 def test_wrong_cuts_are_refused(case, tolerance):
     change, message = WRONG_CUTS[case]
-    metric = Metric(Uniform(2), Rejection(Changed("cuts", change), tolerance=tolerance))
+    metric = Metric(Uniform(2), PointwiseTest(Changed("cuts", change), tolerance=tolerance))
     with pytest.raises((ValueError, TypeError)) as raised:
         metric(TALLY)
     assert message in str(raised.value)
@@ -176,12 +176,12 @@ def test_wrong_safe_cuts_p_values_and_ends_are_refused():
             return (lambda *args: wide(found(*args))) if name == "cuts" else found
 
     with pytest.raises(TypeError, match="`safe_cuts` of a test must return 2 arrays; Wide returns 1"):
-        Metric(Uniform(2), Rejection(Wide("safe_cuts", lambda found: found[:1])))(TALLY)
-    bins = HeldBins([Binned(TALLY, Uniform(2).partition(TALLY))])
+        Metric(Uniform(2), PointwiseTest(Wide("safe_cuts", lambda found: found[:1])))(TALLY)
+    bins = NonEmptyBins([Binned(TALLY, Uniform(2).partition(TALLY))])
     with pytest.raises(ValueError, match=r"must lie in \[0, 1\]; Changed returns 2.0 for bin 1"):
-        Rejection(Changed("p_value", lambda found: found * 0 + 2)).p_values(bins)
+        PointwiseTest(Changed("p_value", lambda found: found * 0 + 2)).p_values(bins)
     with pytest.raises(TypeError, match=r"ends as numbers of shape \(2,\)"):
-        Rejection(Changed("accepted", lambda found: (found[0][:1], found[1]))).accepted(bins)
+        PointwiseTest(Changed("accepted", lambda found: (found[0][:1], found[1]))).accepted(bins)
 
 
 def test_what_safe_cuts_leave_open_is_decided_by_the_tests_own_p_value():
@@ -198,8 +198,8 @@ def test_what_safe_cuts_leave_open_is_decided_by_the_tests_own_p_value():
             }.get(name, found)
 
     far = Tally(np.array([0.001, 0.01]), np.array([50, 50]), np.array([50, 50]))
-    assert Metric(Uniform(1), Rejection())(far) == 100
-    assert Metric(Uniform(1), Rejection(Open("", None)))(far) == 0
+    assert Metric(Uniform(1), PointwiseTest())(far) == 100
+    assert Metric(Uniform(1), PointwiseTest(Open("", None)))(far) == 0
 
 
 @pytest.mark.parametrize("value", [np.nan, 1.5, None, "0.5"])
@@ -210,7 +210,7 @@ def test_a_p_value_of_ones_own_must_be_one(value):
             return np.full(np.shape(p), value)
 
     with pytest.raises((ValueError, TypeError), match="`p_value` of a test must"):
-        Metric(Uniform(2), Rejection(Odd()))(TALLY)
+        Metric(Uniform(2), PointwiseTest(Odd()))(TALLY)
 
 
 @pytest.mark.parametrize("value", [np.nan, None, "much", np.zeros(2)])
@@ -238,7 +238,7 @@ def test_parts_that_cannot_be_keys_are_refused():
     ):
         Metric(Loose(), Gap())
     with pytest.raises(TypeError, match="`test` must be hashable; LooseTest is not"):
-        Rejection(LooseTest())
+        PointwiseTest(LooseTest())
 
 
 def test_parts_derived_from_ours_are_asked_themselves():

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import norm, t
 
 from truecal import _kernel
-from truecal.metrics import Coins, Design, centre_odds
-from truecal.observations import CellGroups, CellSums
+from truecal.data import CellGroups, CellSums
+from truecal.metrics import Design, PoissonBinomial, centre_odds
 
 
 @pytest.fixture
@@ -144,17 +144,17 @@ def test_tails_are_spread_as_scipy_spreads_them():
 def test_tails_of_a_count_add_up_to_one(rows):
     y, p, ids = rows
     cells = CellSums.from_arrays(y, p, cluster=ids)
-    coins = Coins.of(cells)
+    coins = PoissonBinomial.of(cells)
     begin = np.arange(0, len(cells) - 5, 5)
     below, at, above = coins.tails(begin, begin + 5)
     assert below + at + above == pytest.approx(np.ones(len(begin)), abs=1e-12)
-    plain = Coins.of(CellSums.from_arrays(y, p)).tails(begin, begin + 5)
+    plain = PoissonBinomial.of(CellSums.from_arrays(y, p)).tails(begin, begin + 5)
     assert (np.minimum(below, above) >= np.minimum(plain[0], plain[2]) - 1e-12).all()
 
 
 def test_rows_in_clusters_of_their_own_are_independent(rows):
     y, p, _ = rows
-    alone = Coins.of(CellSums.from_arrays(y, p, cluster=np.arange(len(p))))
+    alone = PoissonBinomial.of(CellSums.from_arrays(y, p, cluster=np.arange(len(p))))
     assert alone.design is None
 
 

@@ -6,7 +6,7 @@ from conftest import LONG
 from scipy.stats import binomtest
 
 from truecal import Binomial, Tally, Uniform
-from truecal.metrics import Metric, Rejection
+from truecal.metrics import Metric, PointwiseTest
 from truecal.metrics import _hypotheses as hypotheses
 
 LARGEST = 2**53
@@ -60,6 +60,7 @@ def oracle(need):
     return Oracle(need("mpmath"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "k", "level"), CASES)
 def test_decisions_are_right_beside_both_ends(oracle, n, k, level):
     ends = np.array(Binomial().accepted(k, n, level))
@@ -96,7 +97,7 @@ def test_where_scipy_fails_our_p_value_decides(monkeypatch, error):
     monkeypatch.setattr("scipy.stats.binomtest", fail)
     assert Binomial().rejects(k, n, doubtful).tolist() == expected
     tally = Tally(doubtful, np.ones(40, int), np.zeros(40, int))
-    assert 0 <= Metric(Uniform(1), Rejection())(tally) <= 100
+    assert 0 <= Metric(Uniform(1), PointwiseTest())(tally) <= 100
 
 
 def test_an_overflow_of_scipy_does_not_escape():

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from truecal import Binomial, BoundedIsotonic, Quantile, Relative, Tally, Uniform
+from truecal.data import sort_rows
 from truecal.metrics import Absolute, BayesFactor, LikelihoodRatio, MidP, ScoreTest, StudentT
 from truecal.metrics._decisions import count_rejected
-from truecal.observations import sort_rows
 
 TESTS = [Binomial(), MidP(), ScoreTest(), LikelihoodRatio(), StudentT(), BayesFactor(), BayesFactor(0.5, 0.5, 10)]
 
@@ -49,6 +49,7 @@ def steps(p, ulps):
     return float(np.clip(np.int64(max(bits, 0)).view(np.float64), 0, 1))
 
 
+@pytest.mark.slow
 @given(
     counts,
     significances,
@@ -112,6 +113,7 @@ def add_up_p_value(k, n, p):
     return float(np.exp(logs[logs <= logs[k] + 1e-7]).sum())
 
 
+@pytest.mark.slow
 @given(counts, probabilities)
 @example((704, 742), 0.34375)
 @settings(max_examples=300)
@@ -125,6 +127,7 @@ def test_binomial_p_value_is_scipys(pair, p):
         assert found == pytest.approx(add_up_p_value(k, n, p), rel=1e-6, abs=1e-290)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", [Tally.from_arrays, sort_rows])
 def test_counts_on_data_equal_one_scipy_test_per_prediction(layout, rng):
     for size, make in [(400, lambda p: p), (400, lambda p: np.round(p, 2)), (300, lambda p: p**6)]:
@@ -248,6 +251,7 @@ def test_bayes_factor_keeps_its_level():
         assert stats.binom.pmf(k, 100, p)[rejected].sum() <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", TESTS, ids=repr)
 @given(st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), significances)
 @settings(max_examples=fewer(60, 2))
@@ -263,6 +267,7 @@ def test_accepted_interval_is_what_is_not_rejected(test, pair, significance):
         assert not test.rejects(k, n, inside, significance).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", TESTS, ids=repr)
 @pytest.mark.parametrize("tolerance", [Absolute(0.02), Relative(0.2)], ids=repr)
 def test_tolerance_rejects_only_if_its_whole_band_is_rejected(test, tolerance):

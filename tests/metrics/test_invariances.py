@@ -7,6 +7,7 @@ import pytest
 
 import truecal
 from truecal import Binomial, BoundedIsotonic, Metric, Quantile, Relative, Tally, Uniform
+from truecal.data import sort_rows
 from truecal.metrics import (
     BayesFactor,
     Edges,
@@ -17,18 +18,17 @@ from truecal.metrics import (
     Mean,
     MidP,
     PNorm,
-    Refutation,
-    Rejection,
+    PointwiseTest,
     ScoreTest,
     StudentT,
     Windows,
+    WindowTest,
 )
-from truecal.observations import SortedPieces, SortedRows, sort_rows
 
 BINNINGS = [Uniform(8), Quantile(6), Isotonic(), BoundedIsotonic(), BoundedIsotonic(20, 60), Edges([0, 0.05, 0.2, 1])]
 TESTS = [Binomial(), MidP(), ScoreTest(), LikelihoodRatio(), StudentT(), BayesFactor()]
-LOSSES = [Gap(), *(Rejection(test) for test in TESTS), Rejection(Binomial(), 0.01, Relative(0.1))]
-REFUTATIONS = [Refutation(), Refutation(0.2, Relative(0.1)), Refutation(weight="information")]
+LOSSES = [Gap(), *(PointwiseTest(test) for test in TESTS), PointwiseTest(Binomial(), 0.01, Relative(0.1))]
+REFUTATIONS = [WindowTest(), WindowTest(0.2, Relative(0.1)), WindowTest(weight="information")]
 NORMS = [Mean(), PNorm(2), Max()]
 METRICS = [
     Metric(*parts)
@@ -60,6 +60,7 @@ def values(tally):
     return [metric(tally) for metric in METRICS]
 
 
+@pytest.mark.slow
 def test_row_order_is_irrelevant(data, rng):
     y, p = data
     expected = values(Tally.from_arrays(y, p))
@@ -70,30 +71,6 @@ def test_row_order_is_irrelevant(data, rng):
     assert shortest == expected
 
 
-@pytest.mark.parametrize("kind", ["distinct", "tied", "ends", "sorted", "float32"])
-def test_rows_that_are_sorted_piece_by_piece_change_no_bit(kind, rng):
-    """Each metric on pieces of some thousand rows; a cell with more of them is one piece."""
-    y, p = draw({"sorted": "distinct", "float32": "single"}.get(kind, kind), rng, 30_000)
-    if kind == "sorted":
-        order = np.argsort(p)
-        y, p = y[order], p[order]
-    p = p.astype(np.float32) if kind == "float32" else p
-    pieces, whole = SortedPieces(p, y, 2), SortedRows(SortedPieces(p, y).key)
-    some = METRICS[::3]
-    assert [metric(pieces) for metric in some] == [metric(whole) for metric in some]
-    assert pieces == whole
-    assert (len(pieces), pieces.positives, pieces.highest) == (len(whole), whole.positives, whole.highest)
-
-
-@pytest.mark.parametrize("kind", ["distinct", "tied", "constant"])
-def test_tce_with_low_memory_is_tce(kind, rng):
-    """Beyond 2^18 rows, up to which there is nothing to save."""
-    y, p = draw("tied" if kind == "tied" else "distinct", rng, 2**18 + 300)
-    p = np.full(len(p), 0.3) if kind == "constant" else p
-    for options in ({}, {"binning": BoundedIsotonic(sizes="paper"), "tolerance": 0.01}, {"binning": "pava"}):
-        assert truecal.tce(y, p, memory="low", **options) == truecal.tce(y, p, **options)
-
-
 def test_parts_add_up_to_the_whole(data):
     y, p = data
     whole = Tally.from_arrays(y, p)
@@ -102,6 +79,7 @@ def test_parts_add_up_to_the_whole(data):
     assert values(parts) == values(whole)
 
 
+@pytest.mark.slow
 def test_weights_are_repetitions(data, rng):
     y, p = data
     weight = rng.integers(0, 4, len(y))
@@ -110,6 +88,7 @@ def test_weights_are_repetitions(data, rng):
     assert weighted == [truecal.metrics.compute(metric, *repeated) for metric in METRICS]
 
 
+@pytest.mark.slow
 def test_float32_equals_its_float64_image(data):
     y, p = data
     narrow = p.astype(np.float32)
@@ -150,24 +129,26 @@ def test_opposite_question_has_the_same_answer(data):
     """Predicting the other class with 1 - p: the same bins mirrored, so symmetric parts give the same value."""
     y, p = data
     p = np.round(p * 2**20) / 2**20  # so that 1 - p is exact
-    for loss in (Gap(), Rejection(Binomial()), Rejection(ScoreTest())):
+    for loss in (Gap(), PointwiseTest(Binomial()), PointwiseTest(ScoreTest())):
         for norm in (Mean(), Max()):
             metric = Metric(Isotonic(), loss, norm)
             mirrored = truecal.metrics.compute(metric, 1 - y, 1 - p)
             assert mirrored == pytest.approx(truecal.metrics.compute(metric, y, p), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_more_significance_never_rejects_less(data):
     y, p = data
     tally = Tally.from_arrays(y, p)
     for scheme, test in itertools.product(BINNINGS, TESTS):
-        found = [Metric(scheme, Rejection(test, a))(tally) for a in (1e-4, 0.01, 0.05, 0.3)]
+        found = [Metric(scheme, PointwiseTest(test, a))(tally) for a in (1e-4, 0.01, 0.05, 0.3)]
         assert found == sorted(found)
 
 
+@pytest.mark.slow
 def test_more_tolerance_never_rejects_more(data):
     y, p = data
     tally = Tally.from_arrays(y, p)
     for scheme, test in itertools.product(BINNINGS, TESTS):
-        found = [Metric(scheme, Rejection(test, 0.05, Relative(t)))(tally) for t in (0, 0.01, 0.1, 0.5)]
+        found = [Metric(scheme, PointwiseTest(test, 0.05, Relative(t)))(tally) for t in (0, 0.01, 0.1, 0.5)]
         assert found == sorted(found, reverse=True)

@@ -8,22 +8,22 @@ from local_oracle import cells_of, cost_of, local_tce, windows_of
 
 import truecal
 from truecal import Metric, Quantile, Tally, _kernel
-from truecal.inference import Draws, intervals, null_reference
+from truecal.data import CellGroups, CellSums, GridTally, sort_rows
+from truecal.inference import Draws, intervals, null_distribution
 from truecal.metrics import (
     METRICS,
     Absolute,
     Binned,
-    Refutation,
-    Rejection,
+    PointwiseTest,
     Relative,
     Windows,
+    WindowTest,
     adjust_p_values,
     choose,
     local_error,
 )
-from truecal.metrics._local import Tails, costs, decide_windows, find_windows, refute_windows
-from truecal.metrics._poisson_binomial import Coins
-from truecal.observations import CellGroups, CellSums, GridTally, sort_rows
+from truecal.metrics._local import Tails, costs, decide_windows, find_windows, reject_windows
+from truecal.metrics._poisson_binomial import PoissonBinomial
 
 SHAPES = {
     "beta": lambda rng, n: rng.beta(0.5, 5, n),
@@ -89,6 +89,7 @@ def test_tolerance_moves_every_prediction(name, tolerance, raise_by, lower_by):
         assert found.value <= local_error(CellSums.from_arrays(y, p)).value + 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_windows_are_those_of_the_text(name):
     for seed in range(6):
@@ -111,15 +112,15 @@ def test_windows_that_are_surely_right_are_decided_as_by_their_tails(name, signi
     for seed in range(6):
         y, p = draw(seed, name, most=3000)
         cells = CellSums.from_arrays(y, p)
-        coins, grids = Coins.of(cells), find_windows(CellGroups.of([cells]))
+        coins, grids = PoissonBinomial.of(cells), find_windows(CellGroups.of([cells]))
         expected = Tails.of(coins, grids, None).decide(significance)
         found = decide_windows(coins, grids, significance, None)
         assert np.allclose(found, expected, rtol=0, atol=1e-11)
-        rows, *sides = refute_windows(cells, significance)
+        rows, *sides = reject_windows(cells, significance)
         partition = Windows().over(cells)[1]
         assert rows.tolist() == partition.n.tolist()
         assert np.allclose(sides, partition.shares(significance, None, "rows"), rtol=0, atol=1e-11)
-        expected = Metric(Windows(), Refutation(significance))(Tally.from_arrays(y, p))
+        expected = Metric(Windows(), WindowTest(significance))(Tally.from_arrays(y, p))
         assert truecal.ltce(y, p, significance=significance) == pytest.approx(expected, abs=1e-9)
 
 
@@ -161,6 +162,7 @@ def test_the_source_of_the_rows_is_irrelevant(rng):
         assert local_error(grid).value == pytest.approx(rows.value, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["beta", "two scores", "ties", "rare", "both ends"])
 def test_a_right_model_scores_the_level(name):
     rng = np.random.default_rng(3)
@@ -180,8 +182,8 @@ def test_reversed_scores_are_found(rng):
     found = local_error(CellSums.from_arrays(rng.random(20_000) < truth, p))
     assert found.proven > 5
     assert found.p_value < 1e-10
-    low, high = (found for found in found.ranges if found.proven)
-    assert (low.direction, high.direction) == ("too low", "too high")
+    low, high = (found for found in found.bands if found.proven)
+    assert (low.direction, high.direction) == ("under-predicts", "over-predicts")
     assert low.observed > 2 * low.expected
     assert high.observed < high.expected / 2
 
@@ -191,12 +193,12 @@ def test_a_range_counts_its_own_rows(rng):
     y = rng.random(20_000) < p
     halved = np.where(p > 0.1, p / 2, p / 5)
     found = local_error(CellSums.from_arrays(y, halved))
-    for part in found.ranges:
+    for part in found.bands:
         inside = (halved >= part.low * (1 - 2**-11)) & (halved <= part.high * (1 + 2**-11))
         assert part.rows == pytest.approx(inside.sum(), abs=20)
         assert part.observed == pytest.approx(y[inside].sum(), abs=10)
-        assert part.factor.ratio == pytest.approx(part.ratio, rel=1e-6)
-        assert part.factor.ratio_low < part.ratio < part.factor.ratio_high
+        assert part.odds_ratio.ratio == pytest.approx(part.ratio, rel=1e-6)
+        assert part.odds_ratio.ratio_low < part.ratio < part.odds_ratio.ratio_high
 
 
 def test_holm_is_the_textbook_s():
@@ -240,7 +242,7 @@ def test_the_metric_is_the_mean_over_windows_of_the_first_grid(name, tolerance):
     for seed in range(4):
         y, p = draw(seed, name)
         tally, found = Tally.from_arrays(y, p), local_error(CellSums.from_arrays(y, p), 0.1, tolerance)
-        rows = Metric(Windows(), Refutation(0.1, tolerance))
+        rows = Metric(Windows(), WindowTest(0.1, tolerance))
         assert rows(tally) == pytest.approx(found.value, rel=1e-12)
         assert rows(tally) == rows(sort_rows(y, p))
         assert truecal.ltce(y, p, significance=0.1, tolerance=tolerance) == pytest.approx(found.value, rel=1e-12)
@@ -251,7 +253,7 @@ def test_the_metric_is_the_mean_over_windows_of_the_first_grid(name, tolerance):
             assert by_information == pytest.approx(found.evidence, rel=1e-9)
         partition = Windows().partition(tally)
         assert len(partition) == found.windows
-        loss = Refutation(0.1, tolerance)(Binned(tally, partition))
+        loss = WindowTest(0.1, tolerance)(Binned(tally, partition))
         assert ((loss >= 0) & (loss <= 100)).all()
         assert np.sum(partition.n * loss) / len(y) == pytest.approx(found.value, rel=1e-12)
 
@@ -266,7 +268,7 @@ def test_windows_do_not_depend_on_labels(name):
         again = Tally(tally.score, tally.n, rng.binomial(tally.n, tally.score))
         fresh, kept = Windows().partition(again), partition.relabel(again)
         assert (fresh.starts.tolist(), fresh.k.tolist()) == (kept.starts.tolist(), kept.k.tolist())
-        metric = Metric(Windows(), Refutation(0.2))
+        metric = Metric(Windows(), WindowTest(0.2))
         assert metric.on(Binned(again, kept)) == metric(again)
 
 
@@ -275,7 +277,7 @@ def test_references_of_local_tce_are_its_level(rng):
     p = rng.beta(0.2, 0.2, 3000)
     tally = Tally.from_arrays(rng.random(3000) < p, p)
     chosen = {name: METRICS[name] for name in ("ltce", "ltce_information")}
-    found = null_reference(tally, chosen, Draws(400, 0))
+    found = null_distribution(tally, chosen, Draws(400, 0))
     for name in chosen:
         # the standard deviation of one value is at most 4.8 (at N = 1e3), so that of the mean of 400 is 0.24
         assert found[name].mean == pytest.approx(5, abs=1)
@@ -288,8 +290,8 @@ def test_no_evidence_is_no_number_and_no_alarm():
     metric = METRICS["ltce_information"]
     assert math.isnan(metric(tally))
     assert metric.format(metric(tally)) == "none"
-    assert math.isnan(null_reference(tally, {"x": metric}, Draws(9, 0))["x"].p_value)
-    result = truecal.evaluate(tally, reference=9, intervals=9, random_state=0)
+    assert math.isnan(null_distribution(tally, {"x": metric}, Draws(9, 0))["x"].p_value)
+    result = truecal.evaluate(tally, null_draws=9, resamples=9, random_state=0)
     assert truecal.Result.from_json(result.to_json()) == result
 
 
@@ -304,10 +306,10 @@ def test_weights_and_classes_follow_the_rows(rng):
     assert truecal.ltce(y.astype(int), matrix, multiclass="classwise") == pytest.approx(np.mean(both))
 
 
-def test_refutation_is_for_windows_and_its_options_are_checked():
+def test_rejection_is_for_windows_and_its_options_are_checked():
     tally = Tally.from_arrays([0, 1], [0.2, 0.7])
     with pytest.raises(TypeError, match="needs bins that are windows"):
-        Metric(Quantile(2), Refutation())(tally)
+        Metric(Quantile(2), WindowTest())(tally)
     with pytest.raises(ValueError, match=r'`weight` must be "rows" or "information"; it is \'v\''):
         truecal.ltce([0, 1], [0.2, 0.7], weight="v")
     with pytest.raises(ValueError, match="`significance` must lie between 0 and 1"):
@@ -315,13 +317,15 @@ def test_refutation_is_for_windows_and_its_options_are_checked():
 
 
 def test_named_metrics_follow_the_level_and_the_tolerance():
-    chosen = choose(["ltce", "ltce_information", "tce"], None, Rejection(significance=0.01, tolerance=Relative(0.1)))
+    chosen = choose(
+        ["ltce", "ltce_information", "tce"], None, PointwiseTest(significance=0.01, tolerance=Relative(0.1))
+    )
     assert [metric.rejection.significance for metric in chosen.values()] == [0.01] * 3
     assert [metric.rejection.tolerance for metric in chosen.values()] == [Relative(0.1)] * 3
     assert chosen["ltce_information"].loss.weight == "information"
     assert chosen["ltce"].meaning == (
-        "% of predictions that the data refute (Poisson-binomial test at 0.01, relative tolerance 0.1); a right "
-        "model has at most 1 on average, 100 is worst"
+        "% of predictions rejected (Poisson-binomial test at 0.01, relative tolerance 0.1); "
+        "at most 1 on average if calibrated, 100 is worst"
     )
     assert list(METRICS)[:2] == ["ltce", "ltce_information"]
 
@@ -334,4 +338,4 @@ def test_cells_give_the_value_of_rows(rng):
         assert METRICS["ltce"](cells.tally) == pytest.approx(truecal.ltce(y, p), abs=1e-4)
         result = truecal.evaluate(cells, ["ltce", "tce"])
         assert list(result.bounds) == (["tce"] if bits < 26 else [])  # cells of 26 bits hold one score each
-        assert result.verdict.word == truecal.evaluate(y, p, ["ltce"]).verdict.word == "off"
+        assert result.verdict.status == truecal.evaluate(y, p, ["ltce"]).verdict.status == "miscalibrated"

@@ -7,8 +7,8 @@ import pytest
 from local_oracle import poisson_binomial
 from scipy.stats import binom, binomtest
 
-from truecal.metrics import Coins, find_odds_factors
-from truecal.observations import CellSums
+from truecal.data import CellSums
+from truecal.metrics import PoissonBinomial, find_odds_ratios
 
 SHAPES = {
     "uniform": lambda rng, n: rng.random(n),
@@ -31,7 +31,7 @@ def tails_of(p, k, **options):
 def coins_of(p, k):
     y = np.zeros(len(p), bool)
     y[np.argsort(-np.asarray(p), kind="stable")[:k]] = True  # only their number counts; none at p = 0 if it can be
-    return Coins.of(CellSums.from_arrays(y, p))
+    return PoissonBinomial.of(CellSums.from_arrays(y, p))
 
 
 def everything(coins):
@@ -40,7 +40,7 @@ def everything(coins):
 
 def factor_of(p, k, significance):
     coins = coins_of(p, k)
-    (found,) = find_odds_factors(coins, *everything(coins), significance)
+    (found,) = find_odds_ratios(coins, *everything(coins), significance)
     return found
 
 
@@ -48,6 +48,7 @@ def split(mass, k):
     return [math.fsum(mass[:k]), mass[k], math.fsum(mass[k + 1 :])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_tails_are_close_to_convolution(name):
     rng = np.random.default_rng(sum(map(ord, name)))
@@ -75,7 +76,7 @@ def test_large_variances_need_no_convolution(name):
 
 @pytest.mark.parametrize("flipped", [False, True])
 def test_coins_of_small_chances_that_are_taken_together_have_twelve_digits(flipped):
-    """Coins of ten chances, far apart, that are not pooled: each number of heads, from likely to nearly impossible."""
+    """PoissonBinomial of ten chances, far apart, that are not pooled: each number of heads, from likely to nearly impossible."""
     q = np.repeat([1e-7, 1e-5, 2e-4, 1e-3, 5e-3, 0.01, 0.02, 0.03, 0.1, 0.4], [900, 90, 80, 70, 60, 50, 20, 13, 3, 2])
     mass = poisson_binomial(q)
     for k in range(16):
@@ -160,7 +161,7 @@ def test_certain_predictions_have_no_odds():
 
 
 def test_pools_of_cells_change_no_tail_by_more_than_their_variance(rng):
-    """Coins of small q, computed cell by cell and in pools: a variance larger by 2^-24 of itself moves a tail that is
+    """PoissonBinomial of small q, computed cell by cell and in pools: a variance larger by 2^-24 of itself moves a tail that is
     z standard deviations away by about z^2 / 2 x 2^-24 of itself, 1e-6 at z = 6."""
     p = 10 ** rng.uniform(-9, -1.5, 2000)  # below a variance of 5, where tails are computed
     assert (p * (1 - p)).sum() < 5

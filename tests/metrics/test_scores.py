@@ -78,6 +78,7 @@ def test_cumulative_differences_and_two_bins_by_hand(data):
     assert value("atb", data) == pytest.approx(sum(np.diff(edges) * [two_bins(t) for t in middles]))
 
 
+@pytest.mark.slow
 def test_atb_is_lowest_on_average_for_the_truth(rng):
     """Its mean over labels is its value at the expected labels plus sum p (1 - p) / N^2, whatever is predicted."""
     truth = rng.beta(2, 2, 60)
@@ -97,6 +98,7 @@ def smooth_directly(y, p, width, points=4000):
     return np.mean(np.abs(kernel @ np.tile(y - p, 14) / len(y)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "rows", "shift"), [((1, 4), 300, 1.2), ((0.3, 0.3), 200, 1.0), ((0.5, 30), 400, 2)])
 def test_smooth_ece_is_its_own_bandwidth(rng, shape, rows, shift):
     p = rng.beta(*shape, rows)
@@ -133,7 +135,7 @@ def test_scores_speak_as_metrics_do(name, data):
     assert (metric.name, metric.binning, metric.bins) == (name, None, "")
     assert format_name(name) == metric.title
     assert metric.meaning.endswith(f"; {metric.best:g} is best")
-    result = truecal.evaluate(*data, [name], reference=19, intervals=19, random_state=0)
+    result = truecal.evaluate(*data, [name], null_draws=19, resamples=19, random_state=0)
     assert result[name] == metric(Tally.from_arrays(*data)) == truecal.metrics.compute(metric, *data)
     assert result.tables == {}
     assert metric.words in repr(result)
@@ -150,7 +152,7 @@ def test_a_two_sided_score_has_a_two_sided_p_value(rng):
     y = rng.random(4000) < truth
     for factor, side in ((1.4, 1), (0.7, -1)):
         p = 1 / (1 + np.exp(-factor * x))
-        found = truecal.evaluate(y, p, ["slope", "spiegelhalter", "brier"], reference=199, random_state=0).references
+        found = truecal.evaluate(y, p, ["slope", "spiegelhalter", "brier"], null_draws=199, random_state=0).nulls
         assert [reference.p_value for reference in found.values()] == [1 / 200] * 3
         assert np.sign(found["brier"].excess) == side
 
@@ -158,7 +160,7 @@ def test_a_two_sided_score_has_a_two_sided_p_value(rng):
 def test_low_is_bad_for_a_net_benefit(rng):
     p = rng.beta(1, 4, 5000)
     y = rng.random(5000) < 0.7 * p
-    found = truecal.evaluate(y, p, ["net_benefit@0.3"], reference=199, random_state=0).references["net_benefit@0.3"]
+    found = truecal.evaluate(y, p, ["net_benefit@0.3"], null_draws=199, random_state=0).nulls["net_benefit@0.3"]
     assert found.excess < 0
     assert found.p_value == 1 / 200
 
@@ -192,7 +194,7 @@ def test_a_score_of_your_own(data):
             return float(rows.walk[-1])
 
     y, p = data
-    result = truecal.evaluate(y, p, {"bias": Bias(), "ece": METRICS["ece"]}, reference=99, random_state=0)
+    result = truecal.evaluate(y, p, {"bias": Bias(), "ece": METRICS["ece"]}, null_draws=99, random_state=0)
     assert result["bias"] == pytest.approx(np.mean(y) - np.mean(p))
     assert "  bias " in repr(result)
     assert list(result.tables) == ["ece"]

@@ -19,7 +19,7 @@ from truecal.metrics import (
     Gap,
     Max,
     PNorm,
-    Rejection,
+    PointwiseTest,
     Unit,
 )
 
@@ -46,7 +46,7 @@ def test_an_interval_of_a_loss_of_your_own_holds_its_value(data):
     """It was cut at 1, as if every loss but that of TCE were a probability: 18.75 to 1.0 around 20.18."""
     metrics = {"gap": Metric(Uniform(), Gap()), "plain": Metric(Uniform(), PlainGap())}
     metrics |= {"cents": Metric(Uniform(), GapInCents())}
-    result = truecal.evaluate(*data, metrics=metrics, intervals=99, random_state=0)
+    result = truecal.evaluate(*data, metrics=metrics, resamples=99, random_state=0)
     gap = result.intervals["gap"]
     for name in ("plain", "cents"):
         span = result.intervals[name]
@@ -55,14 +55,14 @@ def test_an_interval_of_a_loss_of_your_own_holds_its_value(data):
         assert (span.low, span.high) == pytest.approx((100 * gap.low, 100 * gap.high))
     assert f"  cents {result.format('cents'):>16}  gap between rate and prediction; 10 equal-width bins" in repr(result)
     assert f"  plain {result['plain']:>16.5f}  PlainGap; 10 equal-width bins" in repr(result)
-    assert f"95 % interval {result.intervals['cents'].low:.1f} ct to" in repr(result)
+    assert f"95% CI {result.intervals['cents'].low:.1f}–" in repr(result)
 
 
 def test_intervals_end_at_the_top_of_the_unit_and_nowhere_without_one():
     """Three of four positive at 0.02: a gap of 0.73, with a standard error of about 0.2 that reaches beyond 1."""
     metrics = {"gap": Metric(Uniform(), Gap()), "cents": Metric(Uniform(), GapInCents())}
     metrics |= {"plain": Metric(Uniform(), PlainGap())}
-    found = truecal.evaluate([1, 1, 1, 0], [0.02] * 4, metrics=metrics, intervals=199, random_state=0).intervals
+    found = truecal.evaluate([1, 1, 1, 0], [0.02] * 4, metrics=metrics, resamples=199, random_state=0).intervals
     assert (found["gap"].high, found["cents"].high) == (1, 100)
     assert found["plain"].high > 100
     assert found["plain"].low == found["cents"].low
@@ -70,7 +70,7 @@ def test_intervals_end_at_the_top_of_the_unit_and_nowhere_without_one():
 
 def test_a_metric_speaks_in_its_unit():
     assert (METRICS["tce"].unit, METRICS["ece"].unit) == (PERCENT, PROBABILITY)
-    assert METRICS["tce"].format(12.345) == "12.35 %"
+    assert METRICS["tce"].format(12.345) == "12.35%"
     assert METRICS["ece"].format(0.012345) == "0.01235"
     cents, plain = Metric(Uniform(), GapInCents()), Metric(Quantile(3), PlainGap(), Max())
     assert cents.format(12.345) == "12.3 ct"
@@ -78,11 +78,11 @@ def test_a_metric_speaks_in_its_unit():
     assert (cents.words, plain.words) == ("gap between rate and prediction", "largest PlainGap")
     assert (cents.axis, plain.axis) == ("gap between rate and prediction (ct)", "largest PlainGap")
     assert METRICS["rmsce"].axis == METRICS["ece"].axis != METRICS["mce"].axis  # averages share an axis
-    assert (METRICS["tce"].axis, METRICS["ece"].axis) == ("refuted predictions (%)", "gap between rate and prediction")
+    assert (METRICS["tce"].axis, METRICS["ece"].axis) == ("rejected predictions (%)", "gap between rate and prediction")
     assert cents.meaning == "gap between rate and prediction, in cents; 0 is best, 100 worst"
     assert plain.meaning == "largest PlainGap; 0 is best"
     assert METRICS["ece"].meaning == "gap between rate and prediction, a probability; 0 is best, 1 worst"
-    message = "% of predictions that the data refute (Binomial test at 0.05); 0 is best, 100 worst"
+    message = "% of predictions rejected (Binomial test at 0.05); 0 is best, 100 worst"
     assert METRICS["tce"].meaning == message
 
 
@@ -93,8 +93,8 @@ def test_parts_have_words():
     bins = [METRICS[name].bins for name in ("tce", "tce_q", "tce_v")]
     assert bins == ["PAVA-BC bins", "10 equal-size bins", "PAVA bins"]
     assert Metric(Edges([0, 0.5, 1]), Gap()).bins == "2 bins of given edges"
-    assert Rejection(Binomial(), 0.01, Relative(0.2)).test_words == "Binomial test at 0.01, relative tolerance 0.2"
-    assert Rejection(BayesFactor(threshold=20.0), tolerance=0.1).test_words == (
+    assert PointwiseTest(Binomial(), 0.01, Relative(0.2)).test_words == "Binomial test at 0.01, relative tolerance 0.2"
+    assert PointwiseTest(BayesFactor(threshold=20.0), tolerance=0.1).test_words == (
         "BayesFactor test at factor 20, absolute tolerance 0.1"
     )
     assert (METRICS["mce_q"].name, metric.name) == ("mce_q", "value")
@@ -115,8 +115,8 @@ def test_a_norm_of_your_own_is_named_by_its_class():
 
 
 def test_the_test_of_a_metric():
-    own = Rejection(significance=0.2)
-    assert METRICS["tce"].rejection == Rejection()
+    own = PointwiseTest(significance=0.2)
+    assert METRICS["tce"].rejection == PointwiseTest()
     assert METRICS["ece"].rejection is None
     assert METRICS["tce"].with_rejection(own) == Metric(METRICS["tce"].binning, own)
     assert METRICS["ece"].with_rejection(own) is METRICS["ece"]

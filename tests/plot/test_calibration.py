@@ -29,7 +29,7 @@ TINY = simulate(lambda p: p, rows=60)
 
 
 def colours(picture):
-    """The colours of what is refuted, in both panels, where anything is drawn."""
+    """The colours of rejected windows and predictions, in both panels, where anything is drawn."""
     found = set()
     for panel in picture.panels:
         for mark in panel.marks:
@@ -41,30 +41,31 @@ def colours(picture):
 
 @pytest.mark.parametrize("result", [RIGHT, TINY], ids=["right", "tiny"])
 def test_only_a_model_that_is_off_has_colours(result):
-    assert result.verdict.word != "off"
+    assert result.verdict.status != "miscalibrated"
     assert not colours(make_picture("calibration", result))
 
 
 @pytest.mark.parametrize(
-    ("result", "words", "colour"),
-    [(TOO_LOW, "too low", BLUE), (TOO_HIGH, "too high", VERMILION)],
+    ("result", "direction", "colour"),
+    [(TOO_LOW, "under-predicts", BLUE), (TOO_HIGH, "over-predicts", VERMILION)],
     ids=["too low", "too high"],
 )
-def test_the_finding_the_colour_and_the_verdict_agree(result, words, colour):
+def test_the_finding_the_colour_and_the_verdict_agree(result, direction, colour):
     picture = make_picture("calibration", result)
-    assert result.verdict.word == "off"
-    assert f" are {words}" in picture.finding
-    assert picture.title.startswith("off (p < 0.0001)")
+    assert result.verdict.status == "miscalibrated"
+    assert f"Miscalibrated: {direction}" in picture.finding
+    assert picture.title.startswith("miscalibrated (p < 0.0001)")
     boxes = [mark for mark in picture.panels[0].marks if isinstance(mark, Areas)]
     assert [mark.colour for mark in boxes if mark.colour in (BLUE, VERMILION)] == [colour]
 
 
-def test_both_directions_are_said():
+def test_both_directions_are_named():
     assert re.fullmatch(
-        r"Predictions below \d+ % are too low, those above \d+ % too high", make_picture("calibration", BOLD).finding
+        r"Miscalibrated: under-predicts below \d+% \(O/E 1\.\d\d\), over-predicts above \d+% \(O/E 0\.\d\d\)",
+        make_picture("calibration", BOLD).finding,
     )
-    assert make_picture("calibration", RIGHT).finding == "Predictions are consistent with the data"
-    assert make_picture("calibration", TINY).finding.startswith("Cannot tell")
+    assert make_picture("calibration", RIGHT).finding == "No miscalibration found"
+    assert make_picture("calibration", TINY).finding == "Inconclusive"
 
 
 def test_boxes_and_lines_are_the_windows_of_local_tce():
@@ -114,11 +115,11 @@ def test_what_goes_on_beyond_the_axis_has_an_arrow():
         assert sum(len(mark.x) for mark in arrows) == count > 0
         for mark in arrows:
             assert np.all((np.abs(mark.y) < reach) & (np.sign(mark.y) == {"^": 1, "v": -1}[mark.marker]))
-        # no refuted window without its line, if anything came
+        # no rejected window without its line, if there are positives
         assert not np.any((np.abs(value) > reach) & (table.rate_low > table.mean))
 
 
-def test_labels_that_refute_a_certain_prediction_are_seen():
+def test_labels_that_contradict_a_certain_prediction_are_seen():
     p = np.repeat([0.0, 0.5, 1.0], 400)
     y = np.concatenate([np.arange(400) == 0, np.arange(800) % 2])
     marks = make_picture("calibration", truecal.evaluate(y, p)).panels[0].marks
@@ -129,8 +130,8 @@ def test_labels_that_refute_a_certain_prediction_are_seen():
 
 def test_the_line_of_chance_is_the_level():
     bars, line = (
-        next(mark for mark in make_picture("calibration", RIGHT).panels[1].marks if mark.label == label)
-        for label in ("predictions", "by chance")
+        next(mark for mark in make_picture("calibration", RIGHT).panels[1].marks if getattr(mark, "label", "") == label)
+        for label in ("predictions", "rejected if calibrated")
     )
     assert line.y[0].max() == pytest.approx(0.05 * bars.height.max())
     # predictions beyond the axis are counted in their cells and at the margin: what is drawn twice has no width
@@ -138,29 +139,27 @@ def test_the_line_of_chance_is_the_level():
     assert bars.height[inside].sum() == RIGHT.n
 
 
-def test_refuted_rows_are_those_of_the_result():
+def test_rejected_rows_are_those_of_the_result():
     marks = make_picture("calibration", TOO_LOW).panels[1].marks
-    low = next(mark for mark in marks if mark.label == "refuted: too low")
+    low = next(mark for mark in marks if getattr(mark, "label", "") == "rejected: too low")
     table = TOO_LOW.tables["ltce"]
     assert low.height.sum() == pytest.approx(table.n_too_low.sum(), abs=len(low.height))
 
 
 def test_a_small_error_of_a_large_model_can_be_seen():
-    # a real 3 % of error at 1e6 rows: the axis must not be wider than the error is small
+    # a real 3% of error at 1e6 rows: the axis must not be wider than the error is small
     result = simulate(lambda p: shift(p, 1.06), rows=1_000_000, shape=(2, 2))
     panel = make_picture("calibration", result).panels[0]
     assert panel.y.limits[1] <= np.log(1.7)
 
 
 @pytest.mark.parametrize("scale", ["linear", "logit"])
-def test_it_is_drawn_in_given_axes_and_by_plotly(scale):
+def test_it_is_drawn_in_given_axes(scale):
     figure = Figure(figsize=(8, 6))
     axes = truecal.plot.calibration(TOO_LOW, scale=scale, title="mine", ax=figure.subplots())
     figure.canvas.draw()
-    assert axes.factor.get_figure() is figure
-    words = [text.get_text() for text in axes.factor.texts]
-    assert any("too low" in text for text in words)
-    assert "mine" in axes.factor.get_title(loc="left")
+    assert axes.odds_ratio.get_figure() is figure
+    words = [text.get_text() for text in axes.odds_ratio.texts]
+    assert any("under-predicts" in text for text in words)
+    assert "mine" in axes.odds_ratio.get_title(loc="left")
     assert [tick.get_text() for tick in axes.rows.get_xticklabels()][-1].endswith("%")
-    interactive = truecal.plot.interactive("calibration", TOO_LOW, scale=scale)
-    assert "too low" in interactive.layout.title.text

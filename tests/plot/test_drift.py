@@ -1,4 +1,4 @@
-"""The picture of a drift table, by both renderers: what is drawn is read back and set beside the table."""
+"""The picture of a drift table: what is drawn is read back and set beside the table."""
 
 from datetime import date, datetime, timedelta
 from itertools import pairwise
@@ -10,8 +10,10 @@ from observed import judge_windows
 
 import truecal
 from truecal import Tally
-from truecal.plot import DriftAxes, make_figure
-from truecal.plot._drift import describe_each_window
+from truecal.plot import DriftAxes
+from truecal.plot._drift import describe_each_period
+from truecal.plot._kinds import make_picture
+from truecal.plot._pictures import Points, Spans
 from truecal.plot._ratios import name_side
 
 try:
@@ -43,8 +45,8 @@ def windows(rng, count, wrong=()):
     return out
 
 
-def judge(tallies, **options):
-    return judge_windows(tallies, random_state=0, **options)
+def judge(observations, **options):
+    return judge_windows(observations, random_state=0, **options)
 
 
 def drawn(ax, label):
@@ -59,7 +61,7 @@ def intervals(ax, count):
 
 
 CASES = {
-    "days": ({"every": "1d", "mature_after": "1d"}, day),
+    "days": ({"every": "1d", "label_lag": "1d"}, day),
     "hours": ({"every": "1h"}, lambda i: datetime(2026, 1, 1) + timedelta(hours=i)),
     "text": ({}, lambda i: f"week {i}, $x$"),
 }
@@ -74,7 +76,7 @@ def test_the_picture_holds_the_table(case):
     )
     axes = truecal.plot.drift(table)
     assert isinstance(axes, DriftAxes)
-    sides, marks = np.array([name_side(*pair) for pair in zip(table.verdict, table.direction, strict=True)]), {}
+    sides, marks = np.array([name_side(*pair) for pair in zip(table.status, table.direction, strict=True)]), {}
     for side in sorted(set(sides)):
         marks[side] = drawn(axes.ratio, side)
         np.testing.assert_allclose(marks[side].get_ydata(), np.log(table.ratio[sides == side]))
@@ -82,8 +84,8 @@ def test_the_picture_holds_the_table(case):
     assert len({(mark.get_marker(), mark.get_color()) for mark in marks.values()}) == len(marks)
     ends, limits = intervals(axes.ratio, 12), axes.ratio.get_ylim()
     np.testing.assert_allclose(ends.T, np.clip(np.log([table.ratio_low, table.ratio_high]), *limits))
-    shown = drawn(axes.prevalence, "prevalence").get_ydata()
-    np.testing.assert_allclose(shown, 100 * table.prevalence[~table.prevalence_moved])
+    shown = drawn(axes.prevalence, "base rate").get_ydata()
+    np.testing.assert_allclose(shown, 100 * table.prevalence[~table.base_rate_changed])
     (mean,) = drawn(axes.prevalence, "mean prediction").get_segments()
     np.testing.assert_allclose(mean[::2, 1], 100 * table.mean)
     hatched = [patch for patch in axes.ratio.patches if patch.get_hatch()]
@@ -95,16 +97,14 @@ def test_the_picture_holds_the_table(case):
 
 
 def test_the_legend_names_all_that_is_drawn():
-    table = judge(windows(np.random.default_rng(0), 8, wrong=(5,)), every="1d", mature_after="1d")
+    table = judge(windows(np.random.default_rng(0), 8, wrong=(5,)), every="1d", label_lag="1d")
     axes = truecal.plot.drift(table, title="mine")
     legend = axes.ratio.get_legend()
-    words = {"baseline", "too low", "cannot tell", "labels not complete"}
+    words = {"baseline", "under-predicts", "inconclusive", "pending"}
     assert {text.get_text() for text in legend.get_texts()} == words
-    figure = make_figure("drift", table)
-    assert words <= {trace["name"] for trace in figure["data"] if trace["showlegend"]}
-    assert [note["text"] for note in figure["layout"]["annotations"]] == ["labels not complete"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 5, 400])
 def test_dates_stay_readable_for_any_number_of_windows(count):
     tally = Tally.from_arrays([0, 1, 0, 0] * 20, [0.2, 0.4, 0.3, 0.1] * 20)
@@ -128,32 +128,25 @@ def test_axes_of_your_own_are_drawn_into(rng):
 
 
 def test_gaps_in_time_stay_gaps(rng):
-    tallies = windows(rng, 10)
+    observations = windows(rng, 10)
     for i in (4, 5):
-        del tallies[day(i)]
-    table = judge(tallies, every="1d")
+        del observations[day(i)]
+    table = judge(observations, every="1d")
     axes = truecal.plot.drift(table)
     assert [len(line) for line in drawn(axes.prevalence, "mean prediction").get_segments()] == [8, 8]
-    (mean,) = (trace for trace in make_figure("drift", table)["data"] if trace["name"] == "mean prediction")
-    assert [i for i, y in enumerate(mean["y"]) if y is None] == [8, 17]  # after each line of two ends a window
 
 
-def test_the_interactive_figure_holds_the_table():
-    tallies = windows(np.random.default_rng(1), 12, wrong=(7,))
-    table = judge(tallies, every="1d", mature_after="2d")
-    figure = make_figure("drift", table)
-    traces = {trace["name"]: trace for trace in figure["data"]}
-    np.testing.assert_allclose(traces["mean prediction"]["y"][:-1:2], 100 * table.mean, rtol=1e-5)
-    off = traces["too low"]
-    assert off["x"] == ["2026-01-08"]
-    assert off["hovertext"] == [describe_each_window(table)[7].replace("\n", "<br>")]
-    assert off["marker"]["symbol"] != traces["cannot tell"]["marker"]["symbol"]
-    for shape in figure["layout"]["shapes"]:  # one in each panel
-        assert (shape["x0"], shape["x1"]) == ("2026-01-10 12:00:00", "2026-01-12 12:00:00")
-    assert len(figure["layout"]["shapes"]) == 2
-    named = make_figure("drift", judge({"<i>": next(iter(tallies.values()))}))
-    assert named["layout"]["xaxis"]["ticktext"] == ["&lt;i&gt;"]
-    assert "<i>" not in named["data"][-1]["hovertext"][0]
+def test_marks_have_the_texts_of_their_windows():
+    observations = windows(np.random.default_rng(1), 12, wrong=(7,))
+    table = judge(observations, every="1d", label_lag="2d")
+    panels = make_picture("drift", table).panels
+    (off,) = (mark for mark in panels[0].marks if isinstance(mark, Points) and mark.label == "under-predicts")
+    assert off.x.tolist() == [(day(7) - date(1970, 1, 1)).days]
+    assert list(off.texts) == [describe_each_period(table)[7]]
+    last = (day(11) - date(1970, 1, 1)).days
+    for panel in panels:
+        (span,) = (mark for mark in panel.marks if isinstance(mark, Spans))
+        assert (span.left.tolist(), span.right.tolist()) == ([last - 1.5], [last + 0.5])
 
 
 def test_the_first_month_of_a_year_has_its_name():

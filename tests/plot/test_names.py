@@ -11,8 +11,8 @@ import pytest
 from command import run, show
 
 import truecal
-from truecal.gate._decision import _escape_markdown
 from truecal.results._recalibration import _literal
+from truecal.words._gate import _escape_markdown
 
 NAMES = ['<a href="javascript:alert(1)">x</a>', "=1+1", "\x1b[31mred\x07\x00", r"$\frac{1}{2}$", "a\nb", "@cmd", "-2+3"]
 
@@ -25,8 +25,8 @@ def tables():
     names = np.array(NAMES, dtype=object)[np.arange(3500) % len(NAMES)]
     frame = pl.DataFrame({"y": rng.random(3500) < p, "p": p, "name": names, "time": names})
     data = truecal.read(frame, label="y", score="p", by="name", time="time", every=None)
-    drift = truecal.drift(data, reference=9)
-    return data, truecal.segments(data, by="name", reference=9), drift
+    drift = truecal.drift(data, null_draws=9)
+    return data, truecal.segments(data, by="name", null_draws=9), drift
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
@@ -40,8 +40,7 @@ def test_pictures(tables, tmp_path, kind, need):
     assert not found.getElementsByTagName("a")
 
 
-def test_pages(tables, tmp_path, need):
-    need("plotly")
+def test_pages(tables, tmp_path):
     data, segments, drift = tables
     result = truecal.evaluate(data, metrics=["ltce", "tce"])
     place = tmp_path / "a.html"
@@ -61,12 +60,12 @@ def test_spreadsheets_compute_nothing(tables):
 def test_messages_hold_no_escapes(tmp_path):
     place = tmp_path / "a.csv"
     place.write_text("y,p\x1b[31m\n0,0.5\n1,0.5\n")
-    done = run("score", place, "-y", "no\x1b[32mthing", "-p", "p\x1b[31m")
+    done = run("evaluate", place, "-y", "no\x1b[32mthing", "-p", "p\x1b[31m")
     assert done.returncode == 2
     assert "\x1b" not in done.stderr
     assert r"\x1b[32m" in done.stderr
     place.write_text("y,p\x1b[31m\n0,0.5\n1,0.5\n1,\n")
-    done = run("score", place, "-y", "y", "-p", "p\x1b[31m", "--metrics", "ece", "--drop-missing")
+    done = run("evaluate", place, "-y", "y", "-p", "p\x1b[31m", "--metrics", "ece", "--drop-missing")
     assert done.returncode == 0
     (note,) = (line for line in done.stderr.splitlines() if "dropped" in line)
     assert note.startswith("note: ")
@@ -91,7 +90,7 @@ def folder(tmp_path_factory):
 
 BY = ("--by", "na\x1b[32mme")
 SHOWN = {
-    "score": ("--top", "9"),
+    "evaluate": ("--top", "9"),
     "segments": BY,
     "segments --csv": BY,
     "drift": ("--time", "=c", "--every", "none"),
@@ -100,8 +99,8 @@ SHOWN = {
     "slices --csv": (),
     "slices --json": (),
     "check": (*BY, "--rules", "r\x07.toml", "--junit", "a.xml", "--markdown", "a.md"),
-    "watch": (*BY, "--time", "day", "--now", "2026-02-01", "--state", "a.json", "--prom", "a.prom"),
-    "watch --csv": (*BY, "--time", "day", "--now", "2026-02-01", "--state", "b.json"),
+    "monitor": (*BY, "--time", "day", "--now", "2026-02-01", "--state", "a.json", "--prom", "a.prom"),
+    "monitor --csv": (*BY, "--time", "day", "--now", "2026-02-01", "--state", "b.json"),
     "recalibrate": (*BY, "-o", "m\x07.json"),
     "recalibrate --sql": ("--by", "=c", "-o", "c.json"),
     "report": (*BY, "--time", "=c", "--every", "none", "--title", NAMES[2], "-o", "a\x1b.html"),

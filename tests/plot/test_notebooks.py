@@ -10,6 +10,7 @@ from conftest import missing
 from shown import FOUND, P, Y
 
 import truecal
+from truecal import words
 
 try:
     import matplotlib.pyplot as plt
@@ -17,16 +18,17 @@ except ImportError:
     missing("matplotlib is not installed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FOUND)
 def test_a_notebook_shows_a_table_and_a_picture(name, monkeypatch):
     found = FOUND[name]()
     html = found._repr_html_()
     assert "<table>" in html
-    words = re.findall(
+    texts = re.findall(
         r'<img style="max-width:100%" alt="([^"]+)" src="data:image/png;base64,[A-Za-z0-9+/=]{1000,}">', html
     )
-    assert words
-    assert any(len(unescape(text)) > 20 for text in words)
+    assert texts
+    assert any(len(unescape(text)) > 20 for text in texts)
     assert not re.search(r"(color|background)\s*:", html)  # the notebook's own, light or dark
     assert not plt.get_fignums()
 
@@ -38,18 +40,17 @@ def test_a_notebook_shows_a_table_and_a_picture(name, monkeypatch):
     assert "<table>" in found._repr_html_()
 
 
-def test_a_result_leads_with_the_finding_and_its_ranges():
+def test_a_result_leads_with_the_summary_and_its_bands():
     result = truecal.evaluate(Y, P)
     html = unescape(re.sub(r"<[^>]+>", " ", result._repr_html_()))
-    assert html.index(f"{result.verdict.headline}: {result.finding}") < html.index(
-        "predictions  rows  said  came  ratio"
-    )
-    for each in result.ranges:
+    summary = f"{words.label_sign(result.verdict.status)} {result.summary}"
+    assert html.index(summary) < html.index("score band")
+    for each in result.verdict.bands:
         assert f"{each.rows:,}" in html
         assert (each.direction or "") in html
 
 
 def test_two_models_are_told_apart_in_words_and_a_table():
-    found = truecal.compare(Y, P, np.sqrt(P), replicates=20, random_state=0)
+    found = truecal.compare(Y, P, np.sqrt(P), resamples=20, random_state=0)
     assert found.sentences()[0] in unescape(found._repr_html_())
     assert "<table>" in found._repr_html_()

@@ -1,8 +1,11 @@
-"""Every picture, by both renderers: each mark is read back from matplotlib's artists and from plotly's traces."""
+"""Every picture: each mark is read back from matplotlib's artists, and texts and labels from the marks."""
 
+import html
+import re
 from datetime import date, timedelta
 
 import numpy as np
+import pictured
 import pytest
 from conftest import missing
 from observed import judge_segments, judge_windows
@@ -10,20 +13,20 @@ from observed import judge_segments, judge_windows
 import truecal
 from truecal import Metric, Quantile, Tally
 from truecal.metrics import Gap, Max, Unit
-from truecal.plot import describe_drift, describe_segments, make_figure, make_svg
+from truecal.plot import make_svg
+from truecal.plot._axis import find_margins, fit_axis
 from truecal.plot._kinds import PICTURES, make_picture
 from truecal.plot._matplotlib import draw
-from truecal.plot._pictures import Bars, Lines, Note, Points, Ruler, Spans
-from truecal.plot._plotly import SYMBOLS
+from truecal.plot._pictures import AxisSpec, Bars, Lines, Note, Points, Spans, describe_each_bin
 from truecal.plot._svg import SHAPES
+from truecal.words import count_periods, count_segments
 
 try:
     import matplotlib
-    import plotly.graph_objects as objects
     from matplotlib.collections import LineCollection, PolyCollection
     from matplotlib.figure import Figure
 except ImportError:
-    missing("matplotlib and plotly are not installed")
+    missing("matplotlib is not installed")
 EPOCH = matplotlib.dates.date2num(np.datetime64("1970-01-01"))
 
 
@@ -32,7 +35,7 @@ def results():
     p = rng.beta(0.5, 5, 4000)
     p[:300], p[300:340] = 0, 1
     y = rng.random(4000) < 0.7 * p
-    options = {"metrics": ["tce", "tce_q", "ece", "mce"], "reference": 20, "intervals": 20, "random_state": 0}
+    options = {"metrics": ["tce", "tce_q", "ece", "mce"], "null_draws": 20, "resamples": 20, "random_state": 0}
     return {"a $": truecal.evaluate(y, p, **options), "<b>": truecal.evaluate(y, np.sqrt(p), **options)}
 
 
@@ -40,10 +43,10 @@ def compared():
     rng = np.random.default_rng(0)
     p = rng.beta(1, 9, 4000)
     y = rng.random(4000) < p
-    return truecal.compare(y, p, np.sqrt(p), replicates=20, random_state=0)
+    return truecal.compare(y, p, np.sqrt(p), resamples=20, random_state=0)
 
 
-def tallies(count, wrong):
+def observations(count, wrong):
     rng = np.random.default_rng(1)
     out = []
     for i in range(count):
@@ -55,11 +58,13 @@ def tallies(count, wrong):
 RESULTS = results()
 ONE = RESULTS["a $"]
 COMPARED = compared()
-SEGMENTS = judge_segments({(f"s{i}",): tally for i, tally in enumerate(tallies(5, 3))}, random_state=0, reference=199)
+SEGMENTS = judge_segments(
+    {(f"s{i}",): tally for i, tally in enumerate(observations(5, 3))}, random_state=0, null_draws=199
+)
 DAYS = judge_windows(
-    {date(2026, 1, 1) + timedelta(days=i): tally for i, tally in enumerate(tallies(12, 3))},
+    {date(2026, 1, 1) + timedelta(days=i): tally for i, tally in enumerate(observations(12, 3))},
     every="1d",
-    mature_after="2d",
+    label_lag="2d",
     random_state=0,
 )
 
@@ -69,7 +74,7 @@ def monitor():
     rng, found = np.random.default_rng(0), truecal.Monitor()
     for day in range(12):
         p = rng.beta(1, 9, 2000)
-        found.update(rng.random(2000) < (p if day < 5 else 1.5 * p / (1 + p / 2)), p, window=date(2026, 1, 1 + day))
+        found.update(rng.random(2000) < (p if day < 5 else 1.5 * p / (1 + p / 2)), p, period=date(2026, 1, 1 + day))
     return found
 
 
@@ -94,16 +99,16 @@ def infinitely_worse():
     return truecal.compare([0, 1] * 50, [0.2, 0.8] * 50, [0.2, 0.8] * 49 + [0.2, 0.0], ["ltce", "log_loss", "brier"])
 
 
-def mended():
+def recalibrated():
     rng = np.random.default_rng(0)
     p = rng.beta(1, 9, 5000)
     return truecal.recalibrate(rng.random(5000) < 2 * p / (1 + p), p)
 
 
 CASES = {
-    **{f"{kind}, {scale}": (kind, ONE, {"scale": scale}) for kind in ("calibration", "test_based", "reliability", "binnings")
+    **{f"{kind}, {scale}": (kind, ONE, {"scale": scale}) for kind in ("calibration", "test_reliability", "reliability", "binnings")
        for scale in ("linear", "logit")},
-    "test_based, paper": ("test_based", ONE, {"style": "paper"}),
+    "test_reliability, paper": ("test_reliability", ONE, {"style": "paper"}),
     "models": ("models", RESULTS, {"scale": "logit"}),
     "metrics": ("metrics", RESULTS, {}),
     "comparison": ("comparison", COMPARED, {}),
@@ -113,7 +118,7 @@ CASES = {
     "monitor": ("monitor", monitor(), {}),
     "slices": ("slices", table_of_slices(), {}),
     "classes": ("classes", several_classes(), {}),
-    "recalibration": ("recalibration", mended(), {}),
+    "recalibration": ("recalibration", recalibrated(), {}),
     "power, linear": ("power", ONE, {"scale": "linear"}),
     "power, logit": ("power", ONE, {"scale": "logit"}),
 }  # fmt: skip
@@ -125,11 +130,12 @@ def test_every_picture_is_tried():
 
 
 def test_counts_agree_with_their_nouns():
-    one = judge_segments({("s",): tallies(1, 0)[0]}, random_state=0, reference=19)
-    window = judge_windows({date(2026, 1, 1): tallies(1, 0)[0]}, every="1d", random_state=0)
-    assert describe_segments(one) == f"1 segment, the smallest p-value first: {one.alarm.sum()} off"
-    assert describe_segments(SEGMENTS, 2) == f"2 of 5 segments, the smallest p-value first: {SEGMENTS.alarm.sum()} off"
-    assert describe_drift(window) == "1 window of 1d, 1,500 predictions; 1 off"
+    one = judge_segments({("s",): observations(1, 0)[0]}, random_state=0, null_draws=19)
+    window = judge_windows({date(2026, 1, 1): observations(1, 0)[0]}, every="1d", random_state=0)
+    assert count_segments(one) == f"1 segment, the smallest p-value first: {one.alarm.sum()} miscalibrated"
+    shown = f"2 of 5 segments, the smallest p-value first: {SEGMENTS.alarm.sum()} miscalibrated"
+    assert count_segments(SEGMENTS, 2) == shown
+    assert count_periods(window) == "1 period of 1d, 1,500 predictions; 1 miscalibrated"
 
 
 def corners(mark):
@@ -194,90 +200,76 @@ def test_matplotlib_draws_every_mark(case):
     figure.canvas.draw()
 
 
-def placed(ruler, values):
-    """Positions as plotly has them."""
-    if ruler.kind == "logit":
-        return np.log(values) - np.log1p(-values)
-    return values
-
-
-def read(ruler, values):
-    """Positions that plotly has, dates as days."""
-    if ruler.kind == "date":
-        dates = [np.datetime64("nat", "s") if value is None else np.datetime64(value, "s") for value in values]
-        days = (np.array(dates) - np.datetime64("1970-01-01")) / np.timedelta64(86_400, "s")
-        return days.astype(float)
-    return np.array(values, dtype=float)
-
-
-def outlined(trace, rulers):
-    """The shapes of a trace, as those of a mark, without the corners that close and the middles that hover."""
-    if trace["type"] == "bar":
-        along = trace["y"] if trace.get("orientation") else trace["x"]
-        height = np.array(trace["x"] if trace.get("orientation") else trace["y"], dtype=float)
-        left, right = (np.array(along) + side * np.array(trace["width"]) / 2 for side in (-1, 1))
-        bars = Bars(left, right, height, "", flat="orientation" in trace)
-        return list(corners(bars))
-    x, y = (read(ruler, trace[name]) for ruler, name in zip(rulers, "xy", strict=True))
-    if trace["mode"] == "markers":
-        return [np.stack([x, y])]
-    gaps = np.flatnonzero(np.isnan(y))
-    found = [np.stack([x[a:b], y[a:b]]) for a, b in zip([0, *(gaps[:-1] + 1)], gaps, strict=True)] if len(gaps) else []
-    if "fill" in trace:
-        return [shape[:, :-1] for shape in found]
-    return [shape[:, ::2] for shape in found] if "hovertext" in trace else found
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_plotly_draws_every_mark(case):
-    kind, data, options = CASES[case]
-    picture, figure = make_picture(kind, data, **options), make_figure(kind, data, **options)
-    objects.Figure(figure)  # refuses what plotly does not know
-    traces, notes, boxes = iter(figure["data"]), [], []
-    for panel in picture.panels:
-        for mark in panel.marks:
-            if isinstance(mark, Note):
-                notes.append(mark.text.replace("<", "&lt;").replace("\n", "<br>"))
-                continue
-            if isinstance(mark, Spans):
-                boxes += list(zip(mark.left, mark.right, strict=True))
-                notes += [mark.label] * len(mark.left) if mark.label else []
-                continue
-            trace = next(traces)
-            assert trace["name"] == mark.label.lstrip("_").replace("<", "&lt;").replace(">", "&gt;")
-            rulers = panel.x, panel.y
-            expected = [
-                np.stack([placed(r, row) for r, row in zip(rulers, shape, strict=True)]) for shape in shapes(mark)
-            ]
-            drawn = outlined(trace, rulers)
-            assert len(drawn) == len(expected)
-            for one, other in zip(drawn, expected, strict=True):
-                np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)  # of six digits of ends and of widths
-            axis = figure["layout"][trace["yaxis"].replace("y", "yaxis")]
-            low, high = (placed(panel.y, limit) for limit in panel.y.limits)
-            assert axis["range"] == pytest.approx([low, high], rel=1e-5)
-        if panel.title:
-            notes.append(
-                panel.title.replace("<", "&lt;")
-                .replace(">", "&gt;")
-                .replace("\n", "<br>")
-                .replace("   ", "<br>" if panel.place[2] < 0.5 else "   ")
-            )
-    assert next(traces, None) is None
-    assert [note["text"] for note in figure["layout"]["annotations"]] == notes
-    spans = [(shape["x0"], shape["x1"]) for shape in figure["layout"]["shapes"]]
-    assert np.array([read(Ruler((0, 1), kind="date"), span) for span in spans]).tolist() == np.array(boxes).tolist()
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_the_legend_names_each_thing_once(case):
     kind, data, options = CASES[case]
-    named = [trace["name"] for trace in make_figure(kind, data, **options)["data"] if trace["showlegend"]]
-    assert len(set(named)) == len(named) > (kind not in ("slices", "models", "recalibration", "comparison"))
     picture = make_picture(kind, data, **options)
-    labels = [mark.label for panel in picture.panels for mark in panel.marks if not isinstance(mark, (Note, Spans))]
-    shown = {label.replace("<", "&lt;").replace(">", "&gt;") for label in labels if label and label[0] != "_"}
-    assert set(named) == shown
+    figure = Figure(figsize=picture.size, layout="constrained")
+    labels = []
+    for panel, part in zip(picture.panels, draw(picture, figure.subplots()), strict=True):
+        legend, marks = part.get_legend(), panel.marks if panel.legend else ()
+        named = [] if legend is None else [text.get_text().replace(r"\$", "$") for text in legend.get_texts()]
+        shown = {mark.label for mark in marks if not isinstance(mark, Note) and mark.label[:1] not in ("", "_")}
+        assert sorted(named) == sorted(shown)
+        labels += named
+    assert len(labels) >= {"slices": 1, "comparison": 1, "models": 0, "recalibration": 0}.get(kind, 2)
+    keys = re.findall("<li><svg[^>]*>.*?</svg>(.*?)</li>", make_svg(kind, data, label="", **options))
+    assert sorted(map(html.unescape, keys)) == sorted(labels)
+
+
+def test_hovering_says_everything_about_a_bin():
+    table = pictured.RESULTS["5 bins"].bins
+    text = describe_each_bin(table)[2]
+    for part in (
+        f"[{table.left[2]:.4g}, {table.right[2]:.4g}): {table.n[2]:,} rows",
+        f"predicted {table.mean[2]:.4g}, observed {table.rate[2]:.4g} ({table.k[2]:,})",
+        f"accepted {table.accepted_low[2]:.4g} to {table.accepted_high[2]:.4g}",
+        f"rejected {100 * table.rejected[2]:.1f}%",
+        f"O/E {table.ratio[2]:.2f}",
+    ):
+        assert part in text
+
+
+def test_bins_are_labelled_with_their_edges_while_that_is_readable():
+    for name, count in (("5 bins", 6), ("20 bins", 21), ("500 bins", 26)):
+        edges = [*pictured.RESULTS[name].bins.left, 1.0]
+        panels = make_picture("test_reliability", pictured.RESULTS[name], scale="linear").panels
+        (panel,) = (panel for panel in panels if any(mark.label == "size" for mark in panel.marks))
+        ticks, labels, _ = panel.x.fit(7.5 * panel.place[2])
+        assert len(labels) == count
+        for at, text in zip(ticks, labels, strict=True):
+            assert float(text) == pytest.approx(edges[int(at - 0.5)], rel=0.005)
+
+
+def test_margins_are_counted_in_every_picture():
+    result = pictured.RESULTS["zeros and ones"]
+    low, high = find_margins(result, None, fit_axis([result], None, "logit"))
+    assert (low.n >= 300, high.n) == (True, 40)
+    words = ["\n".join(low.words), "40 at 1"]
+
+    def marks(kind, *given, scale="logit"):
+        return [mark for panel in make_picture(kind, result, *given, scale=scale).panels for mark in panel.marks]
+
+    def notes(found):
+        return [mark.text for mark in found if isinstance(mark, Note)]
+
+    assert notes(marks("reliability", "tce")) == notes(marks("test_reliability")) == words
+    ends = [
+        x.tolist()
+        for mark in marks("test_reliability")
+        if isinstance(mark, Lines) and mark.label == "_beyond"
+        for x in mark.x
+    ]
+    assert ends == [[0, low.n], [0, 40]]
+    found = marks("calibration", "tce")
+    assert notes(found)[-2:] == words
+    bars = {mark.label: mark for mark in found if isinstance(mark, Bars)}
+    crowd, too_low, both = (bars[name] for name in ("predictions", "rejected: too low", "rejected: too high"))
+    assert crowd.height[-2:].tolist() == [low.n, 40]
+    assert crowd.texts[-1].endswith("40 at 1: 40, rejected as too high 40")
+    assert both.height[-1] == 40
+    assert too_low.height[-2] == low.n_too_low
+    assert notes(marks("test_reliability", scale="linear")) == []
 
 
 class Cents:
@@ -315,7 +307,7 @@ def test_a_loss_of_ones_own_has_an_axis_of_its_own():
         "gap (ct)": ("cents",),
         "largest gap (ct)": ("most",),
         "Plain": ("plain",),
-        "refuted predictions (%)": ("TCE",),
+        "rejected predictions (%)": ("TCE",),
     }
     (texts,) = (mark.texts for mark in picture.panels[1].marks if isinstance(mark, Points))
     assert texts == [f"m\ncents {result['cents']:.1f} ct"]
@@ -327,7 +319,7 @@ def test_a_loss_of_ones_own_has_an_axis_of_its_own():
 @pytest.mark.parametrize("inches", [1, 3, 6, 20])
 @pytest.mark.parametrize("count", [1, 2, 7, 21, 501])
 def test_ticks_keep_their_distance_and_the_last_is_shown(inches, count):
-    ruler = Ruler((0, count), ticks=tuple(range(count)), labels=tuple(map(str, range(count))), room=0.2)
+    ruler = AxisSpec((0, count), ticks=tuple(range(count)), labels=tuple(map(str, range(count))), room=0.2)
     ticks, labels, _ = ruler.fit(inches)
     assert labels == [str(tick) for tick in ticks]
     assert (ticks[0], ticks[-1]) == (0, count - 1)
@@ -339,20 +331,18 @@ def test_ticks_keep_their_distance_and_the_last_is_shown(inches, count):
 def test_signs_say_which_way_segments_are_off():
     """At 0.25 and 0.75, 400 rows each, 400 positives came where as many were predicted, but not evenly."""
     p, parts = np.repeat([0.25, 0.75], 400), {"a": (60, 340), "b": (140, 260), "c": (60, 260), "d": (100, 300)}
-    tallies = {
+    observations = {
         (name,): Tally.from_arrays(np.concatenate([np.arange(400) < k for k in both]), p)
         for name, both in parts.items()
     }
-    table = judge_segments(tallies)
-    assert table.direction == ["too timid", "too extreme", "too high", ""]
+    table = judge_segments(observations)
+    assert table.direction == ["underconfident", "overconfident", "over-predicts", None]
     panel = make_picture("segments", table).panels[0]
     signs = {mark.label: mark.marker for mark in panel.marks if isinstance(mark, Points)}
-    assert signs == {"too timid": "s", "too extreme": "*", "too high": "v", "consistent": "o"}
+    assert signs == {"underconfident": "s", "overconfident": "*", "over-predicts": "v", "consistent": "o"}
     drawn = make_svg("segments", table, label="")
-    figure = make_figure("segments", table)
-    for label, sign in signs.items():
+    for sign in signs.values():
         assert SHAPES[sign] in drawn
-        assert SYMBOLS[sign] in [trace["marker"]["symbol"] for trace in figure["data"] if trace.get("name") == label]
 
 
 def test_intervals_of_segments_are_drawn_whole_or_end_in_an_arrow():
@@ -379,4 +369,4 @@ def test_positives_where_none_are_predicted_have_an_arrow():
     (panel,) = make_picture("slices", truecal.slices(columns, label="y", score="p")).panels
     (arrow,) = (mark for mark in panel.marks if isinstance(mark, Points) and len(mark.x))
     assert (arrow.marker, arrow.y.tolist()) == (">", [0])
-    assert "none predicted" in arrow.texts[0]
+    assert "none expected" in arrow.texts[0]

@@ -11,7 +11,7 @@ from pictured import RESULTS, data
 import truecal
 from truecal.plot import make_svg, make_thumbnail
 from truecal.plot._kinds import make_picture
-from truecal.plot._pictures import Ruler
+from truecal.plot._pictures import AxisSpec
 from truecal.plot._svg import FINE, WIDE, find_ticks
 
 EVIL = "<script>alert(1)</script> $x$ 日本"
@@ -27,7 +27,7 @@ def every(node, name, kind=""):
 
 
 @pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.parametrize("kind", ["calibration", "test_based", "reliability", "binnings"])
+@pytest.mark.parametrize("kind", ["calibration", "test_reliability", "reliability", "binnings"])
 def test_every_picture_is_well_formed(name, kind):
     for scale in ("linear", "logit"):
         page = parse(make_svg(kind, RESULTS[name], label="what it shows", scale=scale))
@@ -76,8 +76,8 @@ def test_hovering_texts_may_be_left_out():
 
 
 def test_names_are_text():
-    tallies = {(EVIL,): truecal.Tally.from_arrays(*data(500)), ("b",): truecal.Tally.from_arrays(*data(500, 2))}
-    table = judge_segments(tallies, random_state=0, reference=9)
+    observations = {(EVIL,): truecal.Tally.from_arrays(*data(500)), ("b",): truecal.Tally.from_arrays(*data(500, 2))}
+    table = judge_segments(observations, random_state=0, null_draws=9)
     for html in (
         make_svg("segments", table, label=EVIL),
         make_svg("metrics", {EVIL: RESULTS["5 bins"], "b": RESULTS["5 bins"]}, label=EVIL),
@@ -93,8 +93,8 @@ def test_names_are_text():
 def test_windows_of_time_have_dates(rng):
     from datetime import date, timedelta
 
-    tallies = {date(2026, 1, 28) + timedelta(days=i): truecal.Tally.from_arrays(*data(300, i)) for i in range(40)}
-    table = judge_windows(tallies, every="1d", reference=9)
+    observations = {date(2026, 1, 28) + timedelta(days=i): truecal.Tally.from_arrays(*data(300, i)) for i in range(40)}
+    table = judge_windows(observations, every="1d", null_draws=9)
     texts = [
         "".join(part.data for part in text.childNodes)
         for text in every(parse(make_svg("drift", table, label="")), "text")
@@ -106,7 +106,7 @@ def test_windows_of_time_have_dates(rng):
 
 @pytest.mark.parametrize("days", [1, 5, 20, 100, 400, 3000, 20_000])
 def test_ticks_of_dates_are_few_and_inside(days):
-    ticks, labels, _ = find_ticks(Ruler((20_000.3, 20_000.3 + days), kind="date"))
+    ticks, labels, _ = find_ticks(AxisSpec((20_000.3, 20_000.3 + days), kind="date"))
     assert 1 <= len(ticks) <= 10
     assert all(20_000.3 <= tick <= 20_000.3 + days for tick in ticks)
     assert len(set(labels)) == len(labels)
@@ -114,9 +114,9 @@ def test_ticks_of_dates_are_few_and_inside(days):
 
 @pytest.mark.parametrize("limits", [(0, 1), (0, 7.3e6), (-0.02, 0.3), (3, -0.5), (0, 0.004)])
 def test_ticks_are_round_and_inside(limits):
-    ticks, labels, turned = find_ticks(Ruler(limits))
+    ticks, labels, turned = find_ticks(AxisSpec(limits))
     assert 2 <= len(ticks) <= 8
     assert min(limits) - 1e-9 <= min(ticks) <= max(ticks) <= max(limits) + 1e-9
     assert [float(label.replace(",", "")) for label in labels] == pytest.approx(ticks)
     assert not turned
-    assert all(float(tick).is_integer() for tick in find_ticks(Ruler((0, 2.5), kind="count"))[0])
+    assert all(float(tick).is_integer() for tick in find_ticks(AxisSpec((0, 2.5), kind="count"))[0])

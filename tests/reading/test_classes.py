@@ -45,7 +45,7 @@ def test_every_engine_reads_what_a_loop_over_classes_does(make, rng):
     assert found.predicted == dict(zip(NAMES.tolist(), np.bincount(p.argmax(axis=1)).tolist(), strict=True))
     top = truecal.read(frame, label="pet", score=["p_bee", "p_cat", "p_dog"], multiclass="top-label")
     assert top == found.top.over(())
-    assert repr(top) == f"Tallies(1 segment, p_* for pet, exact: 400 rows, {top.positives} correct)"
+    assert repr(top) == f"Observations(1 segment, p_* for pet, exact: 400 rows, {top.positives} correct)"
 
 
 def test_rows_that_cannot_be_judged_are_dropped_from_all_classes(make, rng):
@@ -56,13 +56,13 @@ def test_rows_that_cannot_be_judged_are_dropped_from_all_classes(make, rng):
     frame = make(**given)
     with pytest.raises(ValueError, match=r"(?s)of 40 rows .*`pet` is null in 1.*leaves out rows"):
         truecal.read(frame, label="pet", score="p_*", multiclass="top-label")
-    found = truecal.read(frame, label="pet", score="p_*", multiclass="classwise", on_null="drop")
+    found = truecal.read(frame, label="pet", score="p_*", multiclass="classwise", missing="drop")
     kept = np.delete(np.arange(40), [3, 5, 7])
     assert found.top.tally == of_rows(y, p, kept)
     for i, name in enumerate(NAMES.tolist()):
         assert found.classes[name].tally == Tally.from_arrays(y[kept] == name, p[kept, i])
-        assert found.classes[name].account == found.top.account
-    assert found.top.account.n_dropped == 3
+        assert found.classes[name].row_counts == found.top.row_counts
+    assert found.top.row_counts.n_dropped == 3
     assert sum(found.predicted.values()) == 37
 
 

@@ -15,8 +15,10 @@ from observed import judge_segments
 
 import truecal
 from truecal import Tally
-from truecal.observations import GridTally
+from truecal.data import GridTally
 from truecal.reading import Limits
+
+pytestmark = pytest.mark.slow
 
 ROWS = 200_000
 
@@ -98,10 +100,10 @@ def workers(engine):
 
 
 def call(engine, function, path, **options):
-    """Tallies of a frame on the cluster, alone or judged."""
-    judge = {name: options.pop(name) for name in ("metrics", "reference", "random_state") if name in options}
-    tallies = truecal.read(engine.frame(path), **options)
-    return tallies if function == "read" else getattr(truecal, function)(tallies, **judge)
+    """Observations of a frame on the cluster, alone or judged."""
+    judge = {name: options.pop(name) for name in ("metrics", "null_draws", "random_state") if name in options}
+    observations = truecal.read(engine.frame(path), **options)
+    return observations if function == "read" else getattr(truecal, function)(observations, **judge)
 
 
 def interrupted(engine, path, **options):
@@ -122,14 +124,14 @@ def interrupted(engine, path, **options):
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        tallies = dict(truecal.read(frame, **options).parts)
+        observations = dict(truecal.read(frame, **options).parts)
     finally:
         finished.set()
         killer.join()
     # the place of the one that died is filled again
     wait_for(lambda: len(engine.workers()) == 2)
     seen |= {"before": before, "after": engine.workers(), "losses": engine.losses()[losses:]}
-    return tallies, seen | {"repeated": engine.repeated() if "victim" in seen else 0}
+    return observations, seen | {"repeated": engine.repeated() if "victim" in seen else 0}
 
 
 def split(columns, rows, *names):
@@ -160,10 +162,10 @@ def test_a_cluster_gives_the_tally_of_numpy(cluster, columns, path):
 def test_missing_values_are_dropped_and_counted(cluster, columns, path):
     names = dict(label="y_gaps", score="p_gaps")
     kept = ~(columns["no_y"] | columns["no_p"])
-    found = cluster(call, "read", path, **names, on_null="drop")
+    found = cluster(call, "read", path, **names, missing="drop")
     assert found.tally == Tally.from_arrays(columns["y"][kept], columns["p"][kept])
     no_p, no_y = int(columns["no_p"].sum()), int((columns["no_y"] & ~columns["no_p"]).sum())
-    (note,) = found.notes
+    (note,) = map(str, found.notes)
     assert note.startswith(f"of 200,000 rows {no_p + no_y:,} were dropped: `p_gaps` is ")
     assert note.endswith(f" in {no_p:,}, `y_gaps` is null in {no_y:,}")
     with pytest.raises(
@@ -175,7 +177,7 @@ def test_missing_values_are_dropped_and_counted(cluster, columns, path):
 def test_wrong_values_are_refused_with_their_number(cluster, path):
     message = r"of 200,000 rows `p_wrong` is outside \[0, 1\] in 3, `y_wrong` is neither 0 nor 1 in 2\."
     with pytest.raises(ValueError, match=message):
-        cluster(call, "read", path, label="y_wrong", score="p_wrong", on_null="drop")
+        cluster(call, "read", path, label="y_wrong", score="p_wrong", missing="drop")
     with pytest.raises(ValueError, match=message):
         cluster(call, "read", path, label="y_wrong", score="p_wrong", by="kind")
     with pytest.raises(ValueError, match="(?s)`score` must be one of the columns.*it is 'prob'"):
@@ -190,7 +192,7 @@ def test_a_cluster_gives_the_segments_of_numpy(cluster, columns, path):
 
 
 def test_rows_without_a_segment_are_one_of_their_own(cluster, columns, path):
-    options = dict(label="y_gaps", score="p_gaps", by="kind_gaps", on_null="drop")
+    options = dict(label="y_gaps", score="p_gaps", by="kind_gaps", missing="drop")
     found = dict(cluster(call, "read", path, **options).parts)
     kept = ~(columns["no_y"] | columns["no_p"])
     named = columns | {"kind_gaps": np.where(columns["no_kind"], None, columns["kind"].astype(object))}
@@ -200,7 +202,7 @@ def test_rows_without_a_segment_are_one_of_their_own(cluster, columns, path):
 
 
 def test_an_evaluation_on_a_cluster_is_that_of_numpy(cluster, columns, path):
-    options = dict(metrics=["tce", "ece"], reference=50, random_state=1)
+    options = dict(metrics=["tce", "ece"], null_draws=50, random_state=1)
     found = cluster(call, "evaluate", path, label="y", score="p", **options)
     assert found == truecal.evaluate(columns["y"], columns["p"], **options)
 
@@ -215,16 +217,16 @@ def test_cells_from_a_cluster_are_those_of_numpy(cluster, columns, path):
 
 
 def test_segments_judged_on_a_cluster_are_those_of_numpy(cluster, columns, path):
-    found = cluster(call, "segments", path, label="y", score="p", by=["kind", "month"], reference=49, random_state=1)
-    tallies = split(columns, slice(None), "kind", "month")
-    expected = judge_segments(tallies, "ltce", reference=49, adjust="holm", random_state=1, by=("kind", "month"))
+    found = cluster(call, "segments", path, label="y", score="p", by=["kind", "month"], null_draws=49, random_state=1)
+    observations = split(columns, slice(None), "kind", "month")
+    expected = judge_segments(observations, "ltce", null_draws=49, adjust="holm", random_state=1, by=("kind", "month"))
     assert found.segment == expected.segment
     for name, column in expected.arrays().items():
         np.testing.assert_array_equal(found.arrays()[name], column)
 
 
 def test_a_worker_that_dies_half_way_changes_nothing(cluster, columns, path):
-    found, seen = cluster(interrupted, path, label="y_gaps", score="p_gaps", by="month", on_null="drop")
+    found, seen = cluster(interrupted, path, label="y_gaps", score="p_gaps", by="month", missing="drop")
     assert seen.get("victim") in seen["before"], "no worker was killed while the job ran"
     assert not seen["finished"]
     assert PARTS / 3 <= seen["done"] <= 2 * PARTS / 3

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import truecal
-from truecal.reading import column_names, guess_columns, scan
+from truecal.reading import column_names, infer_columns, scan
 from truecal.reading._csv import open_table
 
 H = b"y,p,t\n"  # a header
@@ -278,7 +278,7 @@ def ask(oracle, path, separator):
 def test_decimal_commas_are_named_where_no_column_is(tmp_path, text):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(ValueError, match=r"(?s)`p` must hold numbers; it holds text such as '0,25'.*decimal points"):
-        guess_columns(tmp_path / "a.csv")
+        infer_columns(tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -288,12 +288,12 @@ def test_no_row_is_lost(need, tmp_path, case):
     path.write_bytes(case.data)
     if isinstance(case.expected, str):
         with pytest.raises((ValueError, TypeError)) as caught:
-            truecal.read(path, label="y", score="p", on_null="drop")
+            truecal.read(path, label="y", score="p", missing="drop")
         assert case.expected in str(caught.value)
     else:
-        found = truecal.read(path, label="y", score="p", on_null="drop")
+        found = truecal.read(path, label="y", score="p", missing="drop")
         tally = found.tally
-        got = tally.n_rows, tally.positives, float(np.dot(tally.score, tally.n)), found.account.n_dropped
+        got = tally.n_rows, tally.positives, float(np.dot(tally.score, tally.n)), found.row_counts.n_dropped
         assert same(got, case.expected)
     expected = "error" if isinstance(case.expected, str) else case.expected
     answers = {name: ask(oracle, path, case.separator) for name, oracle in ORACLES.items()}
@@ -308,9 +308,9 @@ def test_a_file_is_read_alike_without_polars(need, tmp_path, ask_both, case):
     path = tmp_path / f"a.{case.suffix}"
     path.write_bytes(case.data)
     for function in (
-        guess_columns,
+        infer_columns,
         column_names,
-        lambda path: truecal.read(path, label="y", score="p", on_null="drop"),
+        lambda path: truecal.read(path, label="y", score="p", missing="drop"),
     ):
         plain, polars = ask_both(function, path)
         assert plain == polars
@@ -329,6 +329,7 @@ def read_strictly(text):
     return rows if len({len(row) for row in rows}) == 1 else None
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.lists(st.sampled_from([*'",\n\r a1', '""', '","', "0.5", "\n1,0.5,", "\r\n", "é"]), max_size=40))
 def test_any_text_is_read_as_csv_reads_it_or_refused(tmp_path_factory, parts):

@@ -16,6 +16,7 @@ import signal
 from collections import Counter
 
 import numpy as np
+import pytest
 from conftest import fewer
 from csv_readers import ask_duckdb, ask_pandas, total
 
@@ -106,11 +107,11 @@ def ask(function, *given):
 def read(path):
     """What truecal finds; the message if it refuses."""
     try:
-        found = truecal.read(path, label="y", score="p", on_null="drop")
+        found = truecal.read(path, label="y", score="p", missing="drop")
     except (ValueError, TypeError) as error:
         return str(error)
     tally = found.tally
-    return tally.n_rows, tally.positives, float(np.dot(tally.score, tally.n)), found.account.n_dropped
+    return tally.n_rows, tally.positives, float(np.dot(tally.score, tally.n)), found.row_counts.n_dropped
 
 
 def agree(a, b):
@@ -126,6 +127,7 @@ def find_told(data):
     return (told[4:], rest) if told[:4].lower() == "sep=" and told[4:] in (",", ";", "\t", "|") else ("", data)
 
 
+@pytest.mark.slow
 def test_random_files_are_read_as_others_read_them_or_refused(need, tmp_path):
     need("polars")
     rng, counts = np.random.default_rng(SEED), Counter()

@@ -7,7 +7,8 @@ import pytest
 
 import truecal
 from truecal import Tally
-from truecal.observations._parquet import _digest
+from truecal.data import Reason
+from truecal.data._parquet import _digest
 from truecal.reading import Limits, count_copies, find_repeats, read_models
 
 
@@ -59,8 +60,8 @@ def test_rows_without_a_cluster_are_an_error_or_dropped(make, rows):
         ValueError, match=r"a label, a cluster and a score in \[0, 1\]; of 600 rows `name` is null in 2"
     ):
         truecal.read(frame, label="y", score="p", cluster="name")
-    found = truecal.read(frame, label="y", score="p", cluster="name", on_null="drop")
-    assert found.account.dropped == {"`name` is null": 2}
+    found = truecal.read(frame, label="y", score="p", cluster="name", missing="drop")
+    assert found.row_counts.dropped == {Reason("name", "null"): 2}
     assert found.tally == expected(rows, "name", np.array([name is not None for name in rows["name"]]))
 
 
@@ -111,8 +112,8 @@ def test_classes_have_clusters_too(need, engine):
     data = frame if engine == "polars" else need("duckdb").from_arrow(frame.to_arrow())
     found = truecal.read(data, label="y", score=["p_0", "p_1", "p_2"], multiclass="classwise", cluster="customer")
     assert found.top.tally == Tally.from_arrays(y == p.argmax(axis=1), p.max(axis=1), cluster=ids)
-    for i, tallies in enumerate(found.classes.values()):
-        assert tallies.tally == Tally.from_arrays(y == i, p[:, i], cluster=ids)
+    for i, observations in enumerate(found.classes.values()):
+        assert observations.tally == Tally.from_arrays(y == i, p[:, i], cluster=ids)
     results = truecal.evaluate_classes(found)
     assert results.top.verdict.clusters == 20
     again = truecal.evaluate_classes(y, p, cluster=ids)
@@ -129,14 +130,14 @@ def test_tallies_keep_their_clusters(rows, need):
     frame = need("pandas").DataFrame(rows)
     found = truecal.read(frame, label="y", score="p", by="country", cluster="customer")
     assert repr(found) == (
-        f"Tallies(3 segments by country, p for y, exact: 600 rows in clusters of customer, {sum(rows['y'])} positive)"
+        f"Observations(3 segments by country, p for y, exact: 600 rows in clusters of customer, {sum(rows['y'])} positive)"
     )
     assert truecal.read(found, by=()).tally == expected(rows, "customer")
     assert truecal.read(found, cluster="customer") == found
     with pytest.raises(ValueError, match="`cluster` must be left out where tallies are read"):
         truecal.read(found, cluster="name")
     other = truecal.read(frame, label="y", score="p", by="country")
-    with pytest.raises(ValueError, match="Tallies must agree on `cluster` to add"):
+    with pytest.raises(ValueError, match="Observations must agree on `cluster` to add"):
         found + other
 
 
@@ -147,8 +148,8 @@ def test_files_of_tallies_know_the_clusters_of_all_days(rows, need, tmp_path, bi
     frame = pl.DataFrame(rows)
     for day, part in enumerate((frame[:300], frame[300:].filter(pl.col("country") != "ch"))):
         options = {"label": "y", "score": "p", "by": "country", "cluster": "name", "limits": Limits(grid=bits)}
-        tallies = truecal.read(part, **options)
-        assert truecal.Tallies.load(tallies.save(tmp_path / f"{day}.parquet")) == tallies
+        observations = truecal.read(part, **options)
+        assert truecal.Observations.load(observations.save(tmp_path / f"{day}.parquet")) == observations
     kept = [i < 300 or country != "ch" for i, country in enumerate(rows["country"])]
     both = truecal.read(str(tmp_path))
     whole = truecal.read(frame.filter(pl.Series(kept)), **options)
@@ -178,7 +179,7 @@ def test_a_file_whose_clusters_are_not_those_of_its_rows_is_refused(rows, need, 
         start, digest = _digest(data)
         place.write_bytes(data[:start] + digest + data[start + len(digest) :])
         with pytest.raises(ValueError, match="a.parquet' .*the rows of its clusters are not those of its scores"):
-            truecal.Tallies.load(place)
+            truecal.Observations.load(place)
 
 
 def test_rows_beyond_memory_are_refused(rows, need):
@@ -193,7 +194,7 @@ def test_rows_beyond_memory_are_refused(rows, need):
 def test_results_say_the_column(rows, need):
     frame = need("pandas").DataFrame(rows)
     result = truecal.evaluate(truecal.read(frame, label="y", score="p", cluster="customer"))
-    assert "The 600 rows belong to 40 of `customer`: they tell as much as" in str(result)
+    assert "600 rows in 40 clusters (`customer`): design effect " in str(result)
     assert truecal.Result.from_json(result.to_json()) == result
 
 

@@ -5,14 +5,16 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 import multiprocessing, sys, truecal
 
 def child(queue):
-    for use in (lambda: truecal.read("d.csv", label="y", score="p"), lambda: truecal.Tallies.load("t.parquet"),
+    for use in (lambda: truecal.read("d.csv", label="y", score="p"), lambda: truecal.Observations.load("t.parquet"),
                 lambda: truecal.read(FRAME, label="y", score="p"), lambda: truecal.reading.scan("d.csv").collect(),
                 lambda: truecal.reading.column_names("d.csv"), lambda: truecal.reading.open_files("d.csv"),
-                lambda: truecal.reading.guess_columns("d.csv"), lambda: truecal.tce([0, 1], [0.2, 0.7])):
+                lambda: truecal.reading.infer_columns("d.csv"), lambda: truecal.tce([0, 1], [0.2, 0.7])):
         try:
             queue.put(type(use()).__name__)
         except RuntimeError as error:
@@ -46,10 +48,10 @@ if __name__ == "__main__":
 )
 def test_a_forked_process_does_not_hang(tmp_path, before, refused):
     pytest.importorskip("polars")
-    from truecal import Tallies, Tally
+    from truecal import Observations, Tally
 
     (tmp_path / "d.csv").write_text("y,p\n" + '"0",0.25\n1,0.75\n' * 50)  # quoted, so that polars reads it
-    Tallies("y", "p", {(): Tally.from_arrays([0, 1], [0.25, 0.75])}).save(tmp_path / "t.parquet")
+    Observations("y", "p", {(): Tally.from_arrays([0, 1], [0.25, 0.75])}).save(tmp_path / "t.parquet")
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.replace("BEFORE", before))
     words = [sys.executable, "-W", "ignore", str(script)]
@@ -63,5 +65,8 @@ def test_a_forked_process_does_not_hang(tmp_path, before, refused):
                 "'RuntimeError: Files and polars frames must not be read in a process forked from one"
             )
             assert 'get_context("spawn")' in answer
-    assert refused or " ".join(answers) == "'Tallies' 'Tallies' 'Tallies' 'DataFrame' 'list' 'Files' 'Guess'"
+    assert (
+        refused
+        or " ".join(answers) == "'Observations' 'Observations' 'Observations' 'DataFrame' 'list' 'Files' 'Guess'"
+    )
     assert len(answers) == 7

@@ -8,6 +8,7 @@ import pytest
 from conftest import LONG
 
 import truecal
+from truecal.data import Reason
 
 NAMES = [
     "*",
@@ -48,7 +49,7 @@ def read(frame, **options):
     except (ValueError, TypeError) as error:
         return str(error).splitlines()[0]
     tally = found.tally
-    return tally.n_rows, tally.positives, math.fsum(np.repeat(tally.score, tally.n)), found.account.dropped
+    return tally.n_rows, tally.positives, math.fsum(np.repeat(tally.score, tally.n)), found.row_counts.dropped
 
 
 @pytest.mark.parametrize("at", range(0, len(NAMES), 1 if LONG else 5))
@@ -85,9 +86,9 @@ def values(pa):
     no_score = "Every row must have a label and a score in [0, 1]; of 5 rows `p` is null in 1."
     wrong = "Every row must have a label and a score in [0, 1]; of 5 rows `y` is neither 0 nor 1 in 1."
     outside = "Every row must have a label and a score in [0, 1]; of 5 rows `p` is outside [0, 1] in 1."
-    kept = (4, 3, 2.25, {"`y` is null": 1})
-    scored = (4, 2, 2.25, {"`p` is null": 1})
-    truths, drop, one = [bool(y) for y in Y], {"on_null": "drop"}, {"pos_label": 1}
+    kept = (4, 3, 2.25, {Reason("y", "null"): 1})
+    scored = (4, 2, 2.25, {Reason("p", "null"): 1})
+    truths, drop, one = [bool(y) for y in Y], {"missing": "drop"}, {"pos_label": 1}
     percent, logit = {"score_scale": "percent"}, {"score_scale": "logit"}
     beyond = "Every row must have a label and a score in [0, 100]; of 5 rows `p` is outside [0, 100] in 1."
     words = ["yes" if y else "no" for y in Y]
@@ -129,7 +130,7 @@ def values(pa):
         "whole percentages": (Y, [25, 50, 50, 75, 75], percent, PLAIN),
         "percentages above 100": (Y, [25.0, 50.0, 50.0, 75.0, 150.0], percent, beyond),
         "logits": (Y, [-1000.0, 0.0, 0.0, 1000.0, math.inf], logit, (5, 3, 3.0, {})),
-        "missing logits": (Y, [None, 0.0, 0.0, 1000.0, 1000.0], logit | drop, (4, 3, 3.0, {"`p` is null": 1})),
+        "missing logits": (Y, [None, 0.0, 0.0, 1000.0, 1000.0], logit | drop, (4, 3, 3.0, {Reason("p", "null"): 1})),
         "a label of 2": ([0, 1, 2, 1, 1], P, {}, wrong),
         "a positive of 2": ([0, 1, 2, 1, 1], P, {"pos_label": 2}, (5, 1, 2.75, {})),
     }
@@ -158,8 +159,8 @@ def test_a_value_means_the_same_everywhere(make, need, case):
         assert bool(told) == (ordered and found.startswith("Every row"))
         assert place in ("", *PLACES)
         found = found.replace("`p` is NaN", "`p` is null")  # pandas does not tell them apart
-    elif "`p` is NaN" in found[3]:
-        found = (*found[:3], {"`p` is null": found[3]["`p` is NaN"]})
+    elif Reason("p", "nan") in found[3]:
+        found = (*found[:3], {Reason("p", "null"): found[3][Reason("p", "nan")]})
     assert found == expected
 
 

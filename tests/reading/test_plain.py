@@ -25,8 +25,8 @@ WORDS = [
 
 
 def read(path):
-    found = truecal.read(path, label="y", score="p", on_null="drop")
-    return found, found.account, [column.tolist() for column in found.tally.entries]
+    found = truecal.read(path, label="y", score="p", missing="drop")
+    return found, found.row_counts, [column.tolist() for column in found.tally.entries]
 
 
 def look(path):
@@ -73,7 +73,7 @@ def test_several_models_and_sampled_labels_are_read_as_polars_reads_them(tmp_pat
     (tmp_path / "a.tsv").write_text("y\tp\tq\n" + rows)
 
     def read_both(path):
-        found = truecal.read_models(path, label="y", score=["p", "q"], kept_negatives=0.5)
+        found = truecal.read_models(path, label="y", score=["p", "q"], sampling=truecal.Sampling(negative_rate=0.5))
         return {name: [column.tolist() for column in each.tally.entries] for name, each in found.items()}, found
 
     plain, polars = ask_both(read_both, tmp_path / "a.tsv")
@@ -83,9 +83,9 @@ def test_several_models_and_sampled_labels_are_read_as_polars_reads_them(tmp_pat
 def test_a_plain_file_needs_no_polars(tmp_path, monkeypatch, capsys):
     path = tmp_path / "a.csv"
     path.write_text("day,who,y,p\n" + "2026-01-31,a,0,0.25\n2026-01-31,b,1,0.75\n" * 40)
-    expected = main(["score", str(path), "--json"]), capsys.readouterr()
+    expected = main(["evaluate", str(path), "--json"]), capsys.readouterr()
     monkeypatch.setitem(sys.modules, "polars", None)
-    assert (main(["score", str(path), "--json"]), capsys.readouterr()) == expected
+    assert (main(["evaluate", str(path), "--json"]), capsys.readouterr()) == expected
 
 
 def test_a_file_that_changes_is_left_to_polars(tmp_path, monkeypatch):
@@ -107,7 +107,7 @@ def test_segments_and_a_baseline_are_read_as_polars_reads_them(tmp_path, ask_bot
 
     def read_parts(by, baseline=None):
         found = truecal.read(path, label="y", score="p", by=by, baseline=baseline)
-        return found, list(map(repr, found.parts)), found.pair_account
+        return found, list(map(repr, found.parts)), found.pair_counts
 
     for given in (["a"], ["b"], ["c", "a"], ["d"], ["a", "b", "c"], ["y"], ["q"], ["gone"]):
         plain, polars = ask_both(read_parts, given)

@@ -5,7 +5,7 @@ import pytest
 
 import truecal
 from truecal import Rule, Tally
-from truecal.observations import Pairs
+from truecal.data import Pairs, Reason
 from truecal.reading import Limits
 from truecal.reading import _read as module
 
@@ -60,13 +60,14 @@ def write(frame, path):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.parquet", "a.csv"])
 def test_a_check_of_two_models_segments_and_a_baseline_scans_once(frame, scans, tmp_path, name):
     path = write(frame, tmp_path / name)
     models = truecal.read_models(path, label="y", score=["new", "newer"], by="country", baseline="old")
     rules = [Rule("value", 50), Rule("value", 50, segment="country=*"), Rule("worse", 5)]
-    found = truecal.check(models, rules, replicates=50)
-    assert [finding.model for finding in found.findings] == ["new", "newer"] + ["new"] * 3 + ["newer"] * 3 + [
+    found = truecal.check(models, rules, resamples=50)
+    assert [finding.model for finding in found.results] == ["new", "newer"] + ["new"] * 3 + ["newer"] * 3 + [
         "new",
         "newer",
     ]
@@ -77,9 +78,9 @@ def test_a_check_of_two_models_segments_and_a_baseline_scans_once(frame, scans, 
 def test_a_report_by_segment_and_time_scans_once(frame, scans, tmp_path, name):
     path = write(frame, tmp_path / name)
     models = truecal.read_models(path, label="y", score=["new", "newer"], by="country", time="day")
-    results = {name: truecal.evaluate(tallies, ["tce"]) for name, tallies in models.items()}
-    table = truecal.segments(models["new"], reference=9, random_state=0)
-    windows = truecal.drift(models["new"], reference=9, random_state=0)
+    results = {name: truecal.evaluate(observations, ["tce"]) for name, observations in models.items()}
+    table = truecal.segments(models["new"], null_draws=9, random_state=0)
+    windows = truecal.drift(models["new"], null_draws=9, random_state=0)
     assert (len(table), len(windows), results["newer"].n) == (3, 4, ROWS)
     assert [name for name, _ in scans] == ["collect_batches"]
 
@@ -118,9 +119,9 @@ def test_a_lazy_frame_is_computed_once(counted, monkeypatch, score, options):
     found = truecal.read(lazy, label="y", score=score, **options)
     assert sum(rows) == ROWS + 1000 * ("by" in options)
     rows.clear()
-    truecal.evaluate(found, ["tce", "ece"], reference=2, intervals=2)
+    truecal.evaluate(found, ["tce", "ece"], null_draws=2, resamples=2)
     if "by" in options:
-        truecal.segments(found, reference=2)
+        truecal.segments(found, null_draws=2)
     assert not rows
 
 
@@ -137,8 +138,8 @@ def test_an_engine_is_asked_once_for_a_model_and_for_the_number_of_rows(need, fr
     found = truecal.read(rows, label="y", score="newer", by="country", limits=limits)
     assert sorted(loads) == sorted([0, 1, 2] * passes)
     loads.clear()
-    truecal.segments(found, reference=2)
-    truecal.evaluate(found, ["tce"], reference=2)
+    truecal.segments(found, null_draws=2)
+    truecal.evaluate(found, ["tce"], null_draws=2)
     assert not loads
     truecal.read_models(rows, label="y", score=["new", "newer"], limits=limits)
     assert len(loads) == 3 * (passes + 1)
@@ -157,11 +158,11 @@ def test_one_pass_gives_what_several_would(frame, pl, tmp_path):
     path = write(frame, tmp_path / "a.parquet")
     options = {"label": "y", "by": "country", "time": "day"}
     models = truecal.read_models(path, score=["new", "newer"], baseline="old", **options)
-    for name, tallies in models.items():
+    for name, observations in models.items():
         alone = truecal.read(frame, score=name, **options)
-        assert tallies.parts == alone.parts
-        assert tallies.tally == Tally.from_arrays(frame["y"], frame[name])
-        assert tallies.baseline == Pairs.from_arrays(frame["y"], frame[name], frame["old"])
+        assert observations.parts == alone.parts
+        assert observations.tally == Tally.from_arrays(frame["y"], frame[name])
+        assert observations.baseline == Pairs.from_arrays(frame["y"], frame[name], frame["old"])
 
 
 @pytest.mark.parametrize("kind", ["lazy", "pandas", "duckdb"])
@@ -178,14 +179,14 @@ def test_rows_read_are_rows_kept_and_rows_dropped(frame, pl, need, kind):
         "pandas": gaps.to_pandas,
         "duckdb": lambda: need("duckdb").from_arrow(gaps.to_arrow()),
     }[kind]()
-    options = {"label": "y", "by": "country", "time": "day", "on_null": "drop"}
+    options = {"label": "y", "by": "country", "time": "day", "missing": "drop"}
     models = truecal.read_models(data, score=["new", "newer"], baseline="old", **options)
     ids = np.arange(ROWS)
     has_day = ids % 1000 != 7
     for name, step in (("new", 10), ("newer", 4)):
-        tallies, usable = models[name], (ids % step > 0) & has_day
-        assert tallies.n_rows == usable.sum()
-        assert tallies.n_rows + tallies.account.n_dropped == ROWS
-        assert tallies.account.dropped["`day` is null"] == (~has_day & (ids % step > 0)).sum()
-        assert tallies.baseline.n_rows == (usable & (ids % 3 > 0)).sum()
-        assert len(tallies.notes) == 2
+        observations, usable = models[name], (ids % step > 0) & has_day
+        assert observations.n_rows == usable.sum()
+        assert observations.n_rows + observations.row_counts.n_dropped == ROWS
+        assert observations.row_counts.dropped[Reason("day", "null")] == (~has_day & (ids % step > 0)).sum()
+        assert observations.baseline.n_rows == (usable & (ids % 3 > 0)).sum()
+        assert len(observations.notes) == 2

@@ -10,11 +10,13 @@ from importlib.util import find_spec
 
 import pytest
 from conftest import missing
-from pictured import data, q, y
+from pictured import q, y
 from reported import DRAWN, EVIL, RIGHT, TINY, WRONG, segments, windows
 from shown import FOUND
 
 import truecal
+
+pytestmark = pytest.mark.slow
 
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -70,7 +72,7 @@ def pages(tmp_path_factory):
     off = truecal.evaluate(y, q, **DRAWN)
     long = "a model with a long name and the folder /data/experiments/2026/run-17"
     ten = {EVIL: off, long: RIGHT, "日本": TINY} | {f"model {i}": WRONG for i in range(7)}
-    found = {"off": off, "right": RIGHT, "tiny": TINY}
+    found = {"miscalibrated": off, "right": RIGHT, "tiny": TINY}
     places = {name: truecal.report(result, folder / f"{name}.html") for name, result in found.items()}
     places["many"] = truecal.report(ten, folder / "many.html", segments=segments(), drift=windows())
     places["groups"] = truecal.report({"m": off}, folder / "groups.html", segments=segments(), drift=windows())
@@ -130,12 +132,12 @@ def test_nothing_lies_beyond_the_screen(browser, pages, width):
         assert not wide, name
 
 
-def test_the_diagram_and_the_ranges_are_on_the_first_screen(browser, pages):
-    for name in ("off", "right", "tiny"):
+def test_the_diagram_and_the_bands_are_on_the_first_screen(browser, pages):
+    for name in ("miscalibrated", "right", "tiny"):
         show(browser, pages[name])
         places = run(
             browser,
-            "return ['#diagram-1', '#ranges-1'].map(s => document.querySelector(s).getBoundingClientRect())"
+            "return ['#diagram-1', '#bands-1'].map(s => document.querySelector(s).getBoundingClientRect())"
             ".map(b => [b.left, b.top, b.right])",
         )
         (_, above, middle), (left, beside, right) = places
@@ -150,12 +152,12 @@ def test_the_diagram_and_the_ranges_are_on_the_first_screen(browser, pages):
         assert not clipped
 
 
-def test_a_phone_shows_the_ranges_whole_and_labels_apart(browser, pages):
-    for name in ("off", "right", "tiny"):
+def test_a_phone_shows_the_bands_whole_and_labels_apart(browser, pages):
+    for name in ("miscalibrated", "right", "tiny"):
         show(browser, pages[name], 390)
         table, frame = run(
             browser,
-            "const t = document.querySelector('#ranges-1'), f = t.closest('.wide') || t.querySelector('.wide');"
+            "const t = document.querySelector('#bands-1'), f = t.closest('.wide') || t.querySelector('.wide');"
             " return [f.scrollWidth, f.clientWidth]",
         )
         assert table <= frame + 1, name
@@ -204,7 +206,7 @@ def _evaluate(browser, expression):
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 def test_print_on_a4_has_everything(browser, pages, scripts):
-    for name in ("off", "groups", "many"):
+    for name in ("miscalibrated", "groups", "many"):
         show(browser, pages[name], 688, media="print", scripts=scripts)  # A4 less margins of 14 mm, at 96 dpi
         if scripts:
             run(browser, "window.dispatchEvent(new Event('beforeprint'))")
@@ -237,7 +239,7 @@ def test_the_printed_file_has_all_sections(browser, pages):
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_contrast_is_enough(browser, pages, dark):
     """WCAG 2.1: 4.5 to 1 for text, 3 to 1 for graphics."""
-    for name in ("off", "right", "many"):
+    for name in ("miscalibrated", "right", "many"):
         show(browser, pages[name], dark=dark)
         run(browser, FOLDS)
         ground = run(browser, "return getComputedStyle(document.body).backgroundColor")
@@ -250,7 +252,7 @@ def test_contrast_is_enough(browser, pages, dark):
 
 def test_in_grey_the_truth_is_told_from_what_is_allowed(browser, pages):
     """The lines of observed rates against the boxes of intervals and the bars of predictions, by luminance alone."""
-    show(browser, pages["off"])
+    show(browser, pages["miscalibrated"])
     line, bar = run(
         browser,
         "return ['#diagram-1 .row .line.dark, #diagram-1 .row .line.red', '#diagram-1 .row .pale']"
@@ -273,7 +275,7 @@ def test_the_switch_changes_the_axes(browser, pages):
 
 def test_hovering_a_window_shows_its_numbers(browser, pages):
     for scale in ("linear", "logit"):
-        show(browser, pages["off"])
+        show(browser, pages["miscalibrated"])
         run(browser, f"document.querySelector('input[value={scale}]').click()")
         run(
             browser,
@@ -284,7 +286,7 @@ def test_hovering_a_window_shows_its_numbers(browser, pages):
         )
         text = run(browser, "return document.getElementById('tip').textContent")
         assert not run(browser, "return document.getElementById('tip').hidden")
-        assert re.search(r"\[.*[\])]: [\d,]+ rows?\nsaid .*, came .*\nobserved / expected .*", text)
+        assert re.search(r"\[.*[\])]: [\d,]+ rows?\npredicted .*, observed .*\nO/E .*", text)
 
 
 def test_tables_sort_by_number_and_by_text(browser, pages):
@@ -322,7 +324,7 @@ def test_keyboards_and_screen_readers_are_served(browser, pages):
         )
         assert counts[0] == counts[1] > 3
         assert counts[2:] == [0, 1, 0, 0, "en"]
-    show(browser, pages["off"])
+    show(browser, pages["miscalibrated"])
     outline = run(
         browser,
         "const link = document.querySelector('nav a'); link.focus({ focusVisible: true });"
@@ -332,7 +334,7 @@ def test_keyboards_and_screen_readers_are_served(browser, pages):
 
 
 def test_a_link_opens_what_is_folded(browser, pages):
-    show(browser, pages["off"])
+    show(browser, pages["miscalibrated"])
     assert not run(browser, "return document.getElementById('bins').open")
     run(browser, "document.querySelector('nav a[href=\"#bins\"]').click()")
     end = time.monotonic() + 5
@@ -368,15 +370,3 @@ def test_notebooks_show_a_table_and_a_picture_in_their_own_colours(browser, tmp_
     faint = {text for text, colour, back in run(browser, COLOURS) if ratio(colour, back) < 4.5}
     assert not faint
     assert browser.get_log("browser") == []
-
-
-def test_plotly_draws_where_asked_for(browser, tmp_path, need):
-    need("plotly")
-    result = truecal.evaluate(*data(), metrics=["ltce", "tce"])
-    show(browser, truecal.report(result, tmp_path / "report.html", interactive=True))
-    end = time.monotonic() + 15
-    while not run(browser, "return document.querySelector('#diagram-1 .main-svg') !== null"):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    assert browser.get_log("browser") == []
-    assert run(browser, "return document.querySelector('#diagram-1 .scaled').checkVisibility()") is False

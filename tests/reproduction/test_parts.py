@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from conftest import missing
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 

@@ -14,17 +14,20 @@ from conftest import fewer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from noted import NOTES
 from numpy.typing import NDArray
 
 import truecal
-from truecal import ClassResults, Decision, Metric, Result, Rule, Tallies, Tally
-from truecal.gate import Finding, FindingTable
-from truecal.inference import Difference, Interval, Plan, Reference, Verdict
+from truecal import ClassResults, Decision, Metric, Observations, Result, Rule, Tally
+from truecal.data import Bools, Floats, Ints, Note, NoteCode, Reason, ReasonKind, RowCounts
+from truecal.gate import Cause, CheckDetails, CheckResult, CheckStatus, CheckTable
+from truecal.inference import Difference, Interval, NullDistribution
 from truecal.metrics import (
     METRICS,
     Absolute,
     BayesFactor,
     Binomial,
+    Direction,
     Edges,
     Gap,
     Isotonic,
@@ -33,35 +36,38 @@ from truecal.metrics import (
     Max,
     Mean,
     MidP,
-    OddsFactor,
+    OddsRatio,
     PNorm,
-    Refutation,
-    Rejection,
-    ScoreRange,
+    PointwiseTest,
+    ScoreBand,
     ScoreTest,
     StudentT,
+    Unit,
     Windows,
+    WindowTest,
     find_metric,
 )
-from truecal.observations import Account, Bools, Floats, Ints
 from truecal.results import (
+    BandTable,
     BinTable,
     ClassTable,
     Comparison,
     DriftTable,
-    FactorTable,
+    EffectTable,
     GroupTable,
+    JsonMixin,
     MonitorTable,
-    ProofTable,
+    OffsetTable,
     SliceTable,
-    Stored,
     Table,
+    ValidationTable,
     from_json,
     register,
     to_json,
 )
-from truecal.results._json import PARTS, decode, encode, find_part, same
+from truecal.results._json import FORMAT, PARTS, decode, encode, find_part, same
 from truecal.results._shapes import Histogram, Outline, Scores, Shape
+from truecal.verdict import Plan, Status, Verdict
 
 TRICKY = [
     "",
@@ -81,7 +87,9 @@ TRICKY = [
 floats = st.floats(allow_nan=True, allow_infinity=True)
 counts = st.integers(0, 2**53)
 names = st.sampled_from(TRICKY) | st.text(max_size=5)
-notes = st.lists(names, max_size=2).map(tuple)
+notes = st.lists(
+    st.sampled_from(NOTES) | names.map(lambda name: Note.of(NoteCode.CLUSTERED, column=name)), max_size=2
+).map(tuple)
 anything = (
     names
     | st.none()
@@ -103,14 +111,14 @@ binnings = st.sampled_from(
         *(truecal.BoundedIsotonic(), truecal.BoundedIsotonic(5, 0.5, sizes="paper")),
     ]
 )
-losses = st.just(Gap()) | st.builds(Rejection, tests, st.floats(0.001, 0.999), tolerances)
+losses = st.just(Gap()) | st.builds(PointwiseTest, tests, st.floats(0.001, 0.999), tolerances)
 norms = st.sampled_from([Mean(), Max(), PNorm(2), PNorm(1.5)])
-refutations = st.builds(Refutation, st.floats(0.001, 0.999), tolerances, st.sampled_from(["rows", "information"]))
+window_tests = st.builds(WindowTest, st.floats(0.001, 0.999), tolerances, st.sampled_from(["rows", "information"]))
 scores = [metric for metric in METRICS.values() if metric.binning is None]
 metrics = (
     st.sampled_from([*scores, find_metric("net_benefit@0.05")])
     | st.builds(Metric, binnings, losses, norms)
-    | st.builds(Metric, st.just(Windows()), refutations, norms)
+    | st.builds(Metric, st.just(Windows()), window_tests, norms)
 )
 adjusts = st.sampled_from([None, "holm", "bh"])
 levels = st.floats(0.001, 0.999)
@@ -141,27 +149,28 @@ def setting(strategy):
 
 
 def add_files(files):
-    """An account of several files."""
+    """Row counts of several files."""
     dropped = dict(sum((Counter(each.dropped) for each in files.values()), Counter()))
-    read, outside = (sum(getattr(each, name) for each in files.values()) for name in ("read", "outside"))
-    return Account(read, read - sum(dropped.values()) - outside, dropped, outside, files)
+    read, outside = (sum(getattr(each, name) for each in files.values()) for name in ("read", "out_of_scope"))
+    return RowCounts(read, read - sum(dropped.values()) - outside, dropped, outside, files)
 
 
-accounts = st.builds(
-    lambda judged, dropped, outside: Account(judged + sum(dropped.values()) + outside, judged, dropped, outside),
+reasons = st.builds(Reason, st.none() | names, st.sampled_from(ReasonKind))
+row_counts = st.builds(
+    lambda judged, dropped, outside: RowCounts(judged + sum(dropped.values()) + outside, judged, dropped, outside),
     counts,
-    st.dictionaries(names, counts, max_size=2),
+    st.dictionaries(reasons, counts, max_size=2),
     counts,
 )
-accounts |= st.dictionaries(names, accounts, min_size=2, max_size=3).map(add_files)
+row_counts |= st.dictionaries(names, row_counts, min_size=2, max_size=3).map(add_files)
 groups = {
     "metric": setting(metrics),
     "replicates": setting(counts),
     "adjust": setting(adjusts),
     "significance": setting(levels),
     "notes": setting(notes),
-    "accounts": tuples(accounts),
-    "tilt": tuples(st.sampled_from(["", "too extreme", "too timid"])),
+    "row_counts": tuples(row_counts),
+    "slope_direction": tuples(st.sampled_from([None, Direction.OVERCONFIDENT, Direction.UNDERCONFIDENT])),
 }
 bin_tables = tables(BinTable)
 group_tables = st.integers(0, 2).flatmap(
@@ -170,14 +179,14 @@ group_tables = st.integers(0, 2).flatmap(
     )
 )
 drift_tables = st.sampled_from([names, st.dates(), st.datetimes(), st.integers()]).flatmap(
-    lambda windows: tables(
+    lambda periods: tables(
         DriftTable,
-        window=tuples(windows),
+        period=tuples(periods),
         every=setting(st.none() | names),
-        since=setting(st.none() | windows),
-        since_ratio=setting(st.none() | st.tuples(floats, floats)),
-        together_p=setting(floats),
-        mature_after=setting(st.none() | st.timedeltas()),
+        change_point=setting(st.none() | periods),
+        change_ratios=setting(st.none() | st.tuples(floats, floats)),
+        overall_p=setting(floats),
+        label_lag=setting(st.none() | st.timedeltas()),
         now=setting(st.none() | st.datetimes(timezones=st.just(UTC))),
         **groups,
     )
@@ -191,28 +200,41 @@ comparisons = st.dictionaries(
         st.just({name: metric for name, (_, metric) in found.items()}),
         models=st.tuples(names, names),
         notes=notes,
-        account=st.none() | accounts,
+        row_counts=st.none() | row_counts,
     )
 )
-factors = st.builds(OddsFactor, *[floats] * 6)
+factors = st.builds(OddsRatio, *[floats] * 6)
 ranges = st.builds(
-    ScoreRange, st.sampled_from(["too low", "too high"]), floats, floats, counts, counts, floats, factors, st.booleans()
+    ScoreBand,
+    st.sampled_from([Direction.UNDER, Direction.OVER]),
+    floats,
+    floats,
+    counts,
+    counts,
+    floats,
+    factors,
+    st.booleans(),
 )
 evidence = st.none() | st.floats(allow_nan=False)
 local_errors = st.builds(LocalError, floats, evidence, *[floats] * 4, counts, st.lists(ranges, max_size=2).map(tuple))
 verdicts = st.builds(
-    Verdict, st.sampled_from(["off", "consistent", "cannot tell"]), floats, floats,
+    Verdict, st.sampled_from(Status), floats, floats,
     st.dictionaries(names, floats, max_size=2), counts, counts, floats, counts, factors, *[floats] * 3, local_errors,
-    tilt=st.sampled_from([None, "too extreme", "too timid"]),
+    slope_direction=st.sampled_from([None, Direction.OVERCONFIDENT, Direction.UNDERCONFIDENT]),
 )  # fmt: skip
 plans = st.builds(Plan, *[floats] * 4, evidence, evidence, counts, st.none() | counts, *[floats] * 4)
 rules = st.sampled_from([Rule("value", 15), Rule("p_value", 0.05, metric="mine", segment="*", min_rows=3, model="a|b")])
 finite = st.floats(allow_nan=False)
-findings = st.builds(
-    Finding, rules, names, st.none() | names, st.none() | counts, st.none() | finite,
-    st.sampled_from(["pass", "fail", "cannot tell"]), names,
+details = st.builds(
+    CheckDetails, st.none() | finite, counts, *[st.none() | finite] * 4, st.none() | counts, st.none() | counts, counts,
+    st.none() | st.sampled_from(Cause), st.none() | verdicts, st.none() | counts, st.none() | row_counts,
+    st.lists(names, max_size=2).map(tuple), st.none() | names, st.none() | st.just(Unit("cents", " ct", 9.0)),
 )  # fmt: skip
-decisions = st.builds(Decision, st.lists(findings, min_size=1, max_size=4).map(FindingTable.of), notes)
+check_results = st.builds(
+    CheckResult, rules, names, st.none() | names, st.none() | counts, st.none() | finite,
+    st.sampled_from(CheckStatus), st.sampled_from(Cause), details, st.booleans(),
+)  # fmt: skip
+decisions = st.builds(Decision, st.lists(check_results, min_size=1, max_size=4).map(CheckTable.of), notes)
 histograms = st.integers(1, 3).flatmap(lambda n: st.builds(Histogram, arrays(Floats, n + 1), arrays(Ints, n)))
 outlines = st.integers(1, 3).flatmap(
     lambda n: st.builds(Outline, arrays(Floats, n), arrays(Floats, n), arrays(Ints, (n, 4)), *[arrays(Ints, 2)] * 4)
@@ -232,7 +254,7 @@ def results(draw):
         verdict=draw(st.none() | verdicts),
         n=draw(st.integers(1, 10**12)),
         positives=draw(counts),
-        account=draw(accounts),
+        row_counts=draw(row_counts),
         values={name: draw(floats) for name in chosen},
         metrics=chosen,
         tables={name: table for name, (table, _) in picked.items()},
@@ -243,7 +265,7 @@ def results(draw):
         version=draw(names),
         adjust=draw(adjusts),
         region=draw(st.none() | names),
-        references=some(st.builds(Reference, *[floats] * 6, counts)),
+        nulls=some(st.builds(NullDistribution, *[floats] * 6, counts)),
         intervals=some(st.builds(Interval, *[floats] * 3, counts)),
         bounds=some(st.tuples(floats, floats)),
         scores=draw(st.none() | st.builds(Scores, counts, counts, histograms, histograms)),
@@ -256,54 +278,57 @@ labels = names | st.integers() | st.booleans() | st.dates() | st.just(math.inf) 
 class_tables = tables(
     ClassTable,
     label=tuples(labels),
-    tilt=groups["tilt"],
-    word=tuples(st.sampled_from(["off", "consistent", "cannot tell"])),
+    slope_direction=groups["slope_direction"],
+    unadjusted_status=tuples(st.sampled_from(["miscalibrated", "consistent", "inconclusive"])),
     significance=setting(levels),
 )
 monitor_tables = tables(
     MonitorTable,
-    stream=tuples(names),
-    direction=tuples(st.sampled_from(["", "too low", "too extreme"])),
-    since=tuples(st.none() | st.dates() | st.integers(0, 10**6) | names),
+    series=tuples(names),
+    direction=tuples(st.none() | st.sampled_from(Direction)),
+    change_point=tuples(st.none() | st.dates() | st.integers(0, 10**6) | names),
     significance=setting(levels),
 )
 slice_tables = tables(
     SliceTable,
     slice=tuples(names),
-    direction=tuples(st.sampled_from(["too low", "too high"])),
+    direction=tuples(st.sampled_from([Direction.UNDER, Direction.OVER])),
     rows=setting(counts),
     searched=setting(counts),
     columns_searched=setting(st.lists(names, max_size=2).map(tuple)),
     score=setting(st.none() | names),
     pairs=setting(st.booleans()),
     significance=setting(levels),
-    account=setting(st.none() | accounts),
+    row_counts=setting(st.none() | row_counts),
     notes=setting(notes),
 )
-proof_tables = tables(
-    ProofTable,
+validation_tables = tables(
+    ValidationTable,
     segment=tuples(st.tuples(names)),
-    before=tuples(st.sampled_from(["off", "consistent"])),
-    after=tuples(st.sampled_from(["off", "cannot tell"])),
-    common=tuples(st.sampled_from(["off", "consistent"])),
+    before=tuples(st.sampled_from(["miscalibrated", "consistent"])),
+    after=tuples(st.sampled_from(["miscalibrated", "inconclusive"])),
+    common=tuples(st.sampled_from(["miscalibrated", "consistent"])),
     by=setting(st.just(("country",))),
     confidence=setting(levels),
 )
-factor_tables = tables(FactorTable, segment=tuples(st.tuples(names)), by=setting(st.just(("country",))))
+offset_tables = tables(OffsetTable, segment=tuples(st.tuples(names)), by=setting(st.just(("country",))))
+effect_tables = tables(EffectTable, metric=tuples(names), confidence=setting(levels))
 class_results = st.builds(ClassResults, results(), class_tables)
 EVERYTHING = {
     Result: results(),
     ClassResults: class_results,
     ClassTable: class_tables,
+    BandTable: verdicts.map(BandTable.of),
     BinTable: bin_tables,
     GroupTable: group_tables,
     DriftTable: drift_tables,
     MonitorTable: monitor_tables,
     SliceTable: slice_tables,
-    ProofTable: proof_tables,
-    FactorTable: factor_tables,
+    ValidationTable: validation_tables,
+    OffsetTable: offset_tables,
+    EffectTable: effect_tables,
     Comparison: comparisons,
-    FindingTable: st.lists(findings, max_size=4).map(FindingTable.of),
+    CheckTable: st.lists(check_results, max_size=4).map(CheckTable.of),
     Decision: decisions,
     Plan: plans,
     Verdict: verdicts,
@@ -315,6 +340,7 @@ def refuse_constant(name):
     raise AssertionError(f"{name} is no JSON")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", EVERYTHING, ids=lambda kind: kind.__name__)
 @settings(max_examples=fewer(60, 2), deadline=None)
 @given(st.data())
@@ -322,12 +348,12 @@ def test_what_is_written_reads_back_equal(kind, data):
     value = data.draw(EVERYTHING[kind])
     text = to_json(value)
     raw = json.loads(text, parse_constant=refuse_constant)
-    assert raw["truecal"] == {"type": kind.__name__, "format": 2, "version": truecal.__version__}
+    assert raw["truecal"] == {"type": kind.__name__, "format": FORMAT, "version": truecal.__version__}
     again = from_json(text)
     assert type(again) is kind
     assert same(again, value)
     assert to_json(again) == text
-    if issubclass(kind, Stored):
+    if issubclass(kind, JsonMixin):
         assert kind.from_json(text) == value
     for entry in fields(kind):
         if isinstance(getattr(value, entry.name), np.ndarray):
@@ -339,6 +365,7 @@ def test_every_table_and_result_is_tried():
     assert {kind for kind in PARTS.values() if issubclass(kind, Table)} <= set(EVERYTHING)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(names, results(), max_size=2))
 @settings(max_examples=20, deadline=None)
 def test_several_results_are_written_by_their_names(found):
@@ -383,16 +410,18 @@ def test_the_verdict_is_written_first(rng):
     result = truecal.evaluate(rng.random(500) < p**2, p)
     raw = json.loads(result.to_json())
     assert list(raw)[:2] == ["truecal", "verdict"]
-    assert (raw["verdict"]["word"], raw["verdict"]["observed"]) == ("off", result.positives)
-    assert raw["verdict"]["local"]["ranges"][0]["direction"] == "too high"
+    assert (raw["verdict"]["status"], raw["verdict"]["observed"]) == ("miscalibrated", result.positives)
+    assert raw["verdict"]["local"]["bands"][0]["direction"] == "over-predicts"
     assert Result.from_json(result.to_json()).verdict == result.verdict
 
 
 def test_what_follows_from_the_rest_is_written_for_readers(rng):
     result = truecal.evaluate([0, 1], [0.1, 0.2], ["ece"])
     assert json.loads(result.to_json())["prevalence"] == 0.5
-    tallies = Tallies("y", "p", {(): Tally([0.2], [2000], [1000])})  # half are positive where a fifth is predicted
-    decision = truecal.check(tallies, [Rule("value", 0.1, metric="ece")])
+    observations = Observations(
+        "y", "p", {(): Tally([0.2], [2000], [1000])}
+    )  # half are positive where a fifth is predicted
+    decision = truecal.check(observations, [Rule("value", 0.1, metric="ece")])
     assert {name: json.loads(decision.to_json())[name] for name in ("status", "exit_code")} == {
         "status": "fail",
         "exit_code": 1,
@@ -430,7 +459,7 @@ def test_values_that_have_no_json_are_named(rng):
     with pytest.raises(TypeError, match="must be a result of truecal; it is int"):
         to_json(3)
     tally = truecal.Tally.from_arrays(rng.random(200) < 0.5, rng.random(200))
-    table = truecal.segments(truecal.Tallies("y", "p", {("a",): tally}, by=("place",)), reference=9)
+    table = truecal.segments(truecal.Observations("y", "p", {("a",): tally}, by=("place",)), null_draws=9)
     with pytest.raises(TypeError, match=r"a part of your own \(complex\) cannot be written"):
         replace(table, segment=((1 + 2j,),)).to_json()
 
@@ -464,13 +493,13 @@ def test_scores_survive_in_results_tables_and_comparisons(rng):
     p = np.round(rng.random(300), 2)
     names = [*METRICS, "net_benefit@0.3"]
     for y in (rng.random(300) < p, np.zeros(300)):
-        result = truecal.evaluate(y, np.append(p[1:], 1.0), names, reference=9, intervals=9, random_state=0)
+        result = truecal.evaluate(y, np.append(p[1:], 1.0), names, null_draws=9, resamples=9, random_state=0)
         assert Result.from_json(result.to_json()) == result
         assert list(result.values) == names
-    compared = truecal.compare(rng.random(300) < p, p, p**2, ["slope", "net_benefit@0.3"], replicates=9)
+    compared = truecal.compare(rng.random(300) < p, p, p**2, ["slope", "net_benefit@0.3"], resamples=9)
     assert Comparison.from_json(compared.to_json()) == compared
-    data = truecal.Tallies("y", "p", {("a",): truecal.Tally.from_arrays(rng.random(300) < p, p)}, by=("place",))
-    table = truecal.segments(data, "slope", reference=9)
+    data = truecal.Observations("y", "p", {("a",): truecal.Tally.from_arrays(rng.random(300) < p, p)}, by=("place",))
+    table = truecal.segments(data, "slope", null_draws=9)
     assert GroupTable.from_json(table.to_json()) == table
 
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import truecal
-from truecal import Decision, Metric, Rule, Tallies, Tally
-from truecal.gate import FindingTable
+from truecal import Decision, Metric, Observations, Rule, Tally
+from truecal.data import Floats, Ints, Note, NoteCode
+from truecal.gate import CheckTable
 from truecal.inference import Difference
 from truecal.metrics import METRICS, Gap, Unit
-from truecal.observations import Floats, Ints
 from truecal.results import BinTable, Column, Comparison, DriftTable, GroupTable, Table, column, format_share
 
-KINDS = (BinTable, GroupTable, DriftTable, Comparison, FindingTable)
+KINDS = (BinTable, GroupTable, DriftTable, Comparison, CheckTable)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -41,20 +41,25 @@ class Small(Table):
 
 @pytest.fixture
 def small():
-    return Small(("a", "b<i>", "c\n"), np.array([1, 2000, 3]), np.array([0.25, math.nan, 1.0]), ("so",))
+    return Small(
+        ("a", "b<i>", "c\n"),
+        np.array([1, 2000, 3]),
+        np.array([0.25, math.nan, 1.0]),
+        (Note.of(NoteCode.SLICES_TRUNCATED, limit=3),),
+    )
 
 
 @pytest.fixture
 def segments(rng):
-    tallies = {}
+    observations = {}
     for name, factor, rows in (("de", 1.0, 3000), ("fr", 2.0, 3000), ("it", 1.0, 60)):
         p = rng.beta(1, 9, rows)
-        tallies[name,] = Tally.from_arrays(rng.random(rows) < np.minimum(factor * p, 1), p)
-    return Tallies("y", "p", tallies, by=("country",))
+        observations[name,] = Tally.from_arrays(rng.random(rows) < np.minimum(factor * p, 1), p)
+    return Observations("y", "p", observations, by=("country",))
 
 
 def as_windows(segments):
-    return Tallies("y", "p", segments.parts, by=("country",), windows={"country": None})
+    return Observations("y", "p", segments.parts, by=("country",), windows={"country": None})
 
 
 def test_a_table_is_its_declaration(small):
@@ -84,12 +89,12 @@ def test_a_table_is_its_declaration(small):
 
 def test_text_html_and_cells_have_units_and_no_nan(small):
     assert repr(small) == (
-        "3 rows\n"
+        "3 rows.\n"
         "  who   how many  share  loud\n"
         "  a            1    0.2  A\n"  # 0.25 to one place, halves to even
         "  b<i>     2,000         B<I>\n"
         "  c\\n          3    1.0  C\\n\n"
-        "Note: so."
+        "Note: only the first 3 slices are listed."
     )
     assert small.cells(["n", "part"], rows=[1]) == {"n": ["2,000"], "part": [""]}
     page = small._repr_html_()
@@ -134,8 +139,8 @@ def test_shares_are_shares_and_counts_are_counts_in_every_table(segments):
     bins = result.bins
     assert np.sum(bins.too_low * bins.n) / result.n == pytest.approx(too_low, abs=len(bins) / 2 / result.n)
     np.testing.assert_array_equal(bins.n_too_low, np.rint(bins.too_low * bins.n))
-    np.testing.assert_allclose(bins.refuted, bins.too_low + bins.too_high)
-    # windows are refuted by shares, their rows are whole numbers, and the two directions add up to the value
+    np.testing.assert_allclose(bins.rejected, bins.too_low + bins.too_high)
+    # windows are rejected by shares, their rows are whole numbers, and the two directions add up to the value
     assert 100 * (too_low + too_high) == pytest.approx(result["ltce"])
 
 
@@ -147,8 +152,10 @@ def test_an_alarm_means_one_thing(segments):
         level = table.p_adjusted[1]
         assert replace(table, significance=level).alarm[1]  # the level itself is an alarm
         assert not replace(table, significance=np.nextafter(level, 0)).alarm[1]
-    assert groups.verdict == ["consistent", "off", "cannot tell"]  # 60 rows show little
-    assert repr(groups).splitlines()[0] == "3 segments, worst first: 1 off, 1 consistent, 1 cannot tell"
+    assert groups.status == ["consistent", "miscalibrated", "inconclusive"]  # 60 rows show little
+    assert repr(groups).splitlines()[0] == (
+        "1 of 3 segments is miscalibrated (Holm-adjusted p), 1 consistent, 1 inconclusive."
+    )
 
 
 def test_significance_sets_the_alarms_of_segments(segments):
@@ -158,7 +165,7 @@ def test_significance_sets_the_alarms_of_segments(segments):
 
 
 def test_segments_stand_in_columns_of_their_own(segments, need):
-    named = truecal.segments(segments, reference=9)
+    named = truecal.segments(segments, null_draws=9)
     found = replace(named, by=("n",))
     rows = list(csv.DictReader(io.StringIO(found.to_csv())))
     assert [(row["segment_n"], int(row["n"])) for row in rows] == [("de", 3000), ("fr", 3000), ("it", 60)]
@@ -175,53 +182,55 @@ def test_a_table_is_in_the_unit_of_its_metric(segments):
         def __call__(self, bins):
             return 100 * Gap()(bins)
 
-    found = truecal.segments(segments, Metric(truecal.Uniform(), Cents()), reference=9)
+    found = truecal.segments(segments, Metric(truecal.Uniform(), Cents()), null_draws=9)
     assert found.cells(["value"])["value"] == [f"{value:.1f} ct" for value in found.value]
     assert found.heading("value") == "value"
-    assert truecal.segments(segments, METRICS["ece"], reference=9).heading("value") == "ece"
+    assert truecal.segments(segments, METRICS["ece"], null_draws=9).heading("value") == "ece"
 
 
 def test_a_comparison_has_a_row_a_metric(rng):
     p = rng.beta(2, 2, 3000)
     y = rng.random(3000) < p
-    found = truecal.compare(y, p, p**2, metrics=["tce", "tce_q"], replicates=50, random_state=0)
+    found = truecal.compare(y, p, p**2, metrics=["tce", "tce_q"], resamples=50, random_state=0)
     assert found.metric == ("tce", "tce_q")
     row = found["tce"]
     assert isinstance(row, Difference)
     assert row == Difference(*(getattr(found[0], name) for name in Difference.__dataclass_fields__))
     assert row.difference == pytest.approx(truecal.tce(y, p) - truecal.tce(y, p**2))
-    assert found.verdict == ["first is better", "first is better"]
+    assert found.conclusion == ["first is better", "first is better"]
     assert "tce" in found
     assert "ece" not in found
     with pytest.raises(KeyError, match="ece"):
         found["ece"]
     text = repr(replace(found, models=("new", "old"))).splitlines()
-    values = [f"{truecal.tce(y, q):.2f} %" for q in (p, p**2)]
-    assert text[0] == "new: consistent, old: off."
+    values = [f"{truecal.tce(y, q):.2f}%" for q in (p, p**2)]
+    assert text[0] == "new is consistent, old is miscalibrated."
     assert text[1] == f"new is better calibrated: TCE {values[0]} against {values[1]}."
-    assert text[2] == "new minus old on the same rows, 95 % intervals"
-    assert text[3].split() == ["metric", "new", "old", "difference", "low", "high", "verdict"]
+    assert text[2] == "new minus old on the same rows, with 95% CI."
+    assert text[3].split() == ["metric", "new", "old", "difference", "95%", "CI", "conclusion"]
     assert text[4].endswith("new is better")
-    same = truecal.compare(y, p, p, replicates=9)
+    same = truecal.compare(y, p, p, resamples=9)
     assert same.metric == ("ltce", "log_loss", "brier", "slope", "tce")
-    assert same.verdict == ["no difference beyond chance"] * 5
+    assert same.conclusion == ["no difference shown"] * 5
     assert len(same.sentences()) == 3
     assert all(text.startswith("No difference in ") for text in same.sentences()[1:])
 
 
 def test_a_decision_is_a_table_of_findings():
-    tallies = Tallies("y", "p", {(): Tally([0.2], [2000], [1000])})  # half are positive where a fifth is predicted
-    decision = truecal.check(tallies, [Rule("value", 0.1, metric="ece"), Rule("value", 0.9, metric="ece")])
+    observations = Observations(
+        "y", "p", {(): Tally([0.2], [2000], [1000])}
+    )  # half are positive where a fifth is predicted
+    decision = truecal.check(observations, [Rule("value", 0.1, metric="ece"), Rule("value", 0.9, metric="ece")])
     assert isinstance(decision, Decision)
-    assert decision.findings.status == ("fail", "pass")
-    assert [finding.rule.limit for finding in decision.findings] == [0.1, 0.9]
-    assert decision.findings[1:] == [decision.findings[1]]
-    assert decision.findings[::-1] == decision.worst()[::-1]
-    rows = list(csv.DictReader(io.StringIO(decision.findings.to_csv())))
+    assert decision.results.status == ("fail", "pass")
+    assert [finding.rule.limit for finding in decision.results] == [0.1, 0.9]
+    assert decision.results[1:] == [decision.results[1]]
+    assert decision.results[::-1] == decision.worst()[::-1]
+    rows = list(csv.DictReader(io.StringIO(decision.results.to_csv())))
     assert rows[0]["rule"] == "ece at most 0.1"
     assert rows[0]["segment"] == ""
     with pytest.raises(ValueError, match="`observed` must be a number or None; it is NaN"):
-        replace(decision.findings[0], observed=math.nan)
+        replace(decision.results[0], observed=math.nan)
 
 
 def test_long_tables_are_shortened():
@@ -233,7 +242,7 @@ def test_long_tables_are_shortened():
 
 
 @pytest.mark.parametrize(
-    ("share", "text"), [(0.25, "25 %"), (0.99949, "99.9 %"), (0.99999, "99.999 %"), (1.0, "100 %"), (1e-5, "0.001 %")]
+    ("share", "text"), [(0.25, "25%"), (0.99949, "99.9%"), (0.99999, "99.999%"), (1.0, "100%"), (1e-5, "0.001%")]
 )
 def test_shares_are_told_from_all(share, text):
     assert format_share(share) == text

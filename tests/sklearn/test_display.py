@@ -3,6 +3,7 @@ import pytest
 from conftest import missing
 
 import truecal
+from truecal import words
 from truecal.sklearn import TestBasedReliabilityDisplay
 
 try:
@@ -28,7 +29,7 @@ def data(rng):
 def test_from_predictions_keeps_the_numbers(data):
     display = TestBasedReliabilityDisplay.from_predictions(*data, name="mine", metrics=["tce"], significance=0.01)
     assert display.result_ == truecal.evaluate(*data, metrics=["tce"], significance=0.01)
-    assert display.ax_.get_title(loc="left").startswith(f"mine\n{display.result_.verdict.headline}   TCE")
+    assert display.ax_.get_title(loc="left").startswith(f"mine\n{words.format_status(display.result_.verdict)}   TCE")
     assert display.figure_ is display.ax_.get_figure(root=True)
 
 

@@ -26,6 +26,7 @@ def test_scorers_work_in_cross_validation(need, problem, name):
         assert score == -getattr(truecal, name)(y[test], p)
 
 
+@pytest.mark.slow
 def test_grid_search_prefers_the_calibrated_model(need, problem):
     """One neighbour answers 0 or 1 and is wrong often; a hundred give rates."""
     neighbors, selection = need("sklearn.neighbors"), need("sklearn.model_selection")
@@ -105,7 +106,7 @@ def weighted(selection, model, x, y, weight):
     return scores
 
 
-@pytest.mark.parametrize("name", ["sample_weight", "importance"])
+@pytest.mark.parametrize("name", ["sample_weight", "importance_weight"])
 def test_weights_are_routed_to_the_scorer(need, routing, problem, name):
     x, y = problem
     model, weight = (

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Unpack, overload
+from typing import Any, Unpack
 
 import numpy as np
 
 from truecal._errors import option
+from truecal._options import EvaluateOptions, declare, resolve
 from truecal._threads import map_chunks
 from truecal.analysis._evaluate import (
     Metrics,
-    Options,
-    check_options,
     choose_region,
     choose_test,
     evaluate,
@@ -21,29 +20,15 @@ from truecal.analysis._evaluate import (
     name_library,
     name_outcome,
 )
-from truecal.inference import Verdict, judge_all
-from truecal.observations import CellSums, Classes, ClassTallies, GridTally, Part, Tally, as_matrix
+from truecal.data import CellSums, Classes, ClassObservations, GridTally, Part, Tally, as_matrix
 from truecal.results import ClassResults, ClassTable
+from truecal.verdict import Verdict, judge_all
 
 MANY = 64  # classes
 AT_ONCE = 32  # that are judged in one pass
 
 
-@overload
-def evaluate_classes(y_true: ClassTallies, y_prob: Metrics = None, **options: Unpack[Options]) -> ClassResults: ...
-@overload
-def evaluate_classes(y_true: ClassTallies, *, metrics: Metrics = None, **options: Unpack[Options]) -> ClassResults: ...
-@overload
-def evaluate_classes(
-    y_true: Any,
-    y_prob: Any,
-    metrics: Metrics = None,
-    *,
-    labels: Sequence[Any] | None = None,
-    sample_weight: Any = None,
-    cluster: Any = None,
-    **options: Unpack[Options],
-) -> ClassResults: ...
+@declare(EvaluateOptions)
 def evaluate_classes(
     y_true: Any,
     y_prob: Any = None,
@@ -52,7 +37,7 @@ def evaluate_classes(
     labels: Sequence[Any] | None = None,
     sample_weight: Any = None,
     cluster: Any = None,
-    **options: Unpack[Options],
+    **options: Unpack[EvaluateOptions],
 ) -> ClassResults:
     """Judge a model of several classes, from probabilities of shape (rows, classes).
 
@@ -72,15 +57,15 @@ def evaluate_classes(
     >>> p = rng.dirichlet([1, 2, 3], size=5000)
     >>> y = (p.cumsum(axis=1) > rng.random((5000, 1))).argmax(axis=1)
     >>> result = truecal.evaluate_classes(y, p, labels=[0, 1, 2])
-    >>> result.word, result.table.verdict
+    >>> result.status, result.table.status
     ('consistent', ['consistent', 'consistent', 'consistent'])
     >>> sharper = p**1.5 / np.sum(p**1.5, axis=1, keepdims=True)
     >>> result = truecal.evaluate_classes(y, sharper)
-    >>> result.word, result.top.verdict.word
-    ('off', 'off')
+    >>> result.status, result.top.verdict.status
+    ('miscalibrated', 'miscalibrated')
     """
-    check_options(evaluate_classes, options)
-    if isinstance(y_true, ClassTallies):
+    options = resolve(evaluate_classes, options)
+    if isinstance(y_true, ClassObservations):
         for name, value in (("sample_weight", sample_weight), ("labels", labels), ("cluster", cluster)):
             if value is not None:
                 raise TypeError(f"{option(name)} must be left out where rows are grouped by score already.")
@@ -96,7 +81,7 @@ def evaluate_classes(
     probabilities = as_matrix(y_prob)
     if probabilities is None:
         raise ValueError("`y_prob` must be of shape (rows, classes); it has a single column.\n\nHint: use `evaluate`.")
-    classes = Classes.of(y_true, probabilities, labels, threads=options.get("threads"))
+    classes = Classes.of(y_true, probabilities, labels, threads=options["threads"])
     tally = Tally.from_arrays(*classes.top(), sample_weight, cluster=cluster)
     top = name_library(name_outcome(evaluate(tally, metrics, **options), "correct"), find_library(y_prob))
 
@@ -114,7 +99,7 @@ def evaluate_classes(
     return ClassResults(top, ClassTable.of(classes.names, predicted, verdicts))
 
 
-def _judge(count: Callable[[int, int, bool], list[CellSums]], classes: int, options: Options) -> list[Verdict]:
+def _judge(count: Callable[[int, int, bool], list[CellSums]], classes: int, options: EvaluateOptions) -> list[Verdict]:
     """The verdict on each of so many classes against the rest, given what counts the cells of some of them. Of many,
     whose probabilities are small, cells are pooled, and threads share the work."""
     loss, many = choose_test(options), classes >= MANY
@@ -122,19 +107,21 @@ def _judge(count: Callable[[int, int, bool], list[CellSums]], classes: int, opti
     def judge(first: int, last: int) -> list[Verdict]:
         return judge_all(count(first, last, many), loss.significance, loss.tolerance)
 
-    return map_chunks(judge, classes, AT_ONCE, options.get("threads") if many else 1)
+    return map_chunks(judge, classes, AT_ONCE, options["threads"] if many else 1)
 
 
-def _count_cells(label: Any, score: Any, sample_weight: Any, cluster: Any, options: Options, pooled: bool) -> CellSums:
+def _count_cells(
+    label: Any, score: Any, sample_weight: Any, cluster: Any, options: EvaluateOptions, pooled: bool
+) -> CellSums:
     """The rows of a class that are judged, in cells."""
     if is_whole(options):
         return CellSums.from_arrays(label, score, sample_weight, cluster=cluster, pooled=pooled)
     return _choose_cells(Tally.from_arrays(label, score, sample_weight, cluster=cluster), options, pooled)
 
 
-def _choose_cells(part: Part, options: Options, pooled: bool) -> CellSums:
+def _choose_cells(part: Part, options: EvaluateOptions, pooled: bool) -> CellSums:
     """The same of rows that are grouped by score already."""
-    above, top = options.get("above"), options.get("top")
+    threshold, top = options["threshold"], options["top"]
     if isinstance(part, GridTally):
-        return CellSums.of(part.tail(len(part) - len(choose_region(part.tally, above, top)[0])), pooled)
-    return CellSums.of(choose_region(part, above, top)[0], pooled)
+        return CellSums.of(part.tail(len(part) - len(choose_region(part.tally, threshold, top)[0])), pooled)
+    return CellSums.of(choose_region(part, threshold, top)[0], pooled)

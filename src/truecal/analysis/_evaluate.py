@@ -3,20 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack, overload
 
 import numpy as np
 
 from truecal import __version__, _kernel, inference
-from truecal._errors import did_you_mean, option
-from truecal.inference import Draws, Interval, RandomState, Reference, judge, null_reference
+from truecal._errors import option
+from truecal._options import ArrayOptions, EvaluateOptions, Missing, TestOptions, check_given, declare, resolve
+from truecal.data import (
+    MOST_BITS,
+    CellSums,
+    Classes,
+    ClassObservations,
+    GridTally,
+    Multiclass,
+    Note,
+    NoteCode,
+    Observations,
+    Outcome,
+    Reason,
+    RowCounts,
+    Sampling,
+    Sorted,
+    SortedRows,
+    Tally,
+    apply_delay,
+    as_matrix,
+    as_sampling,
+    check_class_options,
+    choose_multiclass,
+    drop_missing,
+    name_sampling,
+    note_equal_counts,
+    note_row_counts,
+    read_weights,
+    refuse_pos_label,
+)
+from truecal.inference import Draws, Interval, NullDistribution, null_distribution
 from truecal.metrics import (
     Adjustment,
     Binning,
-    BinningLike,
     Binomial,
     Bins,
     BoundedIsotonic,
@@ -24,10 +52,8 @@ from truecal.metrics import (
     Measure,
     Metric,
     Partition,
-    Refuting,
-    Rejection,
-    Test,
-    Tolerance,
+    PointwiseTest,
+    RejectionTest,
     Windows,
     as_tolerance,
     bin_once,
@@ -35,41 +61,17 @@ from truecal.metrics import (
     choose_bits,
     grid_bounds,
 )
-from truecal.observations import (
-    AS_THEY_ARE,
-    IMPORTANCE,
-    MOST_BITS,
-    Account,
-    CellSums,
-    Classes,
-    ClassTallies,
-    GridTally,
-    Labelling,
-    Multiclass,
-    Outcome,
-    Sorted,
-    SortedRows,
-    Tallies,
-    Tally,
-    as_matrix,
-    ask_about_counts,
-    check_class_options,
-    choose_multiclass,
-    discount,
-    drop_missing,
-    read_numbers,
-    read_weights,
-    refuse_pos_label,
-)
-from truecal.results import FRAMES, BinTable, Curve, Models, Ranked, Refuted, Result, Scores, Shape
+from truecal.results import FRAMES, BinTable, Curve, Models, RankIndex, Rejected, Result, Scores, Shape
+from truecal.verdict import judge
 
 if TYPE_CHECKING:
     from truecal.results import ClassResults
 
 Metrics = Iterable[str] | Mapping[str, Measure] | None
-Observed = Tallies | Tally | GridTally | SortedRows
-Key = tuple[Binning, Refuting]  # of a table: its bins and their test
-GROUPED = (Tallies, Tally, GridTally, SortedRows)
+Observed = Observations | Tally | GridTally | SortedRows
+Key = tuple[Binning, RejectionTest]  # of a table: its bins and their test
+GROUPED = (Observations, Tally, GridTally, SortedRows)
+NO_OPTIONS: EvaluateOptions = {}
 REDRAWN = 50_000_000  # scores that labels are redrawn for; more would take over 2 GB, and a second for each draw
 BAND = 400  # right models whose curves make the band, at most
 FINE = 16  # bits of a grid whose references could not be told from those of the scores
@@ -77,35 +79,14 @@ FINE = 16  # bits of a grid whose references could not be told from those of the
 SHARE = 1 / 15
 
 
-class Options(TypedDict, total=False):
-    """The options of everything that judges observations; see `evaluate`."""
-
-    binning: BinningLike
-    test: Test | None
-    significance: float
-    tolerance: Tolerance | float | None
-    adjust: Adjustment
-    above: float | None
-    top: int | float | None
-    reference: int
-    intervals: int
-    confidence: float
-    random_state: RandomState
-    threads: int
-
-
 @overload
-def evaluate(y_true: Mapping[str, Observed], y_prob: Metrics = None, **options: Unpack[Options]) -> Models: ...
+def evaluate(
+    y_true: Mapping[str, Observed], y_prob: Metrics = None, metrics: Metrics = None, **options: Unpack[EvaluateOptions]
+) -> Models: ...
 @overload
-def evaluate(y_true: Mapping[str, Observed], *, metrics: Metrics = None, **options: Unpack[Options]) -> Models: ...
-@overload
-def evaluate(y_true: Observed, y_prob: Metrics = None, **options: Unpack[Options]) -> Result: ...
-@overload
-def evaluate(y_true: Observed, *, metrics: Metrics = None, **options: Unpack[Options]) -> Result: ...
-@overload
-def evaluate(y_true: ClassTallies, y_prob: Metrics = None, **options: Unpack[Options]) -> ClassResults: ...
-@overload
-def evaluate(y_true: ClassTallies, *, metrics: Metrics = None, **options: Unpack[Options]) -> ClassResults: ...
+def evaluate(
+    y_true: ClassObservations, y_prob: Metrics = None, metrics: Metrics = None, **options: Unpack[EvaluateOptions]
+) -> ClassResults: ...
 @overload
 def evaluate(
     y_true: Any,
@@ -115,28 +96,28 @@ def evaluate(
     multiclass: Literal["classwise"],
     sample_weight: Any = None,
     labels: Sequence[Any] | None = None,
-    **options: Unpack[Options],
+    missing: Missing = "raise",
+    cluster: Any = None,
+    **options: Unpack[EvaluateOptions],
 ) -> ClassResults: ...
 @overload
 def evaluate(
     y_true: Any,
-    y_prob: Any,
+    y_prob: Any = None,
     metrics: Metrics = None,
     *,
     sample_weight: Any = None,
     pos_label: Any = None,
     multiclass: Literal["top-label"] | None = None,
     labels: Sequence[Any] | None = None,
-    kept_negatives: float = 1.0,
-    kept_positives: float = 1.0,
-    flip: tuple[float, float] = (0.0, 0.0),
-    mature: Any = None,
-    on_null: Literal["raise", "drop"] = "raise",
+    sampling: Sampling | None = None,
+    missing: Missing = "raise",
     cluster: Any = None,
-    importance: Any = None,
-    **options: Unpack[Options],
+    importance_weight: Any = None,
+    **options: Unpack[EvaluateOptions],
 ) -> Result: ...
-def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
+@declare(EvaluateOptions, first=(ArrayOptions,))
+def evaluate(
     y_true: Any,
     y_prob: Any = None,
     metrics: Metrics = None,
@@ -145,14 +126,11 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     pos_label: Any = None,
     multiclass: Multiclass = None,
     labels: Sequence[Any] | None = None,
-    kept_negatives: float = 1.0,
-    kept_positives: float = 1.0,
-    flip: tuple[float, float] = (0.0, 0.0),
-    mature: Any = None,
-    on_null: Literal["raise", "drop"] = "raise",
+    sampling: Sampling | None = None,
+    missing: Missing = "raise",
     cluster: Any = None,
-    importance: Any = None,
-    **options: Unpack[Options],
+    importance_weight: Any = None,
+    **options: Unpack[EvaluateOptions],
 ) -> Result | ClassResults | Models:
     """All metrics at once, with the bins behind them.
 
@@ -170,54 +148,6 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
         Names of `truecal.metrics.METRICS` or "net_benefit@0.05" for a threshold (by default those of
         `truecal.metrics.STANDARD`), or your own as a mapping of names to `Metric`. The bins of the first one that has
         any are the result's `bins`.
-    sample_weight, pos_label
-        How often each row was seen; the positive label, where labels are not 0 and 1.
-    multiclass : "top-label" or "classwise", optional
-        Of several classes the most probable one is judged: positives are the rows where it is the right one. Two
-        columns need this option. With "classwise" each class is judged against the rest as well, as
-        `evaluate_classes` does it.
-    labels : sequence, optional
-        The classes, in the order of the columns of `y_prob`.
-    kept_negatives, kept_positives : float
-        The shares of negatives and of positives that are among the rows, where these were sampled by label. Tests
-        account for it; values, ranges and tables are of the population.
-    flip : pair of float
-        The shares of negatives that are labelled positive, and of positives that are labelled negative.
-    mature : array, optional
-        Where labels are still coming: for each row the share of positives that are known at its age, as
-        `truecal.Maturity(...).share(ages)` gives it. Results speak of positives that should have come by now.
-    on_null : "raise" or "drop"
-        What to do with rows whose label, score or cluster is missing; `account` counts those that were dropped.
-    cluster : column, optional
-        The customer, patient or document that each row belongs to, of any type. Rows of one go together: tests,
-        references, intervals and the verdict account for it. Without it rows are taken as independent.
-    importance : array, optional
-        Weights above 0 that depend on features alone, such as those of a survey or of a shift of population. Values
-        are weighted by them; the verdict, tests and tables are of the rows as they are.
-
-    Other Parameters
-    ----------------
-    binning : Binning, int or str
-        Takes the place of PAVA-BC in the named metrics.
-    test : Test
-        As in `tce`, and so are `significance` and `tolerance`; they also make the tables of bins.
-    significance : float
-        The level of the verdict and of each test.
-    tolerance : float, Absolute or Relative
-        How far a probability may be off without counting.
-    adjust : "holm" or "bh", optional
-        Adjust p-values for their number: Holm's for any error, Benjamini and Hochberg's for their share.
-    above, top : optional
-        Judge only predictions of at least `above`, or the `top` count (int) or share (float): the ones that act.
-    reference, intervals : int
-        Redraw labels this often: for what each metric would be were the model perfect, and for an interval of its
-        expectation.
-    confidence : float
-        Of the intervals, 0.95.
-    random_state : int or generator
-        What labels are redrawn with.
-    threads : int
-        How many threads to use; the numbers do not depend on them.
 
     Examples
     --------
@@ -226,66 +156,66 @@ def evaluate(  # noqa: PLR0913 (tests/test_size.py says why)
     >>> result["ece"], result.n, result.prevalence
     (0.25, 4, 0.75)
     """
-    check_options(evaluate, options)
-    labelling = Labelling(kept_negatives, kept_positives, flip, late=mature is not None)
+    options = resolve(evaluate, options)
+    check_given(evaluate, missing=missing, multiclass=multiclass)
+    sampling = as_sampling(sampling)
     several = isinstance(y_true, Mapping) and y_true and all(isinstance(each, GROUPED) for each in y_true.values())
-    if several or isinstance(y_true, (*GROUPED, ClassTallies)):
+    if several or isinstance(y_true, (*GROUPED, ClassObservations)):
         given = {"sample_weight": sample_weight, "pos_label": pos_label, "multiclass": multiclass, "labels": labels}
-        given |= {"cluster": cluster, "mature": mature, "importance": importance}
-        given["on_null"] = None if on_null == "raise" else on_null
-        refuse_grouped(given | name_labelling(labelling))
+        given |= {"cluster": cluster, "importance_weight": importance_weight}
+        given["missing"] = None if missing == "raise" else missing
+        refuse_grouped(given | name_sampling(sampling))
         chosen = metrics if y_prob is None else y_prob
         if several:
             return Models({str(name): _evaluate_observed(each, chosen, options) for name, each in y_true.items()})
-        if isinstance(y_true, ClassTallies):
+        if isinstance(y_true, ClassObservations):
             return _evaluate_classes(y_true, chosen, **options)
         return _evaluate_observed(y_true, chosen, options)
     if y_prob is None or isinstance(y_prob, str):
         raise_for_data("evaluate", y_true, y_prob)
     library = find_library(y_prob)
-    dropped: dict[str, int] = {}
-    if on_null == "drop":
-        columns, dropped = _drop_missing(y_true, y_prob, cluster, sample_weight, mature, importance)
-        y_true, y_prob, cluster, sample_weight, mature, importance = columns
-    elif on_null != "raise":
-        raise ValueError(f'{option("on_null")} must be "raise" or "drop"; it is {on_null!r}.')
+    dropped: dict[Reason, int] = {}
+    if missing == "drop":
+        shares = sampling.label_delay
+        columns, dropped = _drop_missing(y_true, y_prob, cluster, sample_weight, shares, importance_weight)
+        y_true, y_prob, cluster, sample_weight, shares, importance_weight = columns
+        sampling = replace(sampling, label_delay=shares)
     probabilities, column = as_matrix(y_prob), y_prob
     if probabilities is None:
         check_class_options(multiclass, labels)
-        column = y_prob if mature is None else discount(read_numbers(y_prob, "y_prob"), mature)
+        column, sampling = apply_delay(y_prob, sampling)
     elif choose_multiclass(multiclass, probabilities.shape[1]) == "classwise":
         refuse_pos_label(pos_label)
-        refuse_classes(labelling)
+        refuse_classes(sampling)
         found = _evaluate_classes(
             y_true, y_prob, metrics, labels=labels, sample_weight=sample_weight, cluster=cluster, **options
         )
         return replace(found, top=_count_dropped(name_library(found.top, library), dropped))
     else:
-        refuse_classes(labelling)
-        y_true, column = Classes.of(y_true, probabilities, labels, pos_label, options.get("threads")).top()
-    data = Tally.from_arrays(y_true, column, sample_weight, pos_label, labelling, cluster, importance)
+        refuse_classes(sampling)
+        y_true, column = Classes.of(y_true, probabilities, labels, pos_label, options["threads"]).top()
+    data = Tally.from_arrays(y_true, column, sample_weight, pos_label, sampling, cluster, importance_weight)
     result = _evaluate_sorted(data, metrics, options)
     if sample_weight is not None:
-        result = replace(result, notes=(*result.notes, *_ask_about_counts(data, sample_weight)))
+        result = replace(result, notes=(*result.notes, *_note_equal_counts(data, sample_weight)))
     result = result if probabilities is None else name_outcome(result, "correct")
     return _count_dropped(name_library(result, library), dropped)
 
 
-def _ask_about_counts(data: Tally, sample_weight: Any) -> list[str]:
-    """What to ask where all rows count alike."""
+def _note_equal_counts(data: Tally, sample_weight: Any) -> tuple[Note, ...]:
+    """A note if all rows have the same count."""
     weight = np.asarray(sample_weight, dtype=np.float64)
     same = float(weight[0]) if len(weight) and (weight == weight[0]).all() else None
     distinct = int(np.count_nonzero(data.pos) + np.count_nonzero(data.pos < data.n))
-    question = ask_about_counts(same, len(weight), distinct)
-    return [] if question is None else [question]
+    return note_equal_counts(same, len(weight), distinct)
 
 
-def _count_dropped(result: Result, dropped: dict[str, int]) -> Result:
+def _count_dropped(result: Result, dropped: dict[Reason, int]) -> Result:
     """The same result of rows of which some were dropped."""
     if not dropped:
         return result
-    account = replace(result.account, read=result.account.read + sum(dropped.values()), dropped=dropped)
-    return replace(result, account=account, notes=(*result.notes, *account.notes))
+    row_counts = replace(result.row_counts, read=result.row_counts.read + sum(dropped.values()), dropped=dropped)
+    return replace(result, row_counts=row_counts, notes=(*result.notes, *note_row_counts(row_counts)))
 
 
 def _evaluate_classes(*data: Any, **options: Any) -> ClassResults:
@@ -306,7 +236,7 @@ def name_library(result: Result, library: str) -> Result:
 
 def _drop_missing(
     y_true: Any, y_prob: Any, cluster: Any, sample_weight: Any, *others: Any
-) -> tuple[list[Any], dict[str, int]]:
+) -> tuple[list[Any], dict[Reason, int]]:
     """The rows that have a label, a score and a cluster, and how many others were dropped, by reason."""
     columns, reasons = drop_missing(y_true, y_prob, cluster, sample_weight, *others)
     if not len(columns[0]):
@@ -317,13 +247,6 @@ def _drop_missing(
     return columns, {reason: int(weight[rows].sum()) for reason, rows in reasons.items() if weight[rows].any()}
 
 
-def name_labelling(labelling: Labelling) -> dict[str, Any]:
-    """The options that make a labelling, None for those that are left out."""
-    names = ("kept_negatives", "kept_positives", "flip")
-    own = {name: (getattr(labelling, name), getattr(AS_THEY_ARE, name)) for name in names}
-    return {name: None if value == usual else value for name, (value, usual) in own.items()}
-
-
 def refuse_grouped(given: Mapping[str, Any]) -> None:
     """Refuse options about rows where these are grouped already."""
     for name, value in given.items():
@@ -331,37 +254,13 @@ def refuse_grouped(given: Mapping[str, Any]) -> None:
             raise TypeError(f"{option(name)} must be left out where rows are grouped by score already.")
 
 
-def refuse_classes(labelling: Labelling) -> None:
+def refuse_classes(sampling: Sampling) -> None:
     """Refuse rows sampled by two labels where there are several classes."""
-    for name, value in (name_labelling(labelling) | {"mature": labelling.late or None}).items():
+    for name, value in name_sampling(sampling).items():
         if value is not None:
             raise ValueError(
                 f"{option(name)} is about two labels, and must be left out where there are several classes."
             )
-
-
-def check_options(function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """Refuse an option that a function does not have, and say which may have been meant."""
-    for name in options:
-        if name not in Options.__annotations__:
-            known = [*signature(function).parameters, *Options.__annotations__]
-            hint = did_you_mean(name, known)
-            if name in READING:
-                hint = f"\n\nHint: columns are named where data are read: `truecal.read(data, {name}=...)`."
-            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}.{hint}")
-
-
-def refuse_options(options: Options, names: Sequence[str], where: str) -> None:
-    """Refuse options that have no meaning in a function."""
-    for name in names:
-        if options.get(name) is not None:
-            raise TypeError(f"{option(name)} must be left out where {where}.")
-
-
-READING = (
-    *("label", "score", "by", "time", "every", "pos_label", "on_null", "format", "limits", "on"),
-    *("kept_negatives", "kept_positives", "flip", "cluster"),
-)
 
 
 def raise_for_data(function: str, data: Any, given: Any = None) -> NoReturn:
@@ -378,24 +277,25 @@ def raise_for_data(function: str, data: Any, given: Any = None) -> NoReturn:
             f"`truecal.{function}(truecal.read(data, label=..., score=...))`."
         )
     raise TypeError(
-        f"`{function}` takes {'columns or ' * (function in ('evaluate', 'compare'))}`Tallies`; this is {what}.\n\n"
+        f"`{function}` takes {'columns or ' * (function in ('evaluate', 'compare'))}`Observations`; this is {what}.\n\n"
         f"Hint: read it first: `truecal.{function}(truecal.read(data, label=..., score=...))`."
     )
 
 
-def _evaluate_observed(data: Observed, metrics: Metrics, options: Options) -> Result:
-    whole = (data.whole() if isinstance(data, Tallies) else data).simplify()
+def _evaluate_observed(data: Observed, metrics: Metrics, options: EvaluateOptions) -> Result:
+    whole = (data.whole() if isinstance(data, Observations) else data).simplify()
     if isinstance(whole, GridTally):
         result = _evaluate_cells(whole, metrics, options)
     else:
         result = _evaluate_sorted(whole, metrics, options)
-    if not isinstance(data, Tallies):
+    if not isinstance(data, Observations):
         return result
-    account = replace(data.account, judged=result.account.judged, outside=result.account.outside)
-    said = (*data.rows_notes, *result.notes)  # by the verdict, or by the result itself
-    notes = (note for note in data.notes if note not in said)
+    counts = result.row_counts
+    row_counts = replace(data.row_counts, evaluated=counts.evaluated, out_of_scope=counts.out_of_scope)
+    known = (*data.population_notes, *result.notes)  # the verdict has the first
+    notes = (note for note in data.notes if note not in known)
     verdict = result.verdict and replace(result.verdict, cluster=data.cluster)
-    result = replace(result, account=account, notes=(*result.notes, *notes), verdict=verdict)
+    result = replace(result, row_counts=row_counts, notes=(*result.notes, *notes), verdict=verdict)
     return name_outcome(result, data.outcome)
 
 
@@ -404,14 +304,16 @@ def name_outcome(result: Result, outcome: Outcome) -> Result:
     return result if result.verdict is None else replace(result, verdict=replace(result.verdict, outcome=outcome))
 
 
-def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options, judged: GridTally | None = None) -> Result:
+def _evaluate_sorted(
+    data: Sorted, metrics: Metrics, options: EvaluateOptions, judged: GridTally | None = None
+) -> Result:
     """All metrics at once for observations sorted by score, or for cells, of which `judged` are those of the region."""
     read = data.n_rows
-    data, region = choose_region(data, options.get("above"), options.get("top"))
-    loss, adjust = choose_test(options), options.get("adjust")
-    chosen = choose(metrics, options.get("binning"), loss)
+    data, region = choose_region(data, options["threshold"], options["top"])
+    loss, adjust = choose_test(options), options["adjust"]
+    chosen = choose(metrics, options["binning"], loss)
     bins = bin_once(data, chosen)
-    ranked = Ranked(data)
+    ranked = RankIndex(data)
     scores = Scores.of(ranked)
     keys = {
         name: (metric.binning, metric.test_of_bins(loss))
@@ -419,25 +321,25 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options, judged: G
         if isinstance(metric, Metric)
     }
     tables = _tabulate(bins, keys.values(), adjust)
-    refuted = [
-        Refuted(bins[scheme].partition.starts, table.n_too_low, table.n_too_high, not test.per_prediction)
+    rejected = [
+        Rejected(bins[scheme].partition.starts, table.n_too_low, table.n_too_high, not test.per_prediction)
         for (scheme, test), table in tables.items()
     ]
-    shapes = dict(zip(tables, Shape.of(ranked, scores, refuted), strict=True))
+    shapes = dict(zip(tables, Shape.of(ranked, scores, rejected), strict=True))
     notes = dict.fromkeys(note for scheme, _ in keys.values() for note in bins[scheme].partition.notes)
     values = {name: metric.on(bins[metric.binning]) for name, metric in chosen.items()}
-    references, spans, curve, note = _redraw(data, chosen, values, options)
+    nulls, spans, curve, note = _bootstrap(data, chosen, values, options)
     if curve is None:
         blocks = bins[Isotonic()].partition if Isotonic() in bins else Isotonic().partition(data)
         curve = Curve.of(ranked, blocks)
     verdict = judge(_find_cells(data, bins, judged), loss.significance, loss.tolerance)
-    seed = options.get("random_state") if references or spans else None
+    seed = options["random_state"] if nulls or spans else None
     return Result(
-        verdict=replace(verdict, whole=region is None),
+        verdict=replace(verdict, complete=region is None),
         seed=int(seed) if isinstance(seed, (int, np.integer)) else None,
         n=data.n_rows,
         positives=data.positives,
-        account=Account(read, data.n_rows, outside=read - data.n_rows),
+        row_counts=RowCounts(read, data.n_rows, out_of_scope=read - data.n_rows),
         values=values,
         metrics=chosen,
         tables={name: tables[key] for name, key in keys.items()},
@@ -446,21 +348,21 @@ def _evaluate_sorted(data: Sorted, metrics: Metrics, options: Options, judged: G
         tolerance=loss.tolerance,
         adjust=adjust,
         region=region,
-        references=references,
+        nulls=nulls,
         intervals=spans,
         scores=scores,
         curve=curve,
         shapes={name: shapes[key] for name, key in keys.items()},
-        notes=(*notes, *note, *([] if data.importance is None else [IMPORTANCE])),
+        notes=(*notes, *note, *([] if data.importance_weight is None else [Note(NoteCode.IMPORTANCE_WEIGHTED)])),
         version=__version__,
-        labelling=data.labelling,
-        weighted=data.importance is not None,
+        sampling=data.sampling,
+        weighted=data.importance_weight is not None,
     )
 
 
 def _tabulate(bins: Bins, keys: Iterable[Key], adjust: Adjustment) -> dict[Key, BinTable]:
     """The table of each binning under its test; those whose rates are tested alike are made together."""
-    alike: dict[Rejection, list[Key]] = {}
+    alike: dict[PointwiseTest, list[Key]] = {}
     for key in dict.fromkeys(keys):
         alike.setdefault(key[1].of_rates, []).append(key)
     return {
@@ -479,28 +381,28 @@ def _find_cells(data: Sorted, bins: Bins, judged: GridTally | None) -> CellSums:
     return CellSums.of(data if judged is None else judged)
 
 
-def choose_test(options: Options) -> Rejection:
+def choose_test(options: TestOptions) -> PointwiseTest:
     """The test, its level and its tolerance."""
-    test, level = options.get("test"), options.get("significance", 0.05)
-    return Rejection(Binomial() if test is None else test, level, as_tolerance(options.get("tolerance")))
+    test, level = options["test"], options["significance"]
+    return PointwiseTest(Binomial() if test is None else test, level, as_tolerance(options["tolerance"]))
 
 
-def check_region(above: float | None, top: int | float | None) -> None:
+def check_region(threshold: float | None, top: int | float | None) -> None:
     """Refuse two regions at once."""
-    if above is not None and top is not None:
-        raise ValueError(f"One of {option('above')} and {option('top')} may be given, not both.")
+    if threshold is not None and top is not None:
+        raise ValueError(f"One of {option('threshold')} and {option('top')} may be given, not both.")
 
 
-def is_whole(options: Options) -> bool:
+def is_whole(options: TestOptions) -> bool:
     """Whether all predictions are judged, not those of a region."""
-    return options.get("above") is None and options.get("top") is None
+    return options["threshold"] is None and options["top"] is None
 
 
-def choose_region(data: Sorted, above: float | None, top: int | float | None) -> tuple[Sorted, str | None]:
+def choose_region(data: Sorted, threshold: float | None, top: int | float | None) -> tuple[Sorted, str | None]:
     """The predictions that are judged, and which these are, in words."""
-    check_region(above, top)
-    if above is not None:
-        return data.above(above), f"scores of at least {above:g}"
+    check_region(threshold, top)
+    if threshold is not None:
+        return data.above(threshold), f"scores of at least {threshold:g}"
     if top is not None:
         chosen = data.top(top)
         share = f"{top:,}" if isinstance(top, (int, np.integer)) else f"{100 * top:g} %"
@@ -509,43 +411,40 @@ def choose_region(data: Sorted, above: float | None, top: int | float | None) ->
     return data, None
 
 
-def _redraw(
-    data: Sorted, metrics: Mapping[str, Measure], observed: Mapping[str, float], options: Options
-) -> tuple[dict[str, Reference], dict[str, Interval], Curve | None, list[str]]:
+def _bootstrap(
+    data: Sorted, metrics: Mapping[str, Measure], observed: Mapping[str, float], options: EvaluateOptions
+) -> tuple[dict[str, NullDistribution], dict[str, Interval], Curve | None, list[Note]]:
     """References, with the isotonic curve and its band, and intervals, where they are asked for; and a note on what
     labels were redrawn for."""
-    reference, intervals = options.get("reference", 0), options.get("intervals", 0)
-    if not reference and not intervals:
+    null_draws, resamples = options["null_draws"], options["resamples"]
+    if not null_draws and not resamples:
         return {}, {}, None, []
-    random_state, threads = options.get("random_state"), options.get("threads", 1)
-    (tally, note), references, spans, curve = _to_redraw(data), {}, {}, None
-    if reference:
-        draws = Draws(reference, random_state, threads)
-        references, curve = (
-            null_reference(tally, metrics, draws, observed),
-            Curve.with_band(tally, replace(draws, replicates=min(reference, BAND))),
+    random_state, threads = options["random_state"], options["threads"] or 1
+    (tally, note), nulls, spans, curve = _to_redraw(data), {}, {}, None
+    if null_draws:
+        draws = Draws(null_draws, random_state, threads)
+        nulls, curve = (
+            null_distribution(tally, metrics, draws, observed),
+            Curve.with_band(tally, replace(draws, replicates=min(null_draws, BAND))),
         )
-    if intervals:
-        draws, confidence = Draws(intervals, random_state, threads), options.get("confidence", 0.95)
+    if resamples:
+        draws, confidence = Draws(resamples, random_state, threads), options["confidence"]
         spans = inference.intervals(tally, metrics, draws, confidence=confidence, observed=observed)
-    return references, spans, curve, note
+    return nulls, spans, curve, note
 
 
-def _to_redraw(data: Sorted) -> tuple[Tally, list[str]]:
+def _to_redraw(data: Sorted) -> tuple[Tally, list[Note]]:
     """What labels are redrawn for: the scores themselves, or cells where they are too many; and a note of that."""
     scores = len(data) if isinstance(data, Tally) else _kernel.count_groups(data.key)
     if scores <= REDRAWN:
         return data.tally, []
     cells = GridTally.of(data, max(choose_bits(data.n_rows), FINE))
-    return cells.tally, [
-        f"labels were redrawn for {len(cells):,} cells of {cells.bits} significant bits in the place of {scores:,} "
-        "scores: references and intervals are for bins made of whole cells"
-    ]
+    return cells.tally, [Note.of(NoteCode.GROUPED_DRAWS, cells=len(cells), bits=cells.bits, scores=scores)]
 
 
-def _evaluate_cells(cells: GridTally, metrics: Metrics, options: Options) -> Result:
+def _evaluate_cells(cells: GridTally, metrics: Metrics, options: EvaluateOptions) -> Result:
     """All metrics at once for observations in cells, with bounds for the bins of cells."""
-    region, _ = choose_region(cells.tally, options.get("above"), options.get("top"))
+    region, _ = choose_region(cells.tally, options["threshold"], options["top"])
     judged = cells.tail(len(cells) - len(region))
     result = _evaluate_sorted(cells.tally, metrics, options, judged)
     bounds = {}
@@ -554,7 +453,7 @@ def _evaluate_cells(cells: GridTally, metrics: Metrics, options: Options) -> Res
             low, high = grid_bounds(judged, metric, _partition(judged, result.tables[name]))
             # a cell that is partly rejected counts in full, or not at all, in the value
             bounds[name] = min(low, result.values[name]), max(high, result.values[name])
-    return replace(result, bounds=bounds, notes=(*result.notes, *_describe_grid(judged, result)))
+    return replace(result, bounds=bounds, notes=(*result.notes, *_note_grid(judged, result)))
 
 
 def _partition(cells: GridTally, table: BinTable) -> Partition:
@@ -564,30 +463,23 @@ def _partition(cells: GridTally, table: BinTable) -> Partition:
     return Partition(starts, table.n, table.k, np.append(table.left, 1.0))
 
 
-def _describe_grid(cells: GridTally, result: Result) -> list[str]:
-    """That there is a grid, and whether it is too coarse for the bins."""
-    notes = [
-        f"scores were grouped into {len(cells):,} cells of {cells.bits} significant bits; values and bounds are for "
-        "bins made of whole cells, not for the bins that the exact scores would have"
-    ]
+def _note_grid(cells: GridTally, result: Result) -> list[Note]:
+    """Notes on the grid, and on whether it is too coarse for the bins."""
+    notes = [Note.of(NoteCode.GROUPED_SCORES, cells=len(cells), bits=cells.bits)]
     if result.region is not None:
-        notes.append(f"the region is made of whole cells: its lowest score is {cells.low[0]:.6g}")
+        notes.append(Note.of(NoteCode.GROUPED_REGION, lowest=cells.low[0]))
     # windows are made of cells by definition
     sizes = [
         _largest_bin(metric, result.tables[name])
         for name, metric in result.metrics.items()
-        if isinstance(metric, Metric) and metric.test_of_bins(choose_test({})).per_prediction
+        if isinstance(metric, Metric) and metric.test_of_bins(choose_test(resolve(evaluate, NO_OPTIONS))).per_prediction
     ]
     room = SHARE * min(sizes, default=math.inf)
     rows = cells.n[cells.low < cells.high]  # more bits do not split a tie
     large = rows[rows > room]
     if len(large) and cells.bits < MOST_BITS:
-        more = math.ceil(math.log2(float(large.max()) / room))
-        notes.append(
-            f"the grid is coarse: {len(large):,} of its cells {'holds' if len(large) == 1 else 'hold'} more than a "
-            f"fifteenth of the largest bin, up to {int(large.max()):,} rows; "
-            f"{min(cells.bits + more, MOST_BITS)} bits would do"
-        )
+        bits = min(cells.bits + math.ceil(math.log2(float(large.max()) / room)), MOST_BITS)
+        notes.append(Note.of(NoteCode.COARSE_GRID, n=len(large), largest=large.max(), bits=bits))
     return notes
 
 

@@ -1,4 +1,4 @@
-"""Watch a model: evidence that it is no longer right, valid at every look, kept between runs."""
+"""Monitor a model: sequential evidence of miscalibration, valid after every update, kept between runs."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ import numpy as np
 from truecal import _draw_inline
 from truecal._atomic import hold, write_text
 from truecal._errors import name_place, option
-from truecal._text import about, escape_html, plural, printable
+from truecal._text import about, escape_html
 from truecal.analysis._evaluate import raise_for_data
-from truecal.analysis._parts import choose_parts
-from truecal.inference import Process, WindowSums, find_pivot
-from truecal.metrics import Tolerance, as_tolerance, check_significance
-from truecal.observations import (
+from truecal.analysis._parts import keep_above
+from truecal.data import (
     CellSums,
     Moment,
+    Observations,
     Segment,
     Span,
-    Tallies,
     Tally,
     find_ends,
     find_mature,
@@ -34,41 +32,61 @@ from truecal.observations import (
     read_span,
     see_threshold,
 )
-from truecal.results import MonitorState, MonitorTable, Stream, Waiting, order_streams, read_stored
+from truecal.inference import PeriodSums, Process, find_pivot
+from truecal.metrics import Direction, Tolerance, as_tolerance, check_significance
+from truecal.results import (
+    MonitorState,
+    MonitorStatus,
+    MonitorTable,
+    PendingPeriod,
+    Series,
+    order_series,
+    read_stored,
+)
 
-Given = dict[Any, dict[Segment | None, CellSums]]  # cells by window, then by stream
+PeriodCells = dict[Any, dict[Segment | None, CellSums]]  # cells by period, then by segment; None is all rows
+ALL_ROWS_SHARE = 0.5  # of the significance goes to all rows together, the rest to segments
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What one look did: the windows that were counted, those that wait for their labels, and those known before."""
+class MonitorUpdate:
+    """The periods of one update: those evaluated now, those pending (labels incomplete), and those known before."""
 
-    counted: tuple[Any, ...]
-    waiting: tuple[Any, ...]
+    evaluated: tuple[Any, ...]
+    pending: tuple[Any, ...]
     known: tuple[Any, ...]
+
+    @property
+    def summary(self) -> str:
+        """The numbers of periods in one sentence."""
+        from truecal import words
+
+        return words.summarize_update(self)
 
 
 class Monitor:
-    """Watch a stream of predictions: an alarm if they are no longer right, valid however often one looks.
+    """Monitor a model for miscalibration: an alarm that is valid however often it is updated.
 
-    Each window of time adds its evidence (an e-process, see `truecal.inference`). While the predictions are right, an
-    alarm is ever raised with a probability of at most `significance`, over all windows, segments and looks together.
-    Once raised it stays, until `reset`.
+    Each period adds its evidence (an e-process, see `truecal.inference`). While the model is calibrated, an alarm is
+    ever raised with a probability of at most `significance`, over all periods, segments and updates together. An alarm
+    stays until `reset`.
 
-    Segments of `update(data)` are watched besides all rows together. Half of the significance belongs to all rows, half
-    to the segments: those of the first look share half of that equally, new ones of later looks what is left.
+    Segments of `update(data)` are monitored besides all rows together. Half of the significance belongs to all rows,
+    half to the segments: those of the first update share half of that equally, new ones of later updates share the
+    rest.
 
     Parameters
     ----------
     significance : float
-        The probability that a model which stays right for ever is ever alarmed of.
-    mature_after : timedelta or str, optional
-        How long after a window's end its labels are complete: "12h", "30d", "6w". Younger windows wait, may be given
-        again with more labels, and are counted when they are old enough. Without it windows are counted as they come.
+        The probability that a model which stays calibrated ever raises an alarm.
+    label_lag : timedelta or str, optional
+        How long after the end of a period its labels are complete: "12h", "30d", "6w". Younger periods are pending:
+        they may be given again with more labels, and are evaluated when they are old enough. Without it every period is
+        evaluated at once.
     tolerance : float or Tolerance, optional
-        How far predictions may be off and still count as right.
-    above : float, optional
-        Watch only predictions of at least this score.
+        A deviation that still counts as calibrated.
+    threshold : float, optional
+        Monitor only predictions of at least this score.
 
     Examples
     --------
@@ -78,25 +96,25 @@ class Monitor:
     >>> for day in range(1, 41):
     ...     p = rng.beta(1, 9, size=500)
     ...     truth = p if day < 20 else 1.5 * p / (1 + 0.5 * p)       # from day 20 on the odds are 1.5 times as high
-    ...     look = monitor.update(rng.random(500) < truth, p)
+    ...     update = monitor.update(rng.random(500) < truth, p)
     ...     if monitor.alarm:
     ...         break
-    >>> day, monitor.since, monitor.direction
-    (23, 22, 'too low')
+    >>> day, monitor.change_point, monitor.direction
+    (23, 22, 'under-predicts')
     """
 
     def __init__(
         self,
         significance: float = 0.05,
         *,
-        mature_after: Span | None = None,
+        label_lag: Span | None = None,
         tolerance: Tolerance | float | None = None,
-        above: float | None = None,
+        threshold: float | None = None,
     ) -> None:
         check_significance(significance)
-        after = None if mature_after is None else read_span(mature_after)
+        after = None if label_lag is None else read_span(label_lag)
         self._state = MonitorState(
-            significance=significance, mature_after=after, tolerance=as_tolerance(tolerance), above=above
+            significance=significance, label_lag=after, tolerance=as_tolerance(tolerance), threshold=threshold
         )
 
     def update(
@@ -104,58 +122,60 @@ class Monitor:
         y_true: Any,
         y_prob: Any = None,
         *,
-        window: Any = None,
+        period: Any = None,
         now: Moment | None = None,
         pos_label: Any = None,
         cluster: Any = None,
         skip_known: bool = False,
-    ) -> Look:
-        """Add what came in: the rows of one window, or tallies that were read with `time`.
+    ) -> MonitorUpdate:
+        """Add new data: the rows of one period, or `Observations` that were read with `time`.
 
         Parameters
         ----------
         y_true, y_prob
-            Labels and predictions of one window; or `Tallies` in place of both:
+            Labels and predictions of one period; or `Observations` in place of both:
             `update(truecal.read(frame, label="y", score="p", time="day"))`.
-        window : optional
-            What the window of rows is called, such as a date: a number, one more than the last, unless given. Windows
-            must come in order.
+        period : optional
+            The name of the rows' period, such as a date; by default a number, one more than the last. Periods must be
+            given in order.
         now : date, time or ISO text, optional
-            What maturity is counted to, with `mature_after`; the clock (UTC) by default.
+            The time at which the age of periods is taken, with `label_lag`; the clock (UTC) by default.
         pos_label, cluster
-            The positive label; and which customer, patient or document each row belongs to, as in `evaluate`.
+            The positive label; and the customer, patient or document of each row, as in `evaluate`.
         skip_known : bool
-            Whether windows that were counted before, with the same numbers, are passed over. Otherwise a window that
-            is given twice is an error. One that comes with other numbers always is.
+            Whether to skip periods that were evaluated before with the same counts. Otherwise a period that is given
+            twice is an error. One whose counts changed is always an error.
 
         Returns
         -------
-        Look
-            Which windows were counted, which wait for their labels, and which were known. If anything is refused, the
-            monitor stays as it was.
+        MonitorUpdate
+            Which periods were evaluated, which are pending, and which were known. After an error the monitor is
+            unchanged.
         """
         state = self._state
-        if isinstance(y_true, Tallies):
-            for name, value in (("y_prob", y_prob), ("window", window), ("cluster", cluster)):
+        if isinstance(y_true, Observations):
+            for name, value in (("y_prob", y_prob), ("period", period), ("cluster", cluster)):
                 if value is not None:
-                    raise TypeError(f"{option(name)} must be left out where tallies are given.")
-            state, given = _read_tallies(state, y_true)
+                    raise TypeError(f"{option(name)} must be left out when `Observations` are given.")
+            state, cells = _read_observations(state, y_true)
         else:
             if y_prob is None:
                 raise_for_data("update", y_true)
-            state, given = _read_rows(state, y_true, y_prob, window, pos_label, cluster)
-        state, known = _admit(state, given, skip_known)
-        state, counted = _count_mature(state, now)
+            state, cells = _read_rows(state, y_true, y_prob, period, pos_label, cluster)
+        state, known = _admit(state, cells, skip_known)
+        state, evaluated = _evaluate_complete(state, now)
         self._state = state
-        return Look(counted, tuple(dict.fromkeys(each.window for each in state.waiting)), known)
+        return MonitorUpdate(evaluated, tuple(dict.fromkeys(one.period for one in state.pending)), known)
 
     def reset(self) -> None:
-        """Begin anew after a change of the model: no evidence, no alarm, the full significance.
+        """Start anew after a change of the model: no evidence, no alarm, the full significance.
 
-        Windows that were counted stay counted: they cannot be given again.
+        Periods that were evaluated stay evaluated: they cannot be given again.
         """
-        fresh = tuple(replace(each, process=Process.start(), raised=None, alarm=False) for each in self._state.streams)
-        self._state = replace(self._state, streams=fresh)
+        fresh = tuple(
+            replace(one, process=Process.start(), alarm_period=None, alarm=False) for one in self._state.series
+        )
+        self._state = replace(self._state, series=fresh)
 
     @property
     def state(self) -> MonitorState:
@@ -164,116 +184,109 @@ class Monitor:
 
     @property
     def significance(self) -> float:
-        """The probability that a model which stays right is ever alarmed of."""
+        """The probability that a model which stays calibrated ever raises an alarm."""
         return self._state.significance
 
     @property
-    def threshold(self) -> float:
+    def alarm_threshold(self) -> float:
         """The e-value that raises an alarm: 1 / significance."""
         return 1 / self.significance
 
     @property
-    def streams(self) -> list[Stream]:
+    def series(self) -> list[Series]:
         """All rows together first, then segments, those with alarms and most evidence first."""
-        return order_streams(self._state.streams)
+        return order_series(self._state.series)
 
     @property
-    def leading(self) -> Stream | None:
-        """The stream with the most evidence, an alarm before others; None before the first window."""
-        counted = [each for each in self.streams if each.process.count]
-        return max(counted, key=lambda each: (each.alarm, each.evidence), default=None)
+    def leading(self) -> Series | None:
+        """The series with the most evidence, an alarm before others; None before the first period."""
+        evaluated = [one for one in self.series if one.process.count]
+        return max(evaluated, key=lambda one: (one.alarm, one.evidence), default=None)
+
+    @property
+    def status(self) -> MonitorStatus:
+        """Whether an alarm was raised in any series, or no period was evaluated yet."""
+        if self.alarm:
+            return MonitorStatus.ALARM
+        return MonitorStatus.NO_DATA if self.leading is None else MonitorStatus.NO_ALARM
 
     @property
     def e_value(self) -> float:
-        """The evidence of the leading stream against "the predictions are right"; 1 / significance makes an alarm."""
+        """The evidence of the leading series against calibration; `alarm_threshold` raises an alarm."""
         return 0.0 if self.leading is None else self.leading.evidence
 
     @property
     def alarm(self) -> bool:
-        """Whether an alarm was raised, at this look or before."""
-        return any(each.alarm for each in self._state.streams)
+        """Whether an alarm was raised, by the last update or before."""
+        return any(one.alarm for one in self._state.series)
 
     @property
     def alarms(self) -> list[str]:
-        """The streams with an alarm, by name."""
-        return [self.name(each) for each in self.streams if each.alarm]
+        """The names of the series with an alarm."""
+        return [self.name(one) for one in self.series if one.alarm]
 
     @property
-    def since(self) -> Any:
-        """The window with which the change of the leading stream likely began; None while there is no evidence."""
-        return None if self.leading is None else self.leading.since
+    def change_point(self) -> Any:
+        """The estimated first period of the leading series' deviation; None without evidence."""
+        return None if self.leading is None else self.leading.change_point
 
     @property
-    def direction(self) -> str:
-        """What the leading stream's evidence says of predictions: "too low", "too high", "too timid" (high ones too low
-        and low ones too high) or "too extreme"; "" while there is no evidence."""
-        return "" if self.leading is None else self.leading.turn or ""
+    def direction(self) -> Direction | None:
+        """How the leading series' predictions deviate; None without evidence."""
+        return None if self.leading is None else self.leading.direction
 
     @property
     def ratio(self) -> float:
-        """Observed over expected positives of the leading stream since the change, or of all windows."""
+        """Observed over expected positives of the leading series since the change point, or of all periods."""
         return math.nan if self.leading is None else self.leading.ratio
 
     @property
     def table(self) -> MonitorTable:
-        """One row for each stream."""
-        streams = self.streams
+        """One row for each series."""
+        series = self.series
         counts = {
-            name: np.array([int(getattr(each, name)[each.begun :].sum()) for each in streams], np.int64)
+            name: np.array([int(getattr(one, name)[one.begun :].sum()) for one in series], np.int64)
             for name in ("n", "observed")
         }
         return MonitorTable(
-            stream=tuple(map(self.name, streams)),
-            windows=np.array([each.process.count for each in streams], np.int64),
+            series=tuple(map(self.name, series)),
+            periods=np.array([one.process.count for one in series], np.int64),
             **counts,
-            expected=np.array([float(each.expected[each.begun :].sum()) for each in streams], np.float64),
-            e_value=np.array([each.evidence for each in streams], np.float64),
-            direction=tuple(each.turn or "" for each in streams),
-            since=tuple(each.since for each in streams),
-            ratio=np.array([each.ratio for each in streams], np.float64),
-            alarm=np.array([each.alarm for each in streams], np.bool_),
+            expected=np.array([float(one.expected[one.begun :].sum()) for one in series], np.float64),
+            e_value=np.array([one.evidence for one in series], np.float64),
+            direction=tuple(one.direction for one in series),
+            change_point=tuple(one.change_point for one in series),
+            ratio=np.array([one.ratio for one in series], np.float64),
+            alarm=np.array([one.alarm for one in series], np.bool_),
             significance=self.significance,
         )
 
-    def name(self, stream: Stream) -> str:
-        """A stream's name: "all rows", or "country=de"."""
-        if stream.segment is None:
+    def name(self, series: Series) -> str:
+        """Return the name of a series: "all rows", or "country=de"."""
+        if series.segment is None:
             return "all rows"
-        return ", ".join(f"{name}={value}" for name, value in zip(self._state.by, stream.segment, strict=True))
+        return ", ".join(f"{name}={value}" for name, value in zip(self._state.by, series.segment, strict=True))
+
+    @property
+    def summary(self) -> str:
+        """The status of the monitor in one sentence."""
+        from truecal import words
+
+        return words.summarize_monitor(self)
 
     def sentences(self) -> tuple[str, ...]:
-        """What the monitor says, in words."""
-        leading = self.leading
-        if leading is None:
-            since = "since the reset" if any(each.windows for each in self.streams) else "yet"
-            return (f"Nothing was watched {since}: no window was counted.",)
-        whose = f" of {printable(self.name(leading))}" if len(self.streams) > 1 else ""
-        evidence = (
-            f"The evidence (e-value){whose} is {self.e_value:.3g}; {self.threshold:g} raises "
-            "an alarm, and right predictions ever come to that with a probability of at most "
-            f"{100 * self.state.significance:g} %."
-        )
-        growth = leading.process.growth
-        again = (
-            f"Clusters come again in later windows, which tell less than new ones would: the logarithm of the "
-            f"evidence is divided by {growth:.3g}.",
-        ) * (growth >= 1.05)
-        if not self.alarm:
-            return (f"No alarm after {plural(leading.process.count, 'window')}.", evidence, *again)
-        found = []
-        for each in self.streams:
-            if each.alarm:
-                where = "" if each.segment is None else f" for {printable(self.name(each))}"
-                found.append(f"Alarm{where}: {_describe(each)}.")
-        return (*found, evidence, *again)
+        """Return the status, each alarm with its direction and change point, and the error guarantee, as sentences."""
+        from truecal import words
+
+        return words.describe_monitor(self)
 
     def __repr__(self) -> str:
         lines = list(self.sentences())
-        return "\n".join([*lines, self.table.text()] if self._state.streams else lines)
+        return "\n".join([*lines, self.table.text()] if self._state.series else lines)
 
     def _repr_html_(self) -> str:
         text = " ".join(self.sentences())
-        if not self._state.streams:
+        if not self._state.series:
             return f"<p>{escape_html(text)}</p>"
         return f"<p><b>{escape_html(text)}</b></p>{_draw_inline('monitor', self, text)}{self.table._repr_html_()}"
 
@@ -284,9 +297,9 @@ class Monitor:
     @classmethod
     def from_json(cls, text: str) -> Monitor:
         """Read what `to_json` wrote."""
-        found = object.__new__(cls)
-        found._state = MonitorState.from_json(text)
-        return found
+        monitor = object.__new__(cls)
+        monitor._state = MonitorState.from_json(text)
+        return monitor
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the state to a file, atomically."""
@@ -306,211 +319,202 @@ class Monitor:
 
 @contextmanager
 def keep_monitor(path: str | os.PathLike[str], *, reset: bool = False, **settings: Any) -> Iterator[Monitor]:
-    """Load a monitor from a file, or begin one, and write it back at the end; nothing is written after an error.
+    """Load a monitor from a file, or start one, and write it back at the end; nothing is written after an error.
 
-    `settings` are those of a new monitor, and None for its own; one that is there must agree with what is given. Two
-    processes take turns where the system knows locks; otherwise the later one is refused.
+    `settings` are those of `Monitor`, None for its default; an existing monitor must agree with those given. Concurrent
+    processes take turns if the file system supports locks; otherwise the later one raises an error.
     """
-    place = Path(path)
-    with hold(place.parent):
-        before = place.read_bytes() if place.exists() else None
+    file = Path(path)
+    with hold(file.parent):
+        before = file.read_bytes() if file.exists() else None
         given = {name: value for name, value in settings.items() if value is not None}
-        monitor = Monitor(**given) if before is None else Monitor.load(place)
+        monitor = Monitor(**given) if before is None else Monitor.load(file)
         wanted, state = Monitor(**given)._state, monitor._state
         for name in given:
             if getattr(wanted, name) != getattr(state, name):
                 raise ValueError(
-                    f"{option(name)} must be that of the monitor in {os.fspath(path)!r}, {getattr(state, name)}; it is "
-                    f"{getattr(wanted, name)}.\n\nHint: leave it out, or begin another file."
+                    f"{option(name)} of the monitor in {os.fspath(path)!r} is {getattr(state, name)}; "
+                    f"{getattr(wanted, name)} was given.\n\nHint: leave it out, or use another state file."
                 )
         if reset:
             monitor.reset()
         yield monitor
-        if (place.read_bytes() if place.exists() else None) != before:
+        if (file.read_bytes() if file.exists() else None) != before:
             raise ValueError(f"The file {os.fspath(path)!r} was changed by another run meanwhile; run this one again.")
-        monitor.save(place)
+        monitor.save(file)
 
 
-def _describe(stream: Stream) -> str:
-    """An alarm in words."""
-    observed, expected = stream.totals()
-    came = f"{plural(observed, 'positive')} came where {about(expected)} were predicted"
-    factor = f" (x {observed / expected:.2f})" if expected > 0 else ""
-    words = {
-        "too timid": "too timid: high ones are too low and low ones too high",
-        "too extreme": "too extreme: high ones are too high and low ones too low",
-    }
-    turn = str(stream.turn)
-    return f"since about {stream.since} predictions are {words.get(turn, turn)}; {came}{factor}"
-
-
-# ---- what came in --------------------------------------------------------------------------------------------------
+# ---- new data ------------------------------------------------------------------------------------------------------
 
 
 def _read_rows(
-    state: MonitorState, y_true: Any, y_prob: Any, window: Any, pos_label: Any, cluster: Any
-) -> tuple[MonitorState, Given]:
-    """The cells of one window's rows."""
+    state: MonitorState, y_true: Any, y_prob: Any, period: Any, pos_label: Any, cluster: Any
+) -> tuple[MonitorState, PeriodCells]:
+    """Return the cells of the rows of one period."""
     if state.by or state.every is not None:
-        raise TypeError("This monitor was begun with tallies; give it tallies again: `update(truecal.read(...))`.")
-    if state.mature_after is not None:
+        raise TypeError("This monitor was started with `Observations`; update it by `update(truecal.read(...))`.")
+    if state.label_lag is not None:
         raise ValueError(
-            f"{option('mature_after')} must be left out where rows are given, since they are counted at once; it is "
-            f"{state.mature_after}.\n\nHint: `update(truecal.read(data, ..., time=...))` has windows that can wait."
+            f"{option('label_lag')} cannot be used with arrays, whose period is evaluated at once; it is "
+            f"{state.label_lag}.\n\nHint: `update(truecal.read(data, ..., time=...))` has periods that can be pending."
         )
-    if window is None:
-        window = 1 if state.last is None else state.last + 1 if isinstance(state.last, int) else None
-    if window is None:
-        raise ValueError(f"{option('window')} must name the window, as it did before: the last is {state.last!r}.")
+    if period is None:
+        period = 1 if state.last is None else state.last + 1 if isinstance(state.last, int) else None
+    if period is None:
+        raise ValueError(f"{option('period')} must be given, as before: the last period is {state.last!r}.")
     tally = Tally.from_arrays(y_true, y_prob, pos_label=pos_label, cluster=cluster)
-    if state.above is not None:
-        if tally.highest < state.above:
+    if state.threshold is not None:
+        if tally.highest < state.threshold:
             return state, {}
-        tally = tally.above(state.above)
-    return state, {window: {None: CellSums.of(tally)}}
+        tally = tally.above(state.threshold)
+    return state, {period: {None: CellSums.of(tally)}}
 
 
-def _read_tallies(state: MonitorState, data: Tallies) -> tuple[MonitorState, Given]:
-    """The cells of each window, of all rows and of each segment."""
+def _read_observations(state: MonitorState, data: Observations) -> tuple[MonitorState, PeriodCells]:
+    """Return the cells of each period, of all rows and of each segment."""
     if len(data.windows) != 1:
         raise ValueError(
-            f"{option('time')} must be one column of the tallies, whose windows are counted; they have "
+            f"{option('time')} must be one column of the observations, which makes their periods; they have "
             f"{', '.join(map(repr, data.windows)) or 'none'}.\n\nHint: `truecal.read(data, time=...)` reads it."
         )
     ((time, every),) = data.windows.items()
     by = tuple(name for name in data.by if name != time)
-    own: dict[str, Any] = {"label": data.label, "score": data.score, "by": by, "every": every}
-    own["labelling"] = data.labelling
+    source: dict[str, Any] = {"label": data.label, "score": data.score, "by": by, "every": every}
+    source["sampling"] = data.sampling
     if state.label is None:
-        if state.streams:
-            raise TypeError(f"This monitor was begun with rows; give it rows again: `update({option('y_true')}, ...)`.")
-        state = replace(state, **own)
-    for name, value in own.items():
+        if state.series:
+            raise TypeError(f"This monitor was started with arrays; update it by `update({option('y_true')}, ...)`.")
+        state = replace(state, **source)
+    for name, value in source.items():
         if getattr(state, name) != value:
             raise ValueError(
-                f"{option(name)} must be that of the monitor, {getattr(state, name)!r}; the data have {value!r}.\n\n"
-                "Hint: begin another monitor for them; `truecal watch --state` names its file."
+                f"{option(name)} of the monitor is {getattr(state, name)!r}; the data have {value!r}.\n\n"
+                "Hint: start another monitor for them; `truecal monitor --state` names its file."
             )
-    given: Given = {}
+    cells: PeriodCells = {}
     for names in ((), by) if by else ((),):
         parts = data.over((time, *names)).parts
         if any(key[0] is None for key in parts):
             raise ValueError(f"Every row must have a time; `{time}` is null in some.")
-        if state.above is not None:
-            parts = choose_parts(parts, see_threshold(state.above, data.labelling))
-        for (window, *segment), part in parts.items():
-            given.setdefault(window, {})[tuple(segment) if names else None] = CellSums.of(part)
-    return state, given
+        if state.threshold is not None:
+            parts = keep_above(parts, see_threshold(state.threshold, data.sampling))
+        for (period, *segment), part in parts.items():
+            cells.setdefault(period, {})[tuple(segment) if names else None] = CellSums.of(part)
+    return state, cells
 
 
-def _admit(state: MonitorState, given: Given, skip_known: bool) -> tuple[MonitorState, tuple[Any, ...]]:
-    """Take windows in as waiting ones; refuse those that were counted before."""
-    streams = {each.segment: each for each in state.streams}
-    known, waiting = [], {(each.window, each.segment): each for each in state.waiting}
-    fresh = []
-    for window in sorted(given):
-        if state.last is not None and _is_counted(window, state.last):
-            _check_known(window, given[window], streams, state.last, skip_known)
-            known.append(window)
+def _admit(state: MonitorState, cells: PeriodCells, skip_known: bool) -> tuple[MonitorState, tuple[Any, ...]]:
+    """Add periods as pending ones; refuse those that were evaluated before."""
+    series = {one.segment: one for one in state.series}
+    known, pending = [], {(one.period, one.segment): one for one in state.pending}
+    new = []
+    for period in sorted(cells):
+        if state.last is not None and _is_evaluated(period, state.last):
+            _check_known(period, cells[period], series, state.last, skip_known)
+            known.append(period)
             continue
-        fresh.append(window)
-    pivots = {segment: each.pivot for segment, each in streams.items()}
-    for window in fresh:
-        for key in [key for key in waiting if key[0] == window]:  # given again, with more labels
-            del waiting[key]
-        for segment, cells in given[window].items():
-            pivot = pivots.setdefault(segment, find_pivot(cells))
-            sums = WindowSums.of(cells, pivot, state.tolerance)
-            waiting[window, segment] = Waiting(segment=segment, window=window, sums=sums)
-    state = _open_streams(state, {key: pivot for key, pivot in pivots.items() if key not in streams})
-    ordered = sorted(waiting.values(), key=lambda each: each.window)
-    return replace(state, waiting=tuple(ordered)), tuple(known)
+        new.append(period)
+    pivots = {segment: one.pivot for segment, one in series.items()}
+    for period in new:
+        for key in [key for key in pending if key[0] == period]:  # given again, with more labels
+            del pending[key]
+        for segment, segment_cells in cells[period].items():
+            # fixed by the first period's predictions: a pivot chosen by later labels would make the bets unfair
+            pivot = pivots.setdefault(segment, find_pivot(segment_cells))
+            sums = PeriodSums.of(segment_cells, pivot, state.tolerance)
+            pending[period, segment] = PendingPeriod(segment=segment, period=period, sums=sums)
+    state = _start_series(state, {key: pivot for key, pivot in pivots.items() if key not in series})
+    ordered = sorted(pending.values(), key=lambda one: one.period)
+    return replace(state, pending=tuple(ordered)), tuple(known)
 
 
-def _is_counted(window: Any, last: Any) -> bool:
-    """Whether a window is the last counted one or an earlier one."""
+def _is_evaluated(period: Any, last: Any) -> bool:
+    """Whether a period is the last evaluated one or an earlier one."""
     try:
-        return bool(window <= last)
+        return bool(period <= last)
     except TypeError:
-        raise TypeError(f"{option('window')} must be of one type, in order; {window!r} came after {last!r}.") from None
+        raise TypeError(f"{option('period')} must be of one type, in order; {period!r} follows {last!r}.") from None
 
 
 def _check_known(
-    window: Any,
-    given: Mapping[Segment | None, CellSums],
-    streams: Mapping[Segment | None, Stream],
+    period: Any,
+    cells: Mapping[Segment | None, CellSums],
+    series: Mapping[Segment | None, Series],
     last: Any,
     skip: bool,
 ) -> None:
-    """Refuse a window that was counted, unless it is to be skipped and has the same numbers."""
-    for segment, cells in given.items():
-        stream = streams.get(segment)
-        if stream is None or window not in stream.windows:
+    """Refuse a period that was evaluated, unless it is to be skipped and has the same counts."""
+    for segment, segment_cells in cells.items():
+        known = series.get(segment)
+        if known is None or period not in known.periods:
             raise ValueError(
-                f"Windows must come in order; {window} came after {last} had been counted.\n\n"
-                f"Hint: a longer {option('mature_after')} lets windows wait for rows that come late."
+                f"Periods must be given in order; {period} was given after {last} had been evaluated.\n\n"
+                f"Hint: a longer {option('label_lag')} keeps periods pending until late rows have arrived."
             )
-        place = stream.windows.index(window)
-        before, now = stream.expected[place], float(cells.expected.sum())
+        index = known.periods.index(period)
+        before, now = known.expected[index], float(segment_cells.expected.sum())
+        # the sum of many rows depends on their order in its last digits
         same = math.isclose(before, now, rel_tol=1e-9, abs_tol=1e-12)
-        if (int(stream.n[place]), int(stream.observed[place])) != (cells.n_rows, cells.positives) or not same:
+        counts = segment_cells.n_rows, segment_cells.positives
+        if (int(known.n[index]), int(known.observed[index])) != counts or not same:
             raise ValueError(
-                f"A window that was counted must not change; {window} had {stream.n[place]:,} rows with "
-                f"{stream.observed[place]:,} positives where {about(before)} were predicted, and now has "
-                f"{cells.n_rows:,} with {cells.positives:,} where {about(now)} were.\n\n"
-                f"Hint: where labels come late, a longer {option('mature_after')} lets windows wait for them."
+                f"An evaluated period must not change; {period} had {known.n[index]:,} rows (observed "
+                f"{known.observed[index]:,}, expected {about(before)}) and now has {counts[0]:,} (observed "
+                f"{counts[1]:,}, expected {about(now)}).\n\n"
+                f"Hint: if labels arrive late, a longer {option('label_lag')} keeps periods pending until then."
             )
     if not skip:
-        raise ValueError(f"A window must be given once; {window} was counted already.")
+        raise ValueError(f"A period must be given once; {period} was evaluated already.")
 
 
-def _open_streams(state: MonitorState, pivots: Mapping[Segment | None, float]) -> MonitorState:
-    """Begin streams for segments that were not seen before, with their share of the significance."""
-    streams, segments = list(state.streams), [segment for segment in pivots if segment is not None]
+def _start_series(state: MonitorState, pivots: Mapping[Segment | None, float]) -> MonitorState:
+    """Start series for segments that are new, with their share of the significance."""
+    series, segments = list(state.series), [segment for segment in pivots if segment is not None]
     if None in pivots:
-        streams.append(Stream(segment=None, share=0.5 if state.by else 1.0, pivot=pivots[None]))
+        series.append(Series(segment=None, share=ALL_ROWS_SHARE if state.by else 1.0, pivot=pivots[None]))
     batches = state.batches + bool(segments)
     for segment in segments:
-        share = 0.5 / (batches * (batches + 1)) / len(segments)
-        streams.append(Stream(segment=segment, share=share, pivot=pivots[segment]))
-    return replace(state, streams=tuple(streams), batches=batches)
+        # 1 / (b (b + 1)) adds up to 1 over all batches b: however many appear, their shares never exceed the rest
+        share = (1 - ALL_ROWS_SHARE) / (batches * (batches + 1)) / len(segments)
+        series.append(Series(segment=segment, share=share, pivot=pivots[segment]))
+    return replace(state, series=tuple(series), batches=batches)
 
 
-# ---- counting ------------------------------------------------------------------------------------------------------
+# ---- evaluation ----------------------------------------------------------------------------------------------------
 
 
-def _count_mature(state: MonitorState, now: Moment | None) -> tuple[MonitorState, tuple[Any, ...]]:
-    """Count the waiting windows whose labels are complete, in order, up to the first that still waits."""
-    windows = list(dict.fromkeys(each.window for each in state.waiting))
-    if state.mature_after is not None and windows:
+def _evaluate_complete(state: MonitorState, now: Moment | None) -> tuple[MonitorState, tuple[Any, ...]]:
+    """Evaluate the pending periods whose labels are complete, in order, up to the first that is not."""
+    periods = list(dict.fromkeys(one.period for one in state.pending))
+    if state.label_lag is not None and periods:
         moment = datetime.now(UTC).replace(tzinfo=None) if now is None else read_moment(now)
-        flags, _ = find_mature(find_ends(windows, state.every), state.mature_after, moment)
-        windows = windows[: flags.index(False)] if False in flags else windows
-    ready = set(windows)
-    streams = {each.segment: each for each in state.streams}
-    for each in state.waiting:
-        if each.window in ready:
-            streams[each.segment] = _count(streams[each.segment], each, state.significance)
-    left = tuple(each for each in state.waiting if each.window not in ready)
-    last = windows[-1] if windows else state.last
-    return replace(state, streams=tuple(streams.values()), waiting=left, last=last), tuple(windows)
+        complete, _ = find_mature(find_ends(periods, state.every), state.label_lag, moment)
+        periods = periods[: complete.index(False)] if False in complete else periods
+    ready = set(periods)
+    series = {one.segment: one for one in state.series}
+    for one in state.pending:
+        if one.period in ready:
+            series[one.segment] = _add_period(series[one.segment], one, state.significance)
+    pending = tuple(one for one in state.pending if one.period not in ready)
+    last = periods[-1] if periods else state.last
+    return replace(state, series=tuple(series.values()), pending=pending, last=last), tuple(periods)
 
 
-def _count(stream: Stream, new: Waiting, significance: float) -> Stream:
-    """A stream with one more window."""
-    process = stream.process.step(new.sums)
-    e_value = process.e_value * stream.share
-    alarm = stream.alarm or e_value >= 1 / significance
+def _add_period(series: Series, new: PendingPeriod, significance: float) -> Series:
+    """Return a series with one more period."""
+    process = series.process.step(new.sums)
+    e_value = process.e_value * series.share
+    alarm = series.alarm or e_value >= 1 / significance
     return replace(
-        stream,
-        windows=(*stream.windows, new.window),
-        n=np.append(stream.n, new.sums.n),
-        observed=np.append(stream.observed, new.sums.observed),
-        expected=np.append(stream.expected, new.sums.expected),
-        information=np.append(stream.information, new.sums.information),
-        tilt=np.append(stream.tilt, new.sums.tilt),
-        e_value=np.append(stream.e_value, e_value),
+        series,
+        periods=(*series.periods, new.period),
+        n=np.append(series.n, new.sums.n),
+        observed=np.append(series.observed, new.sums.observed),
+        expected=np.append(series.expected, new.sums.expected),
+        information=np.append(series.information, new.sums.information),
+        slope_surplus=np.append(series.slope_surplus, new.sums.slope_surplus),
+        e_value=np.append(series.e_value, e_value),
         process=process,
-        raised=new.window if alarm and not stream.alarm else stream.raised,
+        alarm_period=new.period if alarm and not series.alarm else series.alarm_period,
         alarm=alarm,
     )

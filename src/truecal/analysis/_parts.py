@@ -1,6 +1,6 @@
-"""The parts of data that are judged one by one, segments and windows of time.
+"""The groups of rows that get a verdict each, segments and periods.
 
-Which rows they have, the verdict on each, and a metric of each, with its null reference where that is asked for.
+Which rows they have, the verdict on each, and a metric of each, with its null distribution if that is asked for.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from truecal._errors import option
+from truecal._options import GroupOptions, TestOptions
 from truecal._progress import Progress
-from truecal._text import plural
-from truecal.analysis._evaluate import Options, check_region, choose_test, raise_for_data
-from truecal.inference import Draws, PartName, Verdict, judge_all, sequential_reference
+from truecal.analysis._evaluate import check_region, choose_test, raise_for_data
+from truecal.data import GridTally, Note, NoteCode, Observations, Part, RowCounts, Segment, see_threshold
+from truecal.inference import Draws, sequential_reference
 from truecal.metrics import (
     METRICS,
     Measure,
@@ -26,109 +27,110 @@ from truecal.metrics import (
     choose,
     grid_bounds,
 )
-from truecal.observations import Account, GridTally, Part, Segment, Tallies, see_threshold
+from truecal.verdict import Verdict, judge_all
 
 
-def check_tallies(function: str, data: Any) -> None:
-    """Refuse what is not tallies, with how to read it."""
-    if not isinstance(data, Tallies):
+def check_observations(function: str, data: Any) -> None:
+    """Raise for data that were not read, with how to read them."""
+    if not isinstance(data, Observations):
         raise_for_data(function, data)
 
 
-def find_threshold(data: Tallies, options: Options) -> float | None:
-    """The lowest score that is judged, as `above` or the `top` of all predictions say; None where all are.
+def find_score_threshold(data: Observations, options: TestOptions) -> float | None:
+    """The lowest score that is evaluated, by `threshold` or the `top` of all predictions; None if all are.
 
-    It is a score as tests see it.
+    It is a score of the sample, as tests use it.
     """
-    above, top = options.get("above"), options.get("top")
-    check_region(above, top)
+    threshold, top = options["threshold"], options["top"]
+    check_region(threshold, top)
     if top is None:
-        return None if above is None else see_threshold(above, data.labelling)
+        return None if threshold is None else see_threshold(threshold, data.sampling)
     return float(data.whole().tally.top(top).score[0])
 
 
-def choose_parts(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any, Part]:
-    """The predictions of each segment or window from a threshold on, where it has any."""
+def keep_above(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any, Part]:
+    """The predictions of each segment or period at or above a threshold, of those that have any."""
     if threshold is None:
         return dict(parts)
 
-    def reach(part: Part) -> float:
+    def find_highest(part: Part) -> float:
         return (part.tally if isinstance(part, GridTally) else part).highest
 
-    kept = {key: part.reaching(threshold) for key, part in parts.items() if reach(part) >= threshold}
+    kept = {key: part.reaching(threshold) for key, part in parts.items() if find_highest(part) >= threshold}
     if not kept:
-        lowest = float(next(iter(parts.values())).labelling.predicted(threshold))
-        raise ValueError(f"{option('above')} must leave some rows; all scores are below {lowest:.6g}.")
+        lowest = float(next(iter(parts.values())).sampling.predicted(threshold))
+        raise ValueError(f"{option('threshold')} must leave some rows; all scores are below {lowest:.6g}.")
     return kept
 
 
-def count_left_out(parts: Mapping[Any, Part], kept: Mapping[Any, Part], word: str) -> tuple[str, ...]:
-    """A note on the parts that have no prediction from the threshold on."""
+def note_out_of_scope(parts: Mapping[Any, Part], kept: Mapping[Any, Part], kind: str) -> tuple[Note, ...]:
+    """A note on the segments or periods without a prediction at or above the threshold."""
     gone = len(parts) - len(kept)
     if not gone:
         return ()
-    return (f"{plural(gone, word)} of {len(parts):,} {'has' if gone == 1 else 'have'} no prediction that is judged",)
+    return (Note.of(NoteCode.GROUPS_OUT_OF_SCOPE, n=gone, total=len(parts), kind=kind),)
 
 
-def count_rows(grouped: Tallies, judged: Mapping[Segment, int]) -> dict[str, Any]:
-    """The account of each part, of which so many rows are judged, and how many were dropped."""
-    accounts = []
+def count_rows_by_group(grouped: Observations, judged: Mapping[Segment, int]) -> dict[str, Any]:
+    """The row counts of each group, of which so many rows are evaluated, and how many were dropped."""
+    row_counts = []
     for key, count in judged.items():
         lost, valid = dict(grouped.dropped.get(key, {})), grouped.parts[key].n_rows
-        accounts.append(Account(valid + sum(lost.values()), count, lost, valid - count))
-    dropped = np.array([account.seen.n_dropped for account in accounts], dtype=np.int64)
-    return {"accounts": tuple(accounts), "dropped": dropped}
+        row_counts.append(RowCounts(valid + sum(lost.values()), count, lost, valid - count))
+    dropped = np.array([each.without_zero_counts.n_dropped for each in row_counts], dtype=np.int64)
+    return {"row_counts": tuple(row_counts), "dropped": dropped}
 
 
-def judge_parts(parts: Iterable[Part], options: Options, level: float, part: PartName | None = None) -> list[Verdict]:
-    """The verdict on each part, at a level of its own; by one part of the verdict alone where it is named."""
-    significance = options.get("significance", 0.05)
+def judge_groups(parts: Iterable[Part], options: TestOptions, level: float) -> list[Verdict]:
+    """The verdict on each group, at a level of its own."""
+    significance = options["significance"]
     check_significance(significance)
-    return judge_all(list(parts), significance, options.get("tolerance"), level=level, part=part)
+    return judge_all(list(parts), significance, options["tolerance"], level=level)
 
 
-def choose_metric(metric: Measure | str, options: Options) -> Measure:
+def choose_metric(metric: Measure | str, options: TestOptions) -> Measure:
     """The metric that is meant: a named one under the options' binning, test, level and tolerance, or one's own."""
     names = [metric] if isinstance(metric, str) else [name for name, own in METRICS.items() if own == metric]
     chosen: Any = names[:1] or {"own": metric}
-    return next(iter(choose(chosen, options.get("binning"), choose_test(options)).values()))
+    return next(iter(choose(chosen, options["binning"], choose_test(options)).values()))
 
 
-def measure_parts(
-    parts: Mapping[Any, Part], verdicts: list[Verdict], metric: Measure, options: Options
+def measure_groups(
+    parts: Mapping[Any, Part], verdicts: list[Verdict], metric: Measure, options: GroupOptions
 ) -> dict[str, Any]:
-    """The prevalence and the metric of each part, the bounds that cells leave, and a null reference: what tables share.
+    """The prevalence and the metric of each group, the bounds that cells leave, and a null distribution: what tables
+    share.
 
-    Local TCE comes with the verdicts. A reference is drawn only where `reference` says so.
+    Local TCE is part of the verdicts. A null distribution is simulated only if `null_draws` says so.
     """
-    weighted = any(part.tally.importance is not None for part in parts.values())
+    weighted = any(part.tally.importance_weight is not None for part in parts.values())
     if metric == choose_metric("ltce", options) and not weighted:
         value = np.array([found.local.value for found in verdicts])
         lowest = highest = value
     else:
         value, lowest, highest = np.array([_measure(part, metric) for part in parts.values()]).T
-    most = options.get("reference", 0)
-    by_chance = chance_p = np.full(len(value), np.nan)
+    most = options["null_draws"]
+    null_mean = null_p = np.full(len(value), np.nan)
     if most != 0:
-        by_chance, chance_p = _draw_references(parts, metric, most, options)
-    adjusted = adjust_p_values(chance_p, options.get("adjust", "holm"))
-    labelling = next(iter(parts.values())).labelling
+        null_mean, null_p = _simulate_nulls(parts, metric, most, options)
+    adjusted = adjust_p_values(null_p, options["adjust"])
+    sampling = next(iter(parts.values())).sampling
     rows = np.array([found.n for found in verdicts])
-    sizes = rows if labelling.plain else [part.tally.unweighted.population.n_rows for part in parts.values()]
+    sizes = rows if sampling.plain else [part.tally.unweighted.population.n_rows for part in parts.values()]
     expected = np.array([found.expected for found in verdicts])
     return {
-        "prevalence": labelling.predicted(np.array([part.positives for part in parts.values()]) / rows),
+        "prevalence": sampling.predicted(np.array([part.positives for part in parts.values()]) / rows),
         "mean": np.minimum(expected / np.array(sizes), 1.0),
         "value": value,
         "lowest": lowest,
         "highest": highest,
-        "by_chance": by_chance,
-        "chance_p": chance_p,
-        "chance_p_adjusted": adjusted,
+        "null_mean": null_mean,
+        "null_p": null_p,
+        "null_p_adjusted": adjusted,
         "metric": metric,
         "replicates": most,
-        "tolerance": as_tolerance(options.get("tolerance")),
-        "labelling": labelling,
+        "tolerance": as_tolerance(options["tolerance"]),
+        "sampling": sampling,
     }
 
 
@@ -143,10 +145,10 @@ def _measure(part: Part, metric: Measure) -> tuple[float, float, float]:
     return value, value, value
 
 
-def _draw_references(parts: Mapping[Any, Part], metric: Measure, most: int, options: Options) -> Any:
-    """The mean of each part's null reference and the metric's p-value; more sets of labels only where these are few."""
-    threads = options.get("threads", 1)
-    seeds = Draws(most, options.get("random_state"), threads).seeds(len(parts)).tolist()
+def _simulate_nulls(parts: Mapping[Any, Part], metric: Measure, most: int, options: TestOptions) -> Any:
+    """The mean of each group's null distribution and the metric's p-value; more sets of labels only if few reach it."""
+    threads = options["threads"] or 1
+    seeds = Draws(most, options["random_state"], threads).seeds(len(parts)).tolist()
     found = []
     with Progress(len(parts), "references") as progress:
         for seed, part in zip(seeds, parts.values(), strict=True):

@@ -1,4 +1,4 @@
-"""Mend a model: fit a map of its predictions, and prove on rows that it has not seen whether that helps."""
+"""Recalibrate a model: fit a calibration map to its predictions, and validate it on held-out rows."""
 
 from __future__ import annotations
 
@@ -11,99 +11,80 @@ from typing import Any, Literal
 import numpy as np
 
 from truecal import __version__, _kernel
-from truecal._errors import did_you_mean, option
-from truecal._text import printable
-from truecal.analysis._evaluate import evaluate, name_labelling, raise_for_data, refuse_grouped
+from truecal._errors import option
+from truecal._options import MapKind, RecalibrateOptions, WeightedOptions, check_given, declare
+from truecal.analysis._evaluate import evaluate, raise_for_data, refuse_grouped
+from truecal.data import (
+    CellSums,
+    Clusters,
+    Floats,
+    NoteCode,
+    Observations,
+    Pairs,
+    Part,
+    Sampling,
+    Segment,
+    Sorted,
+    SortedRows,
+    Tally,
+    apply_delay,
+    as_sampling,
+    as_tuple,
+    merge,
+    name_sampling,
+    unchecked,
+)
 from truecal.inference import (
-    KINDS,
     Difference,
     Draws,
-    Kind,
     Map,
     RandomState,
-    Verdict,
     add_tallies,
     choose_map,
     find_effects,
     fit_map,
-    format_p_value,
-    judge_all,
     log_losses,
     mean_loss,
     measure_gap,
     split,
 )
 from truecal.metrics import adjust_p_values
-from truecal.observations import (
-    IMPORTANCE,
-    CellSums,
-    Clusters,
-    Floats,
-    Labelling,
-    Pairs,
-    Part,
-    Segment,
-    Sorted,
-    SortedRows,
-    Tallies,
-    Tally,
-    as_tuple,
-    merge,
-    unchecked,
-)
-from truecal.results import Proof, ProofTable, Recalibration, Result, name_window
+from truecal.results import ErrorChange, Recalibration, Result, Validation, ValidationMethod, ValidationTable
+from truecal.verdict import Status, Verdict, judge_all
 
 METRICS = ("ltce", "log_loss", "brier", "slope", "intercept")
-MOST_FOLDS = 1000
+MOST_FOLDS = 1000  # every fold fits a map; more folds take long and hold out too few rows each
 INNER = 5  # folds by which a kind is chosen
-WHATEVER = "the map and its proof are of the rows as they are, whatever their importance"
-FEW_CELLS = 10  # with which rows are not known again: others may have the same sums by chance
-BATCHES, AT_ONCE = 20, 500  # draws of what chance makes of windows
+FEW_CELLS = 10  # distinct predictions below which other rows may have the same means by chance
+BATCHES, AT_ONCE = 20, 500  # bridges simulated under a constant error: 10,000 in all, a batch in memory at a time
+NEWTON_STEPS, LARGEST_STEP = 50, 2.0  # of a segment's offset; a bounded step keeps Newton's method from overshooting
+PROBABILITY = 1e-15, 1 - 1e-15  # predictions are clipped to it for the log loss, which is infinite at 0 and 1
 CONFIDENCE = 0.95
 SIGNIFICANCE = 0.05
-Fold = dict[Segment, Tally]  # rows by segment; by one segment () where there are none
+Fold = dict[Segment, Tally]  # rows by segment; one segment () if there are none
 
 
-def recalibrate(  # noqa: PLR0913 (tests/test_size.py says why)
+@declare(first=(RecalibrateOptions, WeightedOptions))
+def recalibrate(
     y_true: Any,
     y_prob: Any = None,
-    kind: Kind | Literal["auto"] = "auto",
+    kind: MapKind | Literal["auto"] = "auto",
     *,
     by: str | Sequence[str] = (),
     folds: int = 5,
     sample_weight: Any = None,
     pos_label: Any = None,
-    kept_negatives: float = 1.0,
-    kept_positives: float = 1.0,
-    flip: tuple[float, float] = (0.0, 0.0),
+    sampling: Sampling | None = None,
     cluster: Any = None,
     random_state: RandomState = 0,
 ) -> Recalibration:
-    """Fit a map that mends predictions, with a proof on rows that it was not fitted to.
+    """Fit a calibration map to predictions, and validate it on rows that it was not fitted to.
 
     Parameters
     ----------
     y_true, y_prob
-        Labels and predictions; or in their place `Tallies`, as `truecal.read` gives them. Tallies with windows of time
-        are proven forwards in time: each window by a map of those before it.
-    kind : "auto", "offset", "logistic", "beta", "isotonic" or "none"
-        "offset" multiplies all odds by one factor (a change of prevalence); "logistic" has an intercept and a slope on
-        the log-odds (over-confidence, too); "beta" has slopes of its own for low and for high predictions; "isotonic"
-        has steps, each of five positives and five negatives at least. "auto" chooses among these and none at all, by
-        their likelihood and, of steps, that of rows that were held out: one more number must be worth it. A map that
-        rows hardly speak for is shrunk towards a simpler one, and says so.
-    by : name or names, optional
-        Columns of the tallies: each segment gets an offset of its own, shrunk towards the common map. Without it, the
-        proof still looks at each segment that the tallies were read by: a map that helps overall may harm some.
-    folds : int
-        Into how many parts rows are dealt for the proof; 0 for none.
-    sample_weight, pos_label, kept_negatives, kept_positives, flip
-        As in `evaluate`; the map is of the population's predictions.
-    cluster : column, optional
-        The customer, patient or document that each row belongs to. Rows of one are dealt to the same fold, and the
-        proof's intervals and verdicts account for what they have in common.
-    random_state
-        The seed by which rows are dealt.
+        Labels and predictions; or in their place `Observations`, as `truecal.read` returns them. Observations with a
+        time are validated forward in time: each period by a map of the periods before it.
 
     Examples
     --------
@@ -111,128 +92,121 @@ def recalibrate(  # noqa: PLR0913 (tests/test_size.py says why)
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(2, 2, size=5000)
     >>> y = rng.random(5000) < p
-    >>> truecal.recalibrate(y, p).helped              # the model was right
-    False
+    >>> truecal.recalibrate(y, p).status              # the model is calibrated
+    'not needed'
     """
-    if kind != "auto" and kind not in KINDS:
-        known = ("auto", *KINDS)
-        raise ValueError(
-            f"{option('kind')} must be one of {', '.join(known)}; it is {kind!r}.{did_you_mean(kind, known)}"
-        )
-    if isinstance(folds, bool) or not isinstance(folds, int) or folds == 1 or folds < 0:
-        raise ValueError(f"{option('folds')} must be a whole number, 2 or more, or 0 for no proof; it is {folds!r}.")
+    check_given(recalibrate, kind=kind, folds=folds)
+    if folds == 1:
+        raise ValueError(f"{option('folds')} must be a whole number, 2 or more, or 0 for no validation; it is 1.")
     if folds > MOST_FOLDS:
         raise ValueError(f"{option('folds')} must be at most {MOST_FOLDS:,}; it is {folds:,}.")
-    old = isinstance(random_state, np.random.RandomState)
-    rng = np.random.default_rng(Draws(1, random_state).seeds() if old else random_state)
-    labelling = Labelling(kept_negatives, kept_positives, flip)
-    data = _read(y_true, y_prob, sample_weight, pos_label, labelling, cluster)
+    legacy = isinstance(random_state, np.random.RandomState)
+    rng = np.random.default_rng(Draws(1, random_state).seeds() if legacy else random_state)
+    data = _read(y_true, y_prob, sample_weight, pos_label, as_sampling(sampling), cluster)
     names, whole = as_tuple(by), _rows_of(data.whole())
     for name in names:
         if name not in data.by or name in data.windows:
-            raise ValueError(f"{option('by')} must name columns that the tallies were read by; {name!r} is none.")
+            raise ValueError(f"{option('by')} must name columns that the data were read by; {name!r} is none.")
     parts = {key: part.tally for key, part in data.over(names).parts.items()} if names else {}
-    found = _Fit(kind, rng).fit(whole, parts)
-    proof = _prove(data, names, kind, folds, rng) if folds else None
-    notes = [WHATEVER if note == IMPORTANCE else note for note in data.notes]
-    notes += _find_turn(*found, data, names)
-    contrary = _count_contrary(whole)
-    if contrary:
-        refute = "1 label refutes a prediction" if contrary == 1 else f"{contrary:,} labels refute predictions"
-        notes.append(f"{refute} of exactly 0 or 1, which no factor on the odds mends")
-    if found[0].kind in ("logistic", "beta") and found[0].low == found[0].high == 0:
-        notes.append("higher predictions go with fewer positives, the map is a constant: are labels or scores swapped?")
+    common, offsets = _Fit(kind, rng).fit(whole, parts)
     return Recalibration(
-        map=found[0],
+        map=common,
         n=whole.n_rows,
         positives=whole.positives,
         means=_take_means(whole),
         by=names,
         segments=tuple(parts),
-        offsets=np.array([found[1].get(key, 0.0) for key in parts]),
+        offsets=np.array([offsets.get(key, 0.0) for key in parts]),
         label=data.label or None,
         score=data.score or None,
-        proof=proof,
-        notes=tuple(notes),
+        validation=_validate(data, names, kind, folds, rng) if folds else None,
+        contradicted=_count_contradicted(whole),
+        error_change=_find_error_change(common, offsets, data, names),
+        weighted=data.weighted,
+        notes=tuple(note for note in data.notes if note.code != NoteCode.IMPORTANCE_WEIGHTED),
         version=__version__,
     )
 
 
-def _read(y_true: Any, y_prob: Any, sample_weight: Any, pos_label: Any, labelling: Labelling, cluster: Any) -> Tallies:
-    """What is given as tallies; rows that were given have no names."""
-    if isinstance(y_true, Tallies):
+def _read(
+    y_true: Any, y_prob: Any, sample_weight: Any, pos_label: Any, sampling: Sampling, cluster: Any
+) -> Observations:
+    """Return what is given as observations; arrays have no names."""
+    if isinstance(y_true, Observations):
         given = {"y_prob": y_prob, "sample_weight": sample_weight, "pos_label": pos_label, "cluster": cluster}
-        refuse_grouped(given | name_labelling(labelling))
+        refuse_grouped(given | name_sampling(sampling))
         return y_true
     if y_prob is None or isinstance(y_prob, str):
         raise_for_data("recalibrate", y_true, y_prob)
-    tally = Tally.from_arrays(y_true, y_prob, sample_weight, pos_label, labelling, cluster)
-    return Tallies("", "", {(): tally}, cluster=None if cluster is None else "cluster")
+    column, sampling = apply_delay(y_prob, sampling)
+    tally = Tally.from_arrays(y_true, column, sample_weight, pos_label, sampling, cluster)
+    return Observations("", "", {(): tally}, cluster=None if cluster is None else "cluster")
 
 
 def _rows_of(part: Part) -> Sorted:
-    """Rows that were read exactly as they are, and cells as a tally of their means."""
+    """Return exact rows unchanged, and cells as a tally of their means."""
     return part if isinstance(part, SortedRows) else part.tally
 
 
-def _count_contrary(whole: Sorted) -> int:
-    """Positives at predictions of 0, and negatives at those of 1."""
-    none, all_ = whole.labelling.seen(np.array([0.0, 1.0]))
+def _count_contradicted(whole: Sorted) -> int:
+    """Count the positives at predictions of 0, and the negatives at predictions of 1."""
+    none, all_ = whole.sampling.seen(np.array([0.0, 1.0]))
     first, last = (_kernel.locate(whole.entries, np.array([p]), after)[0] for p, after in ((none, True), (all_, False)))
     n, k = _kernel.count(whole.entries, np.array([0, first, last, len(whole)]))
     return int(k[0] + n[2] - k[2])
 
 
 def _take_means(whole: Sorted) -> tuple[float, float] | None:
-    """The mean predictions of rows and of positives, by which rows are known again; None of few distinct ones."""
+    """Return the mean predictions of rows and of positives, which identify the rows; None if few are distinct."""
     cells = CellSums.of(whole)
     if len(cells) < FEW_CELLS or not whole.positives:
         return None
     return float(cells.n @ cells.p) / whole.n_rows, float(cells.pos @ cells.p) / whole.positives
 
 
-def refuse_fitted(found: Recalibration, data: Tallies) -> None:
-    """Refuse to try a map on the very rows that it was fitted to."""
+def refuse_fitted(recalibration: Recalibration, data: Observations) -> None:
+    """Refuse to validate a map on the rows that it was fitted to."""
     whole = _rows_of(data.whole())
-    if found.means is None or (whole.n_rows, whole.positives) != (found.n, found.positives):
+    if recalibration.means is None or (whole.n_rows, whole.positives) != (recalibration.n, recalibration.positives):
         return
     means = _take_means(whole)
-    if means is not None and np.allclose(means, found.means, rtol=1e-9, atol=0):
+    # sums over the same rows in another order differ in their last digits
+    if means is not None and np.allclose(means, recalibration.means, rtol=1e-9, atol=0):
         raise ValueError(
-            "A map must be tried on other rows than those that it was fitted to, on which any map looks good; these "
-            f"are the same {whole.n_rows:,} rows, by their {whole.positives:,} positives and mean predictions.\n\n"
-            "Hint: the proof of `recalibrate` itself is by rows that it holds out."
+            "A map must be validated on other rows than those it was fitted to, on which any map looks good; these "
+            f"are the same {whole.n_rows:,} rows, with {whole.positives:,} positives and the same mean predictions.\n\n"
+            "Hint: `recalibrate` itself validates the map on rows that it holds out."
         )
 
 
 class _Fit:
-    """Fits maps of a kind, or of that which held-out rows speak for."""
+    """Fits maps of one kind, or of the kind that is best for held-out rows."""
 
-    def __init__(self, kind: Kind | Literal["auto"], rng: np.random.Generator) -> None:
+    def __init__(self, kind: MapKind | Literal["auto"], rng: np.random.Generator) -> None:
         self.kind, self.rng = kind, rng
 
     def fit(self, whole: Sorted, parts: dict[Segment, Tally]) -> tuple[Map, dict[Segment, float]]:
-        """The common map, and the offsets of segments beyond it."""
+        """Return the common map, and the offsets of segments beyond it."""
         if self.kind == "auto":
             folds = split({(): as_cells(whole)}, INNER, self.rng)
-            found = choose_map(whole, [fold[()] for fold in folds], steps=whole.labelling.plain)
+            common = choose_map(whole, [fold[()] for fold in folds], steps=whole.sampling.plain)
         else:
-            found = fit_map(whole, self.kind)
-        return found, _fit_offsets(found, parts)
+            common = fit_map(whole, self.kind)
+        return common, _fit_offsets(common, parts)
 
 
 def as_cells(data: Sorted) -> Tally:
-    """The same rows with one score for each cell of 12 bits, its mean."""
+    """Return the same rows with one score for each cell of 12 bits, its mean."""
     cells = CellSums.of(data)
-    found = merge(cells.p, cells.n, cells.pos, data.labelling)
+    tally = merge(cells.p, cells.n, cells.pos, data.sampling)
     if data.clusters is None:
-        return found
-    clusters = data.clusters.move(np.searchsorted(found.score, cells.p)[cells.places(data.tally)])
-    return unchecked(*found.entries, data.labelling, clusters)
+        return tally
+    clusters = data.clusters.move(np.searchsorted(tally.score, cells.p)[cells.places(data.tally)])
+    return unchecked(*tally.entries, data.sampling, clusters)
 
 
 def _fit_offsets(common: Map, parts: dict[Segment, Tally]) -> dict[Segment, float]:
-    """Offsets of segments on the log-odds, shrunk by how much segments differ beyond chance.
+    """Return the offsets of segments on the log-odds, shrunk by how much segments differ beyond chance.
 
     With E and v the mean and variance of a segment's positives k under the common map, and D its design effect, the
     offset (k - E) / v has a variance of 1 / w = D / v beside tau^2, how far segments differ (DerSimonian and Laird
@@ -250,47 +224,49 @@ def _fit_offsets(common: Map, parts: dict[Segment, Tally]) -> dict[Segment, floa
         return {}
     offsets = {}
     for (key, tally), effect in zip(parts.items(), effects, strict=True):
-        d, hold = 0.0, effect / spread
-        for _ in range(50):
+        d, penalty = 0.0, effect / spread
+        for _ in range(NEWTON_STEPS):
             mean, information = _expect(common, tally, d)
-            step = (tally.positives - mean - hold * d) / (information + hold)
-            d += min(max(step, -2.0), 2.0)
-            if abs(step) < 1e-10:
+            step = (tally.positives - mean - penalty * d) / (information + penalty)
+            d += min(max(step, -LARGEST_STEP), LARGEST_STEP)
+            if abs(step) < 1e-10:  # the error after a step is about its square
                 break
         offsets[key] = d
     return offsets
 
 
 def _find_spread(offsets: Floats, w: Floats) -> float:
-    """The variance of offsets beyond chance."""
+    """Return the variance of offsets beyond chance."""
     if len(offsets) < 2:
         return 0.0
-    about = offsets - (w @ offsets) / w.sum()
-    return float((w @ about**2 - (len(w) - 1)) / (w.sum() - w @ w / w.sum()))
+    centred = offsets - (w @ offsets) / w.sum()
+    return float((w @ centred**2 - (len(w) - 1)) / (w.sum() - w @ w / w.sum()))
 
 
 def _expect(common: Map, tally: Tally, offset: float) -> tuple[float, float]:
-    """The labelled positives that a map with an offset expects, and the derivative of that by the offset."""
-    p = common.apply(tally.labelling.predicted(tally.score), offset)
-    q, slope = tally.labelling.seen(p), tally.labelling.slope(p) if not tally.labelling.plain else np.ones(len(p))
+    """Return the labelled positives that a map with an offset expects, and the derivative by the offset."""
+    p = common.apply(tally.sampling.predicted(tally.score), offset)
+    q, slope = tally.sampling.seen(p), tally.sampling.slope(p) if not tally.sampling.plain else np.ones(len(p))
     return float(np.sum(tally.n * q)), float(np.sum(tally.n * slope * p * (1 - p)))
 
 
-def _find_turn(common: Map, offsets: dict[Segment, float], data: Tallies, by: tuple[str, ...]) -> list[str]:
-    """A note if the error that a map leaves moves over windows of time: before and since it changes most.
+def _find_error_change(
+    common: Map, offsets: dict[Segment, float], data: Observations, by: tuple[str, ...]
+) -> ErrorChange | None:
+    """Return the change over time of the error that a map leaves, at its change point; None if it is within chance.
 
-    The score of an offset is summed from the first window on. Less its share of the whole sum it is a bridge, 0 at both
-    ends, whose largest value is compared with those of bridges by chance: of normal steps with the same variances,
-    which are larger by the mean design effect of windows where rows go together.
+    The score of an offset is summed from the first period on. Less its share of the total it is a bridge, 0 at both
+    ends, whose largest value is compared with those of bridges under a constant error: of normal steps with the same
+    variances, which are larger by the mean design effect of periods if rows are in clusters.
     """
     if len(data.windows) != 1:
-        return []
+        return None
     ((time, every),) = data.windows.items()
-    windows = _deal_windows(data, time, by)
-    sums = np.array([_add_scores(common, offsets, fold) for fold in windows.values()])
-    if len(windows) < 2 or not sums[:, 1].sum() > 0:
-        return []
-    effects = np.array(find_effects([add_tallies(list(fold.values())) for fold in windows.values()]))
+    periods = _split_periods(data, time, by)
+    sums = np.array([_add_scores(common, offsets, fold) for fold in periods.values()])
+    if len(periods) < 2 or not sums[:, 1].sum() > 0:
+        return None
+    effects = np.array(find_effects([add_tallies(list(fold.values())) for fold in periods.values()]))
     score, variance = sums[:, 0], sums[:, 1] * (effects @ sums[:, 1] / sums[:, 1].sum())
     share = np.cumsum(variance) / variance.sum()
     bridge = np.abs(np.cumsum(score) - share * score.sum())
@@ -300,96 +276,99 @@ def _find_turn(common: Map, offsets: dict[Segment, float], data: Tallies, by: tu
         reached += int(np.sum(np.abs(drawn - share * drawn[:, -1:]).max(axis=1) >= bridge.max()))
     p_value = (1 + reached) / (1 + BATCHES * AT_ONCE)
     if p_value > SIGNIFICANCE:
-        return []
-    turn = int(np.argmax(bridge)) + 1
-    early, late = (np.sum(each, axis=0) for each in (sums[:turn, 2:], sums[turn:, 2:]))
-    since = printable(name_window(list(windows)[turn], every))
-    return [
-        f"the error moves over time (p {format_p_value(p_value)}): of the positives that the map expects there are x "
-        f"{early[0] / early[1]:.3g} before {since} and x {late[0] / late[1]:.3g} since; fit it to recent windows"
-    ]
+        return None
+    change = int(np.argmax(bridge)) + 1
+    early, late = (np.sum(counts, axis=0) for counts in (sums[:change, 2:], sums[change:, 2:]))
+    return ErrorChange(
+        period=list(periods)[change],
+        every=every,
+        p_value=p_value,
+        ratio_before=float(early[0] / early[1]),
+        ratio_since=float(late[0] / late[1]),
+    )
 
 
 def _add_scores(common: Map, offsets: dict[Segment, float], fold: Fold) -> tuple[float, float, float, float]:
-    """The score of an offset beyond the map and its variance, the positives, and those that the map expects."""
+    """Return the score of an offset beyond the map and its variance, and the observed and expected positives."""
     score = variance = expected = 0.0
     for key, tally in fold.items():
-        how, n, k = tally.labelling, tally.n, tally.pos
-        p = common.apply(how.predicted(tally.score), offsets.get(key, 0.0))
-        q = how.seen(p)
+        sampling, n, k = tally.sampling, tally.n, tally.pos
+        p = common.apply(sampling.predicted(tally.score), offsets.get(key, 0.0))
+        q = sampling.seen(p)
         v = q * (1 - q)
-        weight = (v > 0) * 1.0 if how.plain else how.slope(p) * p * (1 - p) / np.maximum(v, 1e-300)
+        weight = (v > 0) * 1.0 if sampling.plain else sampling.slope(p) * p * (1 - p) / np.maximum(v, 1e-300)
         score += float(np.sum(weight * (k - n * q)))
         variance += float(np.sum(weight**2 * n * v))
         expected += float(np.sum(n * q))
     return score, variance, float(sum(tally.positives for tally in fold.values())), expected
 
 
-# ---- proof ---------------------------------------------------------------------------------------------------------
+# ---- held-out validation -------------------------------------------------------------------------------------------
 
 
-def _prove(
-    data: Tallies, by: tuple[str, ...], kind: Kind | Literal["auto"], folds: int, rng: np.random.Generator
-) -> Proof | None:
-    """Fit to some rows, apply to others, and compare; None where too few rows are there to hold any out."""
-    seen = _choose_columns(data, by)
-    dealt, forwards = _deal(data, seen, folds, rng)
-    first = 1 if forwards else 0
-    if len(dealt) < 2:
+def _validate(
+    data: Observations, by: tuple[str, ...], kind: MapKind | Literal["auto"], folds: int, rng: np.random.Generator
+) -> Validation | None:
+    """Fit to some rows, apply to others, and compare; None if there are too few rows to hold any out."""
+    columns = _choose_columns(data, by)
+    parts, forward = _split_rows(data, columns, folds, rng)
+    first = 1 if forward else 0  # no map precedes the first period
+    if len(parts) < 2:
         return None
     kinds: Counter[str] = Counter()
-    rows = _HeldOut(seen, data.cluster)
-    for i in range(first, len(dealt)):
-        train = _add(dealt[j] for j in range(len(dealt)) if (j < i if forwards else j != i))
-        found, offsets = _Fit(kind, rng).fit(add_tallies(list(train.values())), train if by else {})
-        kinds[found.kind] += 1
-        for segment, tally in dealt[i].items():
-            rows.add(segment, tally, found, offsets.get(segment, 0.0))
-    how = f"{len(dealt) - 1} windows, each by those before it" if forwards else f"{len(dealt)} folds"
-    if data.cluster is not None and not forwards:
-        how = f"{how} by `{data.cluster}`"
-    return rows.compare(dict(kinds), how)
+    rows = _HeldOut(columns, data.cluster)
+    for i in range(first, len(parts)):
+        train = _add(parts[j] for j in range(len(parts)) if (j < i if forward else j != i))
+        common, offsets = _Fit(kind, rng).fit(add_tallies(list(train.values())), train if by else {})
+        kinds[common.kind] += 1
+        for segment, tally in parts[i].items():
+            rows.add(segment, tally, common, offsets.get(segment, 0.0))
+    validation = rows.compare(dict(kinds), ValidationMethod.FORWARD if forward else ValidationMethod.FOLDS)
+    return replace(validation, parts=len(parts) - first, cluster=None if forward else data.cluster)
 
 
-def prove_on(found: Recalibration, data: Tallies, how: str = "other rows", confidence: float = CONFIDENCE) -> Proof:
-    """What a recalibration does on rows that were kept apart."""
-    refuse_fitted(found, data)
-    known = dict(zip(found.segments, found.offsets.tolist(), strict=True))
-    seen = _choose_columns(data, found.by)
-    rows = _HeldOut(seen, data.cluster, confidence)
-    for segment, part in (data.over(seen).parts if seen else {(): data.whole()}).items():
-        rows.add(segment, as_cells(_rows_of(part)), found.map, known.get(segment, 0.0) if found.by else 0.0)
-    return rows.compare({found.kind: 1}, how)
+def validate_on(
+    recalibration: Recalibration, data: Observations, source: str | None = None, confidence: float = CONFIDENCE
+) -> Validation:
+    """Validate a recalibration on separate rows, which `source` names."""
+    refuse_fitted(recalibration, data)
+    offsets = dict(zip(recalibration.segments, recalibration.offsets.tolist(), strict=True))
+    columns = _choose_columns(data, recalibration.by)
+    rows = _HeldOut(columns, data.cluster, confidence)
+    for segment, part in (data.over(columns).parts if columns else {(): data.whole()}).items():
+        offset = offsets.get(segment, 0.0) if recalibration.by else 0.0
+        rows.add(segment, as_cells(_rows_of(part)), recalibration.map, offset)
+    return replace(rows.compare({recalibration.kind: 1}, ValidationMethod.SEPARATE), source=source)
 
 
-def mend_tallies(found: Recalibration, data: Tallies) -> Tallies:
-    """The same rows with recalibrated predictions; those before are the baseline."""
-    lacking = [name for name in found.by if name not in data.by]
+def recalibrate_observations(recalibration: Recalibration, data: Observations) -> Observations:
+    """Return the same rows with recalibrated predictions; those before are the baseline."""
+    lacking = [name for name in recalibration.by if name not in data.by]
     if lacking:
-        names, read = (", ".join(map(repr, each)) for each in (lacking, data.by))
+        names, read = (", ".join(map(repr, columns)) for columns in (lacking, data.by))
         raise ValueError(
             f"{option('by')} must name {names}, too: the map has an offset for each value; it names {read or 'none'}."
         )
     if data.weighted:
-        raise ValueError(f"{option('importance')} must be left out where a map is applied to tallies.")
-    places = [data.by.index(name) for name in found.by]
-    known = dict(zip(found.segments, found.offsets.tolist(), strict=True))
+        raise ValueError(f"{option('importance_weight')} cannot be used when a map is applied to observations.")
+    indices = [data.by.index(name) for name in recalibration.by]
+    offsets = dict(zip(recalibration.segments, recalibration.offsets.tolist(), strict=True))
     parts: dict[Segment, Tally] = {}
     lines = []
     for key, part in data.parts.items():
-        old, how = part.tally, part.labelling
-        offset = known.get(tuple(key[place] for place in places), 0.0) if found.by else 0.0
-        new = how.seen(found.map.apply(how.predicted(old.score), offset))
-        pairs = Pairs((new, old.score), old.n, old.pos, labelling=how, clusters=old.clusters)
+        old, sampling = part.tally, part.sampling
+        offset = offsets.get(tuple(key[index] for index in indices), 0.0) if recalibration.by else 0.0
+        new = sampling.seen(recalibration.map.apply(sampling.predicted(old.score), offset))
+        pairs = Pairs((new, old.score), old.n, old.pos, sampling=sampling, clusters=old.clusters)
         lines.append(pairs.lines)
         parts[key] = pairs.models()[0][0]
     both = Pairs.merge(*(np.concatenate(column) for column in zip(*lines, strict=True)))
-    both = replace(both, names=("recalibrated", "before"), labelling=data.labelling)
+    both = replace(both, names=("recalibrated", "before"), sampling=data.sampling)
     return replace(data, parts=parts, bits=None, baseline=both)
 
 
-def _choose_columns(data: Tallies, by: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns whose segments are looked at: those of the map, or all that the rows were read by."""
+def _choose_columns(data: Observations, by: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the columns whose segments are validated: those of the map, or all that the rows were read by."""
     return by or tuple(name for name in data.by if name not in data.windows)
 
 
@@ -398,59 +377,57 @@ class _HeldOut:
 
     def __init__(self, by: tuple[str, ...], cluster: str | None, confidence: float = CONFIDENCE) -> None:
         self.by, self.cluster, self.confidence = by, cluster, confidence
+        # before, after, and after the common map alone
         self.parts: dict[Segment, tuple[_Losses, _Losses, _Losses]] = {}
 
-    def add(self, segment: Segment, tally: Tally, found: Map, offset: float) -> None:
+    def add(self, segment: Segment, tally: Tally, common: Map, offset: float) -> None:
         """Add rows of a segment, which a map with an offset is applied to."""
-        p = tally.labelling.predicted(tally.score)
-        own = self.parts.setdefault(segment, (_Losses(), _Losses(), _Losses()))
-        own[0].add(tally, p)
-        own[1].add(tally, found.apply(p, offset))
+        p = tally.sampling.predicted(tally.score)
+        before, after, by_common = self.parts.setdefault(segment, (_Losses(), _Losses(), _Losses()))
+        before.add(tally, p)
+        after.add(tally, common.apply(p, offset))
         if self.by:
-            own[2].add(tally, found.apply(p))
+            by_common.add(tally, common.apply(p))
 
-    def compare(self, kinds: dict[str, int], how: str) -> Proof:
-        """All rows before and after, and each segment."""
-        before, after = (_Losses.sum(own[i] for own in self.parts.values()) for i in (0, 1))
+    def compare(self, kinds: dict[str, int], method: ValidationMethod) -> Validation:
+        """Compare all rows before and after, and each segment."""
+        before, after = (_Losses.sum(losses[i] for losses in self.parts.values()) for i in (0, 1))
         rows = before.tally()
         rate = min(max(rows.positives / rows.n_rows, 1e-12), 1 - 1e-12)
-        constant = mean_loss(rows, rows.labelling.predicted(np.full(len(rows), rate)))
+        constant = mean_loss(rows, rows.sampling.predicted(np.full(len(rows), rate)))
         skill = [
-            1 - each.mean("log") / constant if 0 < rows.positives < rows.n_rows else math.nan
-            for each in (before, after)
+            1 - losses.mean("log") / constant if 0 < rows.positives < rows.n_rows else math.nan
+            for losses in (before, after)
         ]
-        return Proof(
+        return Validation(
             before=_evaluate(rows, self.cluster),
             after=_evaluate(after.tally(), self.cluster),
             log_loss=before.compare(after, "log", self.confidence),
             brier=before.compare(after, "square", self.confidence),
             kinds=kinds,
             skill=(skill[0], skill[1]),
-            how=how,
+            method=method,
             segments=self._list_segments() if self.by else None,
         )
 
-    def _list_segments(self) -> ProofTable:
-        """Each segment before and after."""
+    def _list_segments(self) -> ValidationTable:
+        """Compare each segment before and after."""
         segments = sorted(self.parts, key=lambda key: [(value is None, value) for value in key])
-        confidence = 1 - (1 - self.confidence) / len(segments)
+        confidence = 1 - (1 - self.confidence) / len(segments)  # simultaneous (Bonferroni)
         gaps = [self.parts[key][0].compare(self.parts[key][1], "log", confidence) for key in segments]
         cells = [[CellSums.of(self.parts[key][i].tally()) for key in segments] for i in (0, 1, 2)]
-        verdicts = [judge_all(each, level=SIGNIFICANCE / len(segments)) for each in cells]
-        words = [
-            tuple("off" if p <= SIGNIFICANCE else found.word for p, found in zip(_adjust(each), each, strict=True))
-            for each in verdicts
-        ]
-        ratios = [np.array([found.ratio for found in each]) for each in verdicts]
-        return ProofTable(
+        verdicts = [judge_all(state, level=SIGNIFICANCE / len(segments)) for state in cells]
+        before, after, common = (_adjust_statuses(state) for state in verdicts)
+        ratios = [np.array([verdict.ratio for verdict in state]) for state in verdicts]
+        return ValidationTable(
             segment=tuple(segments),
-            n=np.array([found.n for found in verdicts[0]], dtype=np.int64),
+            n=np.array([verdict.n for verdict in verdicts[0]], dtype=np.int64),
             ratio_before=ratios[0],
             ratio_after=ratios[1],
-            before=words[0],
-            after=words[1],
-            common=words[2],
-            fall=np.array([gap.difference for gap in gaps]),
+            before=before,
+            after=after,
+            common=common,
+            reduction=np.array([gap.difference for gap in gaps]),
             low=np.array([gap.low for gap in gaps]),
             high=np.array([gap.high for gap in gaps]),
             by=self.by,
@@ -458,53 +435,59 @@ class _HeldOut:
         )
 
 
-def _adjust(verdicts: Sequence[Verdict]) -> list[float]:
-    found: list[float] = adjust_p_values(np.array([each.p_value for each in verdicts]), "holm").tolist()
-    return found
+def _adjust_statuses(verdicts: Sequence[Verdict]) -> tuple[Status, ...]:
+    """Return the statuses of segments by Holm-adjusted p-values."""
+    adjusted = adjust_p_values(np.array([verdict.p_value for verdict in verdicts]), "holm").tolist()
+    return tuple(
+        Status.MISCALIBRATED if p <= SIGNIFICANCE else verdict.status
+        for p, verdict in zip(adjusted, verdicts, strict=True)
+    )
 
 
 def _evaluate(tally: Tally, cluster: str | None) -> Result:
-    found = evaluate(tally, metrics=METRICS)
-    return replace(found, verdict=found.verdict and replace(found.verdict, cluster=cluster))
+    result = evaluate(tally, metrics=METRICS)
+    return replace(result, verdict=result.verdict and replace(result.verdict, cluster=cluster))
 
 
-def _deal(data: Tallies, by: tuple[str, ...], folds: int, rng: np.random.Generator) -> tuple[list[Fold], bool]:
-    """Rows in folds at random, or by windows of time in order; and whether by windows. Segments of `by` are apart."""
+def _split_rows(
+    data: Observations, by: tuple[str, ...], folds: int, rng: np.random.Generator
+) -> tuple[list[Fold], bool]:
+    """Split rows into folds at random, or into periods in order; and say whether into periods."""
     if len(data.windows) == 1:
         (time,) = data.windows
-        return list(_deal_windows(data, time, by).values()), True
+        return list(_split_periods(data, time, by).values()), True
     parts = data.over(by).parts if by else {(): data.whole()}
     return split({segment: as_cells(_rows_of(part)) for segment, part in parts.items()}, folds, rng), False
 
 
-def _deal_windows(data: Tallies, time: str, by: tuple[str, ...]) -> dict[Any, Fold]:
-    """Rows by windows of time in order, segments of `by` apart."""
-    dealt: dict[Any, Fold] = {}
+def _split_periods(data: Observations, time: str, by: tuple[str, ...]) -> dict[Any, Fold]:
+    """Split rows into periods in order, each by the segments of `by`."""
+    periods: dict[Any, Fold] = {}
     for key, part in data.over((time, *by)).parts.items():
-        dealt.setdefault(key[0], {})[key[1:]] = as_cells(_rows_of(part))
-    return dealt
+        periods.setdefault(key[0], {})[key[1:]] = as_cells(_rows_of(part))
+    return periods
 
 
 def _add(folds: Iterable[Fold]) -> Fold:
-    found: dict[Segment, list[Tally]] = {}
+    by_segment: dict[Segment, list[Tally]] = {}
     for fold in folds:
         for segment, tally in fold.items():
-            found.setdefault(segment, []).append(tally)
-    return {segment: add_tallies(tallies) for segment, tallies in found.items()}
+            by_segment.setdefault(segment, []).append(tally)
+    return {segment: add_tallies(tallies) for segment, tallies in by_segment.items()}
 
 
 class _Losses:
-    """Held-out rows at their predictions: what a result and a mean loss are made of."""
+    """Held-out rows at some predictions, for a result and a mean loss."""
 
     def __init__(self) -> None:
         self.parts: list[tuple[Tally, Floats]] = []
 
     @classmethod
     def sum(cls, parts: Iterable[_Losses]) -> _Losses:
-        """The rows of all parts."""
-        found = cls()
-        found.parts = [pair for part in parts for pair in part.parts]
-        return found
+        """Return the rows of all parts."""
+        total = cls()
+        total.parts = [pair for part in parts for pair in part.parts]
+        return total
 
     def add(self, tally: Tally, p: Floats) -> None:
         """Add rows at other predictions."""
@@ -512,38 +495,38 @@ class _Losses:
 
     @property
     def tallies(self) -> list[Tally]:
-        """The rows at the predictions that they had."""
+        """The rows at their original predictions."""
         return [tally for tally, _ in self.parts]
 
     def tally(self) -> Tally:
-        """The rows grouped by their predictions."""
-        labelling = self.parts[0][0].labelling
-        seen = [labelling.seen(p) for _, p in self.parts]
+        """Return the rows grouped by their new predictions."""
+        sampling = self.parts[0][0].sampling
+        seen = [sampling.seen(p) for _, p in self.parts]
         n, pos = (np.concatenate([getattr(tally, name) for tally in self.tallies]) for name in ("n", "pos"))
-        found = merge(np.concatenate(seen), n, pos, labelling)
-        own = [tally.clusters for tally in self.tallies if tally.clusters is not None]
-        if not own:
-            return found
+        tally = merge(np.concatenate(seen), n, pos, sampling)
+        clusters = [old.clusters for old in self.tallies if old.clusters is not None]
+        if not clusters:
+            return tally
         cluster, rows, positives = (
-            np.concatenate([getattr(each, name) for each in own]) for name in ("cluster", "n", "pos")
+            np.concatenate([getattr(one, name) for one in clusters]) for name in ("cluster", "n", "pos")
         )
-        place = np.concatenate([np.searchsorted(found.score, q)[each.place] for each, q in zip(own, seen, strict=True)])
-        return unchecked(*found.entries, labelling, Clusters.merge(cluster, place, rows, positives))
+        indices = [np.searchsorted(tally.score, q)[one.place] for one, q in zip(clusters, seen, strict=True)]
+        return unchecked(*tally.entries, sampling, Clusters.merge(cluster, np.concatenate(indices), rows, positives))
 
     def losses(self, kind: str) -> list[tuple[Floats, Floats]]:
-        """The loss of a positive and of a negative at each prediction."""
-        seen = [tally.labelling.seen(p) for tally, p in self.parts]
+        """Return the loss of a positive and of a negative at each prediction."""
+        seen = [tally.sampling.seen(p) for tally, p in self.parts]
         if kind == "log":
-            return [log_losses(np.clip(q, 1e-15, 1 - 1e-15)) for q in seen]
+            return [log_losses(np.clip(q, *PROBABILITY)) for q in seen]
         return [((1 - q) ** 2, q**2) for q in seen]
 
     def mean(self, kind: str) -> float:
-        """The mean loss of a row."""
+        """Return the mean loss of a row."""
         none = [(np.zeros(len(tally)),) * 2 for tally in self.tallies]
         return measure_gap(self.tallies, self.losses(kind), none).mean
 
     def compare(self, other: _Losses, kind: str, confidence: float) -> Difference:
-        """The mean difference of the rows' losses, these minus the other ones, with its interval."""
+        """Return the mean difference of the rows' losses, these minus the other ones, with its interval."""
         gap = measure_gap(self.tallies, self.losses(kind), other.losses(kind))
         reach = gap.reach(confidence)
         ends = gap.mean - reach, gap.mean + reach

@@ -1,59 +1,54 @@
-"""Which segments are off: the verdict on each, adjusted for their number."""
+"""Which segments are miscalibrated: the verdict on each, adjusted for their number."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack, get_args
+from typing import Unpack
 
 from truecal._errors import option
-from truecal.analysis._evaluate import Options, check_options, refuse_options
+from truecal._options import GroupOptions, declare, resolve
 from truecal.analysis._parts import (
-    check_tallies,
+    check_observations,
     choose_metric,
-    choose_parts,
-    count_left_out,
-    count_rows,
-    find_threshold,
-    judge_parts,
-    measure_parts,
+    count_rows_by_group,
+    find_score_threshold,
+    judge_groups,
+    keep_above,
+    measure_groups,
+    note_out_of_scope,
 )
-from truecal.inference import PartName
+from truecal.data import Observations, as_tuple
 from truecal.metrics import LTCE, Measure
-from truecal.observations import Tallies, as_tuple
-from truecal.results import GroupTable, judged_columns
+from truecal.results import GroupTable, verdict_columns
 
 
+@declare(GroupOptions)
 def segments(
-    data: Tallies,
+    data: Observations,
     metric: Measure | str = LTCE,
     *,
     by: str | Sequence[str] | None = None,
-    part: PartName | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[GroupOptions],
 ) -> GroupTable:
-    """The verdict on every segment, adjusted for their number.
+    """Test the calibration of every segment, adjusted for their number.
 
-    A segment is "off" if its adjusted p-value is at most `significance`; else "consistent" if a factor of 1.5 on all
-    its odds would have been found at the level that one segment among so many has; else "cannot tell". It is the
-    verdict of `evaluate` and of the gate, from tests with different eyes, of which none draws labels.
+    A segment is "miscalibrated" if its adjusted p-value is at most `significance`; else "consistent" if an odds ratio
+    of 1.5 would have been detected at the level of one segment among so many; else "inconclusive". The verdict is that
+    of `evaluate` and of the gate.
 
     Parameters
     ----------
-    data : Tallies
+    data : Observations
         What `truecal.read` gives.
     metric : Metric or name
-        The metric that stands behind the verdict: a name of `truecal.metrics.METRICS` or "net_benefit@0.05", which
-        follows `binning`, `test`, `significance` and `tolerance`, or your own. It decides nothing.
+        The metric beside the verdict: a name of `truecal.metrics.METRICS` or "net_benefit@0.05", which follows
+        `binning`, `test`, `significance` and `tolerance`, or your own. The verdict does not depend on it.
     by : name or names, optional
-        The columns that make segments; by default all that `data` have, except windows of time.
-    part : "total" or "cox", optional
-        Judge by one part of the verdict alone. It finds the errors that it looks for more often, since it shares the
-        level with no other, and is blind to the rest: "total" to all that leave the number of positives as it is, "cox"
-        to those that no factor and no slope on the odds describes. Name it before you look.
+        The columns that make segments; by default all that `data` have, except the time.
     options
-        `significance`, `tolerance`, `adjust` ("holm" by default), `above`, `top` (of all predictions, whatever their
-        segment), and for the metric `binning`, `test`, `reference`, `random_state`, `threads`: see
-        `evaluate`. Labels are redrawn only for the metric's null reference, at most `reference` times,
+        `significance`, `tolerance`, `adjust` ("holm" by default), `threshold`, `top` (of all predictions, of whatever
+        segment), and for the metric `binning`, `test`, `null_draws`, `random_state`, `threads`: see
+        `evaluate`. Labels are redrawn only for the metric's null reference, at most `null_draws` times,
         0 by default: 199 times for every segment, and more only while fewer than 10 of the redrawn values reach the
         observed one.
 
@@ -62,16 +57,14 @@ def segments(
     >>> import numpy as np, polars, truecal
     >>> rng = np.random.default_rng(0)
     >>> p, name = rng.beta(1, 9, size=12_000), np.repeat(["a", "b", "c"], 4000)
-    >>> truth = np.where(name == "c", 1.6 * p, p)          # the third segment is understated
+    >>> truth = np.where(name == "c", 1.6 * p, p)          # the model under-predicts the third
     >>> frame = polars.DataFrame({"y": rng.random(12_000) < truth, "p": p, "name": name})
     >>> found = truecal.segments(truecal.read(frame, label="y", score="p", by="name"))
-    >>> found.verdict, found.direction
-    (['consistent', 'consistent', 'off'], ['', '', 'too low'])
+    >>> found.status, found.direction
+    (['consistent', 'consistent', 'miscalibrated'], [None, None, 'under-predicts'])
     """
-    check_options(segments, options)
-    check_tallies("segments", data)
-    refuse_options(options, ("intervals", "confidence"), f"{option('by')} makes segments")
-    check_part(part, options)
+    options = resolve(segments, options)
+    check_observations("segments", data)
     names = tuple(name for name in data.by if name not in data.windows) if by is None else as_tuple(by)
     if not names:
         hint = "\n\nHint: `truecal.read(data, by=...)` reads them."
@@ -79,29 +72,19 @@ def segments(
     chosen = choose_metric(metric, options)
     grouped = data.over(names)
     parts = {key: part.simplify() for key, part in grouped.parts.items()}
-    kept = choose_parts(parts, find_threshold(data, options))
-    adjust, significance = options.get("adjust", "holm"), options.get("significance", 0.05)
+    kept = keep_above(parts, find_score_threshold(data, options))
+    adjust, significance = options["adjust"], options["significance"]
     level = significance / len(kept) if adjust else significance
-    verdicts = judge_parts(kept.values(), options, level, part)
+    verdicts = judge_groups(kept.values(), options, level)
     return GroupTable(
         segment=tuple(kept),
-        **judged_columns(verdicts, adjust),
-        **measure_parts(kept, verdicts, chosen, options),
-        **count_rows(grouped, {key: found.n for key, found in zip(kept, verdicts, strict=True)}),
+        **verdict_columns(verdicts, adjust),
+        **measure_groups(kept, verdicts, chosen, options),
+        **count_rows_by_group(grouped, {key: found.n for key, found in zip(kept, verdicts, strict=True)}),
         by=names,
-        part=part,
         adjust=adjust,
         significance=significance,
         level=level,
         outcome=data.outcome,
-        notes=(*grouped.notes, *count_left_out(parts, kept, "segment")),
+        notes=(*grouped.notes, *note_out_of_scope(parts, kept, "segment")),
     )
-
-
-def check_part(part: Any, options: Options) -> None:
-    """Refuse what is no part of the verdict that can judge alone."""
-    known = get_args(PartName)
-    if part is not None and part not in known:
-        raise ValueError(f"{option('part')} must be {' or '.join(map(repr, known))}, or left out; it is {part!r}.")
-    if part == "cox" and options.get("tolerance") is not None:
-        raise ValueError(f"{option('part')} must not be 'cox' with {option('tolerance')}: Cox's test knows none.")

@@ -1,68 +1,39 @@
-"""Search for groups of rows whose predictions are off, among all columns and pairs of columns."""
+"""Slice discovery: search all columns and pairs of columns for miscalibrated groups of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from truecal._errors import option
-from truecal.metrics import Coins, OddsFactor, check_significance, count_positives, find_odds_factors
-from truecal.observations import CellGroups, CellSums, Conditions, Crossed, Floats, Labelling, Pair
-from truecal.results import SliceTable, name_directions
-
-if TYPE_CHECKING:
-    from truecal.reading import OnNull, ScoreScale
+from truecal._options import SliceOptions, declare, resolve
+from truecal.data import CellGroups, CellSums, Conditions, Crossed, Floats, Note, NoteCode, Pair, as_sampling
+from truecal.metrics import Direction, OddsRatio, PoissonBinomial, check_significance, count_positives, find_odds_ratios
+from truecal.results import SliceTable, find_directions
 
 SEED = 2.0  # standard deviations from which on a pair of levels is looked at
 NEARLY = 0.9
-MOST = 20  # groups that are listed
+MOST = 20  # slices that are listed
 Box = tuple[int, int, int, int]  # the first and last level of one column, and of another
 
 
-def slices(  # noqa: PLR0913 (tests/test_size.py says why)
-    data: Any,
-    *,
-    label: str,
-    score: str,
-    columns: str | Sequence[str] | None = None,
-    pairs: bool = True,
-    significance: float = 0.05,
-    min_rows: int = 50,
-    pos_label: Any = None,
-    on_null: OnNull = "raise",
-    format: str | None = None,
-    kept_negatives: float = 1.0,
-    kept_positives: float = 1.0,
-    flip: tuple[float, float] = (0.0, 0.0),
-    cluster: str | None = None,
-    score_scale: ScoreScale = "probability",
-) -> SliceTable:
-    """Find groups of rows whose predictions are off, though nobody named them.
+@declare(first=(SliceOptions,))
+def slices(data: Any, **options: Unpack[SliceOptions]) -> SliceTable:
+    """Find miscalibrated slices (groups of rows) without naming them in advance.
 
-    Every value or range of every column makes a group, and so does every pair of two columns; the scores are a column
-    as well. Each group's positives are tested against its predictions (Poisson-binomial, exact), and p-values are
-    multiplied by the number of all groups (Bonferroni): where nothing is off, anything is listed with a probability of
-    at most `significance`. Once a group is listed, the others are judged as if its odds were mended, so that none is
-    listed for rows that it shares with one before.
+    Every value or range of a column is a slice, and so is every pair of these from two columns; the scores are a
+    column as well. The positives of each slice are tested against its predictions (Poisson-binomial, exact), and
+    p-values are multiplied by the number of all slices (Bonferroni): if the model is calibrated, any slice is listed
+    with a probability of at most `significance`. Once a slice is listed, the others are tested as if it were
+    recalibrated, so that none is listed for rows that it shares with an earlier one.
 
     Parameters
     ----------
     data : dataframe or paths
         A frame of any engine, or files; read in one pass.
-    label, score : str
-        The columns of labels and of predictions.
-    columns : names, optional
-        The columns whose values make groups; all others by default.
-    pairs : bool
-        Whether pairs of columns are searched, too.
-    min_rows : int
-        The fewest rows of a group that is tested. Scores of exactly 0 or 1 that a label refutes need no test.
-    pos_label, on_null, format, kept_negatives, kept_positives, flip, cluster, score_scale
-        As in `truecal.read`; numbers are of the rows that are there. The column of clusters makes no groups unless
-        `columns` names it.
 
     Examples
     --------
@@ -76,53 +47,43 @@ def slices(  # noqa: PLR0913 (tests/test_size.py says why)
     >>> found.slice[0]
     'age above 61 and country=fr'
     """
+    given: Any = resolve(slices, options)
+    significance, min_rows = given.pop("significance"), given.pop("min_rows")
     check_significance(significance)
-    if isinstance(min_rows, bool) or not isinstance(min_rows, int) or min_rows < 1:
-        raise ValueError(f"{option('min_rows')} must be a whole number, 1 or more; it is {min_rows!r}.")
+    if as_sampling(given["sampling"]).delayed:
+        raise ValueError(f"{option('label_delay')} cannot be used with `slices`.")
     from truecal.reading import cross  # what judges arrays needs none of it
 
-    crossed = cross(
-        data,
-        label=label,
-        score=score,
-        columns=columns,
-        pairs=pairs,
-        pos_label=pos_label,
-        on_null=on_null,
-        format=format,
-        labelling=Labelling(kept_negatives, kept_positives, flip),
-        score_scale=score_scale,
-        cluster=cluster,
-    )
-    if min_rows > crossed.account.judged:
+    crossed = cross(data, **given)
+    if min_rows > crossed.row_counts.evaluated:
         raise ValueError(
-            f"{option('min_rows')} must be at most the number of rows, {crossed.account.judged:,}, or no group has so "
-            f"many; it is {min_rows:,}."
+            f"{option('min_rows')} must be at most the number of rows, {crossed.row_counts.evaluated:,}, or no slice "
+            f"has so many; it is {min_rows:,}."
         )
     return search(crossed, significance, min_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Slice:
-    """A group of rows: where it lies, its cells, its factor on the odds, p-value and loss."""
+    """A slice: where it lies, its cells, its odds ratio, p-value and loss."""
 
     pair: Pair
     conditions: Conditions
     cells: CellSums
-    factor: OddsFactor
+    factor: OddsRatio
     p_value: float
     loss: float
 
 
 def search(crossed: Crossed, significance: float = 0.05, min_rows: int = 50) -> SliceTable:
-    """Find the groups whose predictions are off among rows that were crossed.
+    """Find the miscalibrated slices among rows that were crossed.
 
-    Scores of exactly 0 or 1 that labels refute come first, however few: no factor mends them, so their rate takes their
-    place. Then comes the group with the largest loss, or one of a single condition with nearly as much. Its odds are
-    multiplied by its factor, and the others are looked at again, so that none is listed for rows that it shares with
-    one before.
+    Scores of exactly 0 or 1 that labels contradict come first, however few: no odds ratio corrects them, so they are
+    replaced by their rate. The slice with the largest loss follows, or one of a single condition with nearly as much.
+    Its odds are multiplied by its odds ratio, and the others are searched again, so that none is listed for rows that
+    it shares with an earlier one.
     """
-    listed, now = _mend_certain(crossed, significance)
+    listed, now = _recalibrate_certain(crossed, significance)
     searched = crossed.count() + sum(bool(crossed.certain(score).any()) for score in (0, 1))
     while len(listed) < MOST:
         found = _find_wrong(now, significance, significance / searched, min_rows)
@@ -132,12 +93,12 @@ def search(crossed: Crossed, significance: float = 0.05, min_rows: int = 50) -> 
         listed.append((crossed.describe(worst.conditions), worst))
         pairs = list(dict.fromkeys(each.pair for each in found))
         now = now.corrected(worst.conditions, min(max(worst.factor.value, 1e-9), 1e9), pairs)
-    notes = (*crossed.notes, f"only the first {MOST} groups are listed") if len(listed) == MOST else crossed.notes
+    notes = (*crossed.notes, Note.of(NoteCode.SLICES_TRUNCATED, limit=MOST)) if len(listed) == MOST else crossed.notes
     return _make_table(crossed, listed, searched, significance, notes)
 
 
-def _mend_certain(crossed: Crossed, significance: float) -> tuple[list[tuple[str, _Slice]], Crossed]:
-    """The rows at scores of exactly 0 and exactly 1 that some of their labels refute, and all rows with them mended."""
+def _recalibrate_certain(crossed: Crossed, significance: float) -> tuple[list[tuple[str, _Slice]], Crossed]:
+    """The rows at scores of exactly 0 and exactly 1 that labels contradict, and all rows with these recalibrated."""
     listed, now = [], crossed
     for score in (0, 1):
         inside = crossed.certain(score)
@@ -153,7 +114,7 @@ def _mend_certain(crossed: Crossed, significance: float) -> tuple[list[tuple[str
 
 
 def _choose_worst(found: list[_Slice]) -> _Slice:
-    """The group with the largest loss, or one of fewer conditions whose loss is nearly as large."""
+    """The slice with the largest loss, or one of fewer conditions whose loss is nearly as large."""
     most = max(each.loss for each in found)
     # a loss of bins' means may be below 0
     near = [each for each in found if each.loss >= most - (1 - NEARLY) * abs(most)]
@@ -161,7 +122,7 @@ def _choose_worst(found: list[_Slice]) -> _Slice:
 
 
 def _find_wrong(crossed: Crossed, significance: float, level: float, min_rows: int) -> list[_Slice]:
-    """The groups that are off at a level."""
+    """The slices that are miscalibrated at a level."""
     places: dict[Conditions, tuple[Pair, CellSums]] = {}
     for pair in crossed.tables:
         surplus, v = crossed.surplus(pair)
@@ -177,7 +138,7 @@ def _find_wrong(crossed: Crossed, significance: float, level: float, min_rows: i
     if not chosen:
         return []
     groups = CellGroups.of([cells for _, _, cells, _ in chosen])
-    factors = find_odds_factors(Coins.in_groups(groups), *groups.bounds, significance)
+    factors = find_odds_ratios(PoissonBinomial.in_groups(groups), *groups.bounds, significance)
     return [
         _Slice(pair, conditions, cells, factor, p, _find_loss(cells, factor))
         for (conditions, pair, cells, p), factor in zip(chosen, factors, strict=True)
@@ -187,7 +148,7 @@ def _find_wrong(crossed: Crossed, significance: float, level: float, min_rows: i
 def _choose_wrong(
     places: Sequence[tuple[Conditions, Pair, CellSums]], level: float
 ) -> list[tuple[Conditions, Pair, CellSums, float]]:
-    """The groups that are off at a level, each with its p-value."""
+    """The slices that are miscalibrated at a level, each with its p-value."""
     p_value: list[float] = []
     for batch in CellGroups.batches([cells for _, _, cells in places]):
         p_value += _p_values(batch).tolist()
@@ -224,26 +185,33 @@ def _name_conditions(pair: Pair, box: Box) -> Conditions:
 
 
 def _p_values(groups: CellGroups) -> Floats:
-    """The exact two-sided p-value of each group's positives: twice the smaller tail with what came in it."""
-    below, at, above = Coins.in_groups(groups).tails(*groups.bounds)
+    """The exact two-sided p-value of each group's positives: twice the smaller tail, the observed count included."""
+    below, at, above = PoissonBinomial.in_groups(groups).tails(*groups.bounds)
     return np.asarray(np.minimum(1.0, 2 * (np.minimum(below, above) + at)))
 
 
-def _find_loss(cells: CellSums, factor: OddsFactor) -> float:
+def _find_loss(cells: CellSums, factor: OddsRatio) -> float:
     """By how much the log loss of all rows together would fall with the factor on their odds."""
     f = min(max(factor.value, 1e-9), 1e9)
     return float(cells.positives * np.log(f) - np.sum(cells.n * np.log1p(cells.p * (f - 1))))
 
 
+def _find_directions(ratio: Floats, low: Floats, high: Floats) -> list[Direction]:
+    """How each slice misses; all of them are miscalibrated."""
+    everywhere, unknown = np.ones(len(ratio), dtype=np.bool_), [None] * len(ratio)
+    found = find_directions(everywhere, ratio, low, high, unknown)
+    return [direction for direction in found if direction is not None]
+
+
 def _make_table(
-    crossed: Crossed, listed: list[tuple[str, _Slice]], searched: int, significance: float, notes: tuple[str, ...]
+    crossed: Crossed, listed: list[tuple[str, _Slice]], searched: int, significance: float, notes: tuple[Note, ...]
 ) -> SliceTable:
     def floats(values: Iterable[float]) -> Floats:
         return np.array(list(values), dtype=np.float64)
 
     found = [each for _, each in listed]
     n = np.array([each.cells.n_rows for each in found], dtype=np.int64)
-    rows, p_value = crossed.account.judged, floats(each.p_value for each in found)
+    rows, p_value = crossed.row_counts.evaluated, floats(each.p_value for each in found)
     observed = np.array([each.cells.positives for each in found], dtype=np.int64)
     expected = floats(each.cells.expected.sum() for each in found)
     with np.errstate(divide="ignore"):  # positives at a score of 0 are infinitely many times those expected
@@ -260,7 +228,7 @@ def _make_table(
         ratio_high=ends[1],
         p_value=p_value,
         p_adjusted=np.minimum(1.0, p_value * searched),
-        direction=tuple(name_directions(np.ones(len(found), np.bool_), ratio, *ends, [""] * len(found))),
+        direction=tuple(_find_directions(ratio, *ends)),
         loss=floats(each.loss for each in found),
         rows=rows,
         searched=searched,
@@ -268,6 +236,6 @@ def _make_table(
         score=crossed.score,
         pairs=any(second >= 0 for _, second in crossed.tables),
         significance=significance,
-        account=crossed.account,
+        row_counts=crossed.row_counts,
         notes=notes,
     )

@@ -18,46 +18,49 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from truecal._errors import check_column
 from truecal._text import Terminal, plural, printable, printable_lines
-from truecal.cli._options import LIMITS, NEEDS_ROWS, UsageError, make_full_parser, options_of
+from truecal.cli._options import DRAWN, LIMITS, NEEDS_ROWS, UsageError, make_full_parser, options_of
 
 if TYPE_CHECKING:
+    from truecal._options import ScoreScale
+    from truecal.data import ClassObservations, Multiclass, Observations, Sampling
     from truecal.gate import Decision
-    from truecal.observations import ClassTallies, Multiclass, Tallies
-    from truecal.reading import Limits, ScoreScale, UnclearColumns
+    from truecal.reading import AmbiguousColumnsError, Limits
     from truecal.results import ClassResults, Comparison, DriftTable, Result, SliceTable
 
-METRICS = ["ltce", "tce", "ece", "log_loss", "brier", "slope", "intercept"]  # of `score`, unless others are asked for
-DRAWN = 199  # perfect models, and replicates for intervals, unless another number is given
+METRICS = [
+    "ltce",
+    "tce",
+    "ece",
+    "log_loss",
+    "brier",
+    "slope",
+    "intercept",
+]  # of `evaluate` by default
 PICTURES = (".png", ".svg", ".pdf")
 TALLIES = (".parquet", ".pq")
-TOGETHER = "all rows were judged together: `truecal slices` looks for groups of rows that are off"
+TOGETHER = "all rows were evaluated together: `truecal slices` searches for miscalibrated groups of rows"
 T = TypeVar("T")
 
 
 # ---- commands ------------------------------------------------------------------------------------------------------
 
 
-def score(args: Namespace) -> int:
+def evaluate(args: Namespace) -> int:
     """Metrics of one or more models."""
     from truecal.cli import _answers as answers
 
     check_saved(args)
     if args.by:
-        if args.intervals or args.bins:
-            raise UsageError("--intervals and --bins must be left out where --by makes segments", "segments")
+        if args.resamples or args.bins:
+            raise UsageError("--resamples and --bins must be left out where --by makes segments", "segments")
         if args.multiclass == "classwise":
             raise UsageError("--multiclass must be top-label where --by makes segments", "segments")
-        args.adjust, args.worst, args.part = "holm", 20, None
-        note("--by judges each segment by itself, as `truecal segments` does; without it all rows are judged together")
+        args.adjust, args.worst = "holm", 20
+        note("--by evaluates each segment by itself, as `truecal segments` does; without it, all rows together")
         return segments(args)
     check_places(args, args.output)
     found, source = evaluate_models(args, METRICS)
     results, classes = split_classes(found)
-    tell_notes(results.values())
-    if classes is None:
-        first = next(iter(results.values()))
-        tell_one_label(first.n, first.prevalence)
-    _tell_of_remedies(args, results)
     answer(
         args,
         lambda terminal: answers.format_results(
@@ -66,8 +69,9 @@ def score(args: Namespace) -> int:
             terminal,
             classes=classes,
             bins=args.bins,
-            metrics=args.metrics is not None or bool(args.intervals),
+            metrics=args.metrics is not None or bool(args.resamples),
             explain=args.explain,
+            following=_find_next(args, results),
         ),
         lambda: answers.named_json(found),
         lambda: (
@@ -75,51 +79,76 @@ def score(args: Namespace) -> int:
             if args.bins
             else answers.metric_records(results)
             if classes is None
-            else answers.class_records(classes)
+            else classes.table.records()
         ),
     )
+    _note_results(args, results, classes)
     return 0
 
 
-def _tell_of_remedies(args: Namespace, results: Mapping[str, Result]) -> None:
-    """Where a model is off: ask whether its order is reversed, or its scores are percentages; or say where to look
-    before a map is fitted if there are columns besides its own. Where all are consistent, say where to look then."""
-    words = {each.verdict.word for each in results.values() if each.verdict is not None}
-    off = {name: each for name, each in results.items() if each.verdict is not None and each.verdict.word == "off"}
-    for name, result in off.items():
+def _note_results(args: Namespace, results: Mapping[str, Result], classes: ClassResults | None) -> None:
+    """Print notes on results below the answer, at most two unless all are asked for."""
+    from truecal import words
+
+    notes = [text for result in results.values() for text in map(words.describe_note, result.notes)]
+    first = next(iter(results.values()))
+    if classes is None and first.prevalence in (0, 1):
+        notes.append(describe_one_label(first.n, first.prevalence))
+    found = dict.fromkeys([*_question_scores(args, results), *notes])
+    for text in list(found)[: None if args.explain or args.json or args.csv else 2]:
+        note(text)
+
+
+def _question_scores(args: Namespace, results: Mapping[str, Result]) -> Iterator[str]:
+    """Whether the scores of a miscalibrated model are reversed, or percentages."""
+    for name, result in results.items():
+        verdict = result.verdict
+        if verdict is None or verdict.status != "miscalibrated":
+            continue
         if result.values.get("slope", 1.0) < 0:
-            note(f"higher predictions of {name} go with fewer positives: are labels or scores swapped?")
-            return
+            yield f"higher predictions of {name} go with fewer positives: are labels or scores swapped?"
+        # a hundredth as many as predicted, as far as can be told
+        elif not args.percent and 0.005 < verdict.ratio < 0.02 and verdict.interval[1] < 0.1 and _has_rows(args):
+            yield f"positives are about a hundredth as frequent as {name} predicts: --percent reads scores in percent"
+
+
+def _find_next(args: Namespace, results: Mapping[str, Result]) -> list[str]:
+    """Commands to go on with: when and where a model is miscalibrated, and how to recalibrate; or how many rows."""
+    found = [result.verdict for result in results.values() if result.outcome == "positive" and result.verdict]
+    if not found or any(_question_scores(args, results)):
+        return []
+    statuses = {verdict.status for verdict in found}
+    if statuses == {"inconclusive"}:
+        verdict = found[0]
+        rate = f"{verdict.expected / verdict.n:.2g}"
+        few = verdict.certain or not verdict.sampling.plain or float(rate) in (0, 1)
+        return [] if few else [f"truecal plan {rate} --factor 1.5 (how many rows?)"]
     columns = _name_columns(args)
     if not columns:
-        return
-    for name, result in off.items():
-        # a hundredth as many as predicted, as far as can be told
-        if (
-            not args.percent
-            and result.verdict
-            and 0.005 < result.verdict.ratio < 0.02
-            and result.verdict.interval[1] < 0.1
-        ):
-            note(f"positives came about a hundredth as often as {name} says: --percent reads scores in percent")
-            return
-    models = [result for result in results.values() if result.outcome == "positive"]
-    if not models or len(columns) <= 1 + len(models):
-        return
-    if off:
-        if drift := _name_drift(args):
-            note(f"{drift} tells since when they are off: look there first")
-        note("`truecal slices` looks for groups of rows that are off; `truecal recalibrate` mends all rows alike")
-    elif words == {"consistent"}:
-        note(TOGETHER)
+        return []
+    files = " ".join(map(shlex.quote, args.files)) if len(args.files) < 3 else "FILES"
+    others = len(columns) > 1 + len(found)
+    miscalibrated = "miscalibrated" in statuses
+    fits = miscalibrated and not any(
+        result.prevalence in (0, 1) for result in results.values()
+    )  # to labels of both kinds
+    time = _name_time(args) if others and miscalibrated else None
+    commands = [] if time is None else [f"truecal drift {files} --time {shlex.quote(time)} (since when?)"]
+    commands += [f"truecal slices {files} (which groups?)"] * others
+    return [*commands, *[f"truecal recalibrate {files}"] * fits]
 
 
 def _name_drift(args: Namespace) -> str:
-    """The command that looks at times, where a column of the files looks like them; else nothing."""
+    """The command that looks at times, if a column of the files looks like them; else nothing."""
+    time = _name_time(args)
+    return "" if time is None else f"`truecal drift --time {shlex.quote(time)}`"
+
+
+def _name_time(args: Namespace) -> str | None:
+    """The column of the files that looks like times, if there is one."""
     from truecal.reading import find_time
 
-    time = find_time(args.files, format=args.format) if _has_rows(args) else None
-    return "" if time is None else f"`truecal drift --time {shlex.quote(time)}`"
+    return find_time(args.files, format=args.format) if _has_rows(args) else None
 
 
 def _name_columns(args: Namespace) -> list[str]:
@@ -131,9 +160,9 @@ def _name_columns(args: Namespace) -> list[str]:
 
 def _has_rows(args: Namespace) -> bool:
     """Whether the files hold rows that can be read again, as saved results, tallies and standard input do not."""
-    from truecal.reading import is_tallies
+    from truecal.reading import is_observations
 
-    return not (is_saved(args) or "-" in args.files or is_tallies(args.files))
+    return not (is_saved(args) or "-" in args.files or is_observations(args.files))
 
 
 def compare(args: Namespace) -> int:
@@ -146,7 +175,7 @@ def compare(args: Namespace) -> int:
     source = open_source(args, models=2)
     if len(source.scores) != 2:
         raise UsageError(f"--score must name two columns to compare; it names {len(source.scores)}", "compare")
-    found = compare_models(args, source, metrics=asked, replicates=args.replicates)
+    found = compare_models(args, source, metrics=asked, resamples=args.resamples)
     answer(
         args,
         lambda terminal: answers.format_comparison(found, source.name, terminal),
@@ -188,7 +217,7 @@ def slices(args: Namespace) -> int:
         args,
         lambda terminal: answers.format_slices(table, source.name, terminal),
         table.to_json,
-        lambda: answers.slice_records(table),
+        table.records,
     )
     return 0
 
@@ -214,49 +243,51 @@ def drift(args: Namespace) -> int:
         args,
         lambda terminal: answers.format_drift(table, source.name, terminal),
         table.to_json,
-        lambda: answers.window_records(table),
+        table.records,
     )
     return 0
 
 
-def watch(args: Namespace) -> int:
+def monitor(args: Namespace) -> int:
     """A monitor that is kept from run to run."""
+    from truecal import words
     from truecal._atomic import append_line, write_text
     from truecal.analysis import keep_monitor
-    from truecal.cli import _answers as answers
+    from truecal.cli import _monitor as answers
 
     log = args.log or str(Path(args.state).with_suffix(".jsonl"))
     check_places(args, args.state, log, args.prom, args.output)
     source = open_source(args, timed=True)
-    _need_one_score(source, "watch")
-    (tallies,) = source.read(args).values()
-    how = tallies.labelling
-    for text in (*how.notes_on_rows, *(each for each in tallies.notes if each not in how.notes)):
-        note(text)
-    settings = {name: getattr(args, name) for name in ("significance", "mature_after", "above")}
+    _need_one_score(source, "monitor")
+    (observations,) = source.read(args).values()
+    how = observations.sampling
+    for told in (*how.sample_notes, *(each for each in observations.notes if each not in how.notes)):
+        note(words.describe_note(told))
+    settings = {name: getattr(args, name) for name in ("significance", "label_lag", "threshold")}
     settings["tolerance"] = _region(args).get("tolerance")
-    if settings["mature_after"] is None and source.every and not Path(args.state).exists():
-        settings["mature_after"] = "0h"  # a window that has not ended waits
+    if settings["label_lag"] is None and source.every and not Path(args.state).exists():
+        settings["label_lag"] = "0h"  # a period that has not ended is pending
     with naming(args.state), keep_monitor(args.state, reset=args.reset, **settings) as monitor:
-        look = monitor.update(tallies, now=args.now, skip_known=True)
+        update = monitor.update(observations, now=args.now, skip_known=True)
     with naming(log):
-        append_line(log, answers.look_json(monitor, look))
+        append_line(log, answers.to_log_line(monitor, update))
     if args.prom:
         with naming(args.prom):
-            write_text(args.prom, answers.prometheus(monitor))
+            write_text(args.prom, answers.to_prometheus(monitor))
     answer(
         args,
-        lambda terminal: answers.format_monitor(monitor, look, source.name, terminal),
-        lambda: answers.look_json(monitor, look),
-        lambda: answers.stream_records(monitor),
+        lambda terminal: answers.format_monitor(monitor, update, source.name, terminal),
+        lambda: answers.to_log_line(monitor, update),
+        lambda: answers.to_records(monitor),
     )
     return 1 if monitor.alarm else 3 if monitor.leading is None else 0
 
 
 def recalibrate(args: Namespace) -> int:
-    """A map that mends predictions."""
-    from truecal import analysis
+    """Fit a calibration map and validate it."""
+    from truecal import analysis, words
     from truecal._atomic import write_text
+    from truecal.data import note_row_counts
 
     if not args.output.lower().endswith(".json"):
         raise UsageError(f"--output must end in .json; it is {args.output!r}", "recalibrate")
@@ -265,36 +296,38 @@ def recalibrate(args: Namespace) -> int:
     if source.models > 1:
         count = len(source.scores)
         raise UsageError(
-            f"--score must name one column of probabilities, which a map mends; it names {count}", "recalibrate"
+            f"--score must name one column of probabilities to recalibrate; it names {count}", "recalibrate"
         )
-    (tallies,) = source.read(args).values()
-    tell_one_label(tallies.n_rows, tallies.positives / tallies.n_rows)
+    (observations,) = source.read(args).values()
+    tell_one_label(observations.n_rows, observations.positives / observations.n_rows)
     options = {"by": args.by or (), "folds": 0 if args.check else args.folds, "random_state": args.seed}
-    found = analysis.recalibrate(tallies, kind=args.kind, **options)
+    recalibration = analysis.recalibrate(observations, kind=args.kind, **options)
     if args.check:
-        (apart,) = replace(source, data=[args.check], time=None, every=None).read(args).values()  # as the others were
-        found = replace(found, proof=analysis.prove_on(found, apart, Path(args.check).name))
-        for text in apart.account.notes:
-            note(f"{args.check}: {text}")
-    tell_notes([found])
-    if found.helped and args.time is None and (drift := _name_drift(args)):
-        note(f"a map of all rows does not mend what is off only lately: {drift} tells since when it is")
-    sql = f"{found.to_sql(_write_sql(source.scores[0], find_scale(args)))}\n\n" if args.sql else ""
+        (separate,) = replace(source, data=[args.check], time=None, every=None).read(args).values()  # as the others
+        validation = analysis.validate_on(recalibration, separate, Path(args.check).name)
+        recalibration = replace(recalibration, validation=validation)
+        for told in note_row_counts(separate.row_counts):
+            note(f"{args.check}: {words.describe_note(told)}")
+    for text in dict.fromkeys(recalibration.warnings()):
+        note(text)
+    if recalibration.helped and args.time is None and (drift := _name_drift(args)):
+        note(f"one map for all rows does not correct a recent change: {drift} estimates the change point")
+    sql = f"{recalibration.to_sql(_write_sql(source.scores[0], find_scale(args)))}\n\n" if args.sql else ""
     with naming(args.output):
-        write_text(args.output, found.to_json() + "\n")
+        write_text(args.output, recalibration.to_json() + "\n")
     if args.json:
-        show_data(found.to_json())
+        show_data(recalibration.to_json())
         return 0
     terminal = Terminal.of(sys.stdout)
-    print("\n".join(map(terminal.wrap, found.sentences())))
-    for table in found.tables(terminal):
+    print("\n".join(map(terminal.wrap, recalibration.sentences())))
+    for table in recalibration.tables(terminal):
         print(f"\n{table}")
     print(f"\n{sql}Wrote {printable(args.output)}", flush=True)
     return 0
 
 
 def _write_sql(name: str, scale: ScoreScale) -> str:
-    """The probabilities in SQL, of a column on a scale."""
+    """Return the probabilities in SQL, of a column on a scale."""
     from truecal.results import quote_name
 
     score = name if name.isidentifier() else quote_name(name)
@@ -302,51 +335,51 @@ def _write_sql(name: str, scale: ScoreScale) -> str:
 
 
 def apply(args: Namespace) -> int:
-    """Predictions mended by a map."""
-    from truecal.reading import RECALIBRATED, add_column, column_names, is_tallies
+    """Apply a calibration map to predictions."""
+    from truecal.reading import RECALIBRATED, add_column, column_names, is_observations
 
     if len(args.files) < 2:
         raise UsageError("a map and the files it is applied to must be named", "apply")
-    place, *paths = args.files
+    file, *paths = args.files
     check_places(args, args.output)
-    if any(path.lower().endswith(".json") for path in paths) and not place.lower().endswith(".json"):
-        raise UsageError(f"the map must be named first; {place!r} is", "apply")
-    if is_tallies(paths):
+    if any(path.lower().endswith(".json") for path in paths) and not file.lower().endswith(".json"):
+        raise UsageError(f"the map must be named first; {file!r} is", "apply")
+    if is_observations(paths):
         _refuse_tallies(args, paths)
-    found = _read_map(place)
-    score = args.score or found.score
+    recalibration = _read_map(file)
+    score = args.score or recalibration.score
     if score is None:
         raise UsageError("--score must name the column of predictions; the map knows none", "apply")
     into = args.into or f"{score}{RECALIBRATED}"
-    if score == f"{found.score}{RECALIBRATED}":
-        note(f"`{score}` looks mended already; the map was fitted to `{found.score}`")
-    known, strangers = set(found.segments), list[int]()  # by pieces, which are computed in several threads
+    if score == f"{recalibration.score}{RECALIBRATED}":
+        note(f"`{score}` looks recalibrated already; the map was fitted to `{recalibration.score}`")
+    known, unknown = set(recalibration.segments), list[int]()  # rows by chunk, which run in several threads
     if args.score is None and score not in (names := column_names(paths, args.format)):
         raise ValueError(
             f"The map was fitted to {score!r}, which must be among the columns {', '.join(map(repr, names))}; it is "
             "not.\n\nHint: --score names another column of predictions."
         )
 
-    def mend(p: Any, columns: Any) -> Any:
-        if not found.by:
-            return found.apply(p)
-        strangers.append(sum(key not in known for key in zip(*(columns[name] for name in found.by), strict=True)))
-        return found.apply(p, columns)
+    def transform(p: Any, columns: Any) -> Any:
+        if not recalibration.by:
+            return recalibration.apply(p)
+        unknown.append(sum(key not in known for key in zip(*(columns[name] for name in recalibration.by), strict=True)))
+        return recalibration.apply(p, columns)
 
     with naming(args.output):
         rows = add_column(
             paths,
             args.output,
-            mend,
+            transform,
             score=score,
             into=into,
-            others=found.by,
+            others=recalibration.by,
             format=args.format,
             score_scale=find_scale(args),
         )
     note(f"{args.output} holds {plural(rows, 'row')}, with `{into}`")
-    if sum(strangers):
-        note(f"{plural(sum(strangers), 'row')} of segments that the map does not know got the common map")
+    if sum(unknown):
+        note(f"{plural(sum(unknown), 'row')} of segments unknown to the map got the common map")
     return tell_files(args, [Path(args.output)])
 
 
@@ -384,10 +417,11 @@ def report(args: Namespace) -> int:
     if models and args.time:
         tables["drift"] = judge_windows(args, models, "ltce")
     if args.map:
-        tables["recalibration"] = mend = _read_map(args.map)
-        if source is not None and mend.score not in (None, source.scores[0]):
+        tables["recalibration"] = recalibration = _read_map(args.map)
+        if source is not None and recalibration.score not in (None, source.scores[0]):
             raise UsageError(
-                f"--map must be of the predictions on the page, {source.scores[0]}; it was fitted to {mend.score}",
+                f"--map must be fitted to the predictions of the report, {source.scores[0]}; it was fitted to "
+                f"{recalibration.score}",
                 "report",
             )
     of_one = {"segments": "segments are those", "slices": "slices are those", "drift": "windows are those"}
@@ -401,7 +435,6 @@ def report(args: Namespace) -> int:
             args.output,
             title=args.title,
             settings=_list_settings(args, source),
-            interactive=args.interactive,
             **tables,
         )
     return tell_files(args, [Path(args.output)])
@@ -471,13 +504,13 @@ def _need_one_model(kind: str, models: int) -> None:
 
 def plan(args: Namespace) -> int:
     """How much data it takes."""
-    from truecal import inference
+    from truecal import verdict
     from truecal.cli import _answers as answers
     from truecal.results import to_json
 
     check_places(args, args.output)
     options = {name: getattr(args, name) for name in ("factor", "ratio", "rows", "power", "significance")}
-    found = inference.plan(args.rate, **options)
+    found = verdict.plan(args.rate, **options)
     answer(
         args,
         lambda terminal: answers.format_plan(found, terminal),
@@ -508,24 +541,24 @@ def check(args: Namespace) -> int:
     if args.multiclass == "classwise":
         rules += [replace(rule, multiclass="classwise") for rule in rules if rule.multiclass is None and not args.rules]
     gate.check_segments(rules, args.by or ())
-    mend = _read_map(args.map) if args.map else None
-    if mend is not None and not args.by:
-        args.by = list(mend.by)
-    if args.by and all(rule.segment is None for rule in rules) and mend is None:
+    recalibration = _read_map(args.map) if args.map else None
+    if recalibration is not None and not args.by:
+        args.by = list(recalibration.by)
+    if args.by and all(rule.segment is None for rule in rules) and recalibration is None:
         raise UsageError("--by makes segments, but no rule is about them; --segment '*' asks for each of them", "check")
     source = open_source(args)
     if args.baseline in source.scores and not args.on:
-        note(f"{args.baseline} is the baseline, and is not judged")
+        note(f"{args.baseline} is the baseline, and is not evaluated")
     rows, saved = _choose_baseline(args, source)
-    options = {name: getattr(args, name) for name in ("reference", "intervals", "replicates")}
+    options = {name: getattr(args, name) for name in ("null_draws", "resamples")}
     options |= _region(args) | _draws(args)
     models = source.read(args, **rows)
-    decision = gate.check(models, rules, baseline=saved, recalibration=mend, **options)
+    decision = gate.check(models, rules, baseline=saved, recalibration=recalibration, **options)
     tell_notes([decision])
     if source.multiclass is None:
         first = next(iter(models.values()))
         tell_one_label(first.n_rows, first.positives / first.n_rows)
-    alike = mend is None and source.multiclass is None and all(rule.segment is None for rule in rules)
+    alike = recalibration is None and source.multiclass is None and all(rule.segment is None for rule in rules)
     if alike and decision.status == "pass" and set(_name_columns(args)) - {source.label, *source.scores, args.baseline}:
         note(TOGETHER)
     for place, text in ((args.junit, decision.to_junit), (args.markdown, decision.to_markdown)):
@@ -538,7 +571,7 @@ def check(args: Namespace) -> int:
         args,
         lambda terminal: answers.format_decision(decision, terminal),
         decision.to_json,
-        lambda: answers.finding_records(decision),
+        lambda: answers.check_records(decision),
     )
     return decision.exit_code
 
@@ -575,7 +608,7 @@ def _read_rules(args: Namespace) -> list[Any]:
     rules = list(gate.read_rules(args.rules)) if args.rules else []
     names = ("segment", "min_rows", "significance")
     choices = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    choices |= {"allow_cannot_tell": True} if args.allow_cannot_tell else {}
+    choices |= {"allow_inconclusive": True} if args.allow_inconclusive else {}
     limits = [(name, *given) for name in LIMITS for given in getattr(args, name) or []]
     if rules and choices and not limits:
         word = f"--{next(iter(choices)).replace('_', '-')}"
@@ -604,18 +637,18 @@ def tally(args: Namespace) -> int:
     check_time(args)
     source = open_source(args, timed=args.time is not None)
     _need_one_score(source, "tally")
-    (tallies,) = source.read(args).values()
-    tell_notes([tallies])
-    return _save_tallies(args, tallies, place)
+    (observations,) = source.read(args).values()
+    tell_notes([observations])
+    return _save_tallies(args, observations, place)
 
 
 def merge(args: Namespace) -> int:
     """The sum of files of tallies."""
-    from truecal.reading import load_tallies
+    from truecal.reading import load_observations
 
     place = _tally_place(args)
     _check_outside(args.files, place)
-    return _save_tallies(args, load_tallies(args.files, by=args.by), place)
+    return _save_tallies(args, load_observations(args.files, by=args.by), place)
 
 
 def _need_one_score(source: Source, command: str) -> None:
@@ -644,10 +677,10 @@ def _check_outside(given: list[str], place: Path) -> None:
             )
 
 
-def _save_tallies(args: Namespace, tallies: Tallies, place: Path) -> int:
+def _save_tallies(args: Namespace, observations: Observations, place: Path) -> int:
     with naming(place):
-        tallies.save(place)
-    note(f"{place} holds {describe_tallies(tallies, tallies.by, tallies.windows)}")
+        observations.save(place)
+    note(f"{place} holds {describe_tallies(observations, observations.by, observations.windows)}")
     return tell_files(args, [place])
 
 
@@ -673,7 +706,7 @@ def completion(args: Namespace) -> int:
 class Source:
     """The files of a command, or the tallies in them, and the columns; with windows, their column and length."""
 
-    data: list[str] | Tallies
+    data: list[str] | Observations
     format: str | None
     name: str
     label: str
@@ -699,15 +732,14 @@ class Source:
             "time": self.time,
             "every": self.every,
             "pos_label": args.pos_label,
-            "on_null": "drop" if args.drop_missing else "raise",
+            "missing": "drop" if args.drop_missing else "raise",
             "format": self.format,
             "limits": self.limits,
             "cluster": _find_cluster(args),
             "score_scale": find_scale(args, rows=isinstance(self.data, list)),
-            **_find_labelling(args, self.data),
-            "mature": _read_maturity(args.mature),
-            "weight": args.weight,
-            "importance": args.importance,
+            "sampling": _find_sampling(args, self.data),
+            "count": args.count,
+            "importance_weight": args.importance_weight,
         }
         if self.multiclass is None:
             return dict(read_models(self.data, **options, **baseline))
@@ -727,9 +759,9 @@ def evaluate_models(
         return {model: found for path in args.files for model, found in answers.read_results(path).items()}, name
     models = models or open_source(args).read(args)
     options = {"significance": args.significance, **_region(args), **_draws(args)}
-    options["reference"] = DRAWN if args.reference is None else args.reference
-    options["intervals"] = DRAWN * (args.command == "report") if args.intervals is None else args.intervals
-    return {model: evaluate(tallies, metrics=metrics, **options) for model, tallies in models.items()}, name
+    options["null_draws"] = DRAWN if args.null_draws is None else args.null_draws
+    options["resamples"] = DRAWN * (args.command == "report") if args.resamples is None else args.resamples
+    return {model: evaluate(observations, metrics=metrics, **options) for model, observations in models.items()}, name
 
 
 def split_classes(found: Mapping[str, Any]) -> tuple[dict[str, Result], ClassResults | None]:
@@ -743,11 +775,11 @@ def split_classes(found: Mapping[str, Any]) -> tuple[dict[str, Result], ClassRes
     return results, several[0] if several else None
 
 
-def _find_top(tallies: Tallies | ClassTallies) -> Tallies:
+def _find_top(observations: Observations | ClassObservations) -> Observations:
     """The tallies of a model, of several classes those of the most probable one."""
-    from truecal.observations import ClassTallies
+    from truecal.data import ClassObservations
 
-    return tallies.top if isinstance(tallies, ClassTallies) else tallies
+    return observations.top if isinstance(observations, ClassObservations) else observations
 
 
 def judge_segments(args: Namespace, models: Mapping[str, Any], metric: str) -> dict[str, Any]:
@@ -755,10 +787,9 @@ def judge_segments(args: Namespace, models: Mapping[str, Any], metric: str) -> d
     from truecal.analysis import segments
 
     options = {"by": args.by, "significance": args.significance, **_region(args), **_draws(args)}
-    options["reference"] = 0 if args.reference is None or args.command != "segments" else args.reference
+    options["null_draws"] = 0 if args.null_draws is None or args.command != "segments" else args.null_draws
     options["adjust"] = None if args.adjust == "none" else args.adjust
-    options["part"] = args.part
-    return {model: segments(_find_top(tallies), metric, **options) for model, tallies in models.items()}
+    return {model: segments(_find_top(observations), metric, **options) for model, observations in models.items()}
 
 
 def compare_models(args: Namespace, source: Source, **options: Any) -> Comparison:
@@ -768,16 +799,16 @@ def compare_models(args: Namespace, source: Source, **options: Any) -> Compariso
 
     first, second = source.scores
     try:
-        tallies = source.read(args, [first], baseline=second)[first]
+        observations = source.read(args, [first], baseline=second)[first]
     except ValueError:
         check_column("score", second, column_names(source.data, source.format))
         raise
-    tell_notes([tallies])
-    return compare(tallies, significance=args.significance, **_region(args), **_draws(args), **options)
+    tell_notes([observations])
+    return compare(observations, significance=args.significance, **_region(args), **_draws(args), **options)
 
 
 def search_slices(args: Namespace, source: Source, **options: Any) -> SliceTable:
-    """The groups of the first model's rows that are off."""
+    """The miscalibrated groups of the first model's rows."""
     from truecal.analysis import slices
 
     return slices(
@@ -786,11 +817,11 @@ def search_slices(args: Namespace, source: Source, **options: Any) -> SliceTable
         score=source.scores[0],
         significance=args.significance,
         pos_label=args.pos_label,
-        on_null="drop" if args.drop_missing else "raise",
+        missing="drop" if args.drop_missing else "raise",
         format=source.format,
         score_scale=find_scale(args),
         cluster=_find_cluster(args),
-        **_find_labelling(args, source.data),
+        sampling=_find_sampling(args, source.data),
         **options,
     )
 
@@ -799,18 +830,18 @@ def judge_windows(args: Namespace, models: Mapping[str, Any], metric: str, basel
     """The windows of the first model."""
     from truecal.analysis import drift
 
-    options = {name: getattr(args, name) for name in ("mature_after", "now", "significance")}
+    options = {name: getattr(args, name) for name in ("label_lag", "now", "significance")}
     options |= {"baseline": baseline, **_region(args), **_draws(args)}
-    options["reference"] = 0 if args.reference is None or args.command != "drift" else args.reference
+    options["null_draws"] = 0 if args.null_draws is None or args.command != "drift" else args.null_draws
     options["adjust"] = None if args.adjust == "none" else args.adjust
     return drift(_find_top(next(iter(models.values()))), metric, **options)
 
 
-def _read_maturity(text: str | None) -> Any:
-    """What --mature says: a column of shares, or one of ages with a table, written out or in a file."""
+def _read_delay(text: str | None) -> Any:
+    """What --label-delay says: a column of shares, or one of ages with a table, written out or in a file."""
     if text is None or ":" not in text:
         return text
-    from truecal.observations import Maturity
+    from truecal.data import LabelDelay
 
     column, _, table = text.rpartition(":")
     place = _find_table(text)
@@ -819,15 +850,15 @@ def _read_maturity(text: str | None) -> Any:
     if "=" not in table and pairs and not _is_number(pairs[0][0]):
         pairs = pairs[1:]  # the names of the columns
     if not pairs or not all(len(pair) == 2 and all(map(_is_number, pair)) for pair in pairs):
-        raise UsageError(f"--mature must have ages and shares, such as age:0=0,7=0.5,30=1; it has {table!r}")
+        raise UsageError(f"--label-delay must have ages and shares, such as age:0=0,7=0.5,30=1; it has {table!r}")
     found = {float(age): float(share) for age, share in pairs}
     if len(found) < len(pairs):
-        raise UsageError(f"--mature must have each age once; {table!r} has one more often")
-    return Maturity(column, found)
+        raise UsageError(f"--label-delay must have each age once; {table!r} has one more often")
+    return LabelDelay(column, found)
 
 
 def _find_table(text: str | None) -> Path | None:
-    """The file of ages and shares that --mature names, if any."""
+    """The file of ages and shares that --label-delay names, if any."""
     from truecal.reading import expand
 
     table = (text or "").rpartition(":")[2] if ":" in (text or "") else "="
@@ -842,9 +873,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _open_baseline(args: Namespace, source: Source) -> int | str | Tallies | None:
+def _open_baseline(args: Namespace, source: Source) -> int | str | Observations | None:
     """What --baseline names: a number of windows, a range of them, or other rows, which are read."""
-    from truecal.reading import is_tallies
+    from truecal.reading import is_observations
 
     text = args.baseline
     if text is None or (".." in text and not Path(text).exists()):
@@ -852,29 +883,31 @@ def _open_baseline(args: Namespace, source: Source) -> int | str | Tallies | Non
     if text.isdigit():
         return int(text)
     known = {"percent": False, "logit": False}  # tallies hold probabilities
-    columns = known if is_tallies([text]) else {"label": source.label, "score": source.scores}
+    columns = known if is_observations([text]) else {"label": source.label, "score": source.scores}
     other = Namespace(**(vars(args) | {"files": [text], "time": None, "every": None} | columns))
     return _find_top(next(iter(open_source(other).read(other).values())))
 
 
-def _find_labelling(args: Namespace, data: list[str] | Tallies) -> dict[str, Any]:
-    """How rows got their labels: by options, or by the file of rules. Tallies know it themselves."""
-    names = ("kept_negatives", "kept_positives", "flip")
-    given = {name: getattr(args, name) for name in names}
-    rules = getattr(args, "rules", None)
-    if rules is None:
-        return given
-    from truecal.gate import read_labelling
+def _find_sampling(args: Namespace, data: list[str] | Observations) -> Sampling:
+    """How rows got their labels: by options, or by the file of rules. Observations know it themselves."""
+    from truecal.data import Sampling
 
-    labelling = read_labelling(rules)
-    if labelling is None:
-        return given
-    found = {name: getattr(labelling, name) for name in names}
+    names = ("negative_rate", "positive_rate", "label_noise")
+    given = {name: getattr(args, name) for name in names}
+    rules, delay = getattr(args, "rules", None), _read_delay(getattr(args, "label_delay", None))
+    if rules is None:
+        return Sampling(**given, label_delay=delay)
+    from truecal.gate import read_sampling
+
+    sampling = read_sampling(rules)
+    if sampling is None:
+        return Sampling(**given, label_delay=delay)
+    found = {name: getattr(sampling, name) for name in names}
     for name, value in found.items():
         word = f"--{name.replace('_', '-')}"
         if name in vars(args).get("given", {}) and given[name] != value:
             raise UsageError(f"{word} must be that of {rules!r}, {value}, or be left out; it is {given[name]}", "check")
-    return found if isinstance(data, list) else {}
+    return Sampling(**found, label_delay=delay) if isinstance(data, list) else Sampling(label_delay=delay)
 
 
 def find_scale(args: Namespace, *, rows: bool = True) -> ScoreScale:
@@ -914,7 +947,7 @@ def _tell_of_repeats(args: Namespace, paths: list[str], format: str | None, used
 
     if not hasattr(args, "cluster") or _find_cluster(args) is not None:
         return
-    if getattr(args, "weight", None) is None:
+    if getattr(args, "count", None) is None:
         copies, rows = count_copies(paths, [name for name in used[:2] if name is not None], format=format)
         if copies:
             what = f"{copies:,} of the first {rows:,} rows are copies of others in every column"
@@ -928,8 +961,8 @@ def _tell_of_repeats(args: Namespace, paths: list[str], format: str | None, used
 
 
 def _region(args: Namespace) -> dict[str, Any]:
-    """Which predictions are judged, and how far they may be off."""
-    own = {"above": args.above, "top": getattr(args, "top", None)}
+    """Which predictions are evaluated, and the error that is tolerated."""
+    own = {"threshold": args.threshold, "top": getattr(args, "top", None)}
     if args.tolerance is None:
         return own
     from truecal.gate import read_tolerance
@@ -963,11 +996,11 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
     """The files, or the tallies in them unless rows are needed, and the columns; what is guessed is said."""
     from truecal.reading import (
         RECALIBRATED,
-        UnclearColumns,
+        AmbiguousColumnsError,
         describe_columns,
-        guess_columns,
+        infer_columns,
+        is_observations,
         is_plain,
-        is_tallies,
         keep_input,
     )
 
@@ -978,14 +1011,14 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
             note(f"reading {format or 'csv'} from standard input; Ctrl-D ends it")
         paths, format = [str(keep_input())], format or "csv"
     _heed_interrupts(polars=not is_plain(paths, format))
-    if is_tallies(paths):
+    if is_observations(paths):
         if rows:
             _refuse_tallies(args, args.files)
         return _open_tallies(args, paths, models, timed=timed)
     _join_names(args, paths, format)
     try:
         several = hasattr(args, "multiclass") and args.pos_label is None
-        guess = guess_columns(
+        guess = infer_columns(
             paths,
             label=args.label,
             score=args.score or None,
@@ -995,7 +1028,7 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
             score_scale=find_scale(args),
         )
         time, every = _choose_windows(args, paths, format) if timed else (None, None)
-    except UnclearColumns as error:
+    except AmbiguousColumnsError as error:
         if not hasattr(args, "multiclass"):
             _refuse_classes(args, paths, format)
         _ask_which(args, error)
@@ -1015,7 +1048,7 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
         note(f"guessed {' '.join(words[role] for role in guessed)}{more}")
     for score in guess.scores:
         if score.endswith(RECALIBRATED):
-            note(f"if `{score}` was mended by a map that was fitted to these rows, it always looks right on them")
+            note(f"if `{score}` was recalibrated by a map fitted to these rows, it always looks calibrated on them")
     limits = _read_limits(args, paths, format)
     _tell_of_repeats(args, paths, format, [guess.label, *guess.scores, time, *(getattr(args, "by", None) or ())])
     name, scores = _name(args.files), list(guess.scores)
@@ -1024,10 +1057,10 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
 
 def _refuse_classes(args: Namespace, paths: list[str], format: str | None) -> None:
     """Refuse columns of several classes where one column of probabilities is taken."""
-    from truecal.reading import UnclearColumns, guess_columns
+    from truecal.reading import AmbiguousColumnsError, infer_columns
 
-    with suppress(UnclearColumns):
-        guess = guess_columns(paths, label=args.label, score=args.score or None, classes=True, format=format)
+    with suppress(AmbiguousColumnsError):
+        guess = infer_columns(paths, label=args.label, score=args.score or None, classes=True, format=format)
         if guess.classes:
             command = shlex.join(["truecal", *args.words, "--label", guess.label, "--score", guess.scores[0]])
             raise ValueError(
@@ -1054,10 +1087,10 @@ def _doubt_scale(args: Namespace, paths: list[str], format: str | None, scores: 
 
 def _choose_windows(args: Namespace, paths: list[str], format: str | None) -> tuple[str, str | None]:
     """The column of times in files, given or guessed, and the length of windows."""
-    from truecal.reading import column_names, guess_time
+    from truecal.reading import column_names, infer_time
 
     if args.time is None:
-        time = guess_time(paths, format=format)
+        time = infer_time(paths, format=format)
     else:
         time = args.time
         check_column("time", time, column_names(paths, format))
@@ -1066,8 +1099,8 @@ def _choose_windows(args: Namespace, paths: list[str], format: str | None) -> tu
 
 def _open_tallies(args: Namespace, paths: list[str], models: int, *, timed: bool) -> Source:
     """The sum of tallies in files, by the columns that are needed; what they hold is said."""
-    from truecal.observations import read_settings
-    from truecal.reading import UnclearColumns, expand, load_tallies
+    from truecal.data import read_settings
+    from truecal.reading import AmbiguousColumnsError, expand, load_observations
 
     name, places = _name(args.files), [place for path in paths for place in expand(path)]
     if models > 1:
@@ -1080,53 +1113,53 @@ def _open_tallies(args: Namespace, paths: list[str], models: int, *, timed: bool
     time, every = args.time if timed else None, None
     if timed:
         if time is None and len(own) != 1:
-            _ask_which(args, UnclearColumns("time", list(own), by))
+            _ask_which(args, AmbiguousColumnsError("time", list(own), by))
         elif time is None:
             (time,) = own
             note(f"guessed --time {shlex.quote(time)}")
         check_column("time", time, by)
         every = own.get(time) if args.every is None else None if args.every == "none" else args.every
     kept = dict.fromkeys([*(getattr(args, "by", None) or ()), *([time] if time else [])])
-    tallies = load_tallies(paths, by=list(kept), windows={time: every} if time else {})
+    observations = load_observations(paths, by=list(kept), windows={time: every} if time else {})
     for given in ("multiclass", "labels"):
         if getattr(args, given, None) is not None:
             raise UsageError(f"--{given} must be left out where tallies are read: they have no rows", args.command)
-    what = "tallies" if len(places) == 1 else f"{len(places):,} files of tallies"
-    note(f"{name}: {what} of {describe_tallies(tallies, by, own)}")
-    label, scores = args.label or tallies.label, args.score or [tallies.score]
-    return Source(tallies, args.format, name, label, scores, _read_limits(args), time, every)
+    what = "observations" if len(places) == 1 else f"{len(places):,} files of observations"
+    note(f"{name}: {what} of {describe_tallies(observations, by, own)}")
+    label, scores = args.label or observations.label, args.score or [observations.score]
+    return Source(observations, args.format, name, label, scores, _read_limits(args), time, every)
 
 
 def _refuse_tallies(args: Namespace, paths: list[str]) -> NoReturn:
     raise ValueError(f"`truecal {args.command}` needs rows; {_name(paths)!r} holds tallies, which have none.")
 
 
-def describe_tallies(tallies: Tallies, by: Sequence[str], windows: Mapping[str, str | None]) -> str:
+def describe_tallies(observations: Observations, by: Sequence[str], windows: Mapping[str, str | None]) -> str:
     """What tallies hold, in words."""
     names = [f"{name} ({windows[name]})" if windows.get(name) else name for name in by]
-    how = "exact" if tallies.bits is None else f"in cells of {tallies.bits} bits"
+    how = "exact" if observations.bits is None else f"in cells of {observations.bits} bits"
     return (
-        f"{tallies.score} for {tallies.label}{' by ' * bool(by)}{', '.join(names)}, {how}: "
-        f"{plural(tallies.n_rows, 'prediction')}, {tallies.positives:,} {tallies.outcome}"
+        f"{observations.score} for {observations.label}{' by ' * bool(by)}{', '.join(names)}, {how}: "
+        f"{plural(observations.n_rows, 'prediction')}, {observations.positives:,} {observations.outcome}"
     )
 
 
 def _need_segments(args: Namespace, command: str) -> None:
     """Refuse to go on without columns that make segments, with those that could."""
-    from truecal.reading import find_groups, is_tallies
+    from truecal.reading import find_groups, is_observations
 
     if args.by:
         return
     paths, missing = list(args.files), "--by must name the columns that make segments"
     used = [args.label, *(args.score or ())]
-    found = [] if paths == ["-"] or is_tallies(paths) else find_groups(paths, used, format=args.format)
+    found = [] if paths == ["-"] or is_observations(paths) else find_groups(paths, used, format=args.format)
     if not found:
         raise UsageError(missing, command)
     such = shlex.join(["truecal", *args.words, "--by", found[0]])
     raise UsageError(f"{missing}; {', '.join(map(repr, found[:5]))} could\n\nHint: such as  {such}", command)
 
 
-def _ask_which(args: Namespace, error: UnclearColumns) -> NoReturn:
+def _ask_which(args: Namespace, error: AmbiguousColumnsError) -> NoReturn:
     """Refuse to guess, with a command that would not have to, if there is one."""
     if error.odd or (error.near and error.role == "score"):
         raise error
@@ -1238,7 +1271,7 @@ def check_saved(args: Namespace) -> None:
 
 def check_time(args: Namespace) -> None:
     """Refuse options about windows where there are none."""
-    given = [name for name in ("every", "mature_after", "now") if getattr(args, name, None) is not None]
+    given = [name for name in ("every", "label_lag", "now") if getattr(args, name, None) is not None]
     if given and args.time is None:
         word = f"--{given[0].replace('_', '-')}"
         raise UsageError(f"--time must name a column where {word} is given", args.command)
@@ -1273,7 +1306,7 @@ def _find_inputs(args: Namespace) -> Iterator[Path]:
             with suppress(OSError, ValueError):  # told when it is read
                 yield from (place for place in expand(given) if place.exists())
     with suppress(OSError, ValueError):
-        table = _find_table(getattr(args, "mature", None))
+        table = _find_table(getattr(args, "label_delay", None))
         yield from () if table is None else (table,)
 
 
@@ -1312,15 +1345,22 @@ def note(text: str) -> None:
 
 
 def tell_one_label(rows: int, share: float) -> None:
-    """Say so where all labels are the same."""
+    """Say so if all labels are the same."""
     if share in (0, 1):
-        note(f"not one of {plural(rows, 'label')} is {'negative' if share else 'positive'}: is the column right?")
+        note(describe_one_label(rows, share))
+
+
+def describe_one_label(rows: int, share: float) -> str:
+    """Return that all labels are the same."""
+    return f"not one of {plural(rows, 'label')} is {'negative' if share else 'positive'}: is the column right?"
 
 
 def tell_notes(found: Iterable[Any]) -> None:
     """What a reader of results or tables should know, once."""
-    for text in dict.fromkeys(text for part in found for text in part.notes):
-        note(text)
+    from truecal import words
+
+    for told in dict.fromkeys(told for part in found for told in part.notes):
+        note(words.describe_note(told))
 
 
 def answer(

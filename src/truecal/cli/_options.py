@@ -1,4 +1,7 @@
-"""The commands and their options, each declared once; parsers, help, completion and the words of errors follow."""
+"""The commands and their arguments: those that `truecal._options` declares, and the few that only the command line has.
+
+Parsers, help, completion and the words of errors follow from them.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,35 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NoReturn
 
 from truecal._errors import did_you_mean
+from truecal._options import (
+    COLUMNS,
+    COMPUTED,
+    DEFAULTS,
+    JUDGING,
+    LARGE,
+    METRICS,
+    READING,
+    TIME,
+    WINDOWS,
+    AtLeast,
+    CheckOptions,
+    Columns,
+    CompareOptions,
+    DataOptions,
+    DriftOptions,
+    GroupOptions,
+    Interval,
+    LimitOptions,
+    ModelOptions,
+    MonitorOptions,
+    PlanOptions,
+    RecalibrateOptions,
+    RowOptions,
+    SamplingOptions,
+    SliceOptions,
+    TestOptions,
+    find_options,
+)
 from truecal._text import READABLE, Terminal
 from truecal._threads import count_cores
 
@@ -69,7 +101,7 @@ def count_or_share(text: str) -> int | float:
 
 
 def tolerance(text: str) -> str:
-    """How far a prediction may be off: a number, or a share of the prediction in percent."""
+    """A tolerated error of predictions: a number, or a share of the prediction in percent."""
     try:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
@@ -139,13 +171,6 @@ class Many(argparse.Action):
 
 # ---- options -------------------------------------------------------------------------------------------------------
 
-# Written out, so that help needs no NumPy; a test compares them with what they stand for.
-METRICS = (
-    *("ltce", "ltce_information", "tce", "tce_q", "tce_v", "ece", "ace", "mce", "mce_q", "rmsce", "rmsce_q"),
-    *("ece_pava_bc", "log_loss", "brier", "slope", "intercept", "spiegelhalter", "ecce", "ecce_mad", "smece", "atb"),
-)
-FORMATS = ("csv", "tsv", "parquet", "ipc", "jsonl", "npz")
-EVERY = ("1h", "1d", "1w", "1mo", "1q", "1y")
 LIMITS = {
     "max_value": "value at most this",
     "min_value": "value at least this",
@@ -156,27 +181,21 @@ LIMITS = {
     "non_inferior": "shown to be at most this above the baseline",
     "max_dropped": "share of rows that were dropped at most this",
 }
-PICTURES = ("calibration", "test-based", "reliability", "models", "metrics", "binnings", "segments", "drift")
-KINDS = ("auto", "none", "offset", "logistic", "beta", "isotonic")
-MULTICLASS = ("top-label", "classwise")
-SHELLS = ("bash", "zsh", "tcsh", "fish")
+PLOTTED = ("calibration", "test-reliability", "reliability", "models", "metrics", "binnings", "segments", "drift")
+SHELLS = ("bash", "zsh", "fish")
+DRAWN = 199  # calibrated models that are simulated, and resamples of a report, unless another number is given
 
-DATA, COLUMNS, TIME, COMPUTED, LARGE = "data", "columns", "time", "what is computed", "large data"
-MONITOR = "what is kept"
+DATA, MONITOR = "data", "what is kept"
 RULES, BASELINE, OUTPUT, GENERAL = "rules, from a file or from options", "baseline", "output", "in general"
 NEEDS_ROWS = (COLUMNS, TIME, COMPUTED, LARGE)  # groups that ask something of rows, which a saved result does not have
 
-READING = "score compare segments slices drift watch recalibrate report plot tally check"
-WEIGHED = "score compare segments drift watch recalibrate report plot tally check"
-SIZED = "score segments drift watch recalibrate report plot tally check"
-JUDGING = "score compare segments drift report plot check"
-TABLES = "score compare segments slices drift watch plan check"
-ANSWERING = "score compare segments slices drift watch recalibrate apply report plot plan demo check tally merge"
+TABLES = "evaluate compare segments slices drift monitor plan check"
+ANSWERING = "evaluate compare segments slices drift monitor recalibrate apply report plot plan demo check tally merge"
 EVERYONE = f"{ANSWERING} completion"
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class Argument:
     """An option or a place: its words, its help, its commands, what it takes, and the parameters that it stands for.
 
     `says` has what differs from command to command, in the place of {} in the help; with "" for all others.
@@ -212,7 +231,8 @@ class Option:
 
     def add_to(self, place: argparse._ActionsContainer, command: str) -> argparse.Action:
         """Add it to the parser of a command."""
-        given: dict[str, Any] = {"help": self.help.replace("{}", self.says.get(command, self.says.get("", "")))}
+        text = self.help.replace("{}", self.says.get(command, self.says.get("", "")))
+        given: dict[str, Any] = {"help": text}
         if self.action == "store_true":
             return place.add_argument(*self.words.split(), action=self.action, **given)
         given |= {"metavar": self.metavar, "type": self.type, "default": self.default, "choices": self.choices}
@@ -223,325 +243,252 @@ class Option:
         return place.add_argument(*self.words.split(), **given)
 
 
+def bind(declared: Any, name: str, commands: str = "", *, word: str = "", **changes: Any) -> Argument:
+    """The argument of a declared option: its words, help, default, choices and type, but for what is changed.
+
+    Examples
+    --------
+    >>> bind(PlanOptions, "power").help.replace("{}", "")
+    'the probability of finding it; default 0.8'
+    """
+    option = find_options(declared)[name]
+    commands = commands or option.commands
+    default = DEFAULTS.get(commands, {}).get(name, option.default)
+    shown = _show_default(changes.pop("shown", default)) if "default" not in f"{option.help}{option.more}" else ""
+    found: dict[str, Any] = {
+        "says": {command: f"; {spell(more)}" for command, more in option.more.items()},
+        "default": None if default == () else default,
+        "choices": option.choices or None,
+        "type": find_type(option.constraint),
+        "action": Many if isinstance(option.constraint, Columns) else Once,
+    }
+    words = f"{option.short} {word or '--' + name.replace('_', '-')}".strip()
+    text = f"{spell(option.help or option.meaning)}{{}}{shown}"
+    return Argument(words, text, option.group, commands, option.metavar, **(found | changes))
+
+
+def _show_default(value: Any) -> str:
+    """What help says of a default; words, counts and shares are told."""
+    return f"; default {value:g}" if isinstance(value, (int, float)) else ""
+
+
+def find_type(constraint: Any) -> Callable[[str], Any] | None:
+    """What reads the text of a value; None leaves it as it is. The rest of the constraint is the library's to check."""
+    if isinstance(constraint, AtLeast):
+        return lambda text: _number(text, constraint.least)
+    return number if isinstance(constraint, Interval) else names if isinstance(constraint, Columns) else None
+
+
+def spell(text: str) -> str:
+    """A meaning as help writes it: as a phrase, with options as they are called here."""
+    text = re.sub(r"`([a-z_]+)`", lambda found: f"--{found[1].replace('_', '-')}", text)
+    return f"{text[0].lower()}{text[1:]}".removesuffix(".")
+
+
 OPTIONS = (
-    Option(
+    Argument(
         "files", "files, globs or folders; - is standard input{}", DATA, READING, "FILE", nargs="+",
         says={
             "": "; or files of `truecal tally`", "compare": "", "slices": "",
             **dict.fromkeys(
-                ("score", "report", "plot"),
-                "; or files of `truecal tally`; or a result of `truecal score --json`, named .json",
+                ("evaluate", "report", "plot"),
+                "; or files of `truecal tally`; or a result of `truecal evaluate --json`, named .json",
             ),
         },
     ),
-    Option("files", "files of `truecal tally`, globs or folders of them", DATA, "merge", "FILE", nargs="+"),
-    Option("--format", "of the files, where their names do not tell", DATA, READING, choices=FORMATS),
-    Option(
+    Argument("files", "files of `truecal tally`, globs or folders of them", DATA, "merge", "FILE", nargs="+"),
+    bind(RowOptions, "format"),
+    Argument(
         "--by", "columns to keep, commas or repeated; '' keeps none; default all", DATA, "merge", "COLUMN",
         type=names, action=Many, spells={"over": "--by"},
     ),
-    Option(
+    Argument(
         "rate", "the probability that is predicted, such as 0.01", DATA, "plan", "RATE", type=number,
         spells={"y_prob": "RATE"},
     ),
-    Option("folder", "where the pictures go; default demo", DATA, "demo", "FOLDER", nargs="?", default="demo"),
-    Option("shell", ", ".join(SHELLS), DATA, "completion", "SHELL", choices=SHELLS),
+    Argument("folder", "where the pictures go; default demo", DATA, "demo", "FOLDER", nargs="?", default="demo"),
+    Argument("shell", ", ".join(SHELLS), DATA, "completion", "SHELL", choices=SHELLS),
     # ---- columns
-    Option("-y --label", "labels: 0 and 1, or see --pos-label; guessed if left out", COLUMNS, READING, "COLUMN"),
-    Option(
-        "-p --score", "predicted probabilities{}; guessed if left out", COLUMNS, READING, "COLUMN", type=names,
-        action=Many,
-        says={
-            "": "; several models by commas or by repeating; several classes too, a column each, also as a pattern "
-            "such as 'p_*'",
-            "compare": "; two or more models by commas or by repeating",
-            **dict.fromkeys(
-                ("drift", "watch", "tally"), "; of several classes a column each, or a pattern such as 'p_*'"
-            ),
-            **dict.fromkeys(("slices", "recalibrate"), ""),
-        },
+    bind(RowOptions, "label"),
+    bind(RowOptions, "score"),
+    bind(
+        DataOptions, "multiclass", "evaluate report check",
+        spells={"multiclass=classwise": "--multiclass classwise"},
     ),
-    Option(
-        "--multiclass", "what is judged of several classes: the most probable one, or each against the rest as well; "
-        "guessed where labels name the columns of --score",
-        COLUMNS, "score report check", choices=MULTICLASS, spells={"multiclass=classwise": "--multiclass classwise"},
-    ),
-    Option(
-        "--multiclass", "judge the most probable of several classes; guessed where labels name the columns of --score",
-        COLUMNS, "segments drift watch plot tally", choices=MULTICLASS[:1],
-    ),
-    Option(
-        "--labels", "the classes, in the order of the columns of --score; by default these are named after them",
-        COLUMNS, "score segments drift watch report plot tally check", "NAMES", type=names, action=Many,
-    ),
-    Option(
-        "--by", "columns that make segments{}; commas or repeated", COLUMNS,
-        "score segments watch recalibrate report plot tally check",
-        "COLUMN", says={"plot": ", for --kind segments"}, type=names, action=Many, spells={"over": "--by"},
-    ),
-    Option(
-        "--columns", "whose values and ranges make groups; commas or repeated; default all others", COLUMNS, "slices",
-        "COLUMN", type=names, action=Many,
-    ),
-    Option(
-        "--slices", "search all columns for groups that are off, for a section on them", COMPUTED, "report",
+    bind(DataOptions, "multiclass", "segments drift monitor plot tally", choices=("top-label",)),
+    bind(DataOptions, "labels", type=names, action=Many),
+    bind(ModelOptions, "by", spells={"over": "--by"}),
+    bind(SliceOptions, "columns"),
+    Argument(
+        "--slices", "search all columns for miscalibrated groups, for a section on them", COMPUTED, "report",
         action="store_true",
     ),
-    Option(
+    Argument(
         "--compare", "say which of two models is better, in a section of its own", COMPUTED, "report",
         action="store_true",
     ),
-    Option("--no-pairs", "search columns one by one, not in pairs", COMPUTED, "slices", action="store_true"),
-    Option(
-        "--min-rows", "the fewest rows of a group; default 50", COMPUTED, "slices", "N", type=positive, default=50
-    ),
-    Option("--pos-label", "the positive label; every other one is negative", COLUMNS, READING, "VALUE"),
-    Option(
+    Argument("--no-pairs", "search columns one by one, not in pairs", COMPUTED, "slices", action="store_true"),
+    bind(SliceOptions, "min_rows"),
+    bind(RowOptions, "pos_label"),
+    Argument(
         "--drop-missing", "leave out rows without label or score, and say how many", COLUMNS, READING,
-        action="store_true", spells={"on_null": "--drop-missing", 'on_null="drop"': "--drop-missing"},
+        action="store_true", spells={"missing": "--drop-missing", 'missing="drop"': "--drop-missing"},
     ),
-    Option(
+    Argument(
         "--percent", "scores are percentages, 0 to 100{}", COLUMNS, f"{READING} apply", action="store_true",
         says={"": "", "apply": "; probabilities are written"}, spells={'score_scale="percent"': "--percent"},
     ),
-    Option(
+    Argument(
         "--logit", "scores are logits{}", COLUMNS, f"{READING} apply", action="store_true",
         says={"": "", "apply": "; probabilities are written"},
         spells={'score_scale="logit"': "--logit", "score_scale": "--percent or --logit"},
     ),
-    Option(
-        "--cluster", "customers, patients or documents whose rows go together; without it rows are taken as "
-        "independent",
-        COLUMNS, READING, "COLUMN",
+    bind(RowOptions, "cluster"),
+    bind(SamplingOptions, "negative_rate"),
+    bind(SamplingOptions, "positive_rate"),
+    bind(SamplingOptions, "label_noise", type=shares),
+    bind(
+        SamplingOptions, "label_delay",
+        spells={"sampling": "--negative-rate, --positive-rate, --label-noise or --label-delay"},
     ),
-    Option(
-        "--kept-negatives", "the share of negatives that the data have, where they were sampled; numbers are then of "
-        "all",
-        COLUMNS, READING, "SHARE", type=number, default=1.0,
-    ),
-    Option(
-        "--kept-positives", "the share of positives that the data have", COLUMNS, READING, "SHARE", type=number,
-        default=1.0,
-    ),
-    Option(
-        "--flip", "the shares of negatives labelled positive, and of positives labelled negative: 0.01,0.02",
-        COLUMNS, READING, "F0,F1", type=shares, default=(0.0, 0.0),
-    ),
-    Option(
-        "--mature", "where labels are still coming: a column of ages and the shares known by then, age:0=0,7=0.5,30=1 "
-        "or age:table.csv; or a column of shares",
-        COLUMNS, WEIGHED, "COLUMN[:TABLE]",
-    ),
-    Option("--weight", "how often each row was seen", COLUMNS, WEIGHED, "COLUMN"),
-    Option("--importance", "weights by features alone; they weight values, and no test", COLUMNS, WEIGHED, "COLUMN"),
+    bind(ModelOptions, "count"),
+    bind(ModelOptions, "importance_weight"),
     # ---- time
-    Option(
-        "--time", "dates or times{}", TIME, "drift watch recalibrate report plot tally", "COLUMN",
-        says={
-            **dict.fromkeys(("drift", "watch"), "; guessed if left out"), "report": ", for a section on drift",
-            "plot": ", for --kind drift", "tally": " that make windows",
-            "recalibrate": "; the proof then goes forwards in time",
-        },
+    bind(ModelOptions, "time"),
+    bind(
+        ModelOptions, "every", "drift monitor report plot", choices=(*WINDOWS, "none"), default=None,
+        spells={"every=None": "--every none"},
     ),
-    Option(
-        "--every", "how long windows are; weeks begin on Mondays; none takes the values of --time as they are; "
-        "default 1d, or as in the tallies",
-        TIME, "drift watch report plot", choices=(*EVERY, "none"), spells={"every=None": "--every none"},
-    ),
-    Option(
-        "--every", "how long windows are; weeks begin on Mondays; default 1d", TIME, "tally recalibrate", choices=EVERY
-    ),
-    Option(
-        "--mature-after", "how long after a window's end its labels are complete, such as 30d, 12h or 6w; until then "
-        "it {}",
-        TIME, "drift watch report plot", "SPAN", says={"": "is not judged", "watch": "waits, and may be read again"},
-    ),
-    Option(
-        "--now", "what that is counted to; default {}", TIME, "drift watch report plot", "DATE",
-        says={"": "the end of the last window", "watch": "the clock, in UTC"},
-    ),
-    # ---- the remedy
-    Option(
+    bind(ModelOptions, "every", "tally recalibrate", default=None),
+    bind(DriftOptions, "label_lag"),
+    bind(DriftOptions, "now"),
+    # ---- recalibration
+    Argument(
         "files", "a file of `truecal recalibrate`, then files, globs or folders of rows", DATA, "apply", "FILE",
         nargs="+",
     ),
-    Option("--format", "of the files, where their names do not tell", DATA, "apply", choices=FORMATS),
-    Option("-p --score", "the predictions; default as in the map", COLUMNS, "apply", "COLUMN"),
-    Option(
+    bind(RowOptions, "format", "apply"),
+    Argument("-p --score", "the predictions; default as in the map", COLUMNS, "apply", "COLUMN"),
+    Argument(
         "--into", "the column that is written; default the predictions' with _recalibrated", COLUMNS, "apply", "COLUMN"
     ),
-    Option(
-        "--kind", "offset, logistic, beta, isotonic or none; default auto, what the rows speak for",
-        COMPUTED, "recalibrate", choices=KINDS, default="auto",
+    bind(RecalibrateOptions, "kind"),
+    bind(RecalibrateOptions, "folds"),
+    bind(
+        RecalibrateOptions, "random_state", "recalibrate", word="--seed", type=whole,
+        spells={"random_state": "--seed"},
     ),
-    Option(
-        "--folds", "parts into which rows are dealt for the proof; 0 for none; default 5", COMPUTED, "recalibrate", "N",
-        type=whole, default=5,
-    ),
-    Option("--seed", "by which rows are dealt; default 0", COMPUTED, "recalibrate", "N", type=whole, default=0),
-    Option("--check", "rows that were kept apart, to prove the map on", DATA, "recalibrate", "FILE"),
-    Option("--sql", "print the map as SQL as well", OUTPUT, "recalibrate", action="store_true"),
+    Argument("--check", "separate rows to validate the map on", DATA, "recalibrate", "FILE"),
+    Argument("--sql", "print the map as SQL as well", OUTPUT, "recalibrate", action="store_true"),
     # ---- the monitor
-    Option(
-        "--state", "a file that keeps what is known from run to run; made if it is not there", MONITOR, "watch", "FILE",
-        required=True,
+    Argument(
+        "--state", "the file that keeps the state from run to run; created if it does not exist", MONITOR, "monitor",
+        "FILE", required=True,
     ),
-    Option(
-        "--reset", "forget the evidence and the alarm, after the model was mended", MONITOR, "watch",
+    Argument(
+        "--reset", "forget the evidence and the alarm, after the model was changed", MONITOR, "monitor",
         action="store_true",
     ),
-    Option("--log", "a file to add a line of JSON to; default that of --state with .jsonl", MONITOR, "watch", "FILE"),
-    Option("--prom", "a file for Prometheus' text collector", MONITOR, "watch", "FILE"),
+    Argument(
+        "--log", "a file to add a line of JSON to; default that of --state with .jsonl", MONITOR, "monitor", "FILE"
+    ),
+    Argument("--prom", "a file for Prometheus' text collector", MONITOR, "monitor", "FILE"),
     # ---- rules
-    Option("--rules", "a TOML file of rules; see docs/gate.md", RULES, "check", "FILE"),
+    Argument("--rules", "a TOML file of rules; see docs/gate.md", RULES, "check", "FILE"),
     *(
-        Option(
+        Argument(
             f"--{name.replace('_', '-')}", text, RULES, "check", "[METRIC=]LIMIT", type=metric_limit, action="append",
             spells={"limit": "The limit"},
         )
         for name, text in LIMITS.items()
     ),
-    Option("--segment", "the rule holds for each segment that matches", RULES, "check", "PATTERN"),
-    Option("--min-rows", "with fewer rows: cannot tell", RULES, "check", "N", type=whole),
-    Option(
-        "--allow-cannot-tell", "let pass what the verdict cannot tell", RULES, "check", action="store_true",
+    Argument("--segment", "the rule holds for each segment that matches", RULES, "check", "PATTERN"),
+    Argument("--min-rows", "with fewer rows: inconclusive", RULES, "check", "N", type=whole),
+    Argument(
+        "--allow-inconclusive", "pass if the verdict is inconclusive", RULES, "check", action="store_true",
     ),
-    Option(
-        "--significance", "of evidence: p-values up to it show that a model is off; default 0.01", RULES, "check",
+    Argument(
+        "--significance", "level of the tests; p-values up to it show miscalibration; default 0.01", RULES, "check",
         "LEVEL", type=number,
     ),
-    Option(
-        "--baseline", "another score column, a file of the same rows, or a saved result", BASELINE, "check",
-        "COLUMN|FILE",
-    ),
-    Option(
-        "--baseline", "what windows are compared with: so many of the first, those of 2026-01-01..2026-01-31, or a "
-        "file of other rows; default a third", TIME, "drift", "N|RANGE|FILE",
-    ),
-    Option(
-        "--map", "a file of `truecal recalibrate`: judge predictions that it mended, and that they are no worse", RULES,
+    bind(ModelOptions, "baseline"),
+    bind(DriftOptions, "baseline"),
+    Argument(
+        "--map", "a file of `truecal recalibrate`: judge recalibrated predictions, and that they are no worse", RULES,
         "check", "FILE", spells={"recalibration": "--map"},
     ),
-    Option(
+    Argument(
         "--map", "a file of `truecal recalibrate`, for a section on it", OUTPUT, "report", "FILE",
     ),
-    Option(
-        "--on", "columns that match the rows of the file", BASELINE, "check", "COLUMN", type=names, action=Many
-    ),
+    bind(ModelOptions, "on"),
     # ---- what is computed
-    Option(
+    Argument(
         "--metrics", f"of {', '.join(METRICS)}, net_benefit@0.05 for a threshold, or all; default {{}}", COMPUTED,
-        "score compare segments drift report plot", "NAMES", type=names, action=Many, suggests=(*METRICS, "all"),
+        "evaluate compare segments drift report plot", "NAMES", type=names, action=Many, suggests=(*METRICS, "all"),
         says={
-            "score": "ltce,tce,ece,log_loss,brier,slope,intercept", "compare": "ltce,log_loss,brier,slope,tce",
+            "evaluate": "ltce,tce,ece,log_loss,brier,slope,intercept", "compare": "ltce,log_loss,brier,slope,tce",
             "segments": "ltce; the first is shown", "drift": "ltce; the first is shown",
             "": "those with bins, log_loss, brier, slope and intercept",
         },
     ),
-    Option(
-        "--significance", "of {}; default 0.05", COMPUTED, "score compare segments slices drift report plot plan",
-        "LEVEL", type=number, default=0.05,
-        says={
-            "slices": "anything that is listed",
-            "": "each test and of the verdict", "compare": "each test",
-            "plan": "the verdict",
-        },
+    bind(TestOptions, "significance"),
+    bind(SliceOptions, "significance"),
+    bind(PlanOptions, "significance"),
+    bind(MonitorOptions, "significance", default=None),
+    bind(TestOptions, "threshold"),
+    bind(TestOptions, "top", type=count_or_share),
+    bind(TestOptions, "tolerance", type=tolerance),
+    bind(
+        GroupOptions, "null_draws", "evaluate report plot", default=None, shown=DRAWN,
+        spells={"replicates": "--null-draws"},
     ),
-    Option(
-        "--significance", "the probability that a model which stays right is ever alarmed of; default 0.05", COMPUTED,
-        "watch", "LEVEL", type=number,
+    bind(GroupOptions, "null_draws", "segments drift", default=None, spells={"replicates": "--null-draws"}),
+    bind(CheckOptions, "null_draws", "check"),
+    bind(CompareOptions, "resamples", "evaluate plot", default=None, spells={"resamples=1000": "--resamples 1000"}),
+    bind(
+        CompareOptions, "resamples", "report", default=None, shown=DRAWN,
+        spells={"resamples=1000": "--resamples 1000"},
     ),
-    Option(
-        "--above", "judge only predictions of at least this", COMPUTED, f"{JUDGING} watch", "SCORE", type=number
-    ),
-    Option(
-        "--top", "judge only the top 1000, or the top 0.01 (a share)", COMPUTED, JUDGING, "COUNT", type=count_or_share
-    ),
-    Option(
-        "--tolerance", "how far predictions may be off, as a probability or as a percentage of each", COMPUTED,
-        f"{JUDGING} watch", "T", type=tolerance,
-    ),
-    Option(
-        "--reference", "perfect models drawn, to say what chance gives; {}", COMPUTED,
-        "score segments drift report plot", "N", type=whole, spells={"replicates": "--reference"},
-        says={
-            **dict.fromkeys(("segments", "drift"), "at most; default 0, none"), "": "0 for none; default 199",
-        },
-    ),
-    Option(
-        "--intervals", "replicates for intervals; 0 for none; default {}", COMPUTED, "score report plot", "N",
-        type=whole, spells={"intervals=1000": "--intervals 1000"},
-        says={"report": "199", "": "0"},
-    ),
-    *(
-        Option(f"--{name}", f"draws for {text}; default 1000", COMPUTED, commands, "N", type=positive, default=1000)
-        for name, text, commands in (
-            ("reference", "what chance gives", "check"),
-            ("intervals", "intervals", "check"),
-            ("replicates", "the interval of a difference", "compare check"),
-        )
-    ),
-    Option(
-        "--adjust", "p-values for the number of {}: by Holm (default), Benjamini-Hochberg, or not", COMPUTED,
-        "segments drift report plot", choices=("holm", "bh", "none"), default="holm",
-        says={"segments": "segments", "drift": "windows", "": "segments and windows"},
-    ),
-    Option(
-        "--part", "judge segments by one test of the verdict alone: by the number of positives, or by Cox's intercept "
-        "and slope; default by all tests together", COMPUTED, "segments report plot", choices=("total", "cox"),
-    ),
-    Option(
-        "--seed", "of what is drawn; default 0", COMPUTED, JUDGING, "N", type=whole, default=0,
+    bind(CompareOptions, "resamples", "compare", spells={"replicates": "--resamples"}),
+    bind(CheckOptions, "resamples", "check", spells={"replicates": "--resamples"}),
+    bind(GroupOptions, "adjust", choices=("holm", "bh", "none"), default="holm"),
+    bind(
+        TestOptions, "random_state", JUDGING, word="--seed", type=whole, default=0, shown=0,
         spells={"random_state": "--seed"},
     ),
-    Option(
-        "--threads", "the numbers do not depend on it", COMPUTED, JUDGING, "N", type=positive, default=count_cores()
-    ),
+    bind(TestOptions, "threads", default=count_cores(), shown=None),
     *(
-        Option(f"--{name}", text, COMPUTED, "plan", metavar, type=kind, either="error", required=True)
+        Argument(f"--{name}", text, COMPUTED, "plan", metavar, type=kind, either="error", required=True)
         for name, text, metavar, kind in (
             ("ratio", "find that positives are so many times those predicted: 1.2 for a fifth more", "R", number),
             ("factor", "find that the odds are so many times those predicted", "F", number),
             ("rows", "say what so many rows find", "N", positive),
         )
     ),
-    Option("--power", "probability of finding it; default 0.8", COMPUTED, "plan", "P", type=number, default=0.8),
+    bind(PlanOptions, "power"),
     # ---- large data
-    Option(
-        "--grid", "group scores into cells of so many significant bits, 2 to 26, with bounds for bins of cells; none "
-        "never, auto (default) beyond --limit",
-        LARGE, SIZED, "BITS", type=bits, default="auto", spells={"limits": "--grid, --limit and --memory"},
-    ),
-    Option(
-        "--limit", "with --grid auto, rows up to which scores are exact; default all", LARGE, SIZED, "ROWS",
-        type=positive,
-    ),
-    Option(
-        "--memory", "that rows may take before they are sorted on disk; default 4GiB", LARGE, SIZED, "SIZE", type=size
-    ),
+    bind(LimitOptions, "grid", type=bits, spells={"limits": "--grid, --limit and --memory"}),
+    bind(LimitOptions, "limit", default=None),
+    bind(LimitOptions, "memory", default=None, type=size),
     # ---- output
-    Option(
-        "--bins", "the bins of the first metric as well; with --csv, instead", OUTPUT, "score", action="store_true"
+    Argument(
+        "--bins", "the bins of the first metric as well; with --csv, instead", OUTPUT, "evaluate", action="store_true"
     ),
-    Option("--explain", "all metrics beside chance, and what they mean", OUTPUT, "score", action="store_true"),
-    Option("--worst", "how many are shown; 0 for all; default 20", OUTPUT, "segments", "N", type=whole, default=20),
-    Option("--plot", "a picture as well; .png, .svg or .pdf", OUTPUT, "drift", "FILE"),
-    Option(
-        "--kind", f"{', '.join(PICTURES)}; default calibration, models for several scores, segments for --by, drift "
+    Argument("--explain", "all metrics beside chance, and what they mean", OUTPUT, "evaluate", action="store_true"),
+    Argument("--worst", "how many are shown; 0 for all; default 20", OUTPUT, "segments", "N", type=whole, default=20),
+    Argument("--plot", "a picture as well; .png, .svg or .pdf", OUTPUT, "drift", "FILE"),
+    Argument(
+        "--kind", f"{', '.join(PLOTTED)}; default calibration, models for several scores, segments for --by, drift "
         "for --time",
-        OUTPUT, "plot", "KIND", choices=PICTURES,
+        OUTPUT, "plot", "KIND", choices=PLOTTED,
     ),
-    Option("--scale", "of probabilities; default by the data", OUTPUT, "plot", choices=("linear", "logit")),
-    Option("--title", "of the page", OUTPUT, "report", default="Calibration report"),
-    Option(
-        "--interactive", "diagrams of plotly, to zoom and pan; the page is 5 MB larger", OUTPUT, "report",
-        action="store_true",
-    ),
-    Option("--title", "a line above the numbers", OUTPUT, "plot"),
-    Option("--json", "JSON, for programs", OUTPUT, ANSWERING, action="store_true", either="form"),
-    Option("--csv", "the table as CSV, with every column", OUTPUT, TABLES, action="store_true", either="form"),
+    Argument("--scale", "of probabilities; default by the data", OUTPUT, "plot", choices=("linear", "logit")),
+    Argument("--title", "of the page", OUTPUT, "report", default="Calibration report"),
+    Argument("--title", "a line above the numbers", OUTPUT, "plot"),
+    Argument("--json", "JSON, for programs", OUTPUT, ANSWERING, action="store_true", either="form"),
+    Argument("--csv", "the table as CSV, with every column", OUTPUT, TABLES, action="store_true", either="form"),
     *(
-        Option("-o --output", text, OUTPUT, commands, "FILE", spells={"path": "--output"}, **more)
+        Argument("-o --output", text, OUTPUT, commands, "FILE", spells={"path": "--output"}, **more)
         for commands, text, more in (
             (TABLES, "where to instead of standard output; .json and .csv in the name choose the form", {}),
             ("report", "default report.html", {"default": "report.html"}),
@@ -551,11 +498,11 @@ OPTIONS = (
             ("apply", "where to; .csv, .tsv, .parquet, .arrow or .jsonl", {"required": True}),
         )
     ),
-    Option("--junit", "JUnit XML as well, for a CI server", OUTPUT, "check", "FILE"),
-    Option("--markdown", "a Markdown summary as well, for a pull request", OUTPUT, "check", "FILE"),
+    Argument("--junit", "JUnit XML as well, for a CI server", OUTPUT, "check", "FILE"),
+    Argument("--markdown", "a Markdown summary as well, for a pull request", OUTPUT, "check", "FILE"),
     # ---- in general
-    Option("--no-color", "no colour, as with NO_COLOR set or TERM=dumb", GENERAL, EVERYONE, action="store_true"),
-    Option("--debug", "on an error show where it came from", GENERAL, EVERYONE, action="store_true"),
+    Argument("--no-color", "no colour, as with NO_COLOR set or TERM=dumb", GENERAL, EVERYONE, action="store_true"),
+    Argument("--debug", "show the traceback of an error", GENERAL, EVERYONE, action="store_true"),
 )  # fmt: skip
 
 
@@ -573,18 +520,18 @@ class Command:
 
 
 COMMANDS = {
-    "score": Command(
+    "evaluate": Command(
         "how far predictions can be trusted",
-        "The verdict on one or more models: off, consistent, or cannot tell; where they are off and by how much; and "
-        "calibration metrics beside what chance alone would give a perfect model.",
+        "The verdict on one or more models: miscalibrated, consistent or inconclusive; in which score bands they are "
+        "miscalibrated and by how much; and calibration metrics beside their means if the model were calibrated.",
         (
-            "truecal score preds.csv",
-            "truecal score preds.parquet -y label -p old,new",
-            "truecal score preds.csv -y class -p 'p_*'",
-            "truecal score 'runs/*.csv.gz' --intervals 1000",
-            "truecal score preds.csv --json -o result.json",
-            "truecal score - < preds.csv",
-            "truecal score days/",
+            "truecal evaluate preds.csv",
+            "truecal evaluate preds.parquet -y label -p old,new",
+            "truecal evaluate preds.csv -y class -p 'p_*'",
+            "truecal evaluate 'runs/*.csv.gz' --resamples 1000",
+            "truecal evaluate preds.csv --json -o result.json",
+            "truecal evaluate - < preds.csv",
+            "truecal evaluate days/",
         ),
     ),
     "compare": Command(
@@ -593,43 +540,43 @@ COMMANDS = {
         ("truecal compare preds.csv -y label -p old,new", "truecal compare preds.csv -p old -p new --json"),
     ),
     "segments": Command(
-        "which segments are off",
+        "which segments are miscalibrated",
         "The verdict on every segment, with p-values adjusted for the number of segments.",
         ("truecal segments preds.csv --by country", "truecal segments preds.csv --by country,kind --csv"),
     ),
     "slices": Command(
         "which groups of rows are wrong, though nobody named them",
         "Searches every value and range of every column, and every pair of columns, for groups of rows whose "
-        "predictions are off. P-values are adjusted for everything that was searched; the largest loss comes first.",
+        "predictions are miscalibrated. P-values are adjusted for everything searched; the largest loss is first.",
         ("truecal slices preds.parquet", "truecal slices preds.csv --columns country,age --csv"),
     ),
     "drift": Command(
-        "whether a model went off, or was off since always",
+        "whether calibration drifted, or the model was miscalibrated throughout",
         "The verdict on all windows of time together and on each, and what moved since a baseline: the error of the "
         "predictions, or the prevalence, which the predictions may follow.",
         (
             "truecal drift preds.parquet --time day --every 1w",
-            "truecal drift preds.csv --mature-after 30d --plot a.png",
+            "truecal drift preds.csv --label-lag 30d --plot a.png",
             "truecal drift preds.csv --time day --baseline 14",
             "truecal drift days/ --csv",
         ),
     ),
-    "watch": Command(
-        "an alarm when a model goes wrong, however often you look",
-        "Adds the windows that came in since the last run to a monitor, and exits with 1 if an alarm was raised, now "
-        "or before, 0 if not, 3 while no window was counted. The evidence stays valid however often it is run: a model "
-        "that stays right is ever alarmed of with a probability of at most --significance.",
+    "monitor": Command(
+        "an alarm when calibration is lost, valid at every look",
+        "Adds the periods since the last run to a monitor, and exits with 1 if an alarm was raised, now or before, 0 "
+        "if not, 3 while no period was counted. The evidence (an e-value) stays valid however often it is run: for a "
+        "model that stays calibrated the probability of ever raising an alarm is at most --significance.",
         (
-            "truecal watch preds.csv --time day --state monitor.json",
-            "truecal watch days/ --by country --mature-after 30d \\",
+            "truecal monitor preds.csv --time day --state monitor.json",
+            "truecal monitor days/ --by country --label-lag 30d \\",
             "    --state monitor.json --prom truecal.prom",
         ),
     ),
     "recalibrate": Command(
-        "a map that mends predictions, proven on other rows",
-        "Fits a map to the predictions, says whether it helps on rows that it was not fitted to, and writes it as "
-        "JSON, for truecal apply. Maps are one factor on all odds (offset), an intercept and a slope on the log-odds "
-        "(logistic), with slopes of their own for low and for high predictions (beta), or steps (isotonic).",
+        "fit a calibration map, validated on held-out rows",
+        "Fits a calibration map to the predictions, validates it on held-out rows, and writes it as JSON for truecal "
+        "apply. Maps are one factor on all odds (offset), an intercept and a slope on the log-odds (logistic), with "
+        "separate slopes for low and for high predictions (beta), or steps (isotonic).",
         (
             "truecal recalibrate train.csv -o map.json",
             "truecal recalibrate train.csv --check new.csv -o map.json",
@@ -637,9 +584,12 @@ COMMANDS = {
         ),
     ),
     "apply": Command(
-        "predictions mended by a map",
+        "apply a calibration map to predictions",
         "Writes the rows of files to one file, with their predictions recalibrated by a map of truecal recalibrate.",
-        ("truecal apply map.json preds.csv -o mended.csv", "truecal apply map.json days/ -o mended.parquet"),
+        (
+            "truecal apply map.json preds.csv -o recalibrated.csv",
+            "truecal apply map.json days/ -o recalibrated.parquet",
+        ),
     ),
     "report": Command(
         "one HTML page for a colleague",
@@ -663,7 +613,8 @@ COMMANDS = {
     ),
     "plan": Command(
         "how much data it takes to find an error",
-        "How many rows the verdict needs to find that predictions of RATE are off, or what it finds in so many rows.",
+        "How many rows the verdict needs to detect that predictions of RATE are miscalibrated, or which odds ratios it "
+        "detects in a given number of rows.",
         (
             "truecal plan 0.01 --ratio 1.2",
             "truecal plan 0.3 --factor 0.8 --power 0.9",
@@ -676,8 +627,8 @@ COMMANDS = {
         ("truecal demo", "truecal demo my-folder"),
     ),
     "check": Command(
-        "a release gate: exit 0 pass, 1 fail, 3 cannot tell",
-        "Holds rules against a model and exits with 0 if all passed, 1 if any failed, 3 if it cannot tell. Without "
+        "a release gate: exit 0 pass, 1 fail, 3 inconclusive",
+        "Holds rules against a model and exits with 0 if all passed, 1 if any failed, 3 if inconclusive. Without "
         "rules the verdict must be that the model is consistent with the data. A limit is in percent for test-based "
         "metrics such as ltce, and a probability for gap metrics such as ece and for p-values.",
         (
@@ -700,7 +651,7 @@ COMMANDS = {
             "truecal tally preds.csv --time day -o day.parquet",
             "truecal tally big.parquet --grid 13 -o day.parquet",
         ),
-        ("Tallies.save", "truecal.read"),
+        ("Observations.save", "truecal.read"),
     ),
     "merge": Command(
         "one file of tallies of many",
@@ -725,15 +676,15 @@ COMMANDS = {
 
 EXIT_CODES = (
     ("0", "fine; for check: every rule passed"),
-    ("1", "check: a rule failed; watch: an alarm"),
+    ("1", "check: a rule failed; monitor: an alarm"),
     ("2", "wrong usage or bad input"),
-    ("3", "check: cannot tell; watch: nothing was counted yet"),
+    ("3", "check: inconclusive; monitor: nothing was counted yet"),
     ("130", "interrupted"),
     ("141", "nobody read the output to its end"),
 )
 
 
-def options_of(command: str) -> Iterator[Option]:
+def options_of(command: str) -> Iterator[Argument]:
     """The options of a command."""
     return (option for option in OPTIONS if command in option.commands.split())
 
@@ -750,8 +701,8 @@ def spell_parameters(command: str) -> dict[str, str]:
 def overview(terminal: Terminal) -> str:
     """What there is, in a page."""
     text = (
-        "Whether a classifier's predicted probabilities are right: off, consistent or cannot tell, where and by how "
-        "much, with Local TCE, the percentage of predictions in ranges that the data refute, and other metrics."
+        "Tests whether a classifier's predicted probabilities are calibrated: miscalibrated, consistent or "
+        "inconclusive, in which score bands and by how much, with TCE, Local TCE, ECE and other metrics."
     )
     commands = terminal.terms([(name, command.about) for name, command in COMMANDS.items()])
     return f"""usage: truecal COMMAND [FILE ...] [options]
@@ -766,7 +717,7 @@ options and examples of a command:
 
 start here:
   truecal demo
-  truecal score preds.csv
+  truecal evaluate preds.csv
   truecal report preds.csv
 
 exit codes:
@@ -863,7 +814,7 @@ def make_full_parser(file_completion: Mapping[str, Any]) -> argparse.ArgumentPar
     return parser
 
 
-def _add_options(parser: argparse.ArgumentParser, command: str) -> list[tuple[Option, argparse.Action]]:
+def _add_options(parser: argparse.ArgumentParser, command: str) -> list[tuple[Argument, argparse.Action]]:
     groups: dict[str, Any] = {}
     added = []
     for option in options_of(command):

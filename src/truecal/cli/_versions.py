@@ -10,7 +10,7 @@ from truecal._threads import count_processors
 
 REQUIRED = ("numpy", "scipy")
 OPTIONAL = (
-    *("polars", "narwhals", "matplotlib", "plotly", "shtab"),
+    *("polars", "narwhals", "matplotlib", "shtab"),
     *("pandas", "pyarrow", "duckdb", "pyspark", "dask", "ibis-framework", "scikit-learn"),
 )
 

@@ -1,14 +1,17 @@
 """The release gate: rules held against results."""
 
-from truecal._face import open_face as _open
+from truecal._lazy import lazy_names as _open
 
 _, __getattr__, __dir__ = _open(__name__, __file__)
 
 # for users; the other names are for other packages of truecal
 __all__ = [
+    "Cause",
+    "CheckDetails",
+    "CheckResult",
+    "CheckStatus",
+    "CheckTable",
     "Decision",
-    "Finding",
-    "FindingTable",
     "Rule",
     "check",
     "read_rules",

@@ -11,73 +11,83 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from truecal._errors import name_place, option
+from truecal._options import CheckOptions, EvaluateOptions, declare, resolve
 from truecal.analysis import (
-    Options,
-    check_options,
-    choose_parts,
     compare,
     evaluate,
-    find_threshold,
+    find_score_threshold,
     is_whole,
-    mend_tallies,
+    keep_above,
     raise_for_data,
+    recalibrate_observations,
     refuse_fitted,
     segments,
 )
+from truecal.data import (
+    CellSums,
+    ClassObservations,
+    Note,
+    NoteCode,
+    Observations,
+    Outcome,
+    Part,
+    Reason,
+    RowCounts,
+    Segment,
+)
 from truecal.gate._decision import Decision
-from truecal.gate._judge import Subject, count_needed, judge
-from truecal.gate._rules import Rule, read_cluster, read_labelling, read_rules
-from truecal.inference import FACTOR, Difference, Interval, Verdict, clip_difference, count_enough, divide, judge_all
+from truecal.gate._judge import ModelEvidence, judge
+from truecal.gate._kinds import count_needed
+from truecal.gate._rules import Rule, read_cluster, read_rules, read_sampling
+from truecal.inference import Difference, Interval, clip_difference
 from truecal.metrics import Tolerance, as_tolerance, normal_quantile
-from truecal.observations import Account, CellSums, ClassTallies, Outcome, Part, Segment, Tallies
 from truecal.results import Comparison, GroupTable, Recalibration, Result, read_stored
+from truecal.verdict import FACTOR, Verdict, divide, judge_all, required_rows
 
 Rules = str | os.PathLike[str] | Iterable[Rule]
-Models = Mapping[str, Tallies | ClassTallies]
-REPLICATES = 1000  # of references, intervals and differences, unless another number is given
-SEGMENTS = ("binning", "test", "significance", "tolerance", "adjust", "above", "top", "random_state", "threads")
-PAIRED = ("binning", "test", "significance", "tolerance", "above", "top", "random_state", "threads")
+Models = Mapping[str, Observations | ClassObservations]
+SEGMENTS = ("binning", "test", "significance", "tolerance", "adjust", "threshold", "top", "random_state", "threads")
+PAIRED = ("binning", "test", "significance", "tolerance", "threshold", "top", "random_state", "threads")
 INTERVAL = ("binning", "test", "significance", "tolerance", "random_state", "threads")
 STANDARD = (Rule("verdict"), Rule("verdict", multiclass="classwise"))  # the second where there are several classes
 NO_WORSE = Rule("worse", 0, metric="log_loss")  # beside them where predictions are recalibrated
-RECALIBRATED = "predictions are judged as the map mends them; the baseline is what they were before"
-WITHOUT_METRIC = ("verdict", "dropped")  # kinds of rules
 
 
+@declare(CheckOptions)
 def check(
-    data: Tallies | ClassTallies | Models,
+    data: Observations | ClassObservations | Models,
     rules: Rules | None = None,
     *,
     baseline: Result | str | os.PathLike[str] | None = None,
     recalibration: Recalibration | str | os.PathLike[str] | None = None,
-    replicates: int = REPLICATES,
-    **options: Unpack[Options],
+    **options: Unpack[CheckOptions],
 ) -> Decision:
-    """Hold data against rules; computes what the rules need and nothing else.
+    """Check predictions against the rules of a release gate.
+
+    Only what the rules need is computed.
 
     Parameters
     ----------
-    data : Tallies or mapping
-        What `truecal.read` or `truecal.read_models` gives. Rules about segments need tallies that were read with `by`;
-        rules about the last release those that were read with `baseline`, or the next parameter.
+    data : Observations or mapping
+        What `truecal.read` or `truecal.read_models` returns. Rules for segments require data that were read with `by`;
+        rules that compare with the last release require `baseline`, on reading or here.
     rules : path or rules
-        A TOML file for `read_rules`, or rules; by default one, that the verdict is "consistent", and the same for each
-        class where several were read "classwise". Where the file says in `[data]` how rows were sampled, the data must
-        have been read so.
+        A TOML file for `read_rules`, or rules. By default the verdict must be "consistent", and that of each class if
+        several were read "classwise". If `[data]` in the file describes the sampling, the data must have been read
+        with it.
     baseline : Result or path of its JSON, optional
-        A result of the last release, on whatever rows it was then, with intervals. They are combined as those of
-        independent data (Zou and Donner, Statistics in Medicine 2008). Scores of the same rows, which see smaller
-        differences, are read with the data: `truecal.read(..., baseline=...)`.
+        A result of the last release on other rows, with confidence intervals. The intervals are combined as those of
+        independent samples (Zou and Donner, Statistics in Medicine 2008). Baseline scores of the same rows, which
+        reveal smaller differences, are read with the data: `truecal.read(..., baseline=...)`.
     recalibration : Recalibration or path of its JSON, optional
-        A map that the predictions are mended by before they are judged; those before are the baseline of rules about
-        the last release. Without rules, the verdict after it must be "consistent", and the log loss no worse than
-        before. The rows must be others than those that it was fitted to.
-    replicates : int
-        How often labels are redrawn for differences between scores of the same rows.
-    options
-        Those of `evaluate`; `reference` and `intervals` are 1000 by default and `random_state` is 0. `above`, `top` and
-        `tolerance` hold for rules that have none of their own; `significance` is that of the metrics' own tests, and
-        the level of evidence is the rules'. For segments labels are redrawn as often as their number needs.
+        A calibration map that is applied to the predictions first; the original predictions are the baseline. Without
+        rules, the verdict after recalibration must be "consistent", and the log loss not worse than before. The rows
+        must not be those that the map was fitted to.
+
+    Notes
+    -----
+    `threshold`, `top` and `tolerance` apply to rules without their own. `significance` is that of the metrics' own
+    tests; rules have their own significance. Segments get as many null draws as their number requires.
 
     Examples
     --------
@@ -86,48 +96,46 @@ def check(
     >>> truecal.check(truecal.read(frame, label="y", score="p")).exit_code
     1
     """
-    check_options(check, options)
+    options = resolve(check, options)
     models = _open_models(data)
-    several = any(isinstance(tallies, ClassTallies) for tallies in models.values())
+    several = any(isinstance(observations, ClassObservations) for observations in models.values())
     chosen = STANDARD[: 1 + several] if rules is None else _open_rules(rules)
     if recalibration is not None:
         if baseline is not None:
             raise ValueError(f"One of {option('baseline')} and {option('recalibration')} may be given, not both.")
-        models = _mend_models(models, recalibration)
+        models = _recalibrate_models(models, recalibration)
         chosen = (*chosen, NO_WORSE) if rules is None else chosen
-    if options.get("confidence") is not None:
-        raise TypeError(f"{option('confidence')} must be left out of a gate: it is 1 - `significance` of each rule.")
-    tops = [_find_top(tallies) for tallies in models.values()]
-    for tallies in tops:
-        check_segments(chosen, set(tallies.by) - set(tallies.windows))
-        _check_labelling(rules, tallies)
+    tops = [_find_top(observations) for observations in models.values()]
+    for observations in tops:
+        check_segments(chosen, set(observations.by) - set(observations.windows))
+        _check_labelling(rules, observations)
     old = None if baseline is None else _read_result(baseline)
     settings = {rule: _Setting.of(rule, options) for rule in chosen}
-    subjects, notes = {}, dict.fromkeys(note for tallies in tops for note in tallies.notes)
-    notes |= {} if recalibration is None else {RECALIBRATED: None}
+    evidence, notes = {}, dict.fromkeys(note for observations in tops for note in observations.notes)
+    notes |= {} if recalibration is None else {Note(NoteCode.RECALIBRATED): None}
     for setting in dict.fromkeys(settings.values()):
         together = [rule for rule in chosen if settings[rule] == setting]
         wanted = setting.options(options)
         found = {
             model: (
-                _open_classes(tallies, together, wanted)
+                _open_classes(observations, together, wanted)
                 if setting.classwise
-                else _open_subject(_find_top(tallies), together, setting, old, wanted, replicates)
+                else _open_model(_find_top(observations), together, setting, old, wanted)
             )
-            for model, tallies in models.items()
+            for model, observations in models.items()
         }
-        subjects[setting] = found
-        for subject in found.values():
-            more = () if subject.result is None else subject.result.notes
-            notes |= dict.fromkeys([*more, *(note for table in subject.tables.values() for note in table.notes)])
-    return judge(((rule, subjects[settings[rule]]) for rule in chosen), tuple(notes))
+        evidence[setting] = found
+        for model in found.values():
+            more = () if model.result is None else model.result.notes
+            notes |= dict.fromkeys([*more, *(note for table in model.tables.values() for note in table.notes)])
+    return judge(((rule, evidence[settings[rule]]) for rule in chosen), tuple(notes))
 
 
 @dataclass(frozen=True, slots=True)
 class _Setting:
     """What rules must share to be judged on the same numbers."""
 
-    above: float | None
+    threshold: float | None
     top: int | float | None
     tolerance: Tolerance | None
     significance: float
@@ -135,18 +143,18 @@ class _Setting:
     classwise: bool
 
     @classmethod
-    def of(cls, rule: Rule, options: Options) -> _Setting:
-        region = rule.above, rule.top
+    def of(cls, rule: Rule, options: CheckOptions) -> _Setting:
+        region = rule.threshold, rule.top
         if region == (None, None):
-            region = options.get("above"), options.get("top")
-        tolerance = as_tolerance(options.get("tolerance")) if rule.tolerance is None else rule.tolerance
+            region = options["threshold"], options["top"]
+        tolerance = as_tolerance(options["tolerance"]) if rule.tolerance is None else rule.tolerance
         compared, classwise = rule.needs == "difference", rule.multiclass == "classwise"
         return cls(*region, tolerance, rule.significance, compared, classwise)
 
-    def options(self, given: Options) -> Options:
+    def options(self, given: CheckOptions) -> EvaluateOptions:
         """The options of `evaluate` under this setting."""
-        own: Options = {"above": self.above, "top": self.top, "tolerance": self.tolerance}
-        return {"random_state": 0, **given, **own, "confidence": 1 - self.significance}
+        own: EvaluateOptions = {"threshold": self.threshold, "top": self.top, "tolerance": self.tolerance}
+        return {**given, **own, "confidence": 1 - self.significance}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +162,7 @@ class _Rows:
     """The rows that are judged, all of them under None, as evidence."""
 
     parts: Mapping[Segment | None, Part]
-    options: Options
+    options: EvaluateOptions
     outcome: Outcome
     cells: dict[Segment | None, CellSums] = field(default_factory=dict)
 
@@ -163,122 +171,124 @@ class _Rows:
             if segment not in self.cells:
                 self.cells[segment] = CellSums.of(self.parts[segment])
         cells = [self.cells[segment] for segment in segments]
-        found = judge_all(cells, level, self.options.get("tolerance"))
+        found = judge_all(cells, level, self.options["tolerance"])
         whole = is_whole(self.options)
-        return [replace(verdict, outcome=self.outcome, whole=whole) for verdict in found]
+        return [replace(verdict, outcome=self.outcome, complete=whole) for verdict in found]
 
     def locate(self, segment: Segment | None, verdict: Verdict) -> Verdict:
         """A verdict with its ranges of scores."""
         return divide(verdict, self.cells[segment])
 
-    def count_enough(self, segment: Segment | None, level: float) -> int | None:
+    def required_rows(self, segment: Segment | None, level: float) -> int | None:
         """The rows of such predictions in which the verdict can tell."""
-        return count_enough(self.cells[segment], FACTOR, level, as_tolerance(self.options.get("tolerance")))
+        return required_rows(self.cells[segment], FACTOR, level, as_tolerance(self.options["tolerance"]))
 
     def interval(self, segment: Segment | None, metric: str, level: float) -> Interval | None:
         wanted: Any = {name: value for name, value in self.options.items() if name in INTERVAL}
-        draws = max(self.options.get("intervals", REPLICATES), count_needed(1 - level))
-        found: Result = evaluate(self.parts[segment], [metric], **wanted, intervals=draws, confidence=1 - level)
+        draws = max(self.options["resamples"], count_needed(1 - level))
+        found: Result = evaluate(self.parts[segment], [metric], **wanted, resamples=draws, confidence=1 - level)
         return found.intervals.get(metric)
 
 
-def _open_subject(
-    tallies: Tallies,
+def _open_model(
+    observations: Observations,
     rules: Sequence[Rule],
     setting: _Setting,
     old: Result | None,
-    options: Options,
-    replicates: int,
-) -> Subject:
+    options: EvaluateOptions,
+) -> ModelEvidence:
     """What rules of one setting need of a model."""
-    threshold = find_threshold(tallies, options)
+    threshold = find_score_threshold(observations, options)
     whole = [rule for rule in rules if rule.segment is None]
-    names = list(dict.fromkeys(rule.metric for rule in whole if rule.kind not in WITHOUT_METRIC))
+    names = list(dict.fromkeys(rule.metric for rule in whole if rule.definition.of_metric))
     if setting.compared:
-        return _open_compared(tallies, names, old, options, replicates)
-    parts: dict[Segment | None, Part] = {None: tallies.whole().simplify()}
-    rows = choose_parts(parts, threshold)
-    account = tallies.account
+        return _open_compared(observations, names, old, options)
+    parts: dict[Segment | None, Part] = {None: observations.whole().simplify()}
+    rows = keep_above(parts, threshold)
+    row_counts = observations.row_counts
     kept = rows[None].n_rows
-    accounts: dict[Segment | None, Account] = {None: replace(account, judged=kept, outside=account.judged - kept)}
-    result = _evaluate(tallies, whole, names, options) if names else None
+    out_of_scope = row_counts.evaluated - kept
+    counts: dict[Segment | None, RowCounts] = {None: replace(row_counts, evaluated=kept, out_of_scope=out_of_scope)}
+    result = _evaluate(observations, whole, names, options) if names else None
     sectioned = [rule for rule in rules if rule.segment is not None]
     if not sectioned:
-        return Subject(_Rows(rows, options, tallies.outcome), accounts, result)
-    by = [name for name in tallies.by if name not in tallies.windows]
-    grouped = tallies.over(by)
+        return ModelEvidence(_Rows(rows, options, observations.outcome), counts, result)
+    by = [name for name in observations.by if name not in observations.windows]
+    grouped = observations.over(by)
     parts |= {key: part.simplify() for key, part in grouped.parts.items()}
-    rows = choose_parts(parts, threshold)
+    rows = keep_above(parts, threshold)
     keys = dict.fromkeys([*grouped.parts, *grouped.dropped])
     titles = {key: ", ".join(f"{c}={v}" for c, v in zip(by, key, strict=True)) for key in keys}
     for key in keys:
         read = parts[key].n_rows if key in parts else 0
-        accounts[key] = _account(grouped.dropped.get(key, {}), read, rows.get(key))
-    tables = _judge_segments(tallies, sectioned, by, len(rows) - 1, options)
-    return Subject(_Rows(rows, options, tallies.outcome), accounts, result, tables, titles)
+        counts[key] = _row_counts(grouped.dropped.get(key, {}), read, rows.get(key))
+    tables = _judge_segments(observations, sectioned, by, len(rows) - 1, options)
+    return ModelEvidence(_Rows(rows, options, observations.outcome), counts, result, tables, titles)
 
 
-def _open_classes(tallies: Tallies | ClassTallies, rules: Sequence[Rule], options: Options) -> Subject:
+def _open_classes(
+    observations: Observations | ClassObservations, rules: Sequence[Rule], options: EvaluateOptions
+) -> ModelEvidence:
     """What rules about each of several classes need of a model."""
-    if not isinstance(tallies, ClassTallies):
+    if not isinstance(observations, ClassObservations):
         raise TypeError(
-            f"The data must be of several classes, since a rule is about each of them; {tallies.score!r} is one.\n\n"
-            f"Hint: read the data with {option('multiclass=classwise')}."
+            "The data must be of several classes, since a rule is about each of them; "
+            f"{observations.score!r} is one.\n\nHint: read the data with {option('multiclass=classwise')}."
         )
-    if options.get("top") is not None:
+    if options["top"] is not None:
         raise ValueError(f"{option('top')} must be left out where a rule is about each of several classes.")
-    each, dropped = tallies.by_class(), tallies.top.account.dropped
-    rows = choose_parts({key: part.simplify() for key, part in each.parts.items()}, options.get("above"))
-    accounts: dict[Segment | None, Account] = {}
+    each, dropped = observations.by_class(), observations.top.row_counts.dropped
+    rows = keep_above({key: part.simplify() for key, part in each.parts.items()}, options["threshold"])
+    counts: dict[Segment | None, RowCounts] = {}
     for key, part in each.parts.items():
-        accounts[key] = _account(dropped, part.n_rows, rows.get(key))
+        counts[key] = _row_counts(dropped, part.n_rows, rows.get(key))
     titles = {key: f"{each.by[0]}={key[0]}" for key in each.parts}
     tables = _judge_segments(each, rules, each.by, len(rows), options)
-    return Subject(_Rows(rows, options, "positive"), accounts, None, tables, titles)
+    return ModelEvidence(_Rows(rows, options, "positive"), counts, None, tables, titles)
 
 
-def _find_top(tallies: Tallies | ClassTallies) -> Tallies:
+def _find_top(observations: Observations | ClassObservations) -> Observations:
     """The tallies of a model, of several classes those of the most probable one."""
-    return tallies.top if isinstance(tallies, ClassTallies) else tallies
+    return observations.top if isinstance(observations, ClassObservations) else observations
 
 
-def _account(dropped: Mapping[str, int], valid: int, judged: Part | None) -> Account:
+def _row_counts(dropped: Mapping[Reason, int], valid: int, judged: Part | None) -> RowCounts:
     """Where rows went, of which so many are valid."""
     kept = 0 if judged is None else judged.n_rows
-    return Account(valid + sum(dropped.values()), kept, dict(dropped), valid - kept)
+    return RowCounts(valid + sum(dropped.values()), kept, dict(dropped), valid - kept)
 
 
 def _open_compared(
-    tallies: Tallies, names: Sequence[str], old: Result | None, options: Options, replicates: int
-) -> Subject:
+    observations: Observations, names: Sequence[str], old: Result | None, options: EvaluateOptions
+) -> ModelEvidence:
     """What rules about the last release need: on the same rows, or by the intervals of a result."""
-    threshold = find_threshold(tallies, options)
+    threshold = find_score_threshold(observations, options)
     if old is not None:
-        draws = max(options.get("intervals", REPLICATES), count_needed(options["confidence"]))
-        wanted: Options = {**options, "reference": 0, "intervals": draws}
-        result = evaluate(tallies, metrics=names, **wanted)
-        rows = choose_parts({None: tallies.whole().simplify()}, threshold)
-        account = _account(tallies.account.dropped, tallies.n_rows, rows[None])
-        return Subject(
-            _Rows(rows, options, tallies.outcome),
-            {None: account},
+        draws = max(options["resamples"], count_needed(options["confidence"]))
+        wanted: EvaluateOptions = {**options, "null_draws": 0, "resamples": draws}
+        result = evaluate(observations, metrics=names, **wanted)
+        rows = keep_above({None: observations.whole().simplify()}, threshold)
+        row_counts = _row_counts(observations.row_counts.dropped, observations.n_rows, rows[None])
+        return ModelEvidence(
+            _Rows(rows, options, observations.outcome),
+            {None: row_counts},
             result,
             difference=_compare_results(result, old, names),
         )
-    pairs = tallies.baseline
+    pairs = observations.baseline
     if pairs is None:
         raise ValueError(
-            f"{option('baseline')} must be given, since a rule compares with the last release; {tallies.score!r} has "
-            "none."
+            f"{option('baseline')} must be given, since a rule compares with the last release; "
+            f"{observations.score!r} has none."
         )
     shared: Any = {name: value for name, value in options.items() if name in (*PAIRED, "confidence")}
-    draws = max(replicates, count_needed(options["confidence"]))
-    found = compare(tallies, names, replicates=draws, **shared)
-    assert found.account is not None, "what was compared was counted"
+    draws = max(options["resamples"], count_needed(options["confidence"]))
+    found = compare(observations, names, resamples=draws, **shared)
+    assert found.row_counts is not None, "what was compared was counted"
     own = pairs.models()[0][0]
-    rows = choose_parts({None: own}, threshold)
-    account = _account(found.account.dropped, own.n_rows, rows[None])
-    return Subject(_Rows(rows, options, tallies.outcome), {None: account}, difference=found)
+    rows = keep_above({None: own}, threshold)
+    row_counts = _row_counts(found.row_counts.dropped, own.n_rows, rows[None])
+    return ModelEvidence(_Rows(rows, options, observations.outcome), {None: row_counts}, difference=found)
 
 
 def _open_rules(rules: Rules) -> tuple[Rule, ...]:
@@ -295,32 +305,32 @@ def _open_rules(rules: Rules) -> tuple[Rule, ...]:
     return chosen
 
 
-def _check_labelling(rules: Rules | None, tallies: Tallies) -> None:
+def _check_labelling(rules: Rules | None, observations: Observations) -> None:
     """Refuse data that were not read as a file of rules says that they got their labels."""
-    wanted = read_labelling(rules) if isinstance(rules, (str, os.PathLike)) else None
-    if wanted is not None and wanted != replace(tallies.labelling, late=False):
+    wanted = read_sampling(rules) if isinstance(rules, (str, os.PathLike)) else None
+    if wanted is not None and wanted != replace(observations.sampling, label_delay=None):
         raise ValueError(
             f"The data must be read as [data] of the file of rules says, {wanted!r}; they were read with "
-            f"{tallies.labelling!r}.\n\nHint: `truecal.read` takes the same options."
+            f"{observations.sampling!r}.\n\nHint: `truecal.read` takes the same options."
         )
     cluster = read_cluster(rules) if isinstance(rules, (str, os.PathLike)) else None
-    if cluster is not None and cluster != tallies.cluster:
+    if cluster is not None and cluster != observations.cluster:
         raise ValueError(
             f"The data must be read with {option('cluster')} {cluster!r}, as [data] of the file of rules says; it is "
-            f"{tallies.cluster!r}."
+            f"{observations.cluster!r}."
         )
 
 
-def _open_models(data: Tallies | ClassTallies | Models) -> Models:
-    if isinstance(data, (Tallies, ClassTallies)):
+def _open_models(data: Observations | ClassObservations | Models) -> Models:
+    if isinstance(data, (Observations, ClassObservations)):
         return {_find_top(data).score: data}
-    known = (Tallies, ClassTallies)
+    known = (Observations, ClassObservations)
     if not isinstance(data, Mapping) or not data or not all(isinstance(part, known) for part in data.values()):
         raise_for_data("check", data)
     return data
 
 
-def _mend_models(models: Models, recalibration: Recalibration | str | os.PathLike[str]) -> Models:
+def _recalibrate_models(models: Models, recalibration: Recalibration | str | os.PathLike[str]) -> Models:
     """The same rows with their predictions recalibrated, and those before as the baseline."""
     if isinstance(recalibration, (str, os.PathLike)):
         with name_place(recalibration):
@@ -331,13 +341,13 @@ def _mend_models(models: Models, recalibration: Recalibration | str | os.PathLik
             f"{type(recalibration).__name__}."
         )
     found = {}
-    for model, tallies in models.items():
-        if isinstance(tallies, ClassTallies) or tallies.outcome != "positive":
+    for model, observations in models.items():
+        if isinstance(observations, ClassObservations) or observations.outcome != "positive":
             raise ValueError(f"{option('recalibration')} must be left out where there are several classes.")
-        if tallies.baseline is not None:
+        if observations.baseline is not None:
             raise ValueError(f"One of {option('baseline')} and {option('recalibration')} may be given, not both.")
-        refuse_fitted(recalibration, tallies)
-        found[model] = mend_tallies(recalibration, tallies)
+        refuse_fitted(recalibration, observations)
+        found[model] = recalibrate_observations(recalibration, observations)
     return found
 
 
@@ -354,27 +364,27 @@ def check_segments(rules: Iterable[Rule], by: Collection[str]) -> None:
         )
 
 
-def _evaluate(tallies: Tallies, rules: Sequence[Rule], names: Sequence[str], options: Options) -> Result:
+def _evaluate(
+    observations: Observations, rules: Sequence[Rule], names: Sequence[str], options: EvaluateOptions
+) -> Result:
     """What limits of all rows need."""
     needs = {rule.needs for rule in rules}
-    wanted: Options = {**options}
-    wanted["reference"] = options.get("reference", REPLICATES) if "reference" in needs else 0
-    wanted["intervals"] = options.get("intervals", REPLICATES) if "interval" in needs else 0
-    return evaluate(tallies, metrics=names, **wanted)
+    wanted: EvaluateOptions = {**options}
+    wanted["null_draws"] = options["null_draws"] if "null" in needs else 0
+    wanted["resamples"] = options["resamples"] if "interval" in needs else 0
+    return evaluate(observations, metrics=names, **wanted)
 
 
 def _judge_segments(
-    tallies: Tallies, rules: Sequence[Rule], by: Sequence[str], count: int, options: Options
+    observations: Observations, rules: Sequence[Rule], by: Sequence[str], count: int, options: EvaluateOptions
 ) -> dict[str, GroupTable]:
     """A table for each metric, with as many replicates as the rules need."""
     shared: Any = {name: value for name, value in options.items() if name in SEGMENTS}
     tables = {}
-    for metric in dict.fromkeys(rule.metric for rule in rules if rule.kind not in WITHOUT_METRIC):
+    for metric in dict.fromkeys(rule.metric for rule in rules if rule.definition.of_metric):
         own = [rule for rule in rules if rule.metric == metric]
-        limits = [rule.limit for rule in own if rule.kind == "p_value"]
-        replicates = max([199, *(math.ceil(count / limit) for limit in limits if limit)])
-        replicates *= any(rule.needs == "reference" for rule in own)
-        tables[metric] = segments(tallies, metric, by=by, **(shared | {"reference": replicates}))
+        replicates = max(rule.definition.count_draws(rule.limit, count) for rule in own)
+        tables[metric] = segments(observations, metric, by=by, **(shared | {"null_draws": replicates}))
     return tables
 
 
@@ -405,7 +415,7 @@ def _compare_results(new: Result, old: Result, metrics: Sequence[str]) -> Compar
         if name not in old.intervals or old.metrics.get(name) != new.metrics[name]:
             raise ValueError(
                 f"{option('baseline')} must hold {name!r} with an interval, computed in the same way; it does not.\n\n"
-                f"Hint: write it with {option('intervals=1000')}."
+                f"Hint: write it with {option('resamples=1000')}."
             )
         a, b = new.intervals[name], old.intervals[name]
         (first, *ends), (second, *others) = (_measure_distance(result, name) for result in (new, old))
@@ -416,8 +426,9 @@ def _compare_results(new: Result, old: Result, metrics: Sequence[str]) -> Compar
         span = clip_difference(new.metrics[name], first - second - below, first - second + above)
         values, draws = (new.values[name], old.values[name]), a.replicates if enough else b.replicates
         found[name] = Difference(*values, first - second, *span, a.confidence, draws)
-    words = tuple(result.verdict.word for result in (new, old) if result.verdict is not None)
-    return Comparison.of(found, new.metrics, models=("new", "baseline"), words=words if len(words) == 2 else ())
+    statuses = tuple(result.verdict.status for result in (new, old) if result.verdict is not None)
+    known = statuses if len(statuses) == 2 else ()
+    return Comparison.of(found, new.metrics, models=("new", "baseline"), statuses=known)
 
 
 def _measure_distance(result: Result, name: str) -> tuple[float, float, float]:

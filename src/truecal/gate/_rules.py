@@ -9,65 +9,31 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from truecal._errors import did_you_mean, option, point_to, speak_plainly
-from truecal.metrics import (
-    METRICS,
-    PROBABILITY,
-    Metric,
-    Relative,
-    Tolerance,
-    Unit,
-    as_tolerance,
-    check_significance,
-    find_metric,
-)
-from truecal.observations import Labelling, Multiclass
-from truecal.reading import ScoreScale
+from truecal._options import ScoreScale
+from truecal.data import Multiclass, Sampling
+from truecal.gate._kinds import KINDS, LEAST_CHANCE, Kind, Need, RuleKind
+from truecal.metrics import METRICS, Relative, Tolerance, Unit, as_tolerance, check_significance, find_metric
 from truecal.results import register
 
-Kind = Literal["verdict", "value", "least", "excess", "upper", "p_value", "worse", "non_inferior", "dropped"]
-Need = Literal["verdict", "value", "reference", "interval", "difference", "account"]
 LEVEL = 0.01  # of evidence, in a rule that names no other
-LEAST_CHANCE = 1e-6  # that redrawn labels can measure: a million of them already take long
-
-# What each kind looks at, and what it says.
-KINDS: dict[str, tuple[Need, str]] = {
-    "verdict": ("verdict", "consistent with the data"),
-    "value": ("value", "{metric} at most {limit}"),
-    "least": ("value", "{metric} at least {limit}"),
-    "excess": ("reference", "{metric} at most {limit} above chance"),
-    "upper": ("interval", "upper end of the interval of {metric} at most {limit}"),
-    "p_value": ("reference", "p-value of {metric} at least {limit}"),
-    "worse": ("difference", "{metric} not shown to be more than {limit} {beyond} the baseline"),
-    "non_inferior": ("difference", "{metric} shown to be at most {limit} {beyond} the baseline"),
-    "dropped": ("account", "share of dropped rows at most {limit}"),
-}
-# The keys of a file that hold a limit, and the kind of rule that each makes.
-LIMITS: dict[str, Kind] = {
-    "max_value": "value",
-    "min_value": "least",
-    "max_excess": "excess",
-    "max_upper": "upper",
-    "min_p_value": "p_value",
-    "max_worse": "worse",
-    "non_inferior": "non_inferior",
-    "max_dropped": "dropped",
-}
+# the keys of a file that hold a limit, and the kind of rule that each makes
+LIMITS: dict[str, Kind] = {kind.key: kind.name for kind in KINDS.values() if kind.name != "verdict"}
 CHOICES = (
     "model",
     "segment",
     "multiclass",
     "min_rows",
-    "above",
+    "threshold",
     "top",
     "tolerance",
     "significance",
-    "allow_cannot_tell",
+    "allow_inconclusive",
 )
 KEYS = ("verdict", "metric", *CHOICES, *LIMITS)
-LABELLING = ("kept_negatives", "kept_positives", "flip")
+LABELLING = ("negative_rate", "positive_rate", "label_noise")
 DATA = (*LABELLING, "cluster", "score_scale")  # the keys of [data]
 EXAMPLE = "[[rule]]\nverdict = true"
 
@@ -75,62 +41,61 @@ EXAMPLE = "[[rule]]\nverdict = true"
 @register
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One thing that must hold, and what it must hold for.
+    """One requirement of a release gate, and the models and segments it applies to.
 
-    A rule passes and fails on evidence alone. It fails where the data show that it is broken, and passes where they
-    could have shown it and did not; otherwise it cannot tell.
+    A rule fails if the data show that it is violated, and passes if they could have shown a violation and did not.
+    Otherwise it is inconclusive.
 
     Attributes
     ----------
     kind : str
-        What is judged.
+        What is required.
 
-        - "verdict": the verdict is "consistent"; it fails where that is "off";
+        - "verdict": the verdict is "consistent"; the rule fails if it is "miscalibrated";
         - "value": the metric is at most `limit`;
-        - "least": the metric is at least `limit`, for those that should be large, such as a net benefit, or should have
-          a value between bad ones, such as the slope;
-        - "excess": the metric minus what it would be by chance is at most `limit`;
-        - "upper": the upper end of the metric's interval is at most `limit`;
-        - "p_value": the p-value of the null reference is at least `limit`; of segments, the adjusted one;
-        - "worse": the metric minus that of the baseline is not shown to be above `limit`: this fails where the whole
-          paired interval of the difference lies above it, and passes otherwise;
-        - "non_inferior": that difference is shown to be at most `limit`: this passes where the whole paired interval
-          lies at or below it, fails where the whole interval lies above it, and cannot tell otherwise;
-        - "dropped": the share of rows that were dropped when the data were read is at most `limit`.
+        - "least": the metric is at least `limit`, for metrics that should be large, such as net benefit, or that have
+          an optimum between bad values, such as the calibration slope;
+        - "excess": the metric minus its null mean is at most `limit`;
+        - "upper": the upper end of the metric's confidence interval is at most `limit`;
+        - "p_value": the p-value of the metric, from its null distribution, is at least `limit`; adjusted for segments;
+        - "worse": the metric is not shown to be worse than the baseline's by more than `limit`. The rule fails if the
+          whole paired confidence interval of the difference is above `limit`, and passes otherwise;
+        - "non_inferior": the metric is shown to be worse than the baseline's by at most `limit`. The rule passes if
+          the whole paired interval is at or below `limit`, fails if it is above, and is inconclusive otherwise;
+        - "dropped": the share of rows that were dropped on reading is at most `limit`.
 
-        A value, an excess or an upper end beyond its limit fails where the whole interval of the metric lies beyond the
-        limit and the verdict is "off"; a metric that is about more than calibration, such as log loss, needs no such
-        verdict. Nothing passes where the verdict cannot tell. Differences are those of `compare`: of distances from
-        the best value where that lies between bad ones, and turned round where higher is better.
+        A value, an excess or an upper end beyond its limit fails if the verdict is "miscalibrated" and the whole
+        confidence interval is beyond the limit. Metrics that measure more than calibration, such as log loss, do not
+        need that verdict. Nothing passes if the verdict is inconclusive. Differences are those of `compare`: of
+        distances from the optimum if that lies between bad values, and with the sign reversed if higher is better.
     limit : float, optional
         In percent for test-based metrics such as Local TCE, a probability for gap metrics and p-values, a share for
         "dropped"; none for "verdict".
     metric : str
-        The metric's name, such as "ltce", "slope" or "net_benefit@0.05".
+        The name of the metric, such as "ltce", "slope" or "net_benefit@0.05".
     model, segment : str
-        Shell-style patterns (`*`, `?`, `[abc]`) of names. Without `segment` the rule holds for the whole data set, with
-        it for each segment that matches; p-values are then adjusted by Holm's procedure for their number.
+        Shell-style patterns (`*`, `?`, `[abc]`) of names. Without `segment` the rule applies to the whole data set,
+        with it to each matching segment, with Holm-adjusted p-values.
     multiclass : "top-label" or "classwise", optional
-        What the rule holds for where there are several classes: the most probable one, as by default, or each class
-        against the rest, with p-values adjusted for their number.
+        With several classes: apply the rule to the most probable class (the default), or to each class against the
+        rest, with Holm-adjusted p-values.
     min_rows : int
-        With fewer rows it cannot tell.
-    above, top, tolerance : optional
-        As in `evaluate`: the predictions that are judged, and how far these may be off. The options of `check` hold
-        where a rule has none of its own. The top of segments is that of all rows.
+        With fewer rows the rule is inconclusive.
+    threshold, top, tolerance : optional
+        As in `evaluate`: the predictions in scope, and the error that is tolerated. The options of `check` apply to
+        rules without their own. The top of segments is that of all rows.
     significance : float
-        The level of evidence: p-values up to it show that a model is off, and intervals have the confidence 1 -
-        significance.
-    allow_cannot_tell : bool
-        Let pass what the verdict cannot tell. What was not computed, does not exist or has fewer rows than `min_rows`
-        does not pass even so.
+        The significance level of the verdict; confidence intervals have the confidence 1 - significance.
+    allow_inconclusive : bool
+        Let the rule pass if only the verdict is inconclusive. A metric that was not computed, a segment that does not
+        exist, or fewer rows than `min_rows` do not pass even so.
 
     Examples
     --------
     >>> print(Rule("verdict"))
-    consistent with the data
+    no miscalibration
     >>> print(Rule("value", 15, model="fraud-*"))
-    ltce at most 15 %
+    ltce at most 15%
     """
 
     kind: Kind
@@ -141,11 +106,11 @@ class Rule:
     segment: str | None = None
     multiclass: Multiclass = None
     min_rows: int = 0
-    above: float | None = None
+    threshold: float | None = None
     top: int | float | None = None
     tolerance: Tolerance | None = None
     significance: float = LEVEL
-    allow_cannot_tell: bool = False
+    allow_inconclusive: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -160,78 +125,45 @@ class Rule:
             raise ValueError(f'`multiclass` must be "top-label" or "classwise"; it is {self.multiclass!r}.')
         if self.multiclass == "classwise" and (self.segment is not None or self.top is not None):
             raise ValueError("`segment` and `top` must be left out of a rule for each of several classes.")
-        if self.each and self.needs in ("interval", "difference"):
+        if self.each and self.definition.resampled:
             name = "segment" if self.segment is not None else "multiclass"
             raise ValueError(
                 f"`{name}` must be left out of a rule of kind {self.kind!r}; it is {getattr(self, name)!r}.\n\n"
                 "Hint: verdict, value, excess and p_value are judged for segments and classes."
             )
         self._check_choices()
-        named = find_metric(self.metric)
-        if self.needs == "difference" and isinstance(named, Metric) and named.rejection is None:
-            raise ValueError(
-                f"`metric` must be test-based or without bins in a rule of kind {self.kind!r}, such as 'ltce' or "
-                f"'log_loss'; it is {self.metric!r}: the interval of its difference would cover less than it says."
-            )
-        self._check_limit()
+        self.definition.check_metric(self.metric)
+        object.__setattr__(self, "limit", self.definition.check_limit(self.limit, self.metric))
 
     def _check_choices(self) -> None:
         check_significance(self.significance)
-        if self.needs in ("interval", "difference") and self.significance < LEAST_CHANCE:
+        if self.definition.resampled and self.significance < LEAST_CHANCE:
             raise ValueError(
                 f"{option('significance')} of a rule of kind {self.kind!r} must be at least {LEAST_CHANCE:g}, since "
                 f"its interval is measured by redrawn labels; it is {self.significance!r}."
             )
-        if not isinstance(self.allow_cannot_tell, bool):
-            raise TypeError(f"{option('allow_cannot_tell')} must be true or false; it is {self.allow_cannot_tell!r}.")
-        if self.above is not None and self.top is not None:
-            raise ValueError(f"One of {option('above')} and {option('top')} may be given, not both.")
-        for name, value in (("above", self.above), ("top", self.top)):
+        if not isinstance(self.allow_inconclusive, bool):
+            raise TypeError(f"{option('allow_inconclusive')} must be true or false; it is {self.allow_inconclusive!r}.")
+        if self.threshold is not None and self.top is not None:
+            raise ValueError(f"One of {option('threshold')} and {option('top')} may be given, not both.")
+        for name, value in (("threshold", self.threshold), ("top", self.top)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
                 raise TypeError(f"{option(name)} must be a number; it is {value!r}.")
-        if self.above is not None and not 0 <= self.above <= 1:
-            raise ValueError(f"{option('above')} must lie in [0, 1]; it is {self.above!r}.")
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
+            raise ValueError(f"{option('threshold')} must lie in [0, 1]; it is {self.threshold!r}.")
         if self.top is not None and not 0 < self.top < math.inf:
             raise ValueError(f"{option('top')} must be above 0; it is {self.top!r}.")
         object.__setattr__(self, "tolerance", as_tolerance(self.tolerance))
 
-    def _check_limit(self) -> None:
-        limit = self.limit
-        if self.kind == "verdict":
-            if limit is not None:
-                raise ValueError(f"{option('limit')} must be left out of a rule of kind 'verdict'; it is {limit!r}.")
-            return
-        if isinstance(limit, bool) or not isinstance(limit, Real):
-            raise TypeError(f"{option('limit')} must be a number; it is {limit!r}.")
-        if self.kind == "p_value":
-            if not 0 < limit < 1:
-                raise ValueError(f"{option('limit')} of a p-value must lie between 0 and 1; it is {limit!r}.")
-            if limit < LEAST_CHANCE:
-                raise ValueError(
-                    f"{option('limit')} of a p-value must be at least {LEAST_CHANCE:g}, since it is measured by "
-                    f"redrawn labels; it is {limit!r}."
-                )
-            object.__setattr__(self, "limit", float(limit))
-            return
-        low, top = max(self.unit.bottom, -1e300), min(self.unit.top, 1e300)
-        if self.kind not in ("value", "least", "upper", "dropped"):
-            low = -top
-        if not low <= limit <= top:
-            gap = self.unit == PROBABILITY
-            hint = "\n\nHint: gap metrics are probabilities, not percentages." if gap else ""
-            raise ValueError(
-                f"{option('limit')} of the {self.kind} of {self.metric!r} must lie in [{low:g}, {top:g}]; it is "
-                f"{limit!r}.{hint}"
-            )
-        object.__setattr__(self, "limit", float(limit))
+    @property
+    def definition(self) -> RuleKind:
+        """What rules of this kind need, and how they are judged."""
+        return KINDS[self.kind]
 
     @property
     def unit(self) -> Unit:
         """The unit of the limit: that of the named metric; without one for a metric of your own."""
-        if self.kind in ("p_value", "dropped"):
-            return PROBABILITY
-        named = find_metric(self.metric)
-        return Unit() if named is None else named.unit
+        return self.definition.unit(find_metric(self.metric))
 
     @property
     def each(self) -> bool:
@@ -240,16 +172,13 @@ class Rule:
 
     @property
     def needs(self) -> Need:
-        """What must be there to judge by, such as "reference" or "interval"."""
-        return KINDS[self.kind][0]
+        """What must be there to judge by, such as "null" or "interval"."""
+        return self.definition.needs
 
     def __str__(self) -> str:
-        limit = "" if self.limit is None else f"{self.limit:.10g}{self.unit.symbol}"
-        named = find_metric(self.metric)
-        beyond = (
-            "above" if named is None or named.bad == "high" else "below" if named.bad == "low" else "further off than"
-        )
-        return KINDS[self.kind][1].format(metric=self.metric, limit=limit, beyond=beyond)
+        from truecal import words
+
+        return words.describe_rule(self)
 
 
 def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS) -> tuple[Rule, ...]:
@@ -257,8 +186,8 @@ def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS
 
     Each `[[rule]]` must have `verdict = true` or at least one limit: `max_value`, `min_value`, `max_excess`,
     `max_upper`, `min_p_value`, `max_worse`, `non_inferior`, `max_dropped`. Each of these becomes a `Rule`. It may have
-    `metric`, `model`, `segment`, `multiclass`, `min_rows`, `above`, `top`, `tolerance`, `significance` and
-    `allow_cannot_tell`, as in `Rule`. A `tolerance` is a number, or a share of the prediction as text: "10%".
+    `metric`, `model`, `segment`, `multiclass`, `min_rows`, `threshold`, `top`, `tolerance`, `significance` and
+    `allow_inconclusive`, as in `Rule`. A `tolerance` is a number, or a share of the prediction as text: "10%".
 
     Parameters
     ----------
@@ -275,7 +204,7 @@ def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS
     ...     _ = path.write_text('[[rule]]\\nverdict = true\\nmax_value = 15\\nmodel = "fraud-*"')
     ...     rules = truecal.gate.read_rules(path)
     >>> [str(rule) for rule in rules]
-    ['consistent with the data', 'ltce at most 15 %']
+    ['no miscalibration', 'ltce at most 15%']
     """
     place, known = os.fspath(path), list(metrics)
     raw = _parse(place)
@@ -294,26 +223,26 @@ def read_rules(path: str | os.PathLike[str], *, metrics: Iterable[str] = METRICS
     return tuple(rule for i, table in enumerate(tables, 1) for rule in _rules(f"{place}, rule {i}", table, known))
 
 
-def read_labelling(path: str | os.PathLike[str]) -> Labelling | None:
+def read_sampling(path: str | os.PathLike[str]) -> Sampling | None:
     """Read how rows got their labels from the table `[data]` of a file of rules; None where it has none.
 
-    It may have `kept_negatives`, `kept_positives` and `flip`, as in `truecal.read`.
+    It may have `negative_rate`, `positive_rate` and `label_noise`, as in `truecal.read`.
 
     Examples
     --------
     >>> import pathlib, tempfile, truecal
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "gate.toml")
-    ...     _ = path.write_text("[data]\\nkept_negatives = 0.05\\n[[rule]]\\nverdict = true")
-    ...     truecal.gate.read_labelling(path)
-    Labelling(kept_negatives=0.05)
+    ...     _ = path.write_text("[data]\\nnegative_rate = 0.05\\n[[rule]]\\nverdict = true")
+    ...     truecal.gate.read_sampling(path)
+    Sampling(negative_rate=0.05)
     """
     given = {name: value for name, value in _read_data(path).items() if name in LABELLING}
     if not given:
         return None
     try:
         with speak_plainly():
-            return Labelling(**given)
+            return Sampling(**given)
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
 

@@ -1,6 +1,6 @@
-"""What a number means: null references, intervals, differences, power, evidence over time."""
+"""What a number means: null references, intervals, differences, calibration maps, evidence over time."""
 
-from truecal._face import open_face as _open
+from truecal._lazy import lazy_names as _open
 
 _, __getattr__, __dir__ = _open(__name__, __file__)
 
@@ -10,13 +10,8 @@ __all__ = [
     "Draws",
     "Interval",
     "Map",
-    "Plan",
-    "Reference",
-    "Verdict",
-    "detectable_rates",
+    "NullDistribution",
     "differences",
     "intervals",
-    "judge",
-    "null_reference",
-    "plan",
+    "null_distribution",
 ]

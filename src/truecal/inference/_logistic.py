@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from truecal.data import CellGroups, Floats, Ints, Pairs, Tally
 from truecal.metrics import Design, Windows, fit_logistic, log_odds
-from truecal.observations import CellGroups, Floats, Ints, Pairs, Tally
 
 RIDGE = 0.01  # shrinks the coefficients slightly towards "the scores are right", which keeps them finite
 STEPS = 30  # of Newton's method, each of at most 2: they reach from one end of the log-odds to the other

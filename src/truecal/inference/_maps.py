@@ -1,4 +1,4 @@
-"""Maps from predictions to recalibrated ones, fitted on a tally.
+"""Calibration maps, from predictions to recalibrated ones, fitted to a tally.
 
 With x = log p and z = -log(1 - p), all but the steps of isotonic regression are one family on the odds,
 
@@ -7,65 +7,66 @@ With x = log p and z = -log(1 - p), all but the steps of isotonic regression are
 none
     c = 0, a = b = 1.
 offset
-    a = b = 1: all odds by one factor. What a change of prevalence takes.
+    a = b = 1: all odds are multiplied by one factor. What a change of prevalence needs.
 logistic
-    a = b: Cox's intercept and slope on the log-odds. Over- and under-confidence.
+    a = b: Cox's intercept and slope on the log-odds. Overconfidence and underconfidence.
 beta
     all three, a and b not negative (Kull, Silva Filho and Flach, 2017).
 isotonic
-    the blocks of isotonic regression, joined until each has at least five positives and five negatives, so that no 0
-    and 1 come out of thin data.
+    the blocks of isotonic regression, joined until each has at least five positives and five negatives, so that few
+    rows never make predictions of 0 or 1.
 
-Predictions of 0 and 1 have no odds. They stay, and tell nothing about the rest.
+Predictions of 0 and 1 have no odds. They stay unchanged, and do not affect the fit.
 
-A map that is chosen by rows may be an average with a simpler one. Of two smooth kinds it is one of log-odds, so of c, a
-and b, and again such a map. Steps are averaged with a smooth map as probabilities.
+A map of kind "auto" may be an average with a simpler one. Two smooth kinds are averaged on the log-odds, hence in c, a
+and b, which is again such a map. Steps are averaged with a smooth map as probabilities.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from truecal import _kernel
+from truecal._options import KINDS, MapKind
+from truecal.data import CellSums, Floats, Ints, Sampling, Sorted, SortedRows, Tally, merge
 from truecal.metrics import Isotonic, Spread, fit_logistic
-from truecal.observations import CellSums, Floats, Ints, Labelling, Sorted, SortedRows, Tally, merge
 
-Kind = Literal["none", "offset", "logistic", "beta", "isotonic"]
-KINDS: tuple[Kind, ...] = ("none", "offset", "logistic", "beta", "isotonic")
-FEWEST = 5  # steps that are chosen without being named
-ENOUGH = 5  # positives and negatives of a step, and of each number of several that a smooth map fits
-SMOOTH: tuple[Kind, ...] = KINDS[:-1]  # each fits one number more than the one before
-FIRST, MORE = 0.5, 2.0  # log-likelihood that a map must gain beside 1 for each number: over none, and over another map
-WHOLE = 0.995  # the share from which on a map is taken as it is
-CLEAR = 5.0  # log-likelihood that steps must gain in rows that were held out
-MANY = 100_000  # scores from which on a map is fitted to their cells first
-AT_ONCE = 1 << 20
-STEPS = 20
-NEAR = 1e-7  # a step of Newton's method after which the next is of the order of its square
+FEWEST = 5  # steps that "auto" chooses at least: fewer would remove most of the ranking
+ENOUGH = 5  # positives and negatives of a step, and per parameter of a smooth map with several
+SMOOTH: tuple[MapKind, ...] = KINDS[:-1]  # each fits one parameter more than the one before
+# log-likelihood that a map must gain beyond 1 per parameter: over no map, and over a simpler map
+FIRST, MORE = 0.5, 2.0
+WHOLE = 0.995  # a share above it is taken as 1: the difference is below the noise of any fit
+CLEAR = 5.0  # log-likelihood that steps must gain on held-out rows over a smooth map
+MANY = 100_000  # distinct scores from which on a map is fitted to their cells first, for speed
+AT_ONCE = 1 << 20  # rows in memory at a time
+STEPS = 20  # of Newton's method, which needs about 5
+NEAR = 1e-7  # the last step of Newton's method: the next would be of the order of its square, below 1e-13
+PROBABILITY = 1e-15, 1 - 1e-15  # predictions are clipped to it for the log loss, which is infinite at 0 and 1
 NO_STEPS: Floats = np.zeros(0)
 Name = TypeVar("Name")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Map:
-    """A map of predictions: c, a and b as above, or steps: the value of scores from each edge on.
+    """A calibration map: c, a and b as above (`intercept`, `low`, `high`), or steps: a value from each edge on.
 
-    `share` is how much of what was fitted is in it; the rest is a simpler map. Where it is less than 1, c, a and b are
-    averages, and steps have them, too.
+    `share` is the share of the fitted map; the rest is a simpler map. If it is less than 1, c, a and b are averages,
+    and steps have them, too.
 
     Examples
     --------
     >>> import truecal
-    >>> mend = truecal.recalibrate([0, 1] * 200, [0.2] * 200 + [0.3] * 200, kind="offset")
-    >>> mend.map.kind, mend.apply([0.2, 0.3]).round(2).tolist()
+    >>> recalibration = truecal.recalibrate([0, 1] * 200, [0.2] * 200 + [0.3] * 200, kind="offset")
+    >>> recalibration.map.kind, recalibration.apply([0.2, 0.3]).round(2).tolist()
     ('offset', [0.43, 0.57])
     """
 
-    kind: Kind
+    kind: MapKind
     intercept: float = 0.0
     low: float = 1.0
     high: float = 1.0
@@ -74,64 +75,64 @@ class Map:
     share: float = 1.0
 
     def apply(self, p: Floats, offset: Floats | float = 0.0) -> Floats:
-        """The recalibrated predictions; an `offset` is added to their log-odds."""
+        """Return the recalibrated predictions; an `offset` is added to their log-odds."""
         if self.kind != "isotonic":
             return _move(p, self.intercept, self.low, self.high, offset)
-        found = self.values[np.searchsorted(self.edges, p, side="right") - 1]
+        q = self.values[np.searchsorted(self.edges, p, side="right") - 1]
         if self.share < 1:
-            found = self.share * found + (1 - self.share) * _move(p, self.intercept, self.low, self.high)
-        return _move(found, offset=offset)
+            q = self.share * q + (1 - self.share) * _move(p, self.intercept, self.low, self.high)
+        return _move(q, offset=offset)
 
 
 def _move(p: Floats, c: float = 0.0, a: float = 1.0, b: float = 1.0, offset: Floats | float = 0.0) -> Floats:
-    """The probabilities whose log-odds are c + a x + b z and an offset."""
+    """Return the probabilities whose log-odds are c + a x + b z plus an offset."""
     if (c, a, b) == (0.0, 1.0, 1.0) and np.all(np.asarray(offset) == 0):
         return np.asarray(p, dtype=np.float64)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        if (a, b) == (1.0, 1.0):  # by the odds themselves, whose digits stay
+        if (a, b) == (1.0, 1.0):  # by the odds: no digits of tiny predictions are lost to a logarithm
             factor = np.exp(-(c + offset))
-            found = p / (p + (1 - p) * factor)
+            q = p / (p + (1 - p) * factor)
         else:
-            found = 1 / (1 + np.exp(-(c + offset + a * np.log(p) - b * np.log1p(-p))))
-    return np.where(p <= 0, 0.0, np.where(p >= 1, 1.0, found))
+            q = 1 / (1 + np.exp(-(c + offset + a * np.log(p) - b * np.log1p(-p))))
+    return np.where(p <= 0, 0.0, np.where(p >= 1, 1.0, q))
 
 
-def fit_map(data: Sorted, kind: Kind) -> Map:
+def fit_map(data: Sorted, kind: MapKind) -> Map:
     """Fit a map of a kind to rows; their scores are those that the labelling makes of predictions."""
     if kind == "none":
         return Map(kind)
     if kind == "isotonic":
         return _fit_steps(data)
-    if len(data) <= MANY or not data.labelling.plain:
+    if len(data) <= MANY or not data.sampling.plain:
         return _fit_odds(data.tally, kind)
     cells = CellSums.of(data)
     rough = _fit_odds(merge(cells.p, cells.n, cells.pos), kind)
     return _polish(rough, data, cells)
 
 
-def _fit_odds(tally: Tally, kind: Kind) -> Map:
+def _fit_odds(tally: Tally, kind: MapKind) -> Map:
     """Fit c, a and b."""
-    p = tally.labelling.predicted(tally.score)
+    p = tally.sampling.predicted(tally.score)
     open_ = (p > 0) & (p < 1)
     p, n, pos = p[open_], tally.n[open_], tally.pos[open_]
     if not 0 < pos.sum() < n.sum():
-        return Map(kind)  # one label alone speaks for no finite map
+        return Map(kind)  # labels that are all the same have no finite maximum of the likelihood
     x, z = np.log(p), -np.log1p(-p)
     if kind == "offset":
         columns, start, free = np.stack([np.ones(len(p)), x + z], 1), np.array([0.0, 1.0]), (True, False)
-        c, a = _fit(columns, n, pos, start, tally.labelling, free)
+        c, a = _fit(columns, n, pos, start, tally.sampling, free)
         return Map(kind, c, 1.0, 1.0)
     if kind == "logistic":
         columns, start = np.stack([np.ones(len(p)), x + z], 1), np.array([0.0, 1.0])
-        c, a = _fit(columns, n, pos, start, tally.labelling, (True, len(p) > 1))
-        if a < 0:  # it must not turn the order around
-            c, a = _fit(columns, n, pos, np.array([0.0, 0.0]), tally.labelling, (True, False))
+        c, a = _fit(columns, n, pos, start, tally.sampling, (True, len(p) > 1))
+        if a < 0:  # a map must not reverse the ranking
+            c, a = _fit(columns, n, pos, np.array([0.0, 0.0]), tally.sampling, (True, False))
         return Map(kind, c, a, a)
     columns, start = np.stack([np.ones(len(p)), x, z], 1), np.array([0.0, 1.0, 1.0])
-    c, a, b = _fit(columns, n, pos, start, tally.labelling, (True, len(p) > 1, len(p) > 2))
+    c, a, b = _fit(columns, n, pos, start, tally.sampling, (True, len(p) > 1, len(p) > 2))
     if a < 0 or b < 0:  # as above
         start = np.array([0.0, 0.0 if a < 0 else 1.0, 0.0 if b < 0 else 1.0])
-        c, a, b = _fit(columns, n, pos, start, tally.labelling, (True, a >= 0, b >= 0))
+        c, a, b = _fit(columns, n, pos, start, tally.sampling, (True, a >= 0, b >= 0))
     return Map(kind, c, a, b)
 
 
@@ -189,16 +190,14 @@ def _add_positives(data: Sorted) -> tuple[float, float, float]:
     return count, total_x, total_z
 
 
-def _fit(
-    columns: Floats, n: Ints, pos: Ints, start: Floats, labelling: Labelling, free: tuple[bool, ...]
-) -> list[float]:
-    found: list[float] = fit_logistic(columns, n, pos, start, free=free, labelling=labelling).tolist()
-    return found
+def _fit(columns: Floats, n: Ints, pos: Ints, start: Floats, sampling: Sampling, free: tuple[bool, ...]) -> list[float]:
+    parameters: list[float] = fit_logistic(columns, n, pos, start, free=free, sampling=sampling).tolist()
+    return parameters
 
 
 def _fit_steps(data: Sorted) -> Map:
-    """Blocks of increasing rates, each with enough positives and negatives; one block where there are too few."""
-    if not data.labelling.plain:
+    """Fit blocks of increasing rates, each with enough positives and negatives; one block if there are too few."""
+    if not data.sampling.plain:
         raise ValueError('A map of steps, kind "isotonic", must be fitted to rows and labels as they are.')
     blocks = Isotonic().partition(data)
     starts: list[int] = []
@@ -224,14 +223,14 @@ def _fit_steps(data: Sorted) -> Map:
 
 
 def log_losses(p: Floats) -> tuple[Floats, Floats]:
-    """The log loss of a positive and of a negative at each prediction."""
+    """Return the log loss of a positive and of a negative at each prediction."""
     with np.errstate(divide="ignore"):
         return -np.log(p), -np.log1p(-p)
 
 
 def mean_loss(tally: Tally, p: Floats) -> float:
     """The mean log loss of a tally's rows at other predictions."""
-    one, zero = log_losses(tally.labelling.seen(p))
+    one, zero = log_losses(tally.sampling.seen(p))
     total = np.sum(np.where(tally.pos > 0, tally.pos * one, 0.0)) + np.sum(
         np.where(tally.n > tally.pos, (tally.n - tally.pos) * zero, 0.0)
     )
@@ -257,25 +256,24 @@ def choose_map(data: Sorted, folds: Sequence[Tally], steps: bool) -> Map:
     share = _choose_steps(folds, effect)
     if share == 0:
         return smooth
-    found = fit_map(data, "isotonic")
-    return (
-        found if share == 1 else replace(smooth, kind="isotonic", edges=found.edges, values=found.values, share=share)
-    )
+    stepped = fit_map(data, "isotonic")
+    if share == 1:
+        return stepped
+    return replace(smooth, kind="isotonic", edges=stepped.edges, values=stepped.values, share=share)
 
 
 def _choose_smooth(tally: Tally, effect: float) -> tuple[Map, Map, float]:
-    """The smooth map that rows speak for, the simpler one that it was compared with, and its share of their average.
+    """Return the chosen smooth map, the simpler one that it was compared with, and its share of their average.
 
-    A kind replaces a simpler one if it gains more log-likelihood than a price: 1 for each number that it fits more,
-    which is what rows that were left out lose by it (Stone, 1977), and `FIRST` or `MORE`. Of what it changes a share of
-    1 - (price / gain)^2 is kept: nothing where it is hardly worth its price, and nearly all where it clearly is. Kinds
-    that fit more than one number need `ENOUGH` positives and negatives for each: few rows may lie in the order of their
-    scores by chance, and no slope is steep enough for these.
+    A kind replaces a simpler one if it gains more log-likelihood than a price: 1 per additional parameter, which is
+    what held-out rows lose by it (Stone, 1977), and `FIRST` or `MORE`. A share of 1 - (price / gain)^2 of its change is
+    kept: nothing if it is hardly worth its price, and nearly all if it clearly is. Kinds with several parameters need
+    `ENOUGH` positives and negatives for each: few rows may be ranked perfectly by chance, which has no finite slope.
     """
     rarer = min(tally.positives, tally.n_rows - tally.positives) / effect
-    p = tally.labelling.predicted(tally.score)
+    p = tally.sampling.predicted(tally.score)
     maps = [fit_map(tally, kind) for kind in SMOOTH]
-    reached = [-tally.n_rows * mean_loss(tally, np.clip(each.apply(p), 1e-15, 1 - 1e-15)) / effect for each in maps]
+    reached = [-tally.n_rows * mean_loss(tally, np.clip(one.apply(p), *PROBABILITY)) / effect for one in maps]
     chosen, rest, share = 0, 0, 1.0
     for numbers in range(1, len(maps)):
         gain = reached[numbers] - reached[chosen]
@@ -286,7 +284,7 @@ def _choose_smooth(tally: Tally, effect: float) -> tuple[Map, Map, float]:
 
 
 def _average(one: Map, other: Map, share: float) -> Map:
-    """A smooth map, and a simpler one as the rest."""
+    """Average a smooth map with a simpler one."""
     if share == 1:
         return one
     c, a, b = (
@@ -297,51 +295,51 @@ def _average(one: Map, other: Map, share: float) -> Map:
 
 
 def _choose_steps(folds: Sequence[Tally], effect: float) -> float:
-    """The share of steps in the average with the smooth map that is best for held-out rows; 0 if none clearly is."""
+    """Return the share of steps in the average with a smooth map that is best for held-out rows; 0 if none is."""
     shares = (0.0, 0.5, 1.0)
     totals = np.zeros(len(shares))
     for i, held_out in enumerate(folds):
         train = add_tallies([fold for j, fold in enumerate(folds) if j != i])
         smooth = _average(*_choose_smooth(train, effect)).apply(held_out.score)
         steps = fit_map(train, "isotonic").apply(held_out.score)
-        for place, share in enumerate(shares):
-            mixed = np.clip(share * steps + (1 - share) * smooth, 1e-15, 1 - 1e-15)
-            totals[place] += held_out.n_rows * mean_loss(held_out, mixed)
+        for index, share in enumerate(shares):
+            mixed = np.clip(share * steps + (1 - share) * smooth, *PROBABILITY)
+            totals[index] += held_out.n_rows * mean_loss(held_out, mixed)
     best = int(np.argmin(totals))
     return shares[best] if totals[0] - totals[best] > CLEAR * effect else 0.0
 
 
 def add_tallies(tallies: Sequence[Tally]) -> Tally:
-    """The sum of tallies."""
+    """Return the sum of tallies."""
     return sum(tallies[1:], start=tallies[0])
 
 
 def find_effects(tallies: Sequence[Tally]) -> list[float]:
-    """The design effect of each of some tallies; 1 where rows are independent."""
+    """Return the design effect of each tally; 1 if rows are independent."""
     spread = None if tallies[0].clusters is None else Spread.of_wholes(tallies)
-    found: list[float] = [1.0] * len(tallies) if spread is None else spread.effect.tolist()
-    return found
+    effects: list[float] = [1.0] * len(tallies) if spread is None else spread.effect.tolist()
+    return effects
 
 
 def split(tallies: Mapping[Name, Tally], count: int, rng: np.random.Generator) -> list[dict[Name, Tally]]:
-    """Deal the rows of tallies to so many folds, at random; folds that get none are left out.
+    """Assign the rows of tallies to so many folds at random; empty folds are left out.
 
-    Rows in clusters are dealt by cluster: all rows of one are in the same fold, of whichever tally.
+    Rows in clusters are assigned by cluster: all rows of one are in the same fold, of whichever tally.
     """
     folds: list[dict[Name, Tally]] = [{} for _ in range(count)]
     known = [tally.clusters.cluster for tally in tallies.values() if tally.clusters is not None]
     distinct = np.unique(np.concatenate(known)) if known else np.zeros(0, np.int64)
-    dealt = rng.permutation(len(distinct)) % count
+    fold_of = rng.permutation(len(distinct)) % count
     for name, tally in tallies.items():
         pos, neg = tally.pos, tally.n - tally.pos
         for i, fold in enumerate(folds):
             if tally.clusters is not None:
-                part = tally.of_pairs(dealt[np.searchsorted(distinct, tally.clusters.cluster)] == i)
+                part = tally.of_pairs(fold_of[np.searchsorted(distinct, tally.clusters.cluster)] == i)
             else:
                 left = count - i
-                own = [rng.binomial(side, 1 / left) if left > 1 else side for side in (pos, neg)]
-                pos, neg = pos - own[0], neg - own[1]
-                part = _keep_rows(tally, own[0] + own[1], own[0])
+                drawn = [rng.binomial(side, 1 / left) if left > 1 else side for side in (pos, neg)]
+                pos, neg = pos - drawn[0], neg - drawn[1]
+                part = _keep_rows(tally, drawn[0] + drawn[1], drawn[0])
             if part is not None:
                 fold[name] = part
     return [fold for fold in folds if fold]
@@ -349,4 +347,4 @@ def split(tallies: Mapping[Name, Tally], count: int, rng: np.random.Generator) -
 
 def _keep_rows(tally: Tally, n: Ints, pos: Ints) -> Tally | None:
     kept = n > 0
-    return Tally(tally.score[kept], n[kept], pos[kept], tally.labelling) if kept.any() else None
+    return Tally(tally.score[kept], n[kept], pos[kept], tally.sampling) if kept.any() else None

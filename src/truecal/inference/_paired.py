@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from truecal.data import Clusters, Floats, Ints, Tally
 from truecal.metrics import normal_quantile
-from truecal.observations import Clusters, Floats, Ints, Tally
 
 Losses = tuple[Floats, Floats]  # of a positive and of a negative at each score
 
@@ -32,12 +32,12 @@ class Gap:
         return float(stdtrit(self.freedom, 1 - tail)) * self.error if self.freedom > 0 else math.inf
 
 
-def measure_gap(tallies: Sequence[Tally], first: Sequence[Losses], second: Sequence[Losses]) -> Gap:
+def measure_gap(observations: Sequence[Tally], first: Sequence[Losses], second: Sequence[Losses]) -> Gap:
     """The mean of the first losses of rows in some tallies minus the second ones."""
-    n, pos = (np.concatenate([getattr(tally, name) for tally in tallies]) for name in ("n", "pos"))
+    n, pos = (np.concatenate([getattr(tally, name) for tally in observations]) for name in ("n", "pos"))
     one, zero = (np.concatenate([a[label] - b[label] for a, b in zip(first, second, strict=True)]) for label in (0, 1))
     mean = float((pos @ one + (n - pos) @ zero) / n.sum())
-    return measure_error(mean, n, pos, (one - mean, zero - mean), _lay(tallies))
+    return measure_error(mean, n, pos, (one - mean, zero - mean), _lay(observations))
 
 
 def measure_error(mean: float, n: Ints, pos: Ints, residuals: Losses, clusters: Clusters | None) -> Gap:
@@ -64,12 +64,12 @@ def _add(count: Ints, value: Floats) -> Floats:
     return np.where(count > 0, count * value, 0.0)
 
 
-def _lay(tallies: Sequence[Tally]) -> Clusters | None:
+def _lay(observations: Sequence[Tally]) -> Clusters | None:
     """The clusters of some tallies, laid end to end."""
-    known = [tally.clusters for tally in tallies if tally.clusters is not None]
+    known = [tally.clusters for tally in observations if tally.clusters is not None]
     if not known:
         return None
-    starts = np.cumsum([0, *(len(tally) for tally in tallies[:-1])]).tolist()
+    starts = np.cumsum([0, *(len(tally) for tally in observations[:-1])]).tolist()
     place = np.concatenate([each.place + start for each, start in zip(known, starts, strict=True)])
     cluster, n, pos = (np.concatenate([getattr(each, name) for each in known]) for name in ("cluster", "n", "pos"))
     return Clusters.merge(cluster, place, n, pos)

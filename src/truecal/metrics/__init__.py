@@ -1,6 +1,6 @@
 """What is computed: binnings, tests, losses, norms, and the metrics made of them."""
 
-from truecal._face import open_face as _open
+from truecal._lazy import lazy_names as _open
 
 _, __getattr__, __dir__ = _open(__name__, __file__)
 
@@ -36,11 +36,11 @@ __all__ = [
     "PNorm",
     "Partition",
     "Quantile",
-    "Refutation",
-    "Rejection",
+    "WindowTest",
+    "PointwiseTest",
     "Relative",
     "Score",
-    "ScoreRange",
+    "ScoreBand",
     "ScoreTest",
     "Slope",
     "SmoothError",

@@ -16,7 +16,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._text import plural
-from truecal.observations import MOST_BITS, AnyArray, Bools, Floats, Ints, Sorted, SortedRows, bits_for
+from truecal.data import MOST_BITS, AnyArray, Bools, Floats, Ints, Note, NoteCode, Sorted, SortedRows, bits_for
 
 MOST_BINS = 1_000_000  # of equal width
 SPARE_BITS = 3  # more bits than bins need, which makes bounds four to ten times narrower
@@ -40,7 +40,7 @@ class Partition:
     n: Ints
     k: Ints
     edges: Floats
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def __len__(self) -> int:
         return len(self.n)
@@ -124,11 +124,10 @@ class Quantile:
         check_rows(data)
         starts = _kernel.quantile_starts(data.entries, min(self.n_bins, data.n_rows))
         n, k = _kernel.count(data.entries, starts)
-        notes: tuple[str, ...] = ()
+        notes: tuple[Note, ...] = ()
         if len(n) < self.n_bins:
-            few = data.n_rows < self.n_bins
-            why = "there are fewer rows" if few else "other cuts fall on the same tied scores"
-            notes = (f"{len(n)} of {self.n_bins} quantile bins: {why}",)
+            tied = data.n_rows >= self.n_bins
+            notes = (Note.of(NoteCode.FEWER_BINS, bins=len(n), wanted=self.n_bins, tied=tied),)
         return Partition(starts, n, k, edges_between(data, starts), notes)
 
 
@@ -164,7 +163,7 @@ class BoundedIsotonic:
         is given, n_min is at most a quarter of it; if only n_min is given, n_max is at least four times it.
     sizes : "auto" or "paper"
         "paper": N / 20 and N / 5, and the paper's scan. "auto", the default: the same sizes up to N = 8000, then
-        N^(2/3) and four times that. A test gets sharper as N grows: on bins of a fixed share of N it refutes any model
+        N^(2/3) and four times that. A test gets sharper as N grows: on bins of a fixed share of N it rejects any model
         in the end. Narrower bins keep values comparable.
 
     Notes
@@ -239,15 +238,9 @@ class BoundedIsotonic:
         over, under = int(np.count_nonzero(n > n_max)), int(np.count_nonzero(n < n_min))
         notes = []
         if over:
-            notes.append(
-                f"{over} of {len(n)} bins {'holds' if over == 1 else 'hold'} more than n_max = {n_max} rows, the "
-                f"largest {n.max()}: tied scores are never separated"
-            )
+            notes.append(Note.of(NoteCode.BINS_TOO_LARGE, n=over, bins=len(n), limit=n_max, largest=n.max()))
         if under:
-            notes.append(
-                f"{under} of {len(n)} bins {'holds' if under == 1 else 'hold'} fewer than n_min = {n_min} rows, the "
-                f"smallest {n.min()}: a large tie next to them stands alone"
-            )
+            notes.append(Note.of(NoteCode.BINS_TOO_SMALL, n=under, bins=len(n), limit=n_min, smallest=n.min()))
         return Partition(starts, n, k, edges_between(data, starts), tuple(notes))
 
 
@@ -392,7 +385,7 @@ def cut(binning: Binning, data: Sorted) -> Partition:
     if is_own(binning):
         return partition
     checked = check_partition(partition, data, type(binning).__name__)
-    return replace(checked, edges=data.labelling.predicted(checked.edges))
+    return replace(checked, edges=data.sampling.predicted(checked.edges))
 
 
 def check_partition(partition: Partition, data: Sorted, name: str) -> Partition:
@@ -450,7 +443,7 @@ def _check_bin(fine: Bools, name: str, rule: str, values: AnyArray) -> None:
 
 def _cut_at(data: Sorted, edges: Floats) -> Partition:
     check_rows(data)
-    starts = _kernel.locate(data.entries, np.asarray(data.labelling.seen(edges)), False)
+    starts = _kernel.locate(data.entries, np.asarray(data.sampling.seen(edges)), False)
     starts[-1] = len(data.entries[0])
     n, k = _kernel.count(data.entries, starts)
     return Partition(starts, n, k, edges)
@@ -458,10 +451,10 @@ def _cut_at(data: Sorted, edges: Floats) -> Partition:
 
 def edges_between(data: Sorted, starts: Ints) -> Floats:
     """0, the midpoints between the predictions on both sides of each cut, 1."""
-    if data.labelling.plain:
+    if data.sampling.plain:
         return _kernel.edges_between(data.entries, starts)
     inner = starts[1:-1]
-    left, right = (data.labelling.predicted(_kernel.scores_at(data.entries, inner - back)) for back in (1, 0))
+    left, right = (data.sampling.predicted(_kernel.scores_at(data.entries, inner - back)) for back in (1, 0))
     middle = left + (right - left) / 2
     return np.concatenate([[0.0], np.where(middle > left, middle, right), [1.0]])
 

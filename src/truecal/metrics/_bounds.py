@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from truecal.data import Floats, GridTally, Ints
 from truecal.metrics._binning import Partition, check_partition, cut
 from truecal.metrics._decisions import find_safe_cuts, is_inside
 from truecal.metrics._design import Spread
-from truecal.metrics._metric import Metric, Rejection
-from truecal.observations import Floats, GridTally, Ints
+from truecal.metrics._metric import Metric, PointwiseTest
 
 
 def grid_bounds(cells: GridTally, metric: Metric, partition: Partition | None = None) -> tuple[float, float]:
@@ -27,7 +27,7 @@ def grid_bounds(cells: GridTally, metric: Metric, partition: Partition | None = 
     cells : GridTally
         The rows.
     metric : Metric
-        Its loss is a `Rejection`, and its norm grows with each bin's loss, as `Mean`, `PNorm` and `Max` do.
+        Its loss is a `PointwiseTest`, and its norm grows with each bin's loss, as `Mean`, `PNorm` and `Max` do.
     partition : Partition, optional
         Bins of `cells.tally`; the metric's own by default.
 
@@ -37,14 +37,14 @@ def grid_bounds(cells: GridTally, metric: Metric, partition: Partition | None = 
     of 12 data sets of 1e6 rows on 13 bits it did, by up to 1.3 points (docs/scale.md).
     """
     rejection = metric.loss
-    if not isinstance(rejection, Rejection):
-        raise TypeError(f"`metric` must be test-based, its loss a `Rejection`; its loss is {metric.loss!r}.")
+    if not isinstance(rejection, PointwiseTest):
+        raise TypeError(f"`metric` must be test-based, its loss a `PointwiseTest`; its loss is {metric.loss!r}.")
     if partition is None:
         partition = cut(metric.binning, cells.tally)
     else:
-        seen = np.asarray(cells.labelling.seen(partition.edges))
+        seen = np.asarray(cells.sampling.seen(partition.edges))
         partition = check_partition(replace(partition, edges=seen), cells.tally, "`partition`")
-    sizes = cells.labelling.rows(partition.n, partition.k)
+    sizes = cells.sampling.rows(partition.n, partition.k)
     low, high = (
         metric.combine(sizes, np.asarray(100 * rejected / np.maximum(partition.n, 1)))
         for rejected in bound_rejected(cells, rejection, partition)
@@ -52,14 +52,14 @@ def grid_bounds(cells: GridTally, metric: Metric, partition: Partition | None = 
     return low, high
 
 
-def bound_rejected(cells: GridTally, rejection: Rejection, partition: Partition) -> tuple[Ints, Ints]:
+def bound_rejected(cells: GridTally, rejection: PointwiseTest, partition: Partition) -> tuple[Ints, Ints]:
     """Return the fewest and the most rows of each bin that the test can reject."""
     nonempty = np.flatnonzero(partition.n > 0)
     begin, end = partition.starts[nonempty], partition.starts[nonempty + 1]
     k, n = partition.k[nonempty], partition.n[nonempty]
     spread, tolerance = Spread.of(cells.tally, begin, end), rejection.tolerance
     level = rejection.significance if spread is None else spread.levels(rejection.significance)
-    sure, perhaps = find_safe_cuts(rejection.test, k, n, level, tolerance, cells.labelling)
+    sure, perhaps = find_safe_cuts(rejection.test, k, n, level, tolerance, cells.sampling)
     bin_of = np.repeat(np.arange(len(nonempty)), end - begin)
     low, high, n = cells.low, cells.high, cells.n
     accepted = (low >= sure[bin_of, 2]) & (high <= sure[bin_of, 3])

@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from truecal import _kernel
 from truecal._errors import option
+from truecal.data import NO_SAMPLING, Bools, Floats, Ints, Sampling, Sorted
 from truecal.metrics._binning import Partition, check_hash, is_own
 from truecal.metrics._design import Spread
-from truecal.observations import AS_THEY_ARE, Bools, Floats, Ints, Labelling, Sorted
 
 MOST_ROWS = 2**53
 LEAST_SIGNIFICANCE = 1e-300  # below it, p-values lose digits and then all
@@ -66,7 +66,7 @@ class Relative:
 
 
 Tolerance = Absolute | Relative
-Level = float | Floats  # a significance, of all bins or of each
+Level: TypeAlias = float | Floats  # a significance, of all bins or of each
 
 
 class Test(Protocol):
@@ -178,7 +178,7 @@ def count_rejected(
     level = significance if spread is None else spread.levels(significance)
     cuts, reach, fragile = _find_cuts_once(test, k, n, level) if len(partitions) > 1 else ask(test, "cuts", k, n, level)
     levels = np.broadcast_to(level, n.shape)
-    places, close = _locate_cuts(data, widen(cuts, tolerance, data.labelling), reach, begin, end)
+    places, close = _locate_cuts(data, widen(cuts, tolerance, data.sampling), reach, begin, end)
     low, high = _count_outside(data, places, begin, end)
     if tolerance is None:
         for b in np.flatnonzero(close | fragile):
@@ -288,15 +288,15 @@ def _check_answer(part: Any, kind: str, bins: int, place: str, name: str) -> Any
     return values
 
 
-def widen(cuts: Floats, tolerance: Tolerance | None, labelling: Labelling = AS_THEY_ARE) -> Floats:
+def widen(cuts: Floats, tolerance: Tolerance | None, sampling: Sampling = NO_SAMPLING) -> Floats:
     """Move cuts outwards by a tolerance: p is accepted if any probability within the tolerance of p is.
 
     Cuts are among scores as they are seen, and the tolerance is one of predictions.
     """
     if tolerance is None or tolerance.value == 0:
         return cuts
-    if not labelling.plain:
-        return np.asarray(labelling.seen(widen(labelling.predicted(cuts), tolerance)))
+    if not sampling.plain:
+        return np.asarray(sampling.seen(widen(sampling.predicted(cuts), tolerance)))
     t = tolerance.value
     absolute = isinstance(tolerance, Absolute)
 
@@ -356,7 +356,7 @@ def find_safe_cuts(
     n: Ints,
     significance: Level,
     tolerance: Tolerance | float | None,
-    labelling: Labelling = AS_THEY_ARE,
+    sampling: Sampling = NO_SAMPLING,
 ) -> tuple[Floats, Floats]:
     """Return cuts within which p is certainly accepted, and cuts outside which it is certainly rejected, under a
     tolerance."""
@@ -366,7 +366,7 @@ def find_safe_cuts(
     if tolerance is None or tolerance.value == 0:
         sure, perhaps = ask(test, "safe_cuts", k, n, significance)
         return sure, perhaps
-    cuts = widen(ask(test, "cuts", k, n, significance)[0], tolerance, labelling)
+    cuts = widen(ask(test, "cuts", k, n, significance)[0], tolerance, sampling)
     return cuts, cuts
 
 

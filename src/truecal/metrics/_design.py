@@ -52,7 +52,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from truecal import _kernel
-from truecal.observations import (
+from truecal.data import (
     Bools,
     CellClusters,
     CellGroups,
@@ -174,9 +174,9 @@ class Spread:
         return design.spread(begin, end)
 
     @classmethod
-    def of_wholes(cls, tallies: Sequence[Tally]) -> Spread | None:
+    def of_wholes(cls, observations: Sequence[Tally]) -> Spread | None:
         """Of all rows of each of some tallies; None where they are independent in all."""
-        found = [cls.of(tally, np.array([0]), np.array([len(tally)])) for tally in tallies]
+        found = [cls.of(tally, np.array([0]), np.array([len(tally)])) for tally in observations]
         if all(each is None for each in found):
             return None
         none = cls(np.ones(1), np.full(1, np.inf))

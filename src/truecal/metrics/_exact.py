@@ -6,17 +6,15 @@ Importing `scipy.special` takes as long as reading a million rows; a verdict doe
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 
 from truecal import _kernel
 from truecal._errors import option
+from truecal._options import Adjustment
+from truecal.data import Floats, Ints
 from truecal.metrics._decisions import Level, check_significance
 from truecal.metrics._design import Spread
-from truecal.observations import Floats, Ints
-
-Adjustment = Literal["holm", "bh"] | None
 
 
 def exact_interval(k: Ints, n: Ints, significance: float, spread: Spread | None = None) -> tuple[Floats, Floats]:

@@ -9,12 +9,25 @@ from typing import Any
 import numpy as np
 
 from truecal import _kernel
-from truecal._errors import option
 from truecal._threads import check_threads
+from truecal.data import (
+    AnyArray,
+    CellSums,
+    Classes,
+    Multiclass,
+    Tally,
+    as_matrix,
+    check_class_options,
+    check_values,
+    choose_multiclass,
+    count_threads,
+    read_pair,
+    sort_rows,
+)
 from truecal.metrics._binning import BinningLike, BoundedIsotonic, Edges, Quantile, Uniform, as_binning, limit_sizes
 from truecal.metrics._decisions import Test, Tolerance, as_tolerance
 from truecal.metrics._hypotheses import Binomial
-from truecal.metrics._local import Weight, Windows, refute_windows
+from truecal.metrics._local import Weight, Windows, reject_windows
 from truecal.metrics._metric import (
     ACE,
     ECE,
@@ -27,27 +40,12 @@ from truecal.metrics._metric import (
     Mean,
     Measure,
     Metric,
-    Refutation,
-    Rejection,
+    PointwiseTest,
+    WindowTest,
     check_metric,
     gaps,
 )
 from truecal.metrics._scores import MeanScore, Score, Spiegelhalter
-from truecal.observations import (
-    AnyArray,
-    CellSums,
-    Classes,
-    Memory,
-    Multiclass,
-    Tally,
-    as_matrix,
-    check_class_options,
-    check_values,
-    choose_multiclass,
-    count_threads,
-    read_pair,
-    sort_rows,
-)
 
 FEW_ROWS = 1 << 18  # that are tested by a single call, which holds the memory for it in one piece
 MOST_ROWS = 1 << 31  # that cells are counted of in one go
@@ -67,14 +65,14 @@ def ltce(
     labels: Sequence[Any] | None = None,
     threads: int | None = None,
 ) -> float:
-    """Local TCE: the percentage of predictions in windows of scores that the data refute.
+    """Local TCE: the percentage of predictions in rejected score windows.
 
     Windows are chosen without a look at the labels, overlap, and are each tested as a whole against their own
     predictions, by a decision that has exactly its level. A right model therefore scores 100 x `significance` on
     average, 5 by default, at every size and prevalence, and 100 is the worst. The number is of one pass over the
     rows: nothing is sorted.
 
-    It says how many predictions are refuted and not how far they are off, and it grows with the data: 2 % too low is
+    It says how many predictions are rejected and not how far they are off, and it grows with the data: 2 % too low is
     found in few windows of 10,000 rows and in many of 10,000,000. Observed over expected positives is the size of an
     error (`truecal.evaluate(...).verdict`); with a `tolerance` the number has a limit.
 
@@ -102,11 +100,11 @@ def ltce(
     """
     metric = LTCE
     if not (tolerance is None and isinstance(significance, float) and significance == 0.05 and weight == "rows"):
-        metric = Metric(LTCE.binning, Refutation(significance, as_tolerance(tolerance), weight))
+        metric = Metric(LTCE.binning, WindowTest(significance, as_tolerance(tolerance), weight))
     return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
-def tce(  # noqa: PLR0913 (tests/test_size.py says why)
+def tce(
     y_true: Any,
     y_prob: Any,
     *,
@@ -119,7 +117,6 @@ def tce(  # noqa: PLR0913 (tests/test_size.py says why)
     multiclass: Multiclass = None,
     labels: Sequence[Any] | None = None,
     threads: int | None = None,
-    memory: Memory = None,
 ) -> float:
     """Test-based calibration error: the percentage of predictions that a test finds to deviate from the data.
 
@@ -153,9 +150,6 @@ def tce(  # noqa: PLR0913 (tests/test_size.py says why)
     threads : int, optional
         How many threads may pass over the rows: all cores from a million rows on, by default. The number does not
         depend on them.
-    memory : "low", optional
-        Sort rows piece by piece, in passes over them: a tenth of their memory from a million rows on instead of nine
-        tenths, and several times the time. The number is the same.
 
     References
     ----------
@@ -173,9 +167,9 @@ def tce(  # noqa: PLR0913 (tests/test_size.py says why)
     metric = TCE
     plain = binning is None and test is None and tolerance is None
     if not (plain and isinstance(significance, float) and significance == 0.05):
-        loss = Rejection(Binomial() if test is None else test, significance, as_tolerance(tolerance))
+        loss = PointwiseTest(Binomial() if test is None else test, significance, as_tolerance(tolerance))
         metric = Metric(as_binning(binning, TCE.binning, Quantile), loss)
-    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads, memory)
+    return compute_any(metric, y_true, y_prob, sample_weight, pos_label, multiclass, labels, threads)
 
 
 def ece(
@@ -291,23 +285,8 @@ def compute(
     >>> round(compute(Metric(Uniform(15), Gap()), [0, 1, 0, 1], [0.1, 0.2, 0.7, 0.9]), 3)
     0.425
     """
-    return _compute(metric, y_true, y_prob, sample_weight, pos_label, threads)
-
-
-def _compute(
-    metric: Measure,
-    y_true: Any,
-    y_prob: Any,
-    sample_weight: Any,
-    pos_label: Any = None,
-    threads: int | None = None,
-    memory: Memory = None,
-) -> float:
-    """The same; with `memory="low"` rows are sorted piece by piece."""
     check_metric(metric)
     check_threads(threads)
-    if memory not in (None, "low"):
-        raise ValueError(f'{option("memory")} must be "low" or left out; it is {memory!r}.')
     if isinstance(metric, (MeanScore, Spiegelhalter)) and sample_weight is None:
         y_prob, y_true = read_pair(y_true, y_prob, pos_label)
         pos_label = None
@@ -323,10 +302,10 @@ def _compute(
         if value is not None:
             return value
     if not isinstance(metric.binning, Windows):
-        return metric(sort_rows(y_true, y_prob, pos_label, threads=threads, memory=memory))
+        return metric(sort_rows(y_true, y_prob, pos_label, threads=threads))
     cells, loss = CellSums.from_arrays(y_true, y_prob, sample_weight, pos_label, threads=threads), metric.loss
-    if type(loss) is Refutation and loss.tolerance is None and loss.weight == "rows":
-        rows, low, high = refute_windows(cells, loss.significance)
+    if type(loss) is WindowTest and loss.tolerance is None and loss.weight == "rows":
+        rows, low, high = reject_windows(cells, loss.significance)
         return metric.combine(rows, 100 * np.minimum(low + high, 1.0))
     return metric.on(Binned(*metric.binning.over(cells)))
 
@@ -346,11 +325,11 @@ def _compute_at_once(metric: Metric, score: AnyArray, label: AnyArray, threads: 
         value, *fine = _kernel.mean_gap(score, label, edges, count_threads(size, threads))
     elif type(metric.norm) is not Mean:
         return None
-    elif type(loss) is Refutation and type(scheme) is Windows:
+    elif type(loss) is WindowTest and type(scheme) is Windows:
         if loss.tolerance is not None or loss.weight != "rows" or size > MOST_ROWS:
             return None
         value, *fine = _kernel.local_rows(score, label, count_threads(size, threads), loss.significance)
-    elif type(loss) is Rejection and type(loss.test) is Binomial and type(scheme) is BoundedIsotonic:
+    elif type(loss) is PointwiseTest and type(loss.test) is Binomial and type(scheme) is BoundedIsotonic:
         if loss.tolerance is not None or size > FEW_ROWS:
             return None
         sizes = limit_sizes(*scheme.bounds(size), size)
@@ -370,14 +349,13 @@ def compute_any(
     multiclass: Multiclass,
     labels: Sequence[Any] | None,
     threads: int | None = None,
-    memory: Memory = None,
 ) -> float:
     """Compute a metric for one column of probabilities, for the most probable class, or its average over classes."""
     probabilities = as_matrix(y_prob)
     if probabilities is None:
         check_class_options(multiclass, labels)
-        return _compute(metric, y_true, y_prob, sample_weight, pos_label, threads, memory)
+        return compute(metric, y_true, y_prob, pos_label=pos_label, sample_weight=sample_weight, threads=threads)
     chosen = choose_multiclass(multiclass, probabilities.shape[1])
     classes = Classes.of(y_true, probabilities, labels, pos_label, threads)
     columns = [classes.top()] if chosen == "top-label" else classes.columns()
-    return float(np.mean([_compute(metric, *column, sample_weight, None, threads, memory) for column in columns]))
+    return float(np.mean([compute(metric, y, p, sample_weight=sample_weight, threads=threads) for y, p in columns]))

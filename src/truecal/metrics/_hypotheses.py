@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truecal import _kernel
+from truecal.data import AnyArray, Bools, Entries, Floats, Ints
 from truecal.metrics._decisions import Continuous, Decisions, check_counts, check_probabilities, is_number
-from truecal.observations import AnyArray, Bools, Entries, Floats, Ints
 
 # SciPy's binomtest treats outcomes up to this much likelier than the observed one as equally likely.
 LOG_FACTOR = math.log1p(1e-7)

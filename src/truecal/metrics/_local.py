@@ -1,4 +1,4 @@
-"""Local TCE: the share of predictions in windows that the data refute.
+"""Local TCE: the share of predictions in rejected windows.
 
 Windows are chosen without a look at the labels, overlap, and are each tested as a whole against their own predictions
 (Poisson-binomial), by a decision that has exactly its level. A right model therefore scores the level, at every size,
@@ -28,17 +28,17 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from truecal import _kernel
+from truecal.data import Bools, CellGroups, CellSums, Floats, Ints, Sorted, Tally, find_distinct, unchecked
 from truecal.metrics._binning import Partition, check_rows, edges_between
 from truecal.metrics._decisions import Tolerance, as_tolerance, check_significance
-from truecal.metrics._poisson_binomial import Coins, OddsFactor
+from truecal.metrics._directions import Direction
+from truecal.metrics._poisson_binomial import OddsRatio, PoissonBinomial
 from truecal.metrics._population import count_positives
-from truecal.observations import Bools, CellGroups, CellSums, Floats, Ints, Sorted, Tally, find_distinct, unchecked
 
 GRIDS = 8
-Direction = Literal["too low", "too high"]
 Weight = Literal["rows", "information"]
 Column = TypeVar("Column", Ints, Floats)
-Decided = dict[int, tuple[float, float]]  # what a window with some number of positives is refuted as
+Decided = dict[int, tuple[float, float]]  # what a window with some number of positives is rejected as
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Windows:
 
     def over(self, cells: CellSums) -> tuple[Tally, WindowPartition]:
         """The windows of cells, and the cells as a tally."""
-        data = unchecked(cells.p, cells.n, cells.pos, cells.labelling)
+        data = unchecked(cells.p, cells.n, cells.pos, cells.sampling)
         check_rows(data)
         return data, WindowPartition.of(data, cells, np.arange(len(cells) + 1))
 
@@ -80,7 +80,7 @@ class WindowPartition(Partition):
     cells. `pieces` are what the windows of all grids and those of the first have in common: the numbers of both, rows
     and information. None of these depends on labels; nor does what, where labels are `redrawn`, was `decided` for a
     window and its positives, nor from which to which number of positives a window is `untouched` at a level, nor what
-    is refuted beside these.
+    is rejected beside these.
     """
 
     cells: CellSums
@@ -107,7 +107,7 @@ class WindowPartition(Partition):
         return replace(self, k=k, cells=self.cells.with_positives(pos), redrawn=True)
 
     def shares(self, significance: float, tolerance: Tolerance | None, weight: Weight) -> tuple[Floats, Floats]:
-        """How much of each window is refuted as too low and as too high: the mean over its cells and the grids."""
+        """How much of each window is rejected as too low and as too high: the mean over its cells and the grids."""
 
         def compute() -> tuple[Floats, Floats]:
             window, first, rows, v = self.pieces
@@ -128,7 +128,7 @@ class WindowPartition(Partition):
 
     def _stand_for(self, rows: Ints) -> Ints | Floats:
         """The rows of the population that the pieces' stand for."""
-        if self.cells.labelling.plain:
+        if self.cells.sampling.plain:
             return rows
         begins = (find_distinct(np.concatenate([self.grids[0], grid]))[:-1] for grid in self.grids)
         return np.concatenate([np.add.reduceat(self.cells.population.n, begin) for begin in begins])
@@ -138,7 +138,7 @@ class WindowPartition(Partition):
         return find_tails(CellGroups.of([self.cells]), tolerance).p_values
 
     def _decide(self, significance: float, tolerance: Tolerance | None) -> Floats | tuple[Floats, Floats]:
-        """The shares of all grids' windows that are refuted as too low and as too high."""
+        """The shares of all grids' windows that are rejected as too low and as too high."""
         if not self.redrawn:
             return decide_groups(CellGroups.of([self.cells]), significance, tolerance)
         if self.cells.clusters is None and not tolerance:
@@ -149,37 +149,37 @@ class WindowPartition(Partition):
         keys = (np.arange(len(k)) * (self.cells.n_rows + 1) + k).tolist()
         new = [i for i, key in enumerate(keys) if key not in known]
         if new:
-            decided = decide_windows(Coins.of(self.cells), self.grids, significance, tolerance, np.array(new))
+            decided = decide_windows(PoissonBinomial.of(self.cells), self.grids, significance, tolerance, np.array(new))
             sides = (side.tolist() for side in decided)
             known.update(zip((keys[i] for i in new), zip(*sides, strict=True), strict=True))
         return np.array([known[key] for key in keys]).T
 
     def _decide_quickly(self, significance: float) -> tuple[Floats, Floats]:
         """The same of independent rows without a tolerance."""
-        coins, windows = Coins.of(self.cells), _list_windows(self.grids, None)
+        positives, windows = PoissonBinomial.of(self.cells), _list_windows(self.grids, None)
         if significance not in self.untouched:
-            limits = _kernel.untouched_heads(coins.n, coins.sums, coins.upper, *windows, significance)
+            limits = _kernel.untouched_heads(positives.n, positives.sums, positives.upper, *windows, significance)
             self.untouched[significance] = limits
-        given = coins.n, coins.pos, coins.sums, coins.upper, *windows
+        given = positives.n, positives.pos, positives.sums, positives.upper, *windows
         return _kernel.window_shares(*given, significance, self.untouched[significance])
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreRange:
-    """Neighbouring windows that are refuted the same way.
+class ScoreBand:
+    """Neighbouring windows that are rejected the same way.
 
-    `low` and `high` are the mean predictions of the first and the last cell; `factor` is the factor on the odds that
-    the positives speak for, with the exact interval of the chosen confidence. `proven` says that one of the windows is
-    refuted whatever the number of windows (Holm). Where rows were sampled by label, `observed` and `expected` are of
+    `low` and `high` are the mean predictions of the first and the last cell; `odds_ratio` is estimated from the
+    positives, with its exact confidence interval. `proven` says that one of the windows is rejected after adjustment
+    for the number of windows (Holm). Where rows were sampled by label, `observed` and `expected` are of
     the population; `rows` are those that are there.
 
     Examples
     --------
     >>> import truecal
-    >>> for span in truecal.evaluate([0, 1] * 100, [0.2] * 100 + [0.3] * 100).ranges:
+    >>> for span in truecal.evaluate([0, 1] * 100, [0.2] * 100 + [0.3] * 100).verdict.bands:
     ...     print(span.low, span.high, span.rows, span.observed, round(span.expected, 1), span.direction)
-    0.2 0.2 100 50 20.0 too low
-    0.3 0.3 100 50 30.0 too low
+    0.2 0.2 100 50 20.0 under-predicts
+    0.3 0.3 100 50 30.0 under-predicts
     """
 
     direction: Direction | None
@@ -188,7 +188,7 @@ class ScoreRange:
     rows: int
     observed: float
     expected: float
-    factor: OddsFactor
+    odds_ratio: OddsRatio
     proven: bool
     population: float | None = None  # rows, where these are not `rows`
 
@@ -211,7 +211,7 @@ class LocalError:
     Parameters
     ----------
     value : float
-        The percentage of predictions in refuted windows, over the eight grids. A right model scores 100 x
+        The percentage of predictions in rejected windows, over the eight grids. A right model scores 100 x
         significance on average, with a tolerance at most that.
     evidence : float or None
         The same by information, v instead of rows: the share of the evidence. Blind to predictions of 0 and 1, so
@@ -219,23 +219,23 @@ class LocalError:
     too_low, too_high : float
         The two parts of `value`.
     proven : float
-        The percentage of predictions in windows of the first grid that stay refuted by Holm's procedure: wrong,
+        The percentage of predictions in windows of the first grid that stay rejected by Holm's procedure: wrong,
         whatever the number of windows.
     p_value : float
         The smallest significance at which a window is proven; small for models that are off in some window.
     windows : int
         Windows of the first grid.
-    ranges : tuple of ScoreRange
-        Runs of neighbouring windows of the first grid refuted the same way. A right model has some by chance:
+    bands : tuple of ScoreBand
+        Runs of neighbouring windows of the first grid rejected the same way. A right model has some by chance:
         look at `proven`.
 
     Examples
     --------
     >>> from truecal import Tally
     >>> from truecal.metrics import local_error
-    >>> from truecal.observations import CellSums
+    >>> from truecal.data import CellSums
     >>> found = local_error(CellSums.of(Tally.from_arrays([0, 1] * 100, [0.3] * 200)))
-    >>> found.value, found.too_low, len(found.ranges)
+    >>> found.value, found.too_low, len(found.bands)
     (100.0, 100.0, 1)
     """
 
@@ -246,7 +246,7 @@ class LocalError:
     proven: float
     p_value: float
     windows: int
-    ranges: tuple[ScoreRange, ...]
+    bands: tuple[ScoreBand, ...]
 
 
 def local_error(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> LocalError:
@@ -255,15 +255,15 @@ def local_error(cells: CellSums, significance: float = 0.05, tolerance: Toleranc
     Examples
     --------
     >>> import numpy as np
-    >>> from truecal.observations import CellSums
+    >>> from truecal.data import CellSums
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(0.5, 5, size=20_000)
     >>> y = rng.random(20_000) < p
     >>> round(local_error(CellSums.from_arrays(y, p)).value, 1)
     5.7
     >>> halved = local_error(CellSums.from_arrays(y, p / 2))
-    >>> halved.value > 80, halved.ranges[-1].direction
-    (True, 'too low')
+    >>> halved.value > 80, halved.bands[-1].direction
+    (True, 'under-predicts')
     """
     check_significance(significance)
     if not len(cells):
@@ -278,19 +278,19 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     grids, decided = find_windows(groups), decide_groups(groups, significance, tolerance)
     begin, end = _list_windows(grids, None)
     owner = groups.owners(begin)
-    stands: Any = cells.n if cells.labelling.plain else cells.population.n
+    stands: Any = cells.n if cells.sampling.plain else cells.population.n
     rows, v = add_windows(stands, begin, end), add_windows(cells.v, begin, end)
     total, information = groups.add(stands), groups.add(cells.v)
     low, high = (100 * np.bincount(owner, rows * side, count) / (GRIDS * total) for side in decided)
-    refuted = np.bincount(owner, v * (decided[0] + decided[1]), count)
+    rejected = np.bincount(owner, v * (decided[0] + decided[1]), count)
     first = grids[0]
     windows, smallest, proven = prove_windows(groups, significance, tolerance)
     share = 100 * np.bincount(owner[: len(first) - 1], rows[: len(first) - 1] * proven, count) / total
-    ranges: list[list[ScoreRange]] = [[] for _ in range(count)]
+    ranges: list[list[ScoreBand]] = [[] for _ in range(count)]
     for at, found in _find_ranges(groups, first, decided, proven, significance):
         ranges[at].append(found)
     with np.errstate(divide="ignore", invalid="ignore"):
-        evidence = 100 * refuted / (GRIDS * information)
+        evidence = 100 * rejected / (GRIDS * information)
     columns = (column.tolist() for column in (low + high, evidence, low, high, share, smallest, windows))
     return [
         LocalError(value, None if math.isnan(seen) else seen, under, over, sure, p, number, tuple(own))
@@ -299,11 +299,11 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
 
 
 def apply_holm(p_values: Floats, windows: Ints, significance: float) -> tuple[Floats, Bools]:
-    """The smallest p-value of each group, adjusted by Holm's procedure, and which windows stay refuted by it."""
+    """The smallest p-value of each group, adjusted by Holm's procedure, and which windows stay rejected by it."""
     owner = np.repeat(np.arange(len(windows)), windows)
     first = np.cumsum(windows) - windows
     order = np.lexsort((p_values, owner))
-    left = np.repeat(windows, windows) - (np.arange(len(owner)) - first[owner])  # those not refuted before
+    left = np.repeat(windows, windows) - (np.arange(len(owner)) - first[owner])  # those not rejected before
     steps = p_values[order] * left
     failed = np.cumsum(steps > significance)
     before = failed[first] - (steps[first] > significance)
@@ -357,15 +357,19 @@ class Tails:
 
     @classmethod
     def of(
-        cls, coins: Coins, starts: tuple[Ints, ...], tolerance: Tolerance | None, chosen: Ints | None = None
+        cls,
+        positives: PoissonBinomial,
+        starts: tuple[Ints, ...],
+        tolerance: Tolerance | None,
+        chosen: Ints | None = None,
     ) -> Tails:
         """The tails of all windows, or of those chosen."""
         begin, end = _list_windows(starts, chosen)
         if tolerance is None or tolerance.value == 0:
-            below, at, above = coins.tails(begin, end)
+            below, at, above = positives.tails(begin, end)
             return cls(at, above, at, below)
-        _, at_raised, above = coins.moved(tolerance, up=True).tails(begin, end)
-        below, at_lowered, _ = coins.moved(tolerance, up=False).tails(begin, end)
+        _, at_raised, above = positives.moved(tolerance, up=True).tails(begin, end)
+        below, at_lowered, _ = positives.moved(tolerance, up=False).tails(begin, end)
         return cls(at_raised, above, at_lowered, below)
 
     def decide(self, significance: float) -> tuple[Floats, Floats]:
@@ -391,14 +395,14 @@ def find_tails(groups: CellGroups, tolerance: Tolerance | None) -> Tails:
     """The tails of the windows of the first grid."""
 
     def compute() -> Tails:
-        return Tails.of(Coins.in_groups(groups), find_windows(groups)[:1], tolerance)
+        return Tails.of(PoissonBinomial.in_groups(groups), find_windows(groups)[:1], tolerance)
 
     return groups.once(("tails", tolerance), compute)
 
 
 def prove_windows(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> tuple[Ints, Floats, Bools]:
     """The windows of each group in the first grid, the smallest p-value of these as Holm's procedure adjusts it, and
-    which of all windows stay refuted by it."""
+    which of all windows stay rejected by it."""
 
     def compute() -> tuple[Ints, Floats, Bools]:
         windows = np.diff(np.searchsorted(find_windows(groups)[0], groups.starts))
@@ -408,36 +412,38 @@ def prove_windows(groups: CellGroups, significance: float, tolerance: Tolerance 
 
 
 def decide_groups(groups: CellGroups, significance: float, tolerance: Tolerance | None) -> tuple[Floats, Floats]:
-    """How much of the windows of all grids is refuted as too low and as too high."""
+    """How much of the windows of all grids is rejected as too low and as too high."""
 
     def compute() -> tuple[Floats, Floats]:
-        return decide_windows(Coins.in_groups(groups), find_windows(groups), significance, tolerance)
+        return decide_windows(PoissonBinomial.in_groups(groups), find_windows(groups), significance, tolerance)
 
     return groups.once(("decided", significance, tolerance), compute)
 
 
 def decide_windows(
-    coins: Coins,
+    positives: PoissonBinomial,
     starts: tuple[Ints, ...],
     significance: float,
     tolerance: Tolerance | None,
     chosen: Ints | None = None,
 ) -> tuple[Floats, Floats]:
-    """How much of all windows, or of those chosen, is refuted as too low and as too high."""
-    if coins.design is not None or (tolerance is not None and tolerance.value > 0):
-        return Tails.of(coins, starts, tolerance, chosen).decide(significance)
+    """How much of all windows, or of those chosen, is rejected as too low and as too high."""
+    if positives.design is not None or (tolerance is not None and tolerance.value > 0):
+        return Tails.of(positives, starts, tolerance, chosen).decide(significance)
     windows = _list_windows(starts, chosen)
-    return _kernel.window_shares(coins.n, coins.pos, coins.sums, coins.upper, *windows, significance, None)
+    return _kernel.window_shares(
+        positives.n, positives.pos, positives.sums, positives.upper, *windows, significance, None
+    )
 
 
-def refute_windows(cells: CellSums, significance: float) -> tuple[Ints, Floats, Floats]:
-    """The rows of each window of the first grid, and how much of it is refuted as too low and as too high."""
+def reject_windows(cells: CellSums, significance: float) -> tuple[Ints, Floats, Floats]:
+    """The rows of each window of the first grid, and how much of it is rejected as too low and as too high."""
     sums = cells.s1, cells.s2, cells.s3
     return _kernel.local_shares(cells.n, cells.pos, sums, cells.upper, significance)
 
 
 def _share(limit: float, tail: Floats, at: Floats) -> Floats:
-    """How much of a window is refuted on one side."""
+    """How much of a window is rejected on one side."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = np.clip((limit - tail) / at, 0.0, 1.0)
     return np.where(at > 0, share, (tail < limit) * 1.0)
@@ -449,8 +455,8 @@ def _find_ranges(
     decided: tuple[Floats, Floats],
     proven: Bools,
     significance: float,
-) -> list[tuple[int, ScoreRange]]:
-    """Runs of windows of one group that are refuted the same way: by mid-p, which is where half of a window is. With
+) -> list[tuple[int, ScoreBand]]:
+    """Runs of windows of one group that are rejected the same way: by mid-p, which is where half of a window is. With
     the numbers of their groups."""
     cells, count = groups.cells, len(starts) - 1
     way = np.where(decided[0][:count] >= 0.5, 1, np.where(decided[1][:count] >= 0.5, -1, 0))
@@ -458,22 +464,22 @@ def _find_ranges(
     new = (way[1:] != way[:-1]) | (owner[1:] != owner[:-1])
     edges = np.append(0, np.flatnonzero(new) + 1)
     last = np.append(edges[1:], count)
-    refuted = way[edges] != 0
-    edges, last = edges[refuted], last[refuted]
+    rejected = way[edges] != 0
+    edges, last = edges[rejected], last[rejected]
     begin, end = starts[edges], starts[last]
     counts = count_positives(groups, begin, end, significance)
-    p = cells.labelling.predicted(cells.p)
+    p = cells.sampling.predicted(cells.p)
     found = []
     for i, (b, e, each) in enumerate(zip(begin.tolist(), end.tolist(), counts, strict=True)):
         window = int(edges[i])
-        one = ScoreRange(
-            direction="too low" if way[window] > 0 else "too high",
+        one = ScoreBand(
+            direction=Direction.UNDER if way[window] > 0 else Direction.OVER,
             low=float(p[b]),
             high=float(p[e - 1]),
             rows=int(cells.n[b:e].sum()),
             observed=each.observed,
             expected=each.expected,
-            factor=each.factor,
+            odds_ratio=each.factor,
             proven=bool(proven[window : last[i]].any()),
             population=each.population,
         )

@@ -15,6 +15,9 @@ import numpy as np
 
 from truecal import _kernel
 from truecal._errors import did_you_mean, option
+from truecal._options import METRICS as NAMES
+from truecal._options import check_names
+from truecal.data import Bools, Floats, Ints, Population, Sorted, Tally
 from truecal.metrics._binning import (
     Binning,
     BinningLike,
@@ -60,7 +63,6 @@ from truecal.metrics._scores import (
     TwoBins,
 )
 from truecal.metrics._units import PERCENT, PROBABILITY, UNKNOWN, Unit
-from truecal.observations import Bools, Floats, Ints, Population, Sorted, Tally
 
 
 class Binned:
@@ -78,9 +80,9 @@ class Binned:
     @property
     def unweighted(self) -> Binned:
         """The same rows without weights of importance."""
-        if self.data.importance is None:
+        if self.data.importance_weight is None:
             return self
-        found = Binned(replace(self.data.tally, importance=None), self.partition)
+        found = Binned(replace(self.data.tally, importance_weight=None), self.partition)
         found._sums, found._rejected = self._sums, self._rejected
         return found
 
@@ -103,7 +105,7 @@ class Binned:
     def _stands(self) -> Population | None:
         """The sums of predictions, the rows and the positives of the population in each bin; None where these are the
         rows' own."""
-        if self.data.labelling.plain and self.data.importance is None:
+        if self.data.sampling.plain and self.data.importance_weight is None:
             return None
         if self._population is None:
             whole, starts = self.data.tally.population, self.partition.starts
@@ -139,7 +141,7 @@ class Binned:
     def reject_together(bins: Sequence[Binned], metric: Measure) -> None:
         """Prepare a test-based metric of many partitions of the same data: equal bins are decided once."""
         loss = metric.rejection
-        if not isinstance(loss, Rejection):
+        if not isinstance(loss, PointwiseTest):
             return
         key = loss.test, loss.significance, loss.tolerance
         found = count_rejected(key[0], bins[0].data, [each.partition for each in bins], *key[1:])
@@ -147,15 +149,15 @@ class Binned:
             each._rejected[key] = rejected
 
 
-class HeldBins:
+class NonEmptyBins:
     """The bins of several partitions of the same rows, those that are not empty, end to end: what a test says of each
     is asked for all of them at once."""
 
-    __slots__ = ("k", "labelling", "mean", "n", "nonempty", "predicted", "spread")
+    __slots__ = ("k", "mean", "n", "nonempty", "predicted", "sampling", "spread")
 
     def __init__(self, tables: Sequence[Binned]) -> None:
         data, sizes = tables[0].data, np.concatenate([bins.partition.n for bins in tables])
-        self.labelling = data.labelling
+        self.sampling = data.sampling
         self.nonempty: Bools = sizes > 0
 
         def lay(columns: Iterable[Any]) -> Any:
@@ -228,21 +230,21 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejection:
+class PointwiseTest:
     """The percentage of a bin's predictions p whose hypothesis "P(Y = 1) = p" a test rejects, given the bin's
     positives.
 
     Examples
     --------
     >>> from truecal import Metric, Quantile, Tally
-    >>> from truecal.metrics import MidP, Rejection
+    >>> from truecal.metrics import MidP, PointwiseTest
     >>> tally = Tally.from_arrays([0, 1] * 100, [0.3] * 100 + [0.45] * 100)
-    >>> Metric(Quantile(1), Rejection(MidP(), 0.01))(tally)  # the predictions of 0.3 are refuted
+    >>> Metric(Quantile(1), PointwiseTest(MidP(), 0.01))(tally)  # the predictions of 0.3 are rejected
     50.0
     """
 
     unit: ClassVar[Unit] = PERCENT
-    words: ClassVar[str] = "refuted predictions"
+    words: ClassVar[str] = "rejected predictions"
     whose: ClassVar[str] = "predictions"
     per_prediction: ClassVar[bool] = True  # each is decided by itself, given its bin
     test: Test = field(default_factory=Binomial)
@@ -266,30 +268,30 @@ class Rejection:
             level = f"factor {self.test.threshold:g}"
         return f"{type(self.test).__name__} test at {level}"
 
-    def like(self, other: Refuting) -> Rejection:
+    def like(self, other: RejectionTest) -> PointwiseTest:
         """The test of another, or this one at its level and tolerance."""
-        if isinstance(other, Rejection):
+        if isinstance(other, PointwiseTest):
             return other
         return replace(self, significance=other.significance, tolerance=other.tolerance)
 
     def count(self, bins: Binned) -> tuple[Ints, Ints]:
-        """How many of each bin's predictions are refuted as too low and as too high."""
+        """How many of each bin's predictions are rejected as too low and as too high."""
         return bins.rejected(self.test, self.significance, self.tolerance)
 
     @property
-    def of_rates(self) -> Rejection:
+    def of_rates(self) -> PointwiseTest:
         """The test of the rate of a bin's positives: this one."""
         return self
 
-    def p_values(self, bins: HeldBins) -> Floats:
+    def p_values(self, bins: NonEmptyBins) -> Floats:
         """The p-value of the mean prediction of each bin."""
         (values,) = ask(self.test, "p_value", bins.k, bins.n, bins.mean)
         return np.asarray(values if bins.spread is None else bins.spread.p_values(values))
 
-    def accepted(self, bins: HeldBins) -> tuple[Floats, Floats]:
+    def accepted(self, bins: NonEmptyBins) -> tuple[Floats, Floats]:
         """The smallest and the largest prediction that is accepted, given the positives of each bin, as predictions are
         for the population."""
-        tolerance, how, counts = self.tolerance, bins.labelling, (bins.k, bins.n)
+        tolerance, how, counts = self.tolerance, bins.sampling, (bins.k, bins.n)
         level = self.significance if bins.spread is None else bins.spread.levels(self.significance)
         if how.plain:
             low, high = ask(self.test, "accepted", *counts, level, tolerance)
@@ -304,18 +306,18 @@ class Rejection:
 
 
 @dataclass(frozen=True, slots=True)
-class Refutation:
-    """The percentage of a window that the data refute: a window is tested as a whole against its own predictions.
+class WindowTest:
+    """The percentage of a window that is rejected: a window is tested as a whole against its own predictions.
 
     The mean over a window's rows of the eight overlapping grids' decisions, each of them exactly of its level. Only for
-    bins that are `Windows`. By `weight="information"`, rows and windows count by p (1 - p): the share of the evidence.
+    bins that are `Windows`. By `weight="information"`, rows and windows count by p (1 - p), their information.
 
     Examples
     --------
     >>> from truecal import Metric, Tally
-    >>> from truecal.metrics import Refutation, Windows
+    >>> from truecal.metrics import WindowTest, Windows
     >>> tally = Tally.from_arrays([0, 1] * 100, [0.3] * 200)
-    >>> Metric(Windows(), Refutation(significance=0.01))(tally)
+    >>> Metric(Windows(), WindowTest(significance=0.01))(tally)
     100.0
     """
 
@@ -334,11 +336,11 @@ class Refutation:
     @property
     def whose(self) -> str:
         """What the percentage is of."""
-        return "predictions" if self.weight == "rows" else "evidence"
+        return "predictions" if self.weight == "rows" else "information"
 
     @property
     def words(self) -> str:
-        return f"refuted {self.whose}"
+        return f"rejected {self.whose}"
 
     @property
     def test_words(self) -> str:
@@ -349,12 +351,12 @@ class Refutation:
         """The test and its level."""
         return f"Poisson-binomial test at {self.significance:g}"
 
-    def like(self, other: Refuting) -> Refutation:
+    def like(self, other: RejectionTest) -> WindowTest:
         """This test at the level and tolerance of another."""
         return replace(self, significance=other.significance, tolerance=other.tolerance)
 
     def count(self, bins: Binned) -> tuple[Ints, Ints]:
-        """How many of each window's predictions are refuted as too low and as too high, rounded so that their sums
+        """How many of each window's predictions are rejected as too low and as too high, rounded so that their sums
         are right to a row."""
         n = bins.partition.n
         shares = np.array(_windows(bins).shares(self.significance, self.tolerance, "rows"))
@@ -368,9 +370,9 @@ class Refutation:
         return _windows(bins).p_values(self.tolerance)
 
     @property
-    def of_rates(self) -> Rejection:
+    def of_rates(self) -> PointwiseTest:
         """The test of the rate of a window's positives."""
-        return Rejection(Binomial(), self.significance, self.tolerance)
+        return PointwiseTest(Binomial(), self.significance, self.tolerance)
 
     def weigh(self, bins: Binned) -> Ints | Floats:
         """What each window counts: its rows, those of the population, or its information."""
@@ -381,13 +383,13 @@ class Refutation:
         return np.asarray(100 * np.minimum(low + high, 1.0))
 
 
-Refuting: TypeAlias = Rejection | Refutation
+RejectionTest: TypeAlias = PointwiseTest | WindowTest
 
 
 def _windows(bins: Binned) -> WindowPartition:
     """The windows that bins are."""
     if not isinstance(bins.partition, WindowPartition):
-        raise TypeError("`Refutation` needs bins that are windows.\n\nHint: use `Metric(Windows(), Refutation())`.")
+        raise TypeError("`WindowTest` needs bins that are windows.\n\nHint: use `Metric(Windows(), WindowTest())`.")
     return bins.partition
 
 
@@ -524,7 +526,7 @@ class Metric:
 
     @property
     def axis(self) -> str:
-        """The words with the unit, for an axis: "refuted predictions (%)"; averages of all powers share one."""
+        """The words with the unit, for an axis: "rejected predictions (%)"; averages of all powers share one."""
         sign = self.unit.symbol.strip() or ("" if self.unit == PROBABILITY else self.unit.name)
         words = self.loss_words if isinstance(self.norm, PNorm) else self.words
         return f"{words} ({sign})" if sign else words
@@ -534,20 +536,20 @@ class Metric:
         """What is measured, in which unit, and what is good."""
         unit, test = self.unit, self.rejection
         if test is not None:
-            what = f"{self.norm_words}% of {test.whose} that the data refute ({test.test_words})"
+            what = f"{self.norm_words}% of {test.whose} rejected ({test.test_words})"
         elif unit == PROBABILITY:
             what = f"{self.words}, a probability"
         else:
             what = f"{self.words}, in {unit.name}" if unit.name else self.words
-        if isinstance(test, Refutation):
+        if isinstance(test, WindowTest):
             most = "at most " if test.tolerance is not None else ""
-            return f"{what}; a right model has {most}{self.best:g} on average, {unit.top:g} is worst"
+            return f"{what}; {most}{self.best:g} on average if calibrated, {unit.top:g} is worst"
         return f"{what}; 0 is best" + (f", {unit.top:g} worst" if math.isfinite(unit.top) else "")
 
     @property
     def best(self) -> float:
-        """The value of a right model: the level of Local TCE's tests, else 0."""
-        return 100 * self.loss.significance if isinstance(self.loss, Refutation) else 0.0
+        """The value of a calibrated model: the level of Local TCE's tests, else 0."""
+        return 100 * self.loss.significance if isinstance(self.loss, WindowTest) else 0.0
 
     @property
     def bins(self) -> str:
@@ -561,19 +563,19 @@ class Metric:
         return next((name for name, named in METRICS.items() if named == self), "value")
 
     @property
-    def rejection(self) -> Refuting | None:
+    def rejection(self) -> RejectionTest | None:
         """The test with its level and tolerance, where the metric is test-based."""
-        return self.loss if isinstance(self.loss, Refuting) else None
+        return self.loss if isinstance(self.loss, RejectionTest) else None
 
-    def with_rejection(self, rejection: Refuting) -> Metric:
+    def with_rejection(self, rejection: RejectionTest) -> Metric:
         """The metric under another test, or under its level and tolerance; itself where it has none."""
         own = self.rejection
         return self if own is None or own == (like := own.like(rejection)) else replace(self, loss=like)
 
-    def test_of_bins(self, default: Rejection) -> Refuting:
+    def test_of_bins(self, default: PointwiseTest) -> RejectionTest:
         """The test that a table of the metric's bins is made by: its own, or another; windows have one of theirs."""
         if isinstance(self.binning, Windows):
-            return Refutation().like(self.rejection or default)
+            return WindowTest().like(self.rejection or default)
         return self.rejection or default
 
     def format(self, value: float) -> str:
@@ -586,9 +588,9 @@ class Metric:
     def on(self, bins: Binned) -> float:
         """The value on bins that are already there."""
         loss = self.loss(bins)
-        if type(self.loss) not in (Gap, Rejection, Refutation):
+        if type(self.loss) not in (Gap, PointwiseTest, WindowTest):
             self._check_loss(bins, loss)
-        weights: Any = self.loss.weigh(bins) if isinstance(self.loss, Refutation) else bins.sizes
+        weights: Any = self.loss.weigh(bins) if isinstance(self.loss, WindowTest) else bins.sizes
         return self.combine(weights, loss) if weights.any() else math.nan
 
     def combine(self, weights: Ints, loss: Floats) -> float:
@@ -612,13 +614,13 @@ class Metric:
             )
 
 
-LTCE: Metric = Metric(Windows(), Refutation())
-"""Local TCE: the percentage of predictions in windows that the data refute."""
-LTCE_INFORMATION = Metric(Windows(), Refutation(weight="information"))
-TCE: Metric = Metric(BoundedIsotonic(), Rejection())
-"""The test-based calibration error: the percentage of predictions that the exact test refutes on bins of PAVA-BC."""
-TCE_Q = Metric(Quantile(), Rejection())
-TCE_V = Metric(Isotonic(), Rejection())
+LTCE: Metric = Metric(Windows(), WindowTest())
+"""Local TCE: the percentage of predictions in rejected windows."""
+LTCE_INFORMATION = Metric(Windows(), WindowTest(weight="information"))
+TCE: Metric = Metric(BoundedIsotonic(), PointwiseTest())
+"""The test-based calibration error: the percentage of predictions that the exact test rejects on bins of PAVA-BC."""
+TCE_Q = Metric(Quantile(), PointwiseTest())
+TCE_V = Metric(Isotonic(), PointwiseTest())
 ECE = Metric(Uniform(), Gap())
 ACE = Metric(Quantile(), Gap())
 MCE = Metric(Uniform(), Gap(), Max())
@@ -680,6 +682,7 @@ METRICS: dict[str, Measure] = {
     },
 }
 """The metrics by name; "net_benefit@0.05" and its like, of any threshold, are understood besides."""
+check_names(METRICS, NAMES)
 STANDARD = (*(name for name, metric in METRICS.items() if metric.binning), "log_loss", "brier", "slope", "intercept")
 """What `evaluate` computes unless other metrics are asked for."""
 
@@ -699,7 +702,7 @@ def describe_unknown(name: object) -> str:
     return f"{', '.join(METRICS)}, or {PREFIX}0.05 for that threshold; one is {name!r}.{did_you_mean(name, METRICS)}"
 
 
-_TITLES = {"ltce": "Local TCE", "ltce_information": "Local TCE (evidence)", "ece_pava_bc": "ECE (PAVA-BC)"}
+_TITLES = {"ltce": "Local TCE", "ltce_information": "Local TCE (information)", "ece_pava_bc": "ECE (PAVA-BC)"}
 
 
 def format_name(name: str) -> str:
@@ -734,7 +737,7 @@ def check_metric(metric: object) -> None:
 def choose(
     names: Iterable[str] | Mapping[str, Measure] | None,
     binning: BinningLike,
-    loss: Refuting,
+    loss: RejectionTest,
 ) -> dict[str, Measure]:
     """The metrics to compute: named ones, with another binning and test if given, or a mapping of your own metrics."""
     if isinstance(names, Mapping):

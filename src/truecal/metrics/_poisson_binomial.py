@@ -9,7 +9,7 @@ X is the sum of independent Bernoulli(p), one for each row of some neighbouring 
   there (five rows of 0.5 have a size n~ below 5 and would leave no mass at k = 5);
 - else, from v = 70 on, the binomial that is shifted by a real number to have the third cumulant too, whose error is at
   most 0.035 / v;
-- else they are computed; small ones of more than 4,096 rows taking rows of neighbouring cells as coins of their mean as
+- else they are computed; small ones of more than 4,096 rows taking rows of neighbouring cells as rows of their mean as
   long as that makes their variance too large by at most 2^-24 of itself.
 
 Equal probabilities (one cell) are always an exact binomial. Where rows are in clusters that go together, tails are
@@ -27,14 +27,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from truecal import _kernel
+from truecal.data import NO_SAMPLING, Bools, CellGroups, CellSums, Floats, Ints, Sampling
 from truecal.metrics._decisions import Absolute, Tolerance
 from truecal.metrics._design import Design, Spread
-from truecal.observations import AS_THEY_ARE, Bools, CellGroups, CellSums, Floats, Ints, Labelling
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Coins:
-    """Rows in cells as coins: their number, how many are positive, and the sums of q, q^2 and q^3.
+class PoissonBinomial:
+    """The number of positives in any range of cells: the sum of independent Bernoulli variables, one for each row.
+
+    Cells have their rows, how many of these are positive, and the sums of q, q^2 and q^3.
 
     q is the probability of a positive, or of a negative where `upper` says so; `design` says how far rows of one
     cluster go together, where they are in clusters.
@@ -44,21 +46,21 @@ class Coins:
     pos: Ints
     sums: tuple[Floats, Floats, Floats]
     upper: Bools
-    labelling: Labelling = AS_THEY_ARE
+    sampling: Sampling = NO_SAMPLING
     design: Design | None = None
 
     @classmethod
-    def of(cls, cells: CellSums) -> Coins:
-        """The coins that the cells' own scores make."""
+    def of(cls, cells: CellSums) -> PoissonBinomial:
+        """The distribution under the cells' own scores."""
         design = None if cells.clusters is None else Design.of(CellGroups.of([cells]))
-        return cls(cells.n, cells.pos, (cells.s1, cells.s2, cells.s3), cells.upper, cells.labelling, design)
+        return cls(cells.n, cells.pos, (cells.s1, cells.s2, cells.s3), cells.upper, cells.sampling, design)
 
     @classmethod
-    def in_groups(cls, groups: CellGroups) -> Coins:
-        """The coins of several groups of rows, end to end."""
+    def in_groups(cls, groups: CellGroups) -> PoissonBinomial:
+        """That of several groups of rows, end to end."""
         cells = groups.cells
         sums = cells.s1, cells.s2, cells.s3
-        return cls(cells.n, cells.pos, sums, cells.upper, cells.labelling, Design.of(groups))
+        return cls(cells.n, cells.pos, sums, cells.upper, cells.sampling, Design.of(groups))
 
     def tails(self, begin: Ints, end: Ints, *, computed: bool = False) -> tuple[Floats, Floats, Floats]:
         """P(X < k), P(X = k) and P(X > k) for the cells begin..end of each window and their k positives.
@@ -88,29 +90,29 @@ class Coins:
             return mid_p
         return self.design.spread(begin, end).p_values(mid_p)
 
-    def moved(self, tolerance: Tolerance, up: bool) -> Coins:
+    def moved(self, tolerance: Tolerance, up: bool) -> PoissonBinomial:
         """Every cell at its mean probability raised or lowered by a tolerance, within [0, 1].
 
         Predictions are what may be off, as they are for the population.
         """
-        moved = move_chances(self.sums[0] / self.n, self.upper, self.labelling, tolerance, up)
+        moved = move_chances(self.sums[0] / self.n, self.upper, self.sampling, tolerance, up)
         return replace(self, sums=(self.n * moved, self.n * moved**2, self.n * moved**3))
 
 
-def move_chances(q: Floats, upper: Bools, labelling: Labelling, tolerance: Tolerance, up: bool) -> Floats:
+def move_chances(q: Floats, upper: Bools, sampling: Sampling, tolerance: Tolerance, up: bool) -> Floats:
     """Chances, of a negative in upper cells, with predictions raised or lowered by a tolerance, within [0, 1]."""
     p, rest = np.where(upper, 1 - q, q), np.where(upper, q, 1 - q)
-    if not labelling.plain:
-        p = labelling.predicted(p)
+    if not sampling.plain:
+        p = sampling.predicted(p)
     step = tolerance.value * (1.0 if isinstance(tolerance, Absolute) else p) * (1 if up else -1)
-    if labelling.plain:
+    if sampling.plain:
         return np.asarray(np.clip(np.where(upper, rest - step, p + step), 0.0, 1.0))
-    seen = labelling.seen(np.clip(p + step, 0.0, 1.0))
+    seen = sampling.seen(np.clip(p + step, 0.0, 1.0))
     return np.asarray(np.where(upper, 1 - seen, seen))
 
 
 @dataclass(frozen=True, slots=True)
-class OddsFactor:
+class OddsRatio:
     """The factor on the odds of all predictions that the positives speak for, with its exact interval.
 
     `value` makes as many positives expected as came; `low` and `high` are the factors at which P(X >= k) and
@@ -126,14 +128,14 @@ class OddsFactor:
     ratio_high: float
 
 
-def find_odds_factors(coins: Coins, begin: Ints, end: Ints, significance: float) -> list[OddsFactor]:
-    """The factor on the odds of all coins of each window begin..end, with the interval of confidence 1 - significance.
+def find_odds_ratios(positives: PoissonBinomial, begin: Ints, end: Ints, significance: float) -> list[OddsRatio]:
+    """The factor on the odds of all rows of each window begin..end, with the interval of confidence 1 - significance.
 
-    Coins of probability 0 and 1 have no odds; they count as expected, with what came of the others.
+    Rows of probability 0 and 1 have no odds; they count as expected, with what came of the others.
     """
     spread = Spread(np.ones(len(begin)), np.full(len(begin), np.inf))
-    if coins.design is not None:
-        spread = coins.design.spread(begin, end)
+    if positives.design is not None:
+        spread = positives.design.spread(begin, end)
     windows = begin, end, significance, spread.effect, spread.freedom
-    found = _kernel.odds_factors(coins.n, coins.pos, coins.sums, coins.upper, *windows)
-    return [OddsFactor(*row) for row in zip(*(column.tolist() for column in found), strict=True)]
+    found = _kernel.odds_factors(positives.n, positives.pos, positives.sums, positives.upper, *windows)
+    return [OddsRatio(*row) for row in zip(*(column.tolist() for column in found), strict=True)]

@@ -8,7 +8,7 @@ the factor that the positives speak for is that of E(f) = O, so observed over ex
 
 The interval has the factors at which O - E(f), a weighted sum of independent labels, leaves as much in its tail as it
 should. Tails are by the saddlepoint approximation of Lugannani and Rice, with half of a label's mean weight as the
-correction for continuity: for equal weights they come to the exact ones of `find_odds_factors` within a percent.
+correction for continuity: for equal weights they come to the exact ones of `find_odds_ratios` within a percent.
 
 References
 ----------
@@ -23,9 +23,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from truecal.metrics._poisson_binomial import Coins, OddsFactor, find_odds_factors
+from truecal.data import CellGroups, CellSums, Floats, Ints, Sampling, cell
+from truecal.metrics._poisson_binomial import OddsRatio, PoissonBinomial, find_odds_ratios
 from truecal.metrics._roots import find_root
-from truecal.observations import CellGroups, CellSums, Floats, Ints, Labelling, cell
 
 BITS = 7
 RATIOS = "ratio", "ratio_low", "ratio_high"
@@ -42,15 +42,16 @@ class Count:
 
     observed: int | float
     expected: float
-    factor: OddsFactor
+    factor: OddsRatio
     population: float | None = None
 
 
 def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: float) -> list[Count]:
     """The positives of the cells begin..end of each window, those of the population where rows were sampled."""
-    windows, cells, coins = list(zip(begin.tolist(), end.tolist(), strict=True)), groups.cells, Coins.in_groups(groups)
-    if cells.labelling.plain:
-        factors, expected = find_odds_factors(coins, begin, end, significance), cells.expected
+    windows, cells = list(zip(begin.tolist(), end.tolist(), strict=True)), groups.cells
+    positives = PoissonBinomial.in_groups(groups)
+    if cells.sampling.plain:
+        factors, expected = find_odds_ratios(positives, begin, end, significance), cells.expected
         beyond = cells.once("beyond", lambda: _count_beyond(cells))
         return [
             _count(
@@ -62,8 +63,8 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
             for (b, e), factor in zip(windows, factors, strict=True)
         ]
     levels = np.full(len(begin), significance)
-    if coins.design is not None:  # which leave the same significance, once clusters have spread the count
-        levels = coins.design.spread(begin, end).levels(significance)
+    if positives.design is not None:  # which leave the same significance, once clusters have spread the count
+        levels = positives.design.spread(begin, end).levels(significance)
     return [
         _count_population(cells.between(b, e), level) for (b, e), level in zip(windows, levels.tolist(), strict=True)
     ]
@@ -80,7 +81,7 @@ def _count_beyond(cells: CellSums) -> Ints | None:
     return beyond
 
 
-def _count(observed: int, expected: float, factor: OddsFactor, beyond: float) -> Count:
+def _count(observed: int, expected: float, factor: OddsRatio, beyond: float) -> Count:
     """The count of rows as they are. Positives at 0, less negatives at 1, are beyond every factor on the odds: they
     move observed over expected, and the ends of its interval with it."""
     if beyond and expected > 0:
@@ -99,7 +100,7 @@ def _count_population(cells: CellSums, significance: float) -> Count:
 class _Weighed:
     """Cells of predictions p that are neither 0 nor 1, with labels that weigh as rows of the population."""
 
-    labelling: Labelling
+    sampling: Sampling
     p: Floats
     n: Floats
     pos: Floats
@@ -120,11 +121,11 @@ class _Weighed:
     def weigh(self, log_factor: float) -> tuple[Floats, Floats, Floats]:
         """With a factor on the odds: the probability that a row is labelled positive, and what a row labelled positive
         and one labelled negative add to O - E."""
-        how, p = self.labelling, self.move(log_factor)
-        f0, f1 = how.flip
+        how, p = self.sampling, self.move(log_factor)
+        f0, f1 = how.label_noise
         sure = 1 - f0 - f1
-        one = ((1 - f0) / sure - p) / how.kept_positives
-        zero = -(f0 / sure + p) / how.kept_negatives
+        one = ((1 - f0) / sure - p) / how.positive_rate
+        zero = -(f0 / sure + p) / how.negative_rate
         return np.asarray(how.seen(p)), one, zero
 
     def log_tail(self, log_factor: float, *, above: bool) -> float:
@@ -142,7 +143,7 @@ class _Weighed:
         return _log_upper_tail(n, q, zero, step, reached)
 
 
-def _find_factor(cells: CellSums, significance: float) -> OddsFactor:
+def _find_factor(cells: CellSums, significance: float) -> OddsRatio:
     """The factor on all odds of the population, with the interval of confidence 1 - significance.
 
     Predictions of 0 and 1 have no odds; they count as expected, with what came of the others.
@@ -152,12 +153,12 @@ def _find_factor(cells: CellSums, significance: float) -> OddsFactor:
     certain = float(np.sum((stands.n * stands.score)[~open_]))
     if not open_.any():
         one = 1.0 if certain > 0 else math.nan
-        return OddsFactor(math.nan, 0.0, math.inf, one, one, one)
+        return OddsRatio(math.nan, 0.0, math.inf, one, one, one)
     # cells of 7 bits are near enough for tails: predictions differ by less than a part in 64 within each
     begin = np.flatnonzero(np.diff(cell(stands.score[open_], BITS), prepend=-1.0))
     columns = (cells.n, cells.pos, stands.n, stands.n * stands.score)
     n, pos, size, sums = (np.add.reduceat(column[open_], begin).astype(np.float64) for column in columns)
-    rows = _Weighed(cells.labelling, sums / size, n, pos, size)
+    rows = _Weighed(cells.sampling, sums / size, n, pos, size)
     observed, most = float(stands.pos[open_].sum()), float(rows.rows.sum())
     goal = math.log(significance / 2)
     middle = _find_middle(rows, observed, most)
@@ -175,7 +176,7 @@ def _find_factor(cells: CellSums, significance: float) -> OddsFactor:
         return (rows.expected(log_factor) + certain) / total
 
     ends = (middle, low, high)
-    return OddsFactor(*(math.inf if t > 700 else math.exp(t) for t in ends), *(ratio(t) for t in ends))
+    return OddsRatio(*(math.inf if t > 700 else math.exp(t) for t in ends), *(ratio(t) for t in ends))
 
 
 def _find_middle(rows: _Weighed, observed: float, most: float) -> float:

@@ -13,22 +13,22 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from truecal import _kernel
-from truecal.metrics._decisions import is_number
-from truecal.metrics._roots import find_root
-from truecal.metrics._units import PLAIN, PROBABILITY, Unit
-from truecal.observations import (
-    AS_THEY_ARE,
+from truecal.data import (
+    NO_SAMPLING,
     AnyArray,
     Bools,
     Floats,
     Ints,
-    Labelling,
+    Sampling,
     Sorted,
     Tally,
     Weighed,
     check_values,
     count_threads,
 )
+from truecal.metrics._decisions import is_number
+from truecal.metrics._roots import find_root
+from truecal.metrics._units import PLAIN, PROBABILITY, Unit
 
 CLIP = 1e-12
 EXTREME = 27.6  # log-odds that only scores cut to it have
@@ -77,7 +77,7 @@ class Rows:
         return self.once("walk", self._walk)
 
     def _walk(self) -> Floats:
-        fixed = self.seen.labelling.plain  # weights of importance are those of scores, not of labels
+        fixed = self.seen.sampling.plain  # weights of importance are those of scores, not of labels
         expected = self.once("expected", lambda: self.tally.n * self.tally.score, labels=not fixed)
         return np.concatenate([[0.0], np.cumsum(self.tally.pos - expected)]) / self.tally.n_rows
 
@@ -92,7 +92,7 @@ class Rows:
         return x, n, self.once("cell positives", lambda: np.add.reduceat(self.seen.pos, places))
 
     def _cut(self) -> tuple[Ints, Floats, Ints]:
-        score, n, how = self.seen.score, self.seen.n, self.seen.labelling
+        score, n, how = self.seen.score, self.seen.n, self.seen.sampling
         places = _kernel.cells(self.seen.entries, BITS)[0][:-1]
         rows = np.add.reduceat(n, places)
         x = log_odds(how.predicted(score) if how.flips else score)
@@ -111,11 +111,11 @@ class Rows:
     def fit(self, *, slope: bool) -> tuple[float, float]:
         """Intercept and slope of Cox's regression of labels on log-odds; the slope is 1 unless it is asked for."""
         x, n, pos = self.cells
-        how = self.seen.labelling
+        how = self.seen.sampling
         if not how.flips:
             return _kernel.recalibrate(x, n, pos, slope)
         columns = np.stack([np.ones_like(x), x], axis=1)
-        found = fit_logistic(columns, n, pos, np.array([0.0, 1.0]), free=(True, slope), labelling=how)
+        found = fit_logistic(columns, n, pos, np.array([0.0, 1.0]), free=(True, slope), sampling=how)
         return float(found[0]), float(found[1])
 
 
@@ -233,7 +233,7 @@ class MeanScore(Score):
                 value = _divide(parts[0] + parts[1], tally.n_rows)
                 if value is not None:
                     return value
-        if rows.seen.labelling.flips:
+        if rows.seen.sampling.flips:
             pos = _believe_certain(rows.seen, tally.n, pos, np.isinf(positive), np.isinf(negative))
         with np.errstate(invalid="ignore"):
             loss = np.where(pos != 0, pos * positive, 0.0)
@@ -604,12 +604,12 @@ def fit_logistic(
     *,
     free: tuple[bool, ...] | None = None,
     ridge: float = 0.0,
-    labelling: Labelling = AS_THEY_ARE,
+    sampling: Sampling = NO_SAMPLING,
 ) -> Floats:
     """Fit a logistic regression by weighted maximum likelihood, with Newton's method and step halving.
 
     `free` says which coefficients may leave `start`; `ridge` shrinks them towards it, which keeps them finite if labels
-    are separable. Labels came as `labelling` says.
+    are separable. Labels came as `sampling` says.
     """
     beta = start.astype(np.float64)
     chosen = np.ones(len(beta), bool) if free is None else np.array(free)
@@ -617,18 +617,18 @@ def fit_logistic(
     def loss(candidate: Floats) -> float:
         eta = columns @ candidate
         away = ridge / 2 * np.sum((candidate - start) ** 2)
-        if labelling.plain:
+        if sampling.plain:
             return float(np.sum(n * np.logaddexp(0, eta) - pos * eta) + away)
-        q = np.clip(labelling.seen(_sigmoid(eta)), 1e-300, LAST)
+        q = np.clip(sampling.seen(_sigmoid(eta)), 1e-300, LAST)
         return float(away - np.sum(pos * np.log(q) + (n - pos) * np.log1p(-q)))
 
     current = loss(beta)
     for _ in range(100):
         p = _sigmoid(columns @ beta)
         score, information = pos - n * p, n * p * (1 - p)
-        if not labelling.plain:
-            q = np.clip(labelling.seen(p), 1e-300, LAST)
-            slope = labelling.slope(p) * p * (1 - p)  # of q along the log-odds
+        if not sampling.plain:
+            q = np.clip(sampling.seen(p), 1e-300, LAST)
+            slope = sampling.slope(p) * p * (1 - p)  # of q along the log-odds
             score, information = (pos - n * q) * slope / (q * (1 - q)), n * slope**2 / (q * (1 - q))
         gradient = columns.T @ score - ridge * (beta - start)
         hessian = (columns * information[:, None]).T @ columns + ridge * np.eye(len(beta))

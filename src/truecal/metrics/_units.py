@@ -40,7 +40,7 @@ class Unit:
         return f"{value:.{self.digits}f}{self.symbol}"
 
 
-PERCENT = Unit("percent", " %", 100.0, 2)
+PERCENT = Unit("percent", "%", 100.0, 2)
 PROBABILITY = Unit("probability", "", 1.0, 5)
 UNKNOWN = Unit()
 PLAIN = Unit(digits=3, bottom=-math.inf)

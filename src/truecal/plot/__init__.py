@@ -1,6 +1,6 @@
-"""Pictures of results, by matplotlib or plotly; they compute nothing."""
+"""Pictures of results, by matplotlib or as SVG; they compute nothing."""
 
-from truecal._face import open_face as _open
+from truecal._lazy import lazy_names as _open
 
 _, __getattr__, __dir__ = _open(__name__, __file__)
 
@@ -17,7 +17,6 @@ __all__ = [
     "classes",
     "comparison",
     "drift",
-    "interactive",
     "metrics",
     "models",
     "monitor",
@@ -27,5 +26,5 @@ __all__ = [
     "save",
     "segments",
     "slices",
-    "test_based",
+    "test_reliability",
 ]

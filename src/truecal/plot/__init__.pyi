@@ -1,7 +1,6 @@
 from truecal.plot._axis import Scale as Scale
 from truecal.plot._axis import choose_scale as choose_scale
 from truecal.plot._axis import get_table as get_table
-from truecal.plot._drift import describe_drift as describe_drift
 from truecal.plot._matplotlib import CalibrationAxes as CalibrationAxes
 from truecal.plot._matplotlib import DiagramAxes as DiagramAxes
 from truecal.plot._matplotlib import DriftAxes as DriftAxes
@@ -23,13 +22,9 @@ from truecal.plot._matplotlib import reliability as reliability
 from truecal.plot._matplotlib import save as save
 from truecal.plot._matplotlib import segments as segments
 from truecal.plot._matplotlib import slices as slices
-from truecal.plot._matplotlib import test_based as test_based
+from truecal.plot._matplotlib import test_reliability as test_reliability
 from truecal.plot._metrics import group_metrics as group_metrics
 from truecal.plot._pictures import check_models as check_models
 from truecal.plot._pictures import list_binnings as list_binnings
-from truecal.plot._plotly import interactive as interactive
-from truecal.plot._plotly import load_bundle as load_bundle
-from truecal.plot._plotly import make_figure as make_figure
-from truecal.plot._ratios import describe_segments as describe_segments
 from truecal.plot._svg import make_svg as make_svg
 from truecal.plot._svg import make_thumbnail as make_thumbnail

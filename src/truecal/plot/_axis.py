@@ -1,6 +1,6 @@
 """The probability axis of a picture: its ends, its ticks, and what is shown at its margins.
 
-A logit axis shows the middle 90 % of the predictions and all numbers of the bins. The few predictions nearer to 0 or 1
+A logit axis shows the middle 90% of the predictions and all numbers of the bins. The few predictions nearer to 0 or 1
 could take most of the picture. If leaving them out saves a decade of odds or more, they are counted at the margin, as
 exact zeros and ones are.
 
@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from truecal._errors import option
-from truecal.observations import Floats, Ints
+from truecal.data import Floats, Ints
 from truecal.results import DECADE, BinTable, Histogram, Outline, Result, Scores, from_decades, log_odds, space_evenly
 
 Scale = Literal["linear", "logit"]
@@ -61,7 +61,7 @@ class Axis:
 
 
 class Margin(NamedTuple):
-    """The predictions beyond one end of a logit axis: how many, in words, and how many are refuted.
+    """The predictions beyond one end of a logit axis: how many, in words, and how many are rejected.
 
     `bins` are the bins with such predictions; their bar extends from `left` to `right`.
     """
@@ -152,9 +152,9 @@ def find_margins(result: Result, metric: str | None, axis: Axis) -> list[Margin]
         beyond = int(histogram.n[cells].sum())
         if exact or beyond:
             words = [f"{exact:,} at {value}"] * (exact > 0) + [f"{beyond:,} {word}"] * (beyond > 0)
-            refuted = sides[0] + int(outline.n_too_low[cells].sum()), sides[1] + int(outline.n_too_high[cells].sum())
+            rejected = sides[0] + int(outline.n_too_low[cells].sum()), sides[1] + int(outline.n_too_high[cells].sum())
             owners = np.union1d(np.flatnonzero(bins), nonempty[[-value]] if exact else [])
-            margins.append(Margin(place, *ends, exact + beyond, tuple(words), *refuted, owners.astype(np.int64)))
+            margins.append(Margin(place, *ends, exact + beyond, tuple(words), *rejected, owners.astype(np.int64)))
     return margins
 
 

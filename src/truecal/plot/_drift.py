@@ -1,4 +1,4 @@
-"""The picture of windows of time: observed over expected of each, and below it how many positives there are."""
+"""The plot of periods: observed over expected of each, and below it the base rate and the mean prediction."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from truecal.data import Floats
 from truecal.metrics import format_name
-from truecal.observations import Floats
 from truecal.plot._pictures import (
     DARK,
     GREY,
@@ -15,12 +15,12 @@ from truecal.plot._pictures import (
     MANY_WINDOWS,
     SKY,
     Areas,
+    AxisSpec,
     Lines,
     Mark,
     Panel,
     Picture,
     Points,
-    Ruler,
     Spans,
     find_edges,
     find_runs,
@@ -31,41 +31,51 @@ from truecal.plot._pictures import (
     point_beyond,
 )
 from truecal.plot._ratios import SIDES, find_reach, name_side
-from truecal.results import INCOMPLETE, PREVALENCE, DriftTable
+from truecal.results import DriftTable, PeriodStatus
+from truecal.words import (
+    BASE_RATES,
+    count_periods,
+    describe_change_point,
+    describe_row,
+    format_p_value,
+    format_percent,
+    label_drift,
+)
 
-PARTIAL = "few rows: may not be whole"
-MARKS = SIDES | {INCOMPLETE: (GREY, "o")}
+CUT_OFF = "few rows: may be cut off"
+MARKS = SIDES | {PeriodStatus.PENDING: (GREY, "o")}
 
 
 def picture_drift(table: DriftTable, *, title: str | None = None) -> Picture:
-    """Show observed over expected positives of each window; below, prevalence and mean prediction."""
-    x, half, _ = place_times(table.window, table.every)
+    """Show observed over expected positives of each period; below, base rate and mean prediction."""
+    x, half, _ = place_times(table.period, table.every)
     upper, reach = _draw_ratios(table, x, half)
     lower = _draw_rates(table, x, half)
-    waiting = find_runs(x, half, ~table.mature)
-    if waiting:
-        starts, stops = (np.array(part) for part in zip(*waiting, strict=True))
-        for marks, label in ((upper, INCOMPLETE), (lower, "")):
+    pending = find_runs(x, half, ~table.complete)
+    if pending:
+        starts, stops = (np.array(part) for part in zip(*pending, strict=True))
+        for marks, label in ((upper, str(PeriodStatus.PENDING)), (lower, "")):
             marks.append(Spans(x[starts] - half, x[stops - 1] + half, GREY, label))
-    ruler = make_time_ruler(table.window, table.every, table.names)
-    above = Ruler((-reach, reach), "observed / expected", *make_factor_ticks(reach), grid=True)
-    below = Ruler(fit_from_zero(100 * table.mean, 100 * table.prevalence), f"% {table.outcome}", grid=True)
+    ruler = make_time_ruler(table.period, table.every, table.names)
+    above = AxisSpec((-reach, reach), "observed / expected", *make_factor_ticks(reach), grid=True)
+    below = AxisSpec(fit_from_zero(100 * table.mean, 100 * table.prevalence), f"% {table.outcome}", grid=True)
     panels = (
         Panel(replace(ruler, named=False), above, tuple(upper), (0, 0.46, 1, 0.54), legend="above"),
         Panel(ruler, below, tuple(lower), (0, 0, 1, 0.36), legend="above"),
     )
-    word = f"{table.overall}: the error {table.turn}" if table.turn else table.overall
-    heading = "\n".join(filter(None, [title, describe_drift(table)]))
-    return Picture(panels, (9, 5.6), heading, finding=f"{word[0].upper()}{word[1:]}")
+    label, change = label_drift(table), describe_change_point(table)
+    finding = ". ".join(filter(None, [f"{label[0].upper()}{label[1:]}", change]))
+    heading = "\n".join(filter(None, [title, count_periods(table)]))
+    return Picture(panels, (9, 5.6), heading, finding=finding)
 
 
 def _draw_ratios(table: DriftTable, x: Floats, half: float) -> tuple[list[Mark], float]:
-    """The ratio of each window with its interval, on a scale of factors, and how far that reaches."""
-    texts, thin = describe_each_window(table), 0.7 if len(table) > MANY_WINDOWS else 1.2
+    """The ratio of each period with its interval, on a scale of factors, and how far that reaches."""
+    texts, thin = describe_each_period(table), 0.7 if len(table) > MANY_WINDOWS else 1.2
     with np.errstate(divide="ignore"):
         value, low, high = (np.log(np.maximum(c, 0.0)) for c in (table.ratio, table.ratio_low, table.ratio_high))
     reach = find_reach(value, low, high)
-    sides = np.array([name_side(*pair) for pair in zip(table.verdict, table.direction, strict=True)])
+    sides = np.array([name_side(*pair) for pair in zip(table.status, table.direction, strict=True)])
     marks: list[Mark] = []
     shaded = find_runs(x, half, table.baseline)
     if shaded:
@@ -78,10 +88,10 @@ def _draw_ratios(table: DriftTable, x: Floats, half: float) -> tuple[list[Mark],
         at = np.flatnonzero((sides == side) & ~np.isnan(value))
         if len(at):
             ends = np.clip(np.stack([low[at], high[at]], 1), -reach, reach)
-            upright, partial = np.stack([x[at]] * 2, 1), table.partial[at]
+            upright, partial = np.stack([x[at]] * 2, 1), table.cut_off[at]
             marks.append(Lines(upright[~partial], ends[~partial], colour, "_interval", width=thin))
             if partial.any():
-                marks.append(Lines(upright[partial], ends[partial], colour, PARTIAL, width=thin, dash=":"))
+                marks.append(Lines(upright[partial], ends[partial], colour, CUT_OFF, width=thin, dash=":"))
             marks += point_beyond(x[at], (low[at], high[at]), reach, colour, 2 if len(table) > MANY_WINDOWS else 4)
             at = at[np.abs(value[at]) <= reach]
             size = 3 if len(table) > MANY_WINDOWS else 7
@@ -90,13 +100,13 @@ def _draw_ratios(table: DriftTable, x: Floats, half: float) -> tuple[list[Mark],
 
 
 def _draw_rates(table: DriftTable, x: Floats, half: float) -> list[Mark]:
-    """The share of positives in each window beside the mean prediction."""
+    """The base rate of each period beside the mean prediction."""
     runs = find_runs(x, half)
     edges = [find_edges(x[begin:end], half) for begin, end in runs]
     means = [np.repeat(100 * table.mean[begin:end], 2) for begin, end in runs]
     marks: list[Mark] = [Lines(edges, means, GREY, "mean prediction", width=2)]
-    texts, rate, moved = describe_each_window(table), PREVALENCE[table.outcome], table.prevalence_moved
-    for label, marker, colour, chosen in ((rate, "o", DARK, ~moved), (f"{rate} moved", "D", INK, moved)):
+    texts, rate, moved = describe_each_period(table), BASE_RATES[table.outcome], table.base_rate_changed
+    for label, marker, colour, chosen in ((rate, "o", DARK, ~moved), (f"{rate} changed", "D", INK, moved)):
         at = np.flatnonzero(chosen)
         if len(at):
             size = 3 if len(table) > MANY_WINDOWS else 6
@@ -104,23 +114,19 @@ def _draw_rates(table: DriftTable, x: Floats, half: float) -> list[Mark]:
     return marks
 
 
-def describe_drift(table: DriftTable) -> str:
-    """Describe the numbers of windows and verdicts."""
-    return table.summary().partition(": ")[2]
-
-
-def describe_each_window(table: DriftTable) -> list[str]:
-    """Describe each window, for hovering."""
-    texts, compared = [], table.compared
-    for i, (name, verdict) in enumerate(zip(table.names, table.verdict, strict=True)):
-        way = f", predictions are {table.direction[i]}" if table.direction[i] else ""
-        adjusted = "" if np.isnan(table.p_adjusted[i]) else f", adjusted {table.p_adjusted[i]:.3g}"
-        moved = "" if np.isnan(table.moved_p[i]) else f"; against the baseline p {table.moved_p[i]:.3g}"
+def describe_each_period(table: DriftTable) -> list[str]:
+    """Describe each period, for hovering."""
+    texts, changes, statuses, directions = [], table.change, table.status, table.direction
+    for i, name in enumerate(table.names):
+        direction = f", {directions[i]}" if directions[i] else ""
+        adjusted = "" if np.isnan(table.p_adjusted[i]) else f", adjusted {format_p_value(table.p_adjusted[i])}"
+        since = f"; change since baseline {format_p_value(table.change_p[i])}" * bool(table.change_p[i] >= 0)
         texts.append(
-            f"{name}: {verdict}{way}{f' ({compared[i]})' if compared[i] else ''}"
-            f"\nn = {table.n[i]:,}: {table.tell(i)}"
-            f"\np {table.p_value[i]:.3g}{adjusted}{moved}"
-            f"\n{table.outcome} {100 * table.prevalence[i]:.4g} %, predicted {100 * table.mean[i]:.4g} %"
+            f"{name}: {statuses[i]}{direction}{f' ({changes[i]})' if changes[i] else ''}"
+            f"\nn = {table.n[i]:,}: {describe_row(table, i)}"
+            f"\n{format_p_value(table.p_value[i])}{adjusted}{since}"
+            f"\n{BASE_RATES[table.outcome]} {format_percent(float(table.prevalence[i]))}, mean prediction "
+            f"{format_percent(float(table.mean[i]))}"
             f"\n{format_name(table.metric.name)} {table.metric.format(table.value[i])}"
         )
     return texts

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from truecal._errors import did_you_mean, option
-from truecal.plot._course import picture_monitor
+from truecal._options import PICTURES as NAMES
+from truecal._options import check_names
 from truecal.plot._drift import picture_drift
 from truecal.plot._metrics import picture_comparison, picture_metrics
+from truecal.plot._monitor import picture_monitor
 from truecal.plot._pictures import (
     Picture,
     picture_binnings,
@@ -17,13 +19,13 @@ from truecal.plot._pictures import (
     picture_power,
     picture_recalibration,
     picture_reliability,
-    picture_test_based,
+    picture_test_reliability,
 )
 from truecal.plot._ratios import picture_classes, picture_segments, picture_slices
 
 PICTURES: dict[str, Callable[..., Picture]] = {
     "calibration": picture_calibration,
-    "test_based": picture_test_based,
+    "test_reliability": picture_test_reliability,
     "reliability": picture_reliability,
     "models": picture_models,
     "metrics": picture_metrics,
@@ -37,6 +39,7 @@ PICTURES: dict[str, Callable[..., Picture]] = {
     "recalibration": picture_recalibration,
     "power": picture_power,
 }
+check_names(PICTURES, NAMES)
 
 
 def make_picture(kind: str, *data: Any, **options: Any) -> Picture:

@@ -21,11 +21,12 @@ from truecal._atomic import write_atomically
 from truecal._errors import option
 from truecal._text import escape_html, printable_lines
 from truecal.analysis import Monitor
-from truecal.observations import Floats
+from truecal.data import Floats
 from truecal.plot._axis import Scale
 from truecal.plot._kinds import make_picture
 from truecal.plot._pictures import (
     DARK,
+    AxisSpec,
     Bars,
     Lines,
     Mark,
@@ -33,7 +34,6 @@ from truecal.plot._pictures import (
     Panel,
     Picture,
     Points,
-    Ruler,
     Spans,
     Style,
 )
@@ -119,10 +119,10 @@ class CalibrationAxes(NamedTuple):
     --------
     >>> from truecal.plot import CalibrationAxes
     >>> CalibrationAxes._fields
-    ('factor', 'rows')
+    ('odds_ratio', 'rows')
     """
 
-    factor: Any
+    odds_ratio: Any
     rows: Any
 
 
@@ -134,14 +134,14 @@ def calibration(
     title: str | None = None,
     ax: Any = None,
 ) -> CalibrationAxes:
-    """Draw how far predictions are off, where, and how sure that is.
+    """Draw where and how far a model is miscalibrated, with confidence intervals.
 
-    Above, for each window of scores, the positives that came against those predicted, as a factor on the odds: a line,
-    with its interval as a box. On the black line they are as predicted. Below, the number of predictions, and how
-    many of them the data refute; the black line is what chance alone refutes of a right model. Blue is too low,
-    orange-red too high, and only a model that the verdict calls off has these colours.
+    Above, the odds ratio of observed to predicted in each score window: a line, with its confidence interval as a box.
+    At 1 the observed rate equals the mean prediction. Below, the number of predictions, and how many of them are
+    rejected; the black line is the number rejected on average if the model is calibrated. Blue is too low, orange-red
+    too high, and only a miscalibrated model has these colours.
 
-    Parameters are those of `test_based`; `metric` is by default the first that judges windows, such as "ltce".
+    Parameters are those of `test_reliability`; `metric` is by default the first that tests windows, such as "ltce".
 
     Examples
     --------
@@ -152,7 +152,7 @@ def calibration(
     return CalibrationAxes(*draw(make_picture("calibration", result, metric, scale=scale, title=title), ax))
 
 
-def test_based(
+def test_reliability(
     result: Result,
     metric: str | None = None,
     *,
@@ -162,17 +162,17 @@ def test_based(
     ax: Any = None,
 ) -> DiagramAxes:
     """Draw the test-based reliability diagram of a metric's bins: by default TCE's, or those of the first metric that
-    judges each prediction in its bin.
+    tests each prediction in its bin.
 
     Each bin has a violin of its predictions, its observed rate as a line, and a band of the predictions that the test
-    accepts: predictions outside the band are refuted. Below are the sizes of bins, with the refuted predictions in
+    accepts: predictions outside the band are rejected. Below are the sizes of bins, with the rejected predictions in
     front; to the right all predictions.
 
     Parameters
     ----------
     style : "verdict" or "paper"
-        With "verdict" the rate is black, blue is too low and orange-red too high, and only a model that the verdict
-        calls off has colours. "paper" is for papers: the rate and what is refuted are orange-red, the band is blue.
+        With "verdict" the rate is black, blue is too low and orange-red too high, and only a miscalibrated
+        model has colours. "paper" is for papers: the rate and rejected predictions are orange-red, the band is blue.
     scale : "linear" or "logit", optional
         The scale of probabilities; by default logit if half of the bins lie below 0.05 or above 0.95. Exact zeros and
         ones are counted at the margins of a logit axis.
@@ -185,10 +185,13 @@ def test_based(
     --------
     >>> import truecal
     >>> result = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
-    >>> axes = truecal.plot.test_based(result, style="paper")
+    >>> axes = truecal.plot.test_reliability(result, style="paper")
     """
-    picture = make_picture("test_based", result, metric, style=style, scale=scale, title=title)
+    picture = make_picture("test_reliability", result, metric, style=style, scale=scale, title=title)
     return DiagramAxes(*draw(picture, ax))
+
+
+test_reliability.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it from a user's import
 
 
 def reliability(
@@ -199,17 +202,17 @@ def reliability(
     title: str | None = None,
     ax: Any = None,
 ) -> ReliabilityAxes:
-    """Draw the reliability diagram: how often it happened against what was predicted.
+    """Draw the reliability diagram: observed rates against predictions.
 
-    The line is the isotonic (CORP) curve. Where the result has a `reference`, the grey band holds the curves of 95 of
-    100 right models at each prediction. Dots are the rates of a metric's bins with exact (Clopper-Pearson) intervals:
-    by default bins of equal width ("ece"), or of equal size ("ace") where half of the predictions lie below 0.05 or
-    above 0.95; there the axes are logit ones. Empty bins are not drawn.
+    The line is the isotonic (CORP) curve. If the result was evaluated with `null_draws`, the grey band holds 95% of
+    the curves of a calibrated model at each prediction. Dots are the rates of a metric's bins with exact
+    (Clopper-Pearson) intervals: by default bins of equal width ("ece"). If half of the predictions lie below 0.05 or
+    above 0.95, bins have equal size ("ace") and the axes are logit ones. Empty bins are not drawn.
 
     Examples
     --------
     >>> import truecal
-    >>> result = truecal.evaluate([0, 1] * 100, [0.2] * 100 + [0.3] * 100, reference=100, random_state=0)
+    >>> result = truecal.evaluate([0, 1] * 100, [0.2] * 100 + [0.3] * 100, null_draws=100, random_state=0)
     >>> axes = truecal.plot.reliability(result)
     """
     return ReliabilityAxes(*draw(make_picture("reliability", result, metric, scale=scale, title=title), ax))
@@ -218,8 +221,7 @@ def reliability(
 def models(
     results: Mapping[str, Result], metric: str | None = None, *, scale: Scale | None = None, ax: Any = None
 ) -> list[Any]:
-    """Draw what came against what several models predicted, as `calibration` shows it, on the same axes; the worst
-    first.
+    """Draw observed against predicted for several models, as `calibration` shows it, on the same axes; the worst first.
 
     Examples
     --------
@@ -232,9 +234,9 @@ def models(
 
 
 def metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None, *, ax: Any = None) -> list[Any]:
-    """Draw the metrics of models: values marked by the model's verdict, intervals as lines, and the value expected by
-    chance as grey bars. Refuted shares, gaps and largest gaps have a panel each; of several models the worst is the
-    first row of each metric.
+    """Draw the metrics of models: values marked by the model's verdict, confidence intervals as lines, and the mean
+    if calibrated as grey bars. Rejected shares, gaps and largest gaps have a panel each; of several models the worst
+    is the first row of each metric.
 
     Examples
     --------
@@ -247,7 +249,7 @@ def metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None,
 
 
 def comparison(table: Comparison, *, title: str | None = None, ax: Any = None) -> list[Any]:
-    """Draw the differences of two models, as `compare` finds them, with their intervals; diamonds are beyond chance.
+    """Draw the differences of two models, as `compare` finds them, with their intervals; diamonds are significant.
     Each unit has a panel.
 
     Examples
@@ -262,8 +264,8 @@ def comparison(table: Comparison, *, title: str | None = None, ax: Any = None) -
 def segments(table: GroupTable, *, worst: int = 20, ax: Any = None) -> Any:
     """Draw observed over expected positives of the segments with the smallest p-values, the smallest first.
 
-    Lines are intervals that hold for all segments together. Orange-red triangles are segments that are off; grey
-    crosses those of which the data cannot tell.
+    Lines are confidence intervals, simultaneous over all segments. Triangles are segments whose predictions are too low
+    (blue, up) or too high (orange-red, down); grey crosses are inconclusive.
 
     Examples
     --------
@@ -276,7 +278,7 @@ def segments(table: GroupTable, *, worst: int = 20, ax: Any = None) -> Any:
 
 
 def slices(table: SliceTable, *, worst: int = 20, title: str | None = None, ax: Any = None) -> Any:
-    """Draw the groups that a search found to be off, the largest loss first: observed over expected with
+    """Draw the groups that a search found to be miscalibrated, the largest loss first: observed over expected with
     intervals, and their rows. Blue triangles up are too low, orange-red ones down too high.
 
     Examples
@@ -303,33 +305,32 @@ def classes(table: ClassTable, *, worst: int = 20, title: str | None = None, ax:
 
 
 def monitor(monitor: Monitor, *, title: str | None = None, ax: Any = None) -> MonitorAxes:
-    """Draw the evidence of a monitor after each window, with the level of an alarm, and below it the positives that
-    came and those expected. The dark line is of all rows, pale ones of segments.
+    """Draw the e-value of a monitor after each period, with the alarm threshold; below, observed and expected
+    positives. The dark line is of all rows, pale ones of segments.
 
     Examples
     --------
     >>> import truecal
     >>> monitor = truecal.Monitor()
     >>> for day in range(3):
-    ...     look = monitor.update([0, 1] * 100, [0.45] * 200)
+    ...     update = monitor.update([0, 1] * 100, [0.45] * 200)
     >>> axes = truecal.plot.monitor(monitor)
     """
     return MonitorAxes(*draw(make_picture("monitor", monitor, title=title), ax))
 
 
 def recalibration(
-    found: Recalibration, *, scale: Scale | None = None, title: str | None = None, ax: Any = None
+    recalibration: Recalibration, *, scale: Scale | None = None, title: str | None = None, ax: Any = None
 ) -> RecalibrationAxes:
-    """Draw a model before and after it was recalibrated, on rows that the map was not fitted to: what came against what
-    was predicted, as `calibration` shows it, on the same axes.
+    """Draw held-out rows before and after recalibration: the odds ratio of each score window, on the same axes.
 
     Examples
     --------
     >>> import truecal
-    >>> mend = truecal.recalibrate([0, 1] * 200, [0.2] * 200 + [0.3] * 200)
-    >>> axes = truecal.plot.recalibration(mend)
+    >>> recalibration = truecal.recalibrate([0, 1] * 200, [0.2] * 200 + [0.3] * 200)
+    >>> axes = truecal.plot.recalibration(recalibration)
     """
-    return RecalibrationAxes(*draw(make_picture("recalibration", found, scale=scale, title=title), ax))
+    return RecalibrationAxes(*draw(make_picture("recalibration", recalibration, scale=scale, title=title), ax))
 
 
 def power(
@@ -340,8 +341,8 @@ def power(
     title: str | None = None,
     ax: Any = None,
 ) -> CalibrationAxes:
-    """Draw which errors would have been seen, as factors on the odds: in each window alone beyond the grey band, in a
-    fifth of the evidence beyond the dashed lines, and in all odds beyond the solid ones.
+    """Draw the minimum detectable odds ratios: in each score window alone beyond the grey band, in a fifth of the
+    information beyond the thin lines, and on all predictions beyond the thick ones.
 
     Examples
     --------
@@ -359,9 +360,9 @@ def binnings(
     title: str | None = None,
     ax: Any = None,
 ) -> list[Any]:
-    """Draw the binnings of a result one below the other: what came against what was predicted in each bin, as
-    `calibration` shows it, on the same axes; below, all predictions. A bin is coloured if the model is off and the
-    interval of its rate does not hold its mean prediction.
+    """Draw the binnings of a result one below the other: observed against predicted in each bin, as
+    `calibration` shows it, on the same axes; below, all predictions. A bin is coloured if the model is miscalibrated
+    and the interval of its rate does not contain its mean prediction.
 
     `metrics` names the metrics whose bins are drawn; by default each binning of the result once.
 
@@ -395,13 +396,13 @@ def drift(table: DriftTable, *, title: str | None = None, ax: Any = None) -> Dri
 def save(path: str | os.PathLike[str], kind: str, *data: Any, dpi: float = 150, **options: Any) -> Path:
     """Draw a picture into a file, atomically; the suffix tells the format. No window is opened.
 
-    `kind` is the name of a function of this module, such as "test_based"; other arguments are passed on to it.
+    `kind` is the name of a function of this module, such as "test_reliability"; other arguments are passed on to it.
 
     Examples
     --------
     >>> import truecal
     >>> result = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
-    >>> truecal.plot.save("diagram.png", "test_based", result, scale="logit").name
+    >>> truecal.plot.save("diagram.png", "test_reliability", result, scale="logit").name
     'diagram.png'
     """
     place = Path(path)
@@ -486,7 +487,7 @@ def _load(module: str) -> Any:
 def _is_mate(panel: Panel, other: Panel, name: str) -> bool:
     """Whether `other` has the tick labels of a panel's axis: it is in the same column or row."""
     i = "xy".index(name)
-    ruler: Ruler = getattr(other, name)
+    ruler: AxisSpec = getattr(other, name)
     return ruler.named and (panel.place[i], panel.place[i + 2]) == (other.place[i], other.place[i + 2])
 
 
@@ -530,7 +531,7 @@ def _break_title(line: str, inches: float) -> str:
     return "\n".join(short for text in found for short in wrap(text, max(30, int(15 * inches))))
 
 
-def _set_axis(part: Any, name: str, ruler: Ruler, inches: float) -> None:
+def _set_axis(part: Any, name: str, ruler: AxisSpec, inches: float) -> None:
     """Set scale, limits, ticks and title of an axis."""
     ticker, line = _load("matplotlib.ticker"), getattr(part, f"{name}axis")
     if ruler.kind == "logit":
@@ -558,7 +559,7 @@ def _set_axis(part: Any, name: str, ruler: Ruler, inches: float) -> None:
     line.set_label_text(_escape(ruler.title), fontsize="small" if ruler.most == 1 else None)
 
 
-def _draw_mark(part: Any, mark: Mark, x: Ruler, order: int) -> Any:
+def _draw_mark(part: Any, mark: Mark, x: AxisSpec, order: int) -> Any:
     """Draw a mark over those before it, and return its artist."""
     if isinstance(mark, Note):
         across, up = mark.align
@@ -602,7 +603,7 @@ def _outline_bars(mark: Bars) -> Floats:
     return np.stack([up, along] if mark.flat else [along, up], 2)
 
 
-def _to_positions(ruler: Ruler, values: Floats) -> Floats:
+def _to_positions(ruler: AxisSpec, values: Floats) -> Floats:
     """Convert values to positions on an axis; dates to matplotlib's days, whose epoch is a setting."""
     if ruler.kind != "date":
         return values

@@ -1,4 +1,4 @@
-"""The pictures of metrics: values of models beside what chance alone gives, and differences of two models."""
+"""The pictures of metrics: values of models beside their means if calibrated, and differences of two models."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 
 from truecal._errors import option
 from truecal._text import shorten, shorten_all
-from truecal.metrics import Mean, Metric, PNorm, format_name
-from truecal.observations import Floats
+from truecal.data import Floats
+from truecal.metrics import Direction, Mean, Metric, PNorm, format_name
 from truecal.plot._pictures import (
     DARK,
     GREY,
     INK,
+    AxisSpec,
     Bars,
     Lines,
     Mark,
@@ -22,18 +23,19 @@ from truecal.plot._pictures import (
     Panel,
     Picture,
     Points,
-    Ruler,
     check_models,
     fit_from_zero,
 )
 from truecal.plot._ratios import NAME, SIDES, name_side
-from truecal.results import Comparison, Result, count_verdicts, rank_models
+from truecal.results import Comparison, Result, rank_models
+from truecal.verdict import Status
+from truecal.words import format_interval, label_result, summarize_models
 
 ROW = 0.24  # inches
 
 
 def picture_metrics(results: Mapping[str, Result], metrics: Iterable[str] | None = None) -> Picture:
-    """Show the metrics of models, with a panel for each unit: values, intervals, and values by chance. Of several
+    """Show the metrics of models, with a panel for each unit: values, intervals, and means if calibrated. Of several
     models each metric has a row for each, the worst first."""
     named = check_models(results)
     first = next(iter(named.values()))
@@ -53,7 +55,7 @@ def picture_metrics(results: Mapping[str, Result], metrics: Iterable[str] | None
         place = (0.0, top - (high - 0.6) / sum(inches), 1.0, (high - 0.6) / sum(inches))
         top -= high / sum(inches)
         panels.append(replace(_make_panel(named, group, kind), place=place, legend="" if panels else "above"))
-    finding = first.short_finding if len(named) == 1 else count_verdicts(named)
+    finding = label_result(first) if len(named) == 1 else summarize_models(named).rstrip(".")
     return Picture(tuple(panels), (8, 1.0 + sum(inches)), finding=finding)
 
 
@@ -65,12 +67,12 @@ def _make_panel(named: Mapping[str, Result], names: list[str], kind: str) -> Pan
         labels = shorten_all(order, NAME) if several else [format_name(name)]
         rows += [(label, name, model) for label, model in zip(labels, order, strict=True)]
     filled = [(float(i), name, model, named[model]) for i, (_, name, model) in enumerate(rows) if model]
-    drawn = [(y, result.references[name].mean) for y, name, _, result in filled if name in result.references]
+    drawn = [(y, result.nulls[name].mean) for y, name, _, result in filled if name in result.nulls]
     spans = [(y, result.intervals[name]) for y, name, _, result in filled if name in result.intervals]
     at, means = np.array(drawn).reshape(-1, 2).T
     ends = np.array([[span.low, span.high] for _, span in spans]).reshape(-1, 2)
     level = np.array([[y, y] for y, _ in spans]).reshape(-1, 2)
-    marks: list[Mark] = [Bars(at - 0.36, at + 0.36, means, GREY, "by chance" if drawn else "", 0.5, flat=True)]
+    marks: list[Mark] = [Bars(at - 0.36, at + 0.36, means, GREY, "mean if calibrated" if drawn else "", 0.5, flat=True)]
     marks.append(Lines(ends, level, DARK, "_interval"))
     reach: list[Floats] = [means, ends]
     for side, (colour, marker) in {**SIDES, "no verdict": (GREY, "s")}.items():
@@ -81,30 +83,30 @@ def _make_panel(named: Mapping[str, Result], names: list[str], kind: str) -> Pan
             marks.append(Points(values, np.array([y for y, _, _, _ in own]), colour, side, marker, 7, texts))
             reach.append(values)
     ticks = tuple(map(float, range(len(rows))))
-    y = Ruler((len(rows) - 0.4, -0.6), "", ticks, tuple(label for label, _, _ in rows))
-    return Panel(Ruler(fit_from_zero(*reach), kind, grid=True), y, tuple(marks))
+    y = AxisSpec((len(rows) - 0.4, -0.6), "", ticks, tuple(label for label, _, _ in rows))
+    return Panel(AxisSpec(fit_from_zero(*reach), kind, grid=True), y, tuple(marks))
 
 
 def _name_side(result: Result) -> str:
-    """Which way a model is off as a whole, or its verdict."""
+    """The direction of a miscalibrated model, or its status."""
     found = result.verdict
     if found is None:
         return "no verdict"
-    return name_side(found.word, found.way or "")
+    off = found.status == Status.MISCALIBRATED
+    return name_side(found.status, found.direction or Direction.MIXED if off else None)
 
 
 def _describe_value(result: Result, name: str) -> list[str]:
     metric, lines = result.metrics[name], [f"{format_name(name)} {result.format(name)}"]
-    if name in result.references:
-        lines.append(f"by chance {metric.format(result.references[name].mean)}")
+    if name in result.nulls:
+        lines.append(f"{metric.format(result.nulls[name].mean)} if calibrated")
     if name in result.intervals:
-        lines.append(result.format_interval(name))
+        lines.append(format_interval(result, name))
     return lines
 
 
 def picture_comparison(table: Comparison, *, title: str | None = None) -> Picture:
-    """Show the differences of two models with their intervals, with a panel for each unit; those that chance does not
-    explain say which model is better."""
+    """Show the differences of two models with confidence intervals, a panel for each unit, and which is better."""
     groups: dict[str, list[int]] = {}
     for i, name in enumerate(table.metric):
         groups.setdefault(table.metrics[name].axis, []).append(i)
@@ -139,14 +141,14 @@ def _make_difference_panel(table: Comparison, group: list[int], unit: str) -> Pa
     for row in np.flatnonzero(~drawn).tolist():
         marks.append(Note(cells["difference"][row], 0.0, float(row), ("left", "center"), INK))
     for label, marker, chosen in (
-        ("no difference beyond chance", "o", [each is None for each in better]),
-        ("beyond chance", "D", [each is not None for each in better]),
+        ("no difference shown", "o", [each is None for each in better]),
+        ("difference shown", "D", [each is not None for each in better]),
     ):
         at = np.flatnonzero(drawn & chosen)
         if len(at):
             texts = [
                 f"{cells['metric'][i]}: {cells['first'][i]} and {cells['second'][i]}\n{cells['difference'][i]} "
-                f"({cells['low'][i]} to {cells['high'][i]})\n{cells['verdict'][i]}"
+                f"({cells['interval'][i]})\n{cells['conclusion'][i]}"
                 for i in at
             ]
             marks.append(Points(table.difference[group][at], rows[at], DARK, label, marker, 7, texts))
@@ -154,9 +156,9 @@ def _make_difference_panel(table: Comparison, group: list[int], unit: str) -> Pa
         if name is not None:
             marks.append(Note(f"{shorten(name, NAME)} is better", 1.55 * reach, float(row), ("right", "center"), INK))
     names = tuple(format_name(table.metric[i]) for i in group)
-    y = Ruler((len(group) - 0.4, -0.6), "", tuple(rows.tolist()), names)
+    y = AxisSpec((len(group) - 0.4, -0.6), "", tuple(rows.tolist()), names)
     first, second = (shorten(name, 24) for name in table.models)
-    return Panel(Ruler((-reach, 1.6 * reach), f"{first} minus {second}: {unit}", grid=True), y, tuple(marks))
+    return Panel(AxisSpec((-reach, 1.6 * reach), f"{first} minus {second}: {unit}", grid=True), y, tuple(marks))
 
 
 def group_metrics(result: Result, names: Iterable[str]) -> dict[str, list[str]]:

@@ -1,6 +1,6 @@
 """Describe each picture once, as panels with axes and marks, from results and tables. Nothing is computed or drawn.
 
-`_matplotlib` and `_plotly` draw any of these pictures. Positions on a logit axis are probabilities, on an axis of dates
+`_matplotlib` and `_svg` draw any of these pictures. Positions on a logit axis are probabilities, on an axis of dates
 days since 1970. Texts are plain, with line breaks.
 """
 
@@ -15,11 +15,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from truecal import words
 from truecal._errors import option
 from truecal._text import plural, shorten
-from truecal.inference import OUTCOMES, format_percent, format_span, name_direction
-from truecal.metrics import Metric, format_name
-from truecal.observations import Bools, Floats, Ints
+from truecal.data import Bools, Floats, Ints
+from truecal.metrics import Direction, Metric, find_direction, format_name
 from truecal.plot._axis import (
     Axis,
     Margin,
@@ -35,9 +35,17 @@ from truecal.results import (
     BinTable,
     Recalibration,
     Result,
-    count_verdicts,
     log_odds,
     rank_models,
+)
+from truecal.words import (
+    describe_reach,
+    format_end,
+    format_head,
+    format_ratio_cell,
+    label_outcome,
+    label_result,
+    summarize_models,
 )
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; texts call vermilion orange-red
@@ -51,13 +59,13 @@ PALE = "#d4d8dc"
 MAIN = (0.0, 0.36, 0.82, 0.64)  # the place of the main panel of a diagram
 MANY = 60  # bins above which they have no gaps and edges
 MANY_WINDOWS = 80  # windows above which dots are small
-FACTORS = (  # ticks of an axis of factors on the odds, the widest first
+FACTORS = (  # ticks of an axis of ratios, the widest first
     *((10, 100), (3, 10, 30), (2, 4, 8), (1.5, 2, 3, 4), (1.5, 2, 3), (1.25, 1.5, 2), (1.25, 1.5)),
 )
-MIDDLE = "as predicted"  # of such an axis
+MIDDLE = "1"  # of such an axis
 FEW_WINDOWS = 8  # windows up to which each is labelled
 EDGE = 0.965  # where an arrow stands that says that something goes on beyond an axis, as a share of its reach
-SIDES = {None: 0, "too low": 1, "too high": -1}  # where rates lie beside predictions
+SIDES = {None: 0, Direction.UNDER: 1, Direction.OVER: -1}  # where rates lie beside predictions
 Style = Literal["verdict", "paper"]
 Rows: TypeAlias = Sequence[Floats] | Floats  # the positions of several shapes, one per row
 
@@ -141,7 +149,7 @@ Mark = Areas | Bars | Lines | Points | Spans | Note  # a label that begins with 
 
 
 @dataclass(frozen=True, slots=True)
-class Ruler:
+class AxisSpec:
     """An axis of a panel.
 
     Without `ticks` the renderer chooses about `most` ticks. With `room`, the inches that a label takes, only ticks that
@@ -159,7 +167,7 @@ class Ruler:
     grid: bool = False
 
     @classmethod
-    def of(cls, axis: Axis, title: str = "", **options: Any) -> Ruler:
+    def of(cls, axis: Axis, title: str = "", **options: Any) -> AxisSpec:
         """Make the ruler of a probability axis."""
         title += ", logit scale" * (axis.logit and bool(title))
         kind: Any = "logit" if axis.logit else "linear"
@@ -183,8 +191,8 @@ class Ruler:
 class Panel:
     """Marks on two axes. `place` is left, bottom, width and height as shares of the picture."""
 
-    x: Ruler
-    y: Ruler
+    x: AxisSpec
+    y: AxisSpec
     marks: tuple[Mark, ...]
     place: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
     title: str = ""
@@ -206,15 +214,15 @@ class Picture:
 def picture_calibration(
     result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
 ) -> Picture:
-    """Show how far the windows of scores are from what is predicted, as a factor on the odds with intervals;
-    below, how many predictions there are, which the data refute, and how many chance alone would.
+    """Show the odds ratio of observed to predicted in each score window, with confidence intervals; below, all
+    predictions, those that are rejected, and how many are rejected on average if the model is calibrated.
 
-    Only a model that the verdict calls off has colours: of a right one chance refutes some windows, too.
+    Only a miscalibrated model has colours: some score windows of a calibrated one are rejected, too.
     """
     metric = _choose_windows(result) if metric is None else metric
     axis = fit_axis([result], metric, scale, wide=False)
     upper, lower = _make_factor_panel(result, metric, axis), _make_rows_panel(result, metric, axis)
-    return Picture((upper, lower), (8, 5.6), _join(title, describe(result, metric)), "x", result.short_finding)
+    return Picture((upper, lower), (8, 5.6), _join(title, describe(result, metric)), "x", label_result(result))
 
 
 def _choose_windows(result: Result) -> str:
@@ -225,8 +233,8 @@ def _choose_windows(result: Result) -> str:
     return result.pictured
 
 
-def _is_off(result: Result) -> bool:
-    return result.verdict is not None and result.verdict.word == "off"
+def _is_miscalibrated(result: Result) -> bool:
+    return result.verdict is not None and result.verdict.status == "miscalibrated"
 
 
 def _find_factors(table: BinTable) -> tuple[Ints, Floats, Floats, Floats]:
@@ -245,7 +253,7 @@ def _find_common_reach(tables: Iterable[BinTable]) -> float:
 
 def _make_factor_panel(result: Result, metric: str, axis: Axis, reach: float | None = None) -> Panel:
     """Show observed against predicted, with intervals: a box and a line for each window."""
-    table, off = get_table(result, metric), _is_off(result)
+    table, wrong = get_table(result, metric), _is_miscalibrated(result)
     rows, value, low, high = _find_factors(table)
     reach = _find_reach(table) if reach is None else reach
     left, right = axis.place(table.left[rows]), axis.place(table.right[rows])
@@ -254,13 +262,13 @@ def _make_factor_panel(result: Result, metric: str, axis: Axis, reach: float | N
     texts = [every[i] for i in rows]
     side = _find_sides(table)[rows]
     marks: list[Mark] = []
-    for way, colour, word in ((0, GREY, "not refuted by itself"), (1, BLUE, "too low"), (-1, VERMILION, "too high")):
-        chosen = np.flatnonzero(side == way if off else np.full(len(side), way == 0))
+    for way, colour, word in ((0, GREY, "not rejected by itself"), (1, BLUE, "too low"), (-1, VERMILION, "too high")):
+        chosen = np.flatnonzero(side == way if wrong else np.full(len(side), way == 0))
         if len(chosen):
             a, b, c, d = (column[chosen] for column in (left, right, low, high))
             c, d = np.clip(c, -reach, reach), np.clip(d, -reach, reach)
             marks.append(Areas(_stack(a, b, b, a), _stack(c, c, d, d), colour, f"_{word}: interval", 0.3))
-            label = word if off else "observed against predicted"
+            label = word if wrong else "observed against predicted"
             inside = np.abs(value[chosen]) <= reach
             shown, beyond = chosen[inside], chosen[~inside]
             lines = _level_lines(left[shown], right[shown], value[shown])
@@ -273,8 +281,8 @@ def _make_factor_panel(result: Result, metric: str, axis: Axis, reach: float | N
             )
     marks += _point_at_certain(table, axis, reach, every)
     marks.append(Lines([np.array(axis.limits)], [np.zeros(2)], INK, "_as predicted", width=1.2))
-    noun = OUTCOMES[result.outcome]
-    more, fewer = (BLUE, VERMILION) if off else (DARK, DARK)
+    noun = label_outcome(result.outcome)
+    more, fewer = (BLUE, VERMILION) if wrong else (DARK, DARK)
     last = axis.limits[1]
     marks.append(
         Note(f"more {noun} than predicted \N{BLACK UP-POINTING TRIANGLE}", last, reach, ("right", "top"), more)
@@ -282,14 +290,14 @@ def _make_factor_panel(result: Result, metric: str, axis: Axis, reach: float | N
     marks.append(
         Note(f"fewer {noun} than predicted \N{BLACK DOWN-POINTING TRIANGLE}", last, -reach, ("right", "bottom"), fewer)
     )
-    y = Ruler((-reach, reach), "factor on the odds", *make_factor_ticks(reach))
+    y = AxisSpec((-reach, reach), "odds ratio", *make_factor_ticks(reach))
     x = replace(_make_percent_ruler(axis), title="", named=False)
     return Panel(x, y, tuple(marks), (0, 0.38, 1, 0.62), legend="above")
 
 
 def _find_reach(table: BinTable) -> float:
-    """How far an axis of factors reaches: to values and nearer ends of intervals, but for a tenth of the evidence; to
-    the values of windows that are refuted, unless they lie far beyond these."""
+    """How far an axis of factors reaches: to values and nearer ends of intervals, but for a tenth of the information;
+    to the values of score windows that are rejected, unless they lie far beyond these."""
     rows, *columns = _find_factors(table)
     weight = table.n[rows] * table.mean[rows] * (1 - table.mean[rows])
     value, low, high = np.abs(columns)
@@ -297,8 +305,8 @@ def _find_reach(table: BinTable) -> float:
     order = np.argsort(ends)
     running = np.cumsum(weight[order])
     most = float(ends[order][np.searchsorted(running, 0.9 * running[-1])]) if len(ends) else 0.0
-    refuted = value[(_find_sides(table)[rows] != 0) & (value < 9)]
-    return float(np.clip(max(1.5 * most, min(2.5 * most, 1.1 * refuted.max(initial=0.0))), np.log(1.6), np.log(100)))
+    rejected = value[(_find_sides(table)[rows] != 0) & (value < 9)]
+    return float(np.clip(max(1.5 * most, min(2.5 * most, 1.1 * rejected.max(initial=0.0))), np.log(1.6), np.log(100)))
 
 
 def point_beyond(
@@ -319,25 +327,25 @@ def point_beyond(
         if len(beyond):
             along, place = at[beyond], np.full(len(beyond), sign * EDGE * reach)
             x, y = (place, along) if flat else (along, place)
-            said = [texts[i] for i in beyond.tolist()] if texts else []
-            found.append(Points(x, y, colour, "_goes on beyond the axis", marker, size, said))
+            shown = [texts[i] for i in beyond.tolist()] if texts else []
+            found.append(Points(x, y, colour, "_goes on beyond the axis", marker, size, shown))
     return found
 
 
 def _point_at_certain(table: BinTable, axis: Axis, reach: float, texts: Sequence[str]) -> list[Mark]:
-    """Arrows where labels refute predictions of exactly 0 or 1, which no factor on the odds mends."""
+    """Draw arrows at predictions of exactly 0 or 1 that labels contradict, which no map of the odds changes."""
     found: list[Mark] = []
     for certain, way, colour, word in ((0.0, 1, BLUE, "too low"), (1.0, -1, VERMILION, "too high")):
         rows = np.flatnonzero((table.n > 0) & (table.mean == certain) & (table.rate != certain))
         if len(rows):
             x, y = axis.place(table.mean[rows]), np.full(len(rows), way * EDGE * reach)
-            said = [texts[i] for i in rows.tolist()]
-            found.append(Points(x, y, colour, f"{word}: exactly {certain:.0f}", "^" if way > 0 else "v", 9, said))
+            shown = [texts[i] for i in rows.tolist()]
+            found.append(Points(x, y, colour, f"{word}: exactly {certain:.0f}", "^" if way > 0 else "v", 9, shown))
     return found
 
 
-def _find_refuted(table: BinTable) -> Ints:
-    """1 for bins that are refuted as too low, -1 as too high, 0 for others; by half of their predictions."""
+def _find_rejected(table: BinTable) -> Ints:
+    """1 for bins that are rejected as too low, -1 as too high, 0 for others; by half of their predictions."""
     return np.where(table.too_low >= 0.5, 1, np.where(table.too_high >= 0.5, -1, 0))
 
 
@@ -345,24 +353,24 @@ def _find_sides(table: BinTable) -> Ints:
     """1 for bins that are too low, as their mean prediction lies below the interval of their rate, -1 for those
     that are too high, 0 for others. That interval is the box which pictures show.
 
-    The share of a bin's predictions that is refuted may say otherwise: predictions of a wide bin differ from its rate
-    even if they are right, and those of Local TCE are judged in many windows, of which pictures show one grid.
+    The share of a bin's predictions that is rejected may differ: predictions of a wide bin differ from its rate
+    even if they are calibrated, and those of Local TCE are tested in many windows, of which plots show one grid.
     """
     bins = zip(table.rate_low.tolist(), table.rate_high.tolist(), table.mean.tolist(), strict=True)
-    return np.array([SIDES[name_direction(*each)] for each in bins], np.int64)
+    return np.array([SIDES[find_direction(*each)] for each in bins], np.int64)
 
 
 def make_factor_ticks(reach: float) -> tuple[tuple[float, ...], tuple[str, ...]]:
-    """Ticks of an axis of factors from exp(-reach) to exp(reach), and their labels."""
+    """Ticks of an axis of ratios from exp(-reach) to exp(reach), and their labels."""
     steps = next(steps for steps in FACTORS if np.log(steps[-1]) <= reach)
     known = [factor for factor in steps if np.log(factor) <= 0.97 * reach]
     ticks = [*(-np.log(factor) for factor in known[::-1]), 0.0, *(np.log(factor) for factor in known)]
-    names = [*(f"/ {factor:g}" for factor in known[::-1]), MIDDLE, *(f"x {factor:g}" for factor in known)]
+    names = [*(f"{1 / factor:.3g}" for factor in known[::-1]), MIDDLE, *(f"{factor:g}" for factor in known)]
     return tuple(map(float, ticks)), tuple(names)
 
 
 def _make_rows_panel(result: Result, metric: str, axis: Axis) -> Panel:
-    """Show all predictions, those that are refuted, and how many chance would refute of a right model."""
+    """Show all predictions, those that are rejected, and how many are rejected on average if calibrated."""
     _, histogram, outline = get_shapes(result, metric, axis.logit)
     margins = find_margins(result, metric, axis)
     edges = np.clip(histogram.edges, axis.first, axis.last)
@@ -379,33 +387,33 @@ def _make_rows_panel(result: Result, metric: str, axis: Axis) -> Panel:
     where = _describe_cells(histogram.edges)
     where += ["predictions beyond the axis: " + ", ".join(margin.words) for margin in margins]
     texts = [
-        f"{place}: {whole:,}" + f", refuted as too low {a:,}" * (a > 0) + f", refuted as too high {b:,}" * (b > 0)
+        f"{place}: {whole:,}" + f", rejected as too low {a:,}" * (a > 0) + f", rejected as too high {b:,}" * (b > 0)
         for place, whole, a, b in zip(where, n.tolist(), low.tolist(), high.tolist(), strict=True)
     ]
     marks: list[Mark] = [Bars(left, right, n, PALE, "predictions", texts=texts)]
-    marks += _stack_refuted((left, right), low, high, off=_is_off(result))
-    chance = result.significance * n
+    marks += _stack_rejected((left, right), low, high, wrong=_is_miscalibrated(result))
+    null_mean = result.significance * n
     order = np.argsort(left, kind="stable")
-    x, y = (np.stack(pair, 1).ravel() for pair in ((left[order], right[order]), (chance[order], chance[order])))
-    marks.append(Lines([x], [y], INK, "by chance", width=1.5))
+    x, y = (np.stack(pair, 1).ravel() for pair in ((left[order], right[order]), (null_mean[order], null_mean[order])))
+    marks.append(Lines([x], [y], INK, "rejected if calibrated", width=1.5))
     marks += _note_margins(margins, axis, 1.05 * float(n.max()))
-    ruler = Ruler((0, 1.08 * max(1, int(n.max()))), "predictions", kind="count", most=3)
+    ruler = AxisSpec((0, 1.08 * max(1, int(n.max()))), "predictions", kind="count", most=3)
     return Panel(_make_percent_ruler(axis), ruler, tuple(marks), (0, 0, 1, 0.27), legend="above")
 
 
-def _make_percent_ruler(axis: Axis) -> Ruler:
+def _make_percent_ruler(axis: Axis) -> AxisSpec:
     """A probability axis with ticks in percent."""
     names = [
-        f"{label[0]}{format_percent(float(label[1:]))}" if re.fullmatch(r"[<>][0-9.e-]+", label)
-        else f"{100 * int(label)} %" if label in ("0", "1")
+        f"{label[0]}{format_end(float(label[1:]))}" if re.fullmatch(r"[<>][0-9.e-]+", label)
+        else f"{100 * int(label)}%" if label in ("0", "1")
         else label if label[:1] in "<>"
-        else format_percent(tick)
+        else format_end(tick)
         for tick, label in zip(axis.ticks, axis.labels, strict=True)
     ]  # fmt: skip
-    return replace(Ruler.of(axis, "prediction"), labels=tuple(names), room=0.55)
+    return replace(AxisSpec.of(axis, "prediction"), labels=tuple(names), room=0.55)
 
 
-def picture_test_based(
+def picture_test_reliability(
     result: Result,
     metric: str | None = None,
     *,
@@ -415,8 +423,8 @@ def picture_test_based(
 ) -> Picture:
     """Show bands, violins and rates of bins; below, their sizes; to the right, all predictions.
 
-    In the style "paper" the rate is orange-red, and so is what is refuted. In the style "verdict" the rate is ink, and
-    only a model that the verdict calls off has colours, which tell the direction.
+    In the style "paper" the rate is orange-red, and so are rejected predictions. In the style "verdict" the rate
+    is ink, and only a miscalibrated model has colours, which show the direction.
     """
     if style not in ("verdict", "paper"):
         raise ValueError(f'{option("style")} must be "verdict" or "paper"; it is {style!r}.')
@@ -430,7 +438,7 @@ def picture_test_based(
     band, ink = (BLUE, VERMILION) if paper else (GREY, INK)
     marks: list[Mark] = [
         Areas(_stack(left, right, right, left), _stack(low, low, high, high), band, "accepted by the test", 0.25),
-        *_make_violins(result, metric, axis, coloured=not paper and _is_off(result)),
+        *_make_violins(result, metric, axis, coloured=not paper and _is_miscalibrated(result)),
         Lines(*_level_lines(left, right, rate), ink, "observed rate", 1, 1.5 if many else 2.5, texts=texts),
     ]
     for margin in find_margins(result, metric, axis):
@@ -438,25 +446,25 @@ def picture_test_based(
         marks.append(Points(margin.bins.astype(np.float64) + 1, place, DARK, "_beyond", "D", 2 if many else 5))
     columns, edges = np.arange(len(table) + 1.0), [*table.left.tolist(), float(table.right[-1])]
     span = 0.5, len(table) + 0.5
-    numbers = Ruler(span, "", tuple(columns), tuple(str(i) for i in range(len(table) + 1)), room=0.3)
+    numbers = AxisSpec(span, "", tuple(columns), tuple(str(i) for i in range(len(table) + 1)), room=0.3)
     names = tuple(format_probability(p) for p in edges)
-    below = Ruler(span, "bins, by their edges", tuple(columns + 0.5), names, room=0.2)
-    main = Panel(numbers, Ruler.of(axis, "probability"), tuple(marks), MAIN, legend="above")
+    below = AxisSpec(span, "bins, by their edges", tuple(columns + 0.5), names, room=0.2)
+    main = Panel(numbers, AxisSpec.of(axis, "probability"), tuple(marks), MAIN, legend="above")
     sizes = _make_sizes_panel(result, table, (columns[1:] - half, columns[1:] + half), below, paper=paper)
     panels = main, sizes, _make_histogram_panel(result, metric, axis, main.y)
     heading = _join(title, describe(result, metric))
-    return Picture(panels, (8, 6), heading, "x", "" if paper else result.short_finding)
+    return Picture(panels, (8, 6), heading, "x", "" if paper else label_result(result))
 
 
 def _make_violins(result: Result, metric: str | None, axis: Axis, *, coloured: bool) -> list[Mark]:
-    """The predictions of each bin as a shape; if `coloured`, those that are mostly refuted by their direction."""
+    """The predictions of each bin as a shape; if `coloured`, those that are mostly rejected by their direction."""
     table = get_table(result, metric)
     many = len(table) > MANY
     inner, heights, width = trace_violins(get_shapes(result, metric, axis.logit)[2], axis)
     middle, reach = inner[:, None] + 1, (0.5 if many else 0.36) * width
     x = np.concatenate([middle - reach, (middle + reach)[:, ::-1]], 1)
     y = np.concatenate([heights, heights[:, ::-1]], 1)
-    side = _find_refuted(table)[inner] if coloured else np.zeros(len(inner), dtype=np.int64)
+    side = _find_rejected(table)[inner] if coloured else np.zeros(len(inner), dtype=np.int64)
     found: list[Mark] = []
     for way, colour, word in ((0, DARK, "predictions"), (1, BLUE, "too low"), (-1, VERMILION, "too high")):
         rows = np.flatnonzero(side == way)
@@ -468,10 +476,10 @@ def _make_violins(result: Result, metric: str | None, axis: Axis, *, coloured: b
 def picture_reliability(
     result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
 ) -> Picture:
-    """Show the isotonic curve with the band of right models, and rates of bins with intervals; below, all
+    """Show the isotonic curve with the band of calibrated models, and rates of bins with intervals; below, all
     predictions.
 
-    Nothing is marked as refuted: a prediction is not refuted because it differs from the rate of a wide bin.
+    Nothing is marked as rejected: a prediction is not rejected because it differs from the rate of a wide bin.
     """
     scale = "logit" if scale is None and _is_rare(result) else scale
     if metric is None:
@@ -491,19 +499,26 @@ def picture_reliability(
         at, fit, below, above = (axis.place(c[inside]) for c in (curve.score, curve.rate, curve.low, curve.high))
         if not np.isnan(below).any():
             band = [np.concatenate([at, at[::-1]])], [np.concatenate([below, above[::-1]])]
-            marks.append(Areas(*band, GREY, "95 of 100 right models", 0.4))
+            marks.append(Areas(*band, GREY, "95% band if calibrated", 0.4))
     marks.append(Lines(ends, ends, INK, "as predicted", 1, 1.2))
     if curve is not None:
         marks.append(Lines([at], [fit], BLUE, "isotonic (CORP)", width=2.5))
     marks += [
         Lines(*_vertical_lines(x, low, high), DARK, "_interval", *((0.35, 0.8) if small else ())),
-        Points(x, y, DARK, f"{metric} bins, 95 %", size=3 if small else 6, texts=[texts[i] for i in nonempty]),
+        Points(
+            x,
+            y,
+            DARK,
+            f"{format_name(metric)} bins, 95% CI",
+            size=3 if small else 6,
+            texts=[texts[i] for i in nonempty],
+        ),
     ]
     ruler = _make_percent_ruler(axis)
     upright = replace(ruler, title="observed", room=0.0)
     main = Panel(replace(ruler, title="", named=False), upright, tuple(marks), (0, 0.3, 1, 0.7), legend="above")
     rows = _make_predictions_panel(result, metric, axis, ruler)
-    return Picture((main, rows), (6.4, 7), _join(title, describe(result, metric)), finding=result.short_finding)
+    return Picture((main, rows), (6.4, 7), _join(title, describe(result, metric)), finding=label_result(result))
 
 
 def _is_rare(result: Result) -> bool:
@@ -515,7 +530,7 @@ def _is_rare(result: Result) -> bool:
     return middle < 0.05 or middle > 0.95
 
 
-def _make_predictions_panel(result: Result, metric: str, axis: Axis, x: Ruler) -> Panel:
+def _make_predictions_panel(result: Result, metric: str, axis: Axis, x: AxisSpec) -> Panel:
     """Show all predictions, and count those beyond the axis."""
     histogram, margins = get_shapes(result, metric, axis.logit)[1], find_margins(result, metric, axis)
     edges = np.clip(histogram.edges, axis.first, axis.last)
@@ -525,7 +540,7 @@ def _make_predictions_panel(result: Result, metric: str, axis: Axis, x: Ruler) -
     where = _describe_cells(histogram.edges)
     where += ["predictions beyond the axis: " + ", ".join(margin.words) for margin in margins]
     texts = [f"{place}: {count:,}" for place, count in zip(where, n.tolist(), strict=True)]
-    y = Ruler((0, 1.08 * max(1, int(n.max()))), "predictions", kind="count", most=3)
+    y = AxisSpec((0, 1.08 * max(1, int(n.max()))), "predictions", kind="count", most=3)
     marks: list[Mark] = [Bars(left, right, n, PALE, "_predictions", texts=texts)]
     return Panel(x, y, (*marks, *_note_margins(margins, axis, 1.05 * float(n.max()))), (0, 0, 1, 0.2))
 
@@ -539,33 +554,35 @@ def _note_margins(margins: Sequence[Margin], axis: Axis, height: float) -> list[
     return found
 
 
-def _make_sizes_panel(result: Result, table: BinTable, ends: tuple[Floats, Floats], x: Ruler, *, paper: bool) -> Panel:
-    """Show the sizes of bins, with the refuted predictions in front."""
+def _make_sizes_panel(
+    result: Result, table: BinTable, ends: tuple[Floats, Floats], x: AxisSpec, *, paper: bool
+) -> Panel:
+    """Show the sizes of bins, with the rejected predictions in front."""
     edge = len(table) <= MANY
     marks: list[Mark] = [
         Bars(*ends, table.n, GREY if paper else PALE, "size", edge=edge, texts=describe_each_bin(table))
     ]
     if paper:
-        marks.append(Bars(*ends, table.n_refuted, VERMILION, "refuted", edge=edge))
+        marks.append(Bars(*ends, table.n_rejected, VERMILION, "rejected", edge=edge))
     else:
-        marks += _stack_refuted(ends, table.n_too_low, table.n_too_high, off=_is_off(result))
-    y = Ruler((0, 1.08 * table.n.max()), "predictions", kind="count", most=3)
+        marks += _stack_rejected(ends, table.n_too_low, table.n_too_high, wrong=_is_miscalibrated(result))
+    y = AxisSpec((0, 1.08 * table.n.max()), "predictions", kind="count", most=3)
     return Panel(x, y, tuple(marks), (0, 0, 0.82, 0.27), legend="beside")
 
 
-def _stack_refuted(ends: tuple[Floats, Floats], low: Ints, high: Ints, *, off: bool) -> list[Mark]:
-    """Bars of what is refuted: by its direction where the model is off, else in ink."""
-    if not off or not (low.any() or high.any()):
-        return [Bars(*ends, low + high, DARK, "refuted")]
+def _stack_rejected(ends: tuple[Floats, Floats], low: Ints, high: Ints, *, wrong: bool) -> list[Mark]:
+    """Bars of rejected predictions: by their direction if the model is miscalibrated, else in ink."""
+    if not wrong or not (low.any() or high.any()):
+        return [Bars(*ends, low + high, DARK, "rejected")]
     found: list[Mark] = []
     if high.any():
-        found.append(Bars(*ends, np.where(high > 0, low + high, 0), VERMILION, "refuted: too high"))
+        found.append(Bars(*ends, np.where(high > 0, low + high, 0), VERMILION, "rejected: too high"))
     if low.any():
-        found.append(Bars(*ends, low, BLUE, "refuted: too low"))
+        found.append(Bars(*ends, low, BLUE, "rejected: too low"))
     return found
 
 
-def _make_histogram_panel(result: Result, metric: str | None, axis: Axis, y: Ruler) -> Panel:
+def _make_histogram_panel(result: Result, metric: str | None, axis: Axis, y: AxisSpec) -> Panel:
     """Show all predictions, and count those beyond the axis."""
     histogram, margins = get_shapes(result, metric, axis.logit)[1], find_margins(result, metric, axis)
     edges = np.clip(histogram.edges, axis.first, axis.last)
@@ -577,32 +594,36 @@ def _make_histogram_panel(result: Result, metric: str | None, axis: Axis, y: Rul
         marks.append(Lines([bar], [place], DARK, "_beyond", width=4, texts=[", ".join(margin.words)]))
         side: Literal["bottom", "top"] = "bottom" if margin.place == axis.low else "top"
         marks.append(Note("\n".join(margin.words), most, margin.place, ("right", side)))
-    x = Ruler((0, most), "all", kind="count", most=1)
+    x = AxisSpec((0, most), "all", kind="count", most=1)
     return Panel(x, replace(y, title="", named=False), tuple(marks), (0.835, MAIN[1], 0.165, MAIN[3]))
 
 
-def picture_recalibration(found: Recalibration, *, scale: Scale | None = None, title: str | None = None) -> Picture:
-    """Show a model before and after it was recalibrated, on rows that the map was not fitted to, on the same axes."""
-    if found.proof is None:
-        raise ValueError("`found` must hold a proof on other rows; this one was made without. Recalibrate again.")
-    parts = {"before": found.proof.before, "after": found.proof.after}
+def picture_recalibration(
+    recalibration: Recalibration, *, scale: Scale | None = None, title: str | None = None
+) -> Picture:
+    """Show held-out rows before and after recalibration, on the same axes."""
+    validation = recalibration.validation
+    if validation is None:
+        raise ValueError("`recalibration` must have a held-out validation; fit it with `folds` of 2 or more.")
+    parts = {"before": validation.before, "after": validation.after}
     names = {word: _choose_windows(result) for word, result in parts.items()}
     axis = fit_axis(parts.values(), names["before"], scale, wide=False)
     reach = _find_common_reach(get_table(result, names[word]) for word, result in parts.items())
     panels = []
     for i, (word, result) in enumerate(parts.items()):
         panel = _make_factor_panel(result, names[word], axis, reach)
-        heading = f"{word}: {result.short_finding}"
-        place = (0.0, 0.54 * (1 - i), 1.0, 0.4)
+        heading = f"{word}: {label_result(result)}"
+        position = (0.0, 0.54 * (1 - i), 1.0, 0.4)
         x = panel.x if i == 0 else _make_percent_ruler(axis)
-        panels.append(replace(panel, title=heading, place=place, x=x, legend=""))
-    return Picture(tuple(panels), (8, 6.4), _join(title, found.sentences()[0]), finding=found.proof.headword)
+        panels.append(replace(panel, title=heading, place=position, x=x, legend=""))
+    heading = _join(title, words.describe_map(recalibration))
+    return Picture(tuple(panels), (8, 6.4), heading, finding=words.label_recalibration(recalibration.status))
 
 
 def picture_power(
     result: Result, metric: str | None = None, *, scale: Scale | None = None, title: str | None = None
 ) -> Picture:
-    """Show which errors would have been seen: in each window alone, in a fifth of the evidence, and in all of it."""
+    """Show which odds ratios were detectable: in each score window alone, in a fifth of the information, and in all."""
     metric = _choose_windows(result) if metric is None else metric
     table, axis = get_table(result, metric), fit_axis([result], metric, scale, wide=False)
     rows = np.flatnonzero((table.n > 0) & (table.mean > 0) & (table.mean < 1))
@@ -614,26 +635,27 @@ def picture_power(
     low, high = np.clip(below - base, -reach, reach), np.clip(above - base, -reach, reach)
     boxes = _stack(left, right, right, left), _stack(low, low, high, high)
     marks: list[Mark] = [
-        Areas(*boxes, GREY, "not seen in the window alone", 0.4),
+        Areas(*boxes, GREY, "not detectable in the window alone", 0.4),
         Lines([np.array(axis.limits)], [np.zeros(2)], INK, "_as predicted", width=1.2),
     ]
     verdict = result.verdict
     if verdict is not None:
         whole, above_fifth, below_fifth = verdict.detectable, verdict.detectable_above, verdict.detectable_below
         for word, up, down, width in (
-            ("seen in a fifth of the evidence", above_fifth, below_fifth, 1.2),
-            ("seen if all odds are off", whole, whole, 2.5),
+            ("detectable in a fifth of the information", above_fifth, below_fifth, 1.2),
+            ("detectable on all predictions", whole, whole, 2.5),
         ):
             ends = [sign * np.log(factor) for sign, factor in ((1, up), (-1, down)) if np.log(factor) < reach]
             span = np.array([axis.limits] * len(ends)).reshape(-1, 2)
             level = np.array([[end, end] for end in ends]).reshape(-1, 2)
             marks.append(Lines(span, level, DARK, word, width=width, dash="--"))
-    y = Ruler((-reach, reach), "factor on the odds", *make_factor_ticks(reach))
+    y = AxisSpec((-reach, reach), "odds ratio", *make_factor_ticks(reach))
     x = replace(_make_percent_ruler(axis), title="", named=False)
     upper = Panel(x, y, tuple(marks), (0, 0.38, 1, 0.62), legend="above")
     lower = replace(_make_predictions_panel(result, metric, axis, _make_percent_ruler(axis)), place=(0, 0, 1, 0.27))
-    words = "" if verdict is None else verdict.reach
-    return Picture((upper, lower), (8, 5.6), _join(title, words), finding="What would have been seen")
+    detectable = "" if verdict is None else describe_reach(verdict)
+    finding = "Minimum detectable odds ratios (80% power)"
+    return Picture((upper, lower), (8, 5.6), _join(title, detectable), finding=finding)
 
 
 def picture_models(results: Mapping[str, Result], metric: str | None = None, *, scale: Scale | None = None) -> Picture:
@@ -653,11 +675,11 @@ def picture_models(results: Mapping[str, Result], metric: str | None = None, *, 
         wide = 0.76 if columns > 1 else 1.0
         place = (column + 1 - wide) / columns, 1 - (row + 0.92) / lines, wide / columns, 0.72 / lines
         x = _make_percent_ruler(axis) if last else panel.x
-        heading = f"{shorten(name, 40)}: {named[name].short_finding}"
+        heading = f"{shorten(name, 40)}: {label_result(named[name])}"
         notes = tuple(mark for mark in panel.marks if i == 0 or not isinstance(mark, Note))
         panels.append(replace(panel, place=place, x=x, title=heading, legend="", marks=notes))
     size = 8.0 * (1 if columns == 1 else 1.5), 1.2 + 2.1 * lines
-    return Picture(tuple(panels), size, finding=count_verdicts(named))
+    return Picture(tuple(panels), size, finding=summarize_models(named).rstrip("."))
 
 
 def picture_binnings(
@@ -687,7 +709,7 @@ def picture_binnings(
         top -= high / sum(inches)
     rows = _make_predictions_panel(result, first, axis, _make_percent_ruler(axis))
     panels.append(replace(rows, place=(0.0, 0.0, 1.0, top - 0.35 / sum(inches))))
-    return Picture(tuple(panels), (8, 1.4 + sum(inches)), _join(title, describe(result)), finding=result.short_finding)
+    return Picture(tuple(panels), (8, 1.4 + sum(inches)), _join(title, describe(result)), finding=label_result(result))
 
 
 def place_times(windows: Sequence[Any], every: str | None) -> tuple[Floats, float, bool]:
@@ -701,14 +723,14 @@ def place_times(windows: Sequence[Any], every: str | None) -> tuple[Floats, floa
     return days, lengths.get(every or "", gap) / 2, True
 
 
-def make_time_ruler(windows: Sequence[Any], every: str | None, names: Sequence[str] | None = None) -> Ruler:
+def make_time_ruler(windows: Sequence[Any], every: str | None, names: Sequence[str] | None = None) -> AxisSpec:
     """Make the ruler of windows; windows that are few, or not dates, are labelled by name."""
     x, half, dated = place_times(windows, every)
     span = float(x[0] - 1.5 * half), float(x[-1] + 1.5 * half)
     if dated and len(windows) > FEW_WINDOWS:
-        return Ruler(span, kind="date")
+        return AxisSpec(span, kind="date")
     names = tuple(map(str, windows) if names is None else names)
-    return Ruler(span, "", tuple(x.tolist()), names, "date" if dated else "linear", room=0.65)
+    return AxisSpec(span, "", tuple(x.tolist()), names, "date" if dated else "linear", room=0.65)
 
 
 def find_runs(x: Floats, half: float, chosen: Bools | None = None) -> list[tuple[int, int]]:
@@ -755,13 +777,13 @@ def list_binnings(result: Result) -> list[str]:
 
 
 def describe(result: Result, metric: str | None = None) -> str:
-    """The numbers in a diagram's title: the verdict, the value, by chance, N, prevalence."""
+    """The numbers in a diagram's title: the verdict, the value, its mean if calibrated, n, prevalence."""
     name = result.pictured if metric is None else metric
     value = f"{format_name(name)} {result.format(name)}"
-    if name in result.references:
-        value += f" (by chance {result.metrics[name].format(result.references[name].mean)})"
-    verdict = "" if result.verdict is None else f"{result.verdict.headline}   "
-    return f"{verdict}{value}   N = {result.n:,}   {100 * result.prevalence:.4g} % {result.outcome}"
+    if name in result.nulls:
+        value += f" ({result.metrics[name].format(result.nulls[name].mean)} if calibrated)"
+    verdict = "" if result.verdict is None else f"{format_head(result)}   "
+    return f"{verdict}{value}   n = {result.n:,}   {100 * result.prevalence:.4g}% {result.outcome}"
 
 
 def describe_each_bin(table: BinTable) -> list[str]:
@@ -771,11 +793,11 @@ def describe_each_bin(table: BinTable) -> list[str]:
         close = "]" if i == len(table) - 1 else ")"
         lines = [f"[{table.left[i]:.4g}, {table.right[i]:.4g}{close}: {plural(int(table.n[i]), 'row')}"]
         if table.n[i]:
-            lines.append(f"said {table.mean[i]:.4g}, came {table.rate[i]:.4g} ({table.k[i]:,})")
-            lines.append(f"observed / expected {format_span(table.ratio[i], table.ratio_low[i], table.ratio_high[i])}")
+            lines.append(f"predicted {table.mean[i]:.4g}, observed {table.rate[i]:.4g} ({table.k[i]:,})")
+            lines.append(f"O/E {format_ratio_cell(table.ratio[i], table.ratio_low[i], table.ratio_high[i])}")
             lines.append(f"accepted {table.accepted_low[i]:.4g} to {table.accepted_high[i]:.4g}")
-            if table.n_refuted[i]:
-                lines[-1] += f", refuted {100 * table.refuted[i]:.1f} %"
+            if table.n_rejected[i]:
+                lines[-1] += f", rejected {100 * table.rejected[i]:.1f}%"
         texts.append("\n".join(lines))
     return texts
 

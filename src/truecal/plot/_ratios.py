@@ -1,4 +1,4 @@
-"""Pictures of groups, one below the other: observed over expected with intervals, on a scale of factors."""
+"""Plots of groups, one below the other: observed over expected with confidence intervals, on a log scale."""
 
 from __future__ import annotations
 
@@ -6,37 +6,38 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from truecal._text import about, plural, shorten, shorten_all
-from truecal.inference import format_span
-from truecal.observations import Floats, Ints
+from truecal._text import plural, shorten, shorten_all
+from truecal.data import Floats, Ints
+from truecal.metrics import Direction
 from truecal.plot._pictures import (
     BLUE,
     DARK,
     GREY,
     INK,
     VERMILION,
+    AxisSpec,
     Lines,
     Mark,
     Note,
     Panel,
     Picture,
     Points,
-    Ruler,
     make_factor_ticks,
     point_beyond,
 )
 from truecal.results import ClassTable, GroupTable, SliceTable
+from truecal.words import count_classes, count_segments, count_slices, describe_row, format_count, format_p_value
 
 NAME = 40  # signs of a group's name
-SEGMENT_CELLS = ("p_value", "p_adjusted", "detectable", "value")  # what hovering over a segment shows
+SEGMENT_CELLS = ("detectable", "value")  # what hovering over a segment shows
 SIDES: dict[str, tuple[str, str]] = {
-    "too low": (BLUE, "^"),
-    "too high": (VERMILION, "v"),
-    "too extreme": (INK, "*"),
-    "too timid": (INK, "s"),
-    "off, direction unclear": (INK, "D"),
+    Direction.UNDER: (BLUE, "^"),
+    Direction.OVER: (VERMILION, "v"),
+    Direction.OVERCONFIDENT: (INK, "*"),
+    Direction.UNDERCONFIDENT: (INK, "s"),
+    Direction.MIXED: (INK, "D"),
     "consistent": (DARK, "o"),
-    "cannot tell": (GREY, "x"),
+    "inconclusive": (GREY, "x"),
 }
 
 
@@ -44,25 +45,19 @@ def picture_segments(table: GroupTable, *, worst: int = 20) -> Picture:
     """Show observed over expected positives of the segments with the smallest p-values, with intervals."""
     shown = table.order()[:worst]
     ratio, low, high = (column[shown] for column in (table.ratio, table.ratio_low, table.ratio_high))
-    words, ways, names = table.word, table.direction, table.names
-    sides = [name_side(words[i], ways[i]) for i in shown.tolist()]
+    statuses, directions, names = table.status, table.direction, table.names
+    sides = [name_side(statuses[i], directions[i]) for i in shown.tolist()]
     notes = [f"n = {n:,}" for n in table.n[shown].tolist()]
     texts = describe_each_segment(table, shown)
     panel = _make_panel([names[i] for i in shown.tolist()], sides, (ratio, low, high), notes, texts)
     finding = table.sentences()[0].rstrip(".")
-    return Picture((panel,), _fit_size(len(shown)), describe_segments(table, worst), finding=finding)
+    return Picture((panel,), _fit_size(len(shown)), count_segments(table, worst), finding=finding)
 
 
 def picture_slices(table: SliceTable, *, worst: int = 20, title: str | None = None) -> Picture:
-    """Show the groups that a search found to be off, the largest loss first."""
+    """Show the miscalibrated slices that a search found, the largest loss first."""
     count = min(len(table), worst)
-    rows = np.arange(count)
-    texts = [
-        f"{table.slice[i]}\n{plural(int(table.n[i]), 'row')}: {table.observed[i]:,} came, {about(table.expected[i])} "
-        f"expected\nobserved / expected {format_span(table.ratio[i], table.ratio_low[i], table.ratio_high[i])}"
-        f"\nadjusted p {table.p_adjusted[i]:.2g}"
-        for i in rows
-    ]
+    texts = [f"{table.slice[i]}\n{plural(int(table.n[i]), 'row')}: {_describe_counts(table, i)}" for i in range(count)]
     panel = _make_panel(
         table.slice[:count],
         table.direction[:count],
@@ -70,57 +65,48 @@ def picture_slices(table: SliceTable, *, worst: int = 20, title: str | None = No
         [f"n = {n:,}" for n in table.n[:count].tolist()],
         texts,
     )
-    found = (
-        f"{plural(len(table), 'group')} of rows {'is' if len(table) == 1 else 'are'} listed as off"
-        if len(table)
-        else ""
-    )
-    heading = "\n".join(filter(None, [title, table.summary()]))
-    return Picture((panel,), _fit_size(count), heading, finding=found or "No group of rows is shown to be off")
+    heading = "\n".join(filter(None, [title, *table.sentences()]))
+    return Picture((panel,), _fit_size(count), heading, finding=count_slices(table))
 
 
 def picture_classes(table: ClassTable, *, worst: int = 20, title: str | None = None) -> Picture:
     """Show each class against the rest, the smallest p-values first."""
-    shown, verdicts = table.order()[:worst], table.verdict
+    shown, statuses = table.order()[:worst], table.status
     ratio, low, high = (column[shown] for column in (table.ratio, table.ratio_low, table.ratio_high))
-    words = [verdicts[i] for i in shown]
-    ways = table.direction
-    sides = [name_side(word, ways[i]) for i, word in zip(shown, words, strict=True)]
-    texts = [
-        f"{table.label[i]}: {word}\n{table.observed[i]:,} came, {about(table.expected[i])} expected"
-        f"\nobserved / expected {format_span(table.ratio[i], table.ratio_low[i], table.ratio_high[i])}"
-        f"\nadjusted p {table.p_adjusted[i]:.2g}"
-        for i, word in zip(shown, words, strict=True)
-    ]
+    directions = table.direction
+    sides = [name_side(statuses[i], directions[i]) for i in shown]
+    texts = [f"{table.label[i]}: {statuses[i]}\n{_describe_counts(table, i)}" for i in shown.tolist()]
     labels = [str(table.label[i]) for i in shown]
-    notes = [f"{word}, {table.observed[i]:,} rows" for i, word in zip(shown, words, strict=True)]
+    notes = [f"{statuses[i]}, {table.observed[i]:,} rows" for i in shown]
     panel = _make_panel(labels, sides, (ratio, low, high), notes, texts)
-    off = verdicts.count("off")
-    heading = "\n".join(filter(None, [title, table.summary()]))
-    finding = f"{off:,} of {plural(len(table), 'class').replace('classs', 'classes')} {'is' if off == 1 else 'are'} off"
-    return Picture((panel,), _fit_size(len(shown)), heading, finding=finding)
+    heading = "\n".join(filter(None, [title, table.summary]))
+    return Picture((panel,), _fit_size(len(shown)), heading, finding=count_classes(table))
 
 
-def describe_segments(table: GroupTable, worst: int = 20) -> str:
-    """Describe how many segments are shown, in which order, and how many are off."""
-    shown = f"{worst:,} of " if worst < len(table) else ""
-    return f"{shown}{plural(len(table), 'segment')}, the smallest p-value first: {int(table.alarm.sum()):,} off"
+def _describe_counts(table: ClassTable | SliceTable, row: int) -> str:
+    """The counts of a row, O/E and the adjusted p-value, for hovering."""
+    expected = format_count(float(table.expected[row]))
+    return (
+        f"observed {table.observed[row]:,}, expected {expected}\n{table.heading('ratio_ci')} {table.ratio_ci[row]}"
+        f"\nadjusted {format_p_value(float(table.p_adjusted[row]))}"
+    )
 
 
 def describe_each_segment(table: GroupTable, rows: Ints) -> list[str]:
     """Describe segments, for hovering."""
-    names, words, cells = table.names, table.word, table.cells(SEGMENT_CELLS, rows.tolist())
+    names, statuses, cells = table.names, table.status, table.cells(SEGMENT_CELLS, rows.tolist())
     return [
-        f"{names[i]}: {words[i]}\nn = {table.n[i]:,}, {table.tell(i)}"
-        f"\np {cells['p_value'][at]}, adjusted {cells['p_adjusted'][at]}, would find {cells['detectable'][at]}"
+        f"{names[i]}: {statuses[i]}\nn = {table.n[i]:,}, {describe_row(table, i)}"
+        f"\n{format_p_value(table.p_value[i])}, adjusted {format_p_value(table.p_adjusted[i])}"
+        f"\nminimum detectable odds ratio {cells['detectable'][at]}"
         f"\n{table.metric.name} {cells['value'][at]}"
         for at, i in enumerate(rows.tolist())
     ]
 
 
-def name_side(word: str, way: str) -> str:
-    """Which way a group is off, or why it is not: its total may not show it."""
-    return word if word != "off" else way if way in SIDES else "off, direction unclear"
+def name_side(status: str, direction: Direction | None) -> str:
+    """The direction of a miscalibrated group, the status of another."""
+    return status if direction is None else direction
 
 
 def _make_panel(
@@ -154,8 +140,8 @@ def _make_panel(
     if not len(names):
         marks.append(Note("none", 0.0, 0.0, ("left", "center")))
     common, short = drop_shared(names)
-    y = Ruler((max(len(names) - 0.4, 0.6), -0.6), common, tuple(rows), tuple(short))
-    x = Ruler((-reach, 1.75 * reach), "observed / expected", *make_factor_ticks(reach), grid=True)
+    y = AxisSpec((max(len(names) - 0.4, 0.6), -0.6), common, tuple(rows), tuple(short))
+    x = AxisSpec((-reach, 1.75 * reach), "observed / expected", *make_factor_ticks(reach), grid=True)
     return Panel(x, y, tuple(marks), legend="above")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from truecal._text import escape_html, measure, shorten
-from truecal.observations import Floats, Ints
+from truecal.data import Floats, Ints
 from truecal.plot._axis import Scale, round_up
 from truecal.plot._kinds import make_picture
 from truecal.plot._pictures import (
@@ -27,6 +27,7 @@ from truecal.plot._pictures import (
     SKY,
     VERMILION,
     Areas,
+    AxisSpec,
     Bars,
     Lines,
     Mark,
@@ -34,7 +35,6 @@ from truecal.plot._pictures import (
     Panel,
     Picture,
     Points,
-    Ruler,
     Spans,
 )
 from truecal.results import Result
@@ -100,7 +100,7 @@ def render(picture: Picture, label: str) -> str:
     )
 
 
-def _measure_margin(ruler: Ruler, most: float = math.inf) -> float:
+def _measure_margin(ruler: AxisSpec, most: float = math.inf) -> float:
     """The room that an axis' labels, of at most so many signs, and its title take beside a panel, in pixels."""
     labels = find_ticks(ruler)[1] if ruler.named else ()
     return 8 + LETTER * min(max(map(measure, labels), default=0), most) + 18 * bool(ruler.title)
@@ -116,7 +116,7 @@ def _draw_row(panels: Sequence[Panel], inches: float) -> str:
     return f'{heads}{keys}<svg class="row" height="{height + below}" aria-hidden="true">{drawn}</svg>'
 
 
-def _measure_below(ruler: Ruler) -> int:
+def _measure_below(ruler: AxisSpec) -> int:
     labels, turned = find_ticks(ruler)[1:]
     room = 6 + (LETTER * max(map(measure, labels), default=0) if turned else 14) if ruler.named and labels else 6
     return round(room + 18 * bool(ruler.title and ruler.named))
@@ -138,7 +138,7 @@ def _draw_panel(panel: Panel, height: int) -> str:
 # ---- marks ---------------------------------------------------------------------------------------------------------
 
 
-def _draw_shape(mark: Mark, x: Ruler, y: Ruler, height: int) -> str:
+def _draw_shape(mark: Mark, x: AxisSpec, y: AxisSpec, height: int) -> str:
     """A mark that is stretched with its panel."""
     if isinstance(mark, Points | Note):
         return ""
@@ -181,7 +181,7 @@ def _write_path(path: str, look: str, text: str = "") -> str:
     return f'{start} d="{path}"><title>{escape_html(text)}</title></path>' if text else f'{start} d="{path}"/>'
 
 
-def _outline_bars(mark: Bars, x: Ruler, y: Ruler) -> Iterator[Floats]:
+def _outline_bars(mark: Bars, x: AxisSpec, y: AxisSpec) -> Iterator[Floats]:
     """The corners of bars."""
     along, up = (y, x) if mark.flat else (x, y)
     left, right = _share(along, mark.left), _share(along, mark.right)
@@ -209,7 +209,7 @@ def _move(across: int, down: int) -> str:
     return f"l{across} {down}".replace(" -", "-") if across else f"v{down}"
 
 
-def _draw_sign(mark: Mark, x: Ruler, y: Ruler, height: int, ends: tuple[float, float]) -> str:
+def _draw_sign(mark: Mark, x: AxisSpec, y: AxisSpec, height: int, ends: tuple[float, float]) -> str:
     """A mark that keeps its size: markers and notes."""
     if isinstance(mark, Note):
         across, up = mark.align
@@ -262,24 +262,24 @@ def _draw_sample(mark: Areas | Bars | Lines | Points | Spans) -> str:
 # ---- axes ----------------------------------------------------------------------------------------------------------
 
 
-def _share(ruler: Ruler, values: Floats) -> Floats:
+def _share(ruler: AxisSpec, values: Floats) -> Floats:
     """Where values lie on an axis, as shares of its length."""
     low, high = _to_units(ruler, np.array(ruler.limits))
     return np.asarray((_to_units(ruler, np.asarray(values, dtype=np.float64)) - low) / (high - low))
 
 
-def _to_units(ruler: Ruler, values: Floats) -> Floats:
+def _to_units(ruler: AxisSpec, values: Floats) -> Floats:
     """Values in the units of an axis: log-odds on the logit scale."""
     return np.asarray(np.log(values) - np.log1p(-values)) if ruler.kind == "logit" else values
 
 
-def _draw_grid(ruler: Ruler, height: int, name: str) -> str:
+def _draw_grid(ruler: AxisSpec, height: int, name: str) -> str:
     shares = _share(ruler, np.array(find_ticks(ruler)[0]))
     ends = [np.array([[s, 0], [s, 1]]) for s in shares] if name == "x" else [np.array([[0, s], [1, s]]) for s in shares]
     return _write_path("".join(_trace(line, height, closed=False) for line in ends), 'class="grid"')
 
 
-def _label_below(ruler: Ruler, height: int, ends: tuple[float, float]) -> str:
+def _label_below(ruler: AxisSpec, height: int, ends: tuple[float, float]) -> str:
     """The line, the labels and the title of a horizontal axis."""
     begin, wide = ends
     parts = [f'<line class="axis" x1="{begin:g}%" x2="{begin + wide:g}%" y1="{height}" y2="{height}"/>']
@@ -305,7 +305,8 @@ def _label_below(ruler: Ruler, height: int, ends: tuple[float, float]) -> str:
 
 def _find_crowding(shares: list[float], labels: list[str]) -> set[int]:
     """The labels that would touch another where the picture is narrow; that of the middle, or the first, stays."""
-    kept = labels.index(MIDDLE) if MIDDLE in labels else 0
+    middle = len(labels) // 2  # ticks of ratios lie evenly around 1
+    kept = middle if labels[middle : middle + 1] == [MIDDLE] else 0
     reach = [LETTER * measure(label) / 2 + LETTER / 2 for label in labels]
     found = set()
     for step in (1, -1):
@@ -319,7 +320,7 @@ def _find_crowding(shares: list[float], labels: list[str]) -> set[int]:
     return found
 
 
-def _label_side(ruler: Ruler, height: int, ends: tuple[float, float]) -> str:
+def _label_side(ruler: AxisSpec, height: int, ends: tuple[float, float]) -> str:
     """The line, the labels and the title of a vertical axis; where the picture is narrow, long labels are brief."""
     at = f"{ends[0]:g}%"
     parts = [f'<line class="axis" x1="{at}" x2="{at}" y1="0" y2="{height}"/>']
@@ -343,7 +344,7 @@ def _list_widths(label: str) -> list[tuple[str, str]]:
     return [("", label)] if brief == label else [(' class="full"', label), (' class="brief"', brief)]
 
 
-def find_ticks(ruler: Ruler) -> tuple[list[float], list[str], bool]:
+def find_ticks(ruler: AxisSpec) -> tuple[list[float], list[str], bool]:
     """The ticks of an axis, their labels, and whether these are rotated: its own, or round numbers."""
     if ruler.ticks is not None:
         return ruler.fit(7.0)

@@ -16,7 +16,7 @@ import numpy as np
 
 from truecal._errors import did_you_mean, option
 from truecal._text import plural
-from truecal.observations import NORMALIZE, SUM, AnyArray, Floats, Ints
+from truecal.data import NORMALIZE, SUM, AnyArray, Floats, Ints
 from truecal.reading._engines import language
 
 SIGNS = "*?["  # of a pattern

@@ -10,35 +10,34 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from truecal._errors import option
-from truecal.observations import (
-    AS_THEY_ARE,
+from truecal._options import DataOptions, Missing, ModelOptions, RowOptions, ScoreScale, find_options
+from truecal.data import (
+    NO_SAMPLING,
     SUM,
     WINDOWS,
     AnyArray,
-    Labelling,
     Multiclass,
+    Sampling,
+    as_sampling,
     as_tuple,
     check_bits,
-    guess_scale,
+    infer_scale,
 )
 from truecal.reading._classes import ClassNames, find_class_columns, find_score_columns, may_be_classes
 from truecal.reading._csv import Unforeseen
+from truecal.reading._discovery import is_path
 from truecal.reading._engines import collect, is_lazy, language, open_frame, pick
 from truecal.reading._extras import NO_EXTRAS, Extras
-from truecal.reading._head import FEWEST, ROWS, VALUES, FrameColumn, Head, HeadColumn
-from truecal.reading._paths import DECIMAL_COMMA, PERCENT_SIGN, advise_on, open_files
-from truecal.reading._places import is_path
+from truecal.reading._files import DECIMAL_COMMA, PERCENT_SIGN, advise_on, open_files
 from truecal.reading._plain import open_plain
+from truecal.reading._preview import FEWEST, ROWS, VALUES, FrameColumn, Head, HeadColumn
 
-OnNull = Literal["raise", "drop"]
 Kind = Literal["binary", "fraction", "percentage", "number", "text"]
-ScoreScale = Literal["probability", "percent", "logit"]
-SCALES: tuple[ScoreScale, ...] = get_args(ScoreScale)
 SPANS: dict[ScoreScale, str] = {"probability": "[0, 1]", "percent": "[0, 100]", "logit": "[0, 1]"}
 SCORED: dict[ScoreScale, Kind] = {"probability": "fraction", "percent": "percentage", "logit": "number"}
 # what a column of scores may hold, if its name says that it has them
@@ -50,13 +49,25 @@ SCALED: dict[ScoreScale, tuple[Kind, ...]] = {
 Role = Literal["label", "score", "time"]
 # Words of a column that tells apart whose rows these are, the fewest values it has, and rows of each.
 OWNERS = {
-    *("id", "customer", "patient", "user", "account", "document", "client", "member", "person", "subject", "household"),
+    *(
+        "id",
+        "customer",
+        "patient",
+        "user",
+        "row_counts",
+        "document",
+        "client",
+        "member",
+        "person",
+        "subject",
+        "household",
+    ),
     *("device", "session", "visitor", "employee", "student", "merchant", "card", "driver", "borrower", "applicant"),
 }
 MANY, REPEATED = 20, 1.2
 FEW_COLUMNS = 50  # up to which whole rows are compared
 COPIES, NEARLY_ALL = 0.05, 0.99  # the least share of copies, and of different rows that a column tells apart
-RECALIBRATED = "_recalibrated"  # ends the name of a column of mended predictions
+RECALIBRATED = "_recalibrated"  # the suffix of a column of recalibrated predictions
 LARGEST = 700.0  # of a logit: its probability differs from 0 by 1e-304
 PERCENT, LOGIT = 'score_scale="percent"', 'score_scale="logit"'  # options that say what scores are
 FEW = 20  # values of a column that could make segments, at most
@@ -148,7 +159,7 @@ DEFAULT: Limits = Limits()
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class Roles:
     """The columns to read and how; see `truecal.read`.
 
     label, scores, by
@@ -161,7 +172,7 @@ class Columns:
     baseline, on
         The baseline's scores of the same rows: a column, or data with columns of the models' names, whose rows are
         matched by the columns `on`.
-    labelling
+    sampling
         How rows got their labels and their place in the data.
     extras
         Columns of ages and weights.
@@ -176,17 +187,52 @@ class Columns:
     by: tuple[str, ...] = ()
     windows: Mapping[str, str | None] = field(default_factory=dict)
     pos_label: Any = None
-    on_null: OnNull = "raise"
+    missing: Missing = "raise"
     format: str | None = None
     limits: Limits = DEFAULT
     baseline: Any = None
     on: tuple[str, ...] = ()
-    labelling: Labelling = AS_THEY_ARE
+    sampling: Sampling = NO_SAMPLING
     multiclass: Multiclass = None
     labels: tuple[Any, ...] | None = None
     extras: Extras = NO_EXTRAS
     cluster: str | None = None
     score_scale: ScoreScale = "probability"
+
+    @classmethod
+    def of(
+        cls,
+        given: ModelOptions | DataOptions,
+        scores: tuple[str, ...],
+        by: tuple[str, ...],
+        windows: Mapping[str, str | None],
+    ) -> Roles:
+        """The roles that options give to columns, all of which are given."""
+        several: Any = given  # what only `read` takes
+        sampling, labels = as_sampling(given["sampling"]), several.get("labels")
+        if given["importance_weight"] is not None and given["baseline"] is not None:
+            raise ValueError(
+                f"{option('importance_weight')} must be left out where two models are compared, which is done on rows "
+                f"as they are; it is {given['importance_weight']!r}."
+            )
+        return cls(
+            label=given["label"] or "",
+            scores=scores,
+            by=by,
+            windows=windows,
+            pos_label=given["pos_label"],
+            missing=given["missing"],
+            format=given["format"],
+            limits=given["limits"] or DEFAULT,
+            baseline=given["baseline"],
+            on=as_tuple(given["on"]),
+            sampling=sampling.applied,
+            multiclass=several.get("multiclass"),
+            labels=None if labels is None else tuple(labels),
+            extras=Extras(sampling.label_delay, given["count"], given["importance_weight"]),
+            cluster=given["cluster"],
+            score_scale=given["score_scale"],
+        )
 
     @property
     def span(self) -> str:
@@ -206,8 +252,6 @@ class Columns:
         return fields and isinstance(self.baseline, str | None) and all(each is None for each in others)
 
     def __post_init__(self) -> None:
-        if self.on_null not in ("raise", "drop"):
-            raise ValueError(f'{option("on_null")} must be "raise" or "drop"; it is {self.on_null!r}.')
         check_scale(self.score_scale)
         if self.multiclass is not None and self.score_scale == "logit":
             raise ValueError(
@@ -241,7 +285,7 @@ class Guess:
     classes: bool = False
 
 
-class UnclearColumns(ValueError):
+class AmbiguousColumnsError(ValueError):
     """A column could not be guessed: `role` says which one, `candidates` which columns it could be.
 
     `near` has the columns that would fit after a change: for labels, columns with two values other than 0 and 1, or
@@ -250,11 +294,11 @@ class UnclearColumns(ValueError):
 
     Examples
     --------
-    >>> from truecal.reading import UnclearColumns, guess_columns
+    >>> from truecal.reading import AmbiguousColumnsError, infer_columns
     >>> import polars as pl
     >>> try:
-    ...     guess_columns(pl.DataFrame({"y": [0, 1], "old": [0.2, 0.7], "new": [0.1, 0.8]}))
-    ... except UnclearColumns as error:
+    ...     infer_columns(pl.DataFrame({"y": [0, 1], "old": [0.2, 0.7], "new": [0.1, 0.8]}))
+    ... except AmbiguousColumnsError as error:
     ...     print(error.role, error.candidates)
     score ('old', 'new')
     """
@@ -297,7 +341,7 @@ class UnclearColumns(ValueError):
         return f"\n\nHint: {names}; if these are labels, {how}."
 
 
-def guess_columns(
+def infer_columns(
     data: Any,
     *,
     label: str | None = None,
@@ -330,14 +374,14 @@ def guess_columns(
 
     Raises
     ------
-    UnclearColumns
+    AmbiguousColumnsError
         If no column fits, or too many do; a `ValueError`.
 
     Examples
     --------
     >>> import polars as pl, truecal
     >>> frame = pl.DataFrame({"id": [1, 2, 3], "churned": [0, 1, 0], "p_churn": [0.1, 0.7, 0.2]})
-    >>> guess = truecal.reading.guess_columns(frame)
+    >>> guess = truecal.reading.infer_columns(frame)
     >>> guess.label, guess.scores
     ('churned', ('p_churn',))
     """
@@ -375,7 +419,7 @@ def guess_columns(
         wanted = SCORED[score_scale]
         fractions = [name for name in free if kinds[name] == wanted]
         tiers = [
-            [name for name in fractions if models == 1 and _is_mended(name, fractions)],
+            [name for name in fractions if models == 1 and _is_recalibrated(name, fractions)],
             _pick_named("score", free, kinds, (wanted,)),
             [name for name in fractions if _sounds_like("score", name)],
             fractions,
@@ -423,13 +467,13 @@ def _sum_to_one(head: Head, columns: Sequence[str]) -> bool:
     return not ((total < SUM[0]) | (total > SUM[1])).any()
 
 
-def guess_time(data: Any, *, format: str | None = None) -> str:
-    """Return the only column of a dataframe or of files that holds dates or times; else raise `UnclearColumns`.
+def infer_time(data: Any, *, format: str | None = None) -> str:
+    """Return the only column of a dataframe or of files that holds dates or times; else raise `AmbiguousColumnsError`.
 
     Examples
     --------
     >>> import datetime, polars as pl, truecal
-    >>> truecal.reading.guess_time(pl.DataFrame({"y": [0], "p": [0.1], "day": [datetime.date(2026, 1, 31)]}))
+    >>> truecal.reading.infer_time(pl.DataFrame({"y": [0], "p": [0.1], "day": [datetime.date(2026, 1, 31)]}))
     'day'
     """
     source = open_files(data, format=format, dates=True) if is_path(data) else None
@@ -437,7 +481,7 @@ def guess_time(data: Any, *, format: str | None = None) -> str:
     pl, schema = language(frame), frame.collect_schema()
     found = [name for name, kind in schema.items() if kind in (pl.Date, pl.Datetime)]
     if len(found) != 1:
-        raise UnclearColumns("time", found, list(schema))
+        raise AmbiguousColumnsError("time", found, list(schema))
     return str(found[0])
 
 
@@ -558,9 +602,7 @@ def check_swapped(kinds: Mapping[str, Kind], label: str, scores: Iterable[str]) 
 
 def check_scale(scale: str) -> None:
     """Raise an error for a scale of scores that there is not."""
-    if scale not in SCALES:
-        known = ", ".join(map(repr, SCALES))
-        raise ValueError(f"{option('score_scale')} must be one of {known}; it is {scale!r}.")
+    find_options(RowOptions)["score_scale"].check("score_scale", scale)
 
 
 def find_probability(pl: Any, score: Any, scale: ScoreScale) -> Any:
@@ -605,11 +647,11 @@ def advise_scale(scales: Iterable[str], *, logits: bool = True) -> str:
 
 
 def find_scales(data: Any, names: Iterable[str], format: str | None = None) -> set[str]:
-    """Return what the first scores of columns may be that are no probabilities; see `guess_scale`."""
+    """Return what the first scores of columns may be that are no probabilities; see `infer_scale`."""
     head = _read_head(data, format)
     columns = (head.columns[name] for name in names)
     found = (_read_numbers(column) for column in columns if column.type in ("integer", "number"))
-    return {guess_scale(values) for values in found if len(values)}
+    return {infer_scale(values) for values in found if len(values)}
 
 
 def _read_numbers(column: HeadColumn) -> AnyArray:
@@ -677,7 +719,7 @@ def _find_kind(column: HeadColumn) -> Kind | None:
     if values.max() <= 1:
         return "fraction"
     # whole numbers may be ages or counts
-    return "percentage" if (values % 1 > 0).any() and guess_scale(values) == "percent" else "number"
+    return "percentage" if (values % 1 > 0).any() and infer_scale(values) == "percent" else "number"
 
 
 def _find_few_valued(head: Head, names: Iterable[str]) -> dict[str, Sequence[Any]]:
@@ -725,7 +767,7 @@ def _choose(
             return tuple(found)
         if len(found) > wanted:
             break
-    raise UnclearColumns(role, found, list(kinds), wanted, near, find_odd())
+    raise AmbiguousColumnsError(role, found, list(kinds), wanted, near, find_odd())
 
 
 def _refuse_words(head: Head) -> None:
@@ -736,8 +778,8 @@ def _refuse_words(head: Head) -> None:
             raise ValueError(f"`{name}` must hold numbers; it holds text such as {words[0]!r}.{advise_on(words[0])}")
 
 
-def _is_mended(name: str, names: Sequence[str]) -> bool:
-    """Whether a column holds the mended predictions of another."""
+def _is_recalibrated(name: str, names: Sequence[str]) -> bool:
+    """Whether a column holds the recalibrated predictions of another."""
     return name.endswith(RECALIBRATED) and name.removesuffix(RECALIBRATED) in names
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from truecal._fork import check_fork
-from truecal.observations import AnyArray, check_indexes
+from truecal.data import AnyArray, check_indexes
 
 
 def open_frame(frame: Any) -> Any:

@@ -12,18 +12,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from truecal._errors import option
-from truecal.observations import UNSEEN, Maturity
+from truecal.data import LabelDelay, ReasonKind
 from truecal.reading._engines import language
 
 # why a row is invalid, by its status: those that may be dropped, those that may not, and those that always are
-MISSING: dict[int, str] = {9: "{age} is null", 11: "{weight} is null", 14: "{importance} is null"}
-FRACTION = 13
-WRONG: dict[int, str] = {
-    10: "{age} is outside [0, 1]",
-    FRACTION: "{weight} is no whole number",
-    15: "{importance} is not above 0",
+MISSING: dict[int, tuple[str, ReasonKind]] = {
+    9: ("age", ReasonKind.NULL),
+    11: ("weight", ReasonKind.NULL),
+    14: ("importance_weight", ReasonKind.NULL),
 }
-LEFT_OUT = {12: f"{{weight}}{UNSEEN}"}
+FRACTION = 13
+WRONG: dict[int, tuple[str, ReasonKind]] = {
+    10: ("age", ReasonKind.OUT_OF_RANGE),
+    FRACTION: ("weight", ReasonKind.NOT_WHOLE),
+    15: ("importance_weight", ReasonKind.NOT_POSITIVE),
+}
+LEFT_OUT: dict[int, tuple[str, ReasonKind]] = {12: ("weight", ReasonKind.COUNT_IS_ZERO)}
 KINDS = 16
 MOST = 2**46
 
@@ -32,43 +36,37 @@ MOST = 2**46
 class Extras:
     """The columns to read, if any; see `truecal.read`."""
 
-    mature: str | Maturity | None = None
-    weight: str | None = None
-    importance: str | None = None
+    label_delay: str | LabelDelay | None = None
+    count: str | None = None
+    importance_weight: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("weight", "importance"):
+        for name in ("count", "importance_weight"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"{option(name)} must be the name of a column; it is {value!r}.")
-        if self.mature is not None and not isinstance(self.mature, (str, Maturity)):
+        if self.label_delay is not None and not isinstance(self.label_delay, (str, LabelDelay)):
             raise TypeError(
-                f"{option('mature')} must be a `Maturity(column, table)`, or the name of a column of shares; it is "
-                f"{self.mature!r}."
+                f"{option('label_delay')} must be a `LabelDelay(column, table)`, or the name of a column of shares; it "
+                f"is {self.label_delay!r}."
             )
 
     @property
     def names(self) -> dict[str, str]:
         """The columns by the names that they get."""
-        age = self.mature.age if isinstance(self.mature, Maturity) else self.mature
-        found = {"age": age, "weight": self.weight, "importance": self.importance}
+        age = self.label_delay.age if isinstance(self.label_delay, LabelDelay) else self.label_delay
+        found = {"age": age, "weight": self.count, "importance_weight": self.importance_weight}
         return {name: column for name, column in found.items() if column is not None}
 
     @property
     def counted(self) -> bool:
         """Whether rows have weights of any kind."""
-        return self.weight is not None or self.importance is not None
+        return self.count is not None or self.importance_weight is not None
 
     @property
     def sums(self) -> list[str]:
         """The prepared columns that are added up where rows are grouped."""
-        return [name for name in ("weight", "importance") if name in self.names]
-
-    @property
-    def words(self) -> dict[str, str]:
-        """The columns as errors write them."""
-        words = {name: f"`{column}`" for name, column in self.names.items()}
-        return {"age": "", "weight": "", "importance": ""} | words
+        return [name for name in ("weight", "importance_weight") if name in self.names]
 
     def check(self, schema: Mapping[str, Any]) -> None:
         """Raise an error unless the columns hold numbers."""
@@ -88,36 +86,38 @@ class Extras:
                 status = pl.when(condition).then(pl.lit(code)).otherwise(status)
         rows = rows.with_columns(status.alias("extra"))
         usable = pl.col("extra") == 0
-        if self.mature is not None:
+        if self.label_delay is not None:
             share = _where(pl, usable, self._share(pl), 1.0)
             for name in scores:
                 p = pl.col(name).cast(pl.Float64)
                 changed.append(_where(pl, (p >= 0) & (p <= 1), p * share, p).alias(name))
-        if self.weight is not None:
+        if self.count is not None:
             changed.append(pl.col("weight").alias("raw"))
             changed.append(_where(pl, usable, pl.col("weight"), 1.0).cast(pl.Int64).alias("weight"))
-        if self.importance is not None:
-            whole = pl.col("importance") if self.weight is None else pl.col("importance") * pl.col("weight")
-            changed.append(_where(pl, usable, whole, 1.0).alias("importance"))
+        if self.importance_weight is not None:
+            whole = (
+                pl.col("importance_weight") if self.count is None else pl.col("importance_weight") * pl.col("weight")
+            )
+            changed.append(_where(pl, usable, whole, 1.0).alias("importance_weight"))
         return rows.with_columns(*changed)
 
     def _share(self, pl: Any) -> Any:
         age = pl.col("age")
-        if not isinstance(self.mature, Maturity):
+        if not isinstance(self.label_delay, LabelDelay):
             return age
-        return self.mature.share(age, lambda condition, a, b: _where(pl, condition, a, b))
+        return self.label_delay.share(age, lambda condition, a, b: _where(pl, condition, a, b))
 
     def _judge(self, pl: Any, x: Any, name: str) -> Iterator[tuple[int, Any]]:
         """Why values of a column cannot be used; the last that is true counts."""
-        if name == "age" and not isinstance(self.mature, Maturity):
+        if name == "age" and not isinstance(self.label_delay, LabelDelay):
             yield 10, (x < 0) | (x > 1)
         if name == "weight":
             # adding 2^52 rounds to a whole number; not every engine has a remainder
             yield FRACTION, (x < 0) | (x > MOST) | (((x + 2.0**52) - 2.0**52) != x)
             yield 12, x == 0
-        if name == "importance":
+        if name == "importance_weight":
             yield 15, (x <= 0) | (x == math.inf)
-        yield {"age": 9, "weight": 11, "importance": 14}[name], x.is_null() | x.is_nan()
+        yield {"age": 9, "weight": 11, "importance_weight": 14}[name], x.is_null() | x.is_nan()
 
 
 def _where(pl: Any, condition: Any, a: Any, b: Any) -> Any:

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from truecal._errors import name_place
-from truecal.observations import AnyArray, Floats, Ints
+from truecal.data import AnyArray, Floats, Ints
 from truecal.reading._csv import UTF8_MARK, Stamp, open_table, stamp
-from truecal.reading._head import ROWS, Head, Type
-from truecal.reading._places import expand_all, find_format, is_path
+from truecal.reading._discovery import expand_all, find_format, is_path
+from truecal.reading._preview import ROWS, Head, Type
 
 MOST = 1 << 21  # bytes of a file; more of them take as long as the import
 WHOLE = b"0123456789-"

@@ -17,22 +17,23 @@ import numpy as np
 
 from truecal._errors import check_column, did_you_mean, option, point_to
 from truecal._text import plural
-from truecal.metrics import choose_bits
-from truecal.observations import (
-    Account,
+from truecal.data import (
     AnyArray,
+    Reason,
+    ReasonKind,
+    RowCounts,
     WeightSpan,
     advise_weights,
-    guess_scale,
     half_cell,
-    list_reasons,
+    infer_scale,
     whole_cell,
 )
+from truecal.metrics import choose_bits
 from truecal.reading import _extras as extras
 from truecal.reading._classes import OFF
 from truecal.reading._columns import (
-    Columns,
     Kind,
+    Roles,
     advise_scale,
     check_swapped,
     find_kinds,
@@ -41,6 +42,7 @@ from truecal.reading._columns import (
     find_scales,
 )
 from truecal.reading._csv import Unforeseen, Unreadable
+from truecal.reading._discovery import is_path
 from truecal.reading._engines import (
     collect,
     column,
@@ -53,26 +55,36 @@ from truecal.reading._engines import (
     open_frame,
     pick,
 )
-from truecal.reading._paths import Files, advise_on, check_year_first, open_files
-from truecal.reading._places import is_path
+from truecal.reading._files import Files, advise_on, check_year_first, open_files
 from truecal.reading._plain import open_plain
 
 INVALID = 2.0**900  # beyond all cells; times its status, what an invalid row is grouped by in their place
 T = TypeVar("T")
-DROP = 'on_null="drop"'  # the option that leaves out rows without a value
+DROP = 'missing="drop"'  # the option that leaves out rows without a value
 CLUSTERLESS = extras.KINDS
 KINDS = extras.KINDS + 1
-# Why a row is invalid, by its status. Rows with missing values may be dropped.
-MISSING = {1: "{score} is null", 2: "{score} is NaN", 4: "{label} is null", 6: "{time} is null", **extras.MISSING}
-MISSING[CLUSTERLESS] = "{cluster} is null"
-WRONG = {3: "{score} is outside {span}", 5: "{label} is neither 0 nor 1", OFF: "{score} does not sum to 1"}
-WRONG |= extras.WRONG
+# Why a row is invalid, by its status: the role of a column, and what is wrong. Rows with missing values may be dropped.
+MISSING: dict[int, tuple[str, ReasonKind]] = {
+    1: ("score", ReasonKind.NULL),
+    2: ("score", ReasonKind.NAN),
+    4: ("label", ReasonKind.NULL),
+    6: ("time", ReasonKind.NULL),
+    **extras.MISSING,
+    CLUSTERLESS: ("cluster", ReasonKind.NULL),
+}
+WRONG: dict[int, tuple[str, ReasonKind]] = {
+    3: ("score", ReasonKind.OUT_OF_RANGE),
+    5: ("label", ReasonKind.NOT_BINARY),
+    OFF: ("score", ReasonKind.NOT_NORMALIZED),
+    **extras.WRONG,
+}
 UNMATCHED = 7
 CLUSTER = "cluster"  # the renamed column
 MANY = 100  # labels, of which an error shows a few
 POSITIVE = {"yes", "y", "true", "t", "positive", "pos", "1"}  # labels that are likely meant by 1
 BASELINE, MATCHED, ON = "truecal_baseline", "truecal_matched", "truecal_on"  # columns added by a join
-RULES = {"age": "an age", "weight": "a count", "importance": "a weight above 0"}
+ROLES = {"age": "label_delay", "weight": "count"}  # of columns beside labels and scores, as they are prepared
+RULES = {"age": "an age", "weight": "a count", "importance_weight": "a weight above 0"}
 FILE = "truecal_file"  # the column of the file that a row is of
 DATES = {  # how to convert text to dates, by engine
     "pandas": "parse it with `pd.to_datetime(frame[{!r}])`",
@@ -95,7 +107,7 @@ class Query:
     that labels and scores were computed from, if they were."""
 
     frame: Any
-    columns: Columns
+    roles: Roles
     source: Files | None
     baselines: tuple[str, ...] = ()
     joined: Joined | None = None
@@ -103,70 +115,70 @@ class Query:
     origin: Query | None = None
 
     @classmethod
-    def of(cls, data: Any, columns: Columns, types: Mapping[str, Any] | None = None) -> Query:
+    def of(cls, data: Any, roles: Roles, types: Mapping[str, Any] | None = None) -> Query:
         """Make the query of a dataframe or of files, whose `types` may be known; raise an error if a column is missing
         or of the wrong type."""
-        other = columns.baseline
-        numbers = (*columns.scores, other) if isinstance(other, str) and not columns.on else columns.scores
-        numbers = (*numbers, *columns.extras.names.values())
-        dates, codes = any(columns.windows.values()), (*columns.by, *columns.clusters)
-        frame, source = open_data(data, columns.format, numbers, dates, codes, columns.on, types)
-        if source is not None and source.lacks((columns.label, *numbers, *codes, *columns.on)):
-            return cls.of(list(source.places), replace(columns, format=source.kind), source.infer_types(()))
+        other = roles.baseline
+        numbers = (*roles.scores, other) if isinstance(other, str) and not roles.on else roles.scores
+        numbers = (*numbers, *roles.extras.names.values())
+        dates, codes = any(roles.windows.values()), (*roles.by, *roles.clusters)
+        frame, source = open_data(data, roles.format, numbers, dates, codes, roles.on, types)
+        if source is not None and source.lacks((roles.label, *numbers, *codes, *roles.on)):
+            return cls.of(list(source.places), replace(roles, format=source.kind), source.infer_types(()))
         if source is not None:
-            source.check_once((columns.label, *numbers, *columns.by, *columns.on, *columns.clusters))
-            mixed = source.check_dates(name for name, every in columns.windows.items() if every)
+            source.check_once((roles.label, *numbers, *roles.by, *roles.on, *roles.clusters))
+            mixed = source.check_dates(name for name, every in roles.windows.items() if every)
             if mixed and types is None:
-                known = source.infer_types((columns.label, *columns.by, *columns.clusters, *columns.on))
+                known = source.infer_types((roles.label, *roles.by, *roles.clusters, *roles.on))
                 known |= dict.fromkeys(mixed, language(frame).Datetime("us"))
-                return cls.of(list(source.places), replace(columns, format=source.kind), known)
-        query = cls(decode_numbers(frame, (columns.label, *numbers)), columns, source)
-        query = replace(query, columns=query._check_columns())
-        if source is not None and len(source.places) > 1 and (columns.on_null == "drop" or columns.extras.counted):
-            frame = decode_numbers(open_frame(source.mark_rows(FILE)), (columns.label, *numbers))
+                return cls.of(list(source.places), replace(roles, format=source.kind), known)
+        query = cls(decode_numbers(frame, (roles.label, *numbers)), roles, source)
+        query = replace(query, roles=query._check_columns())
+        if source is not None and len(source.places) > 1 and (roles.missing == "drop" or roles.extras.counted):
+            frame = decode_numbers(open_frame(source.mark_rows(FILE)), (roles.label, *numbers))
             query = replace(query, frame=frame, marked=True)
         return query if other is None else query._with_baseline()
 
     def of_model(self, index: int) -> Query:
         """Return the same query for one of the models."""
-        columns = replace(self.columns, scores=self.columns.scores[index : index + 1])
-        return replace(self, columns=columns, baselines=self.baselines[index : index + 1])
+        roles = replace(self.roles, scores=self.roles.scores[index : index + 1])
+        return replace(self, roles=roles, baselines=self.baselines[index : index + 1])
 
-    def _check_columns(self) -> Columns:
+    def _check_columns(self) -> Roles:
         """Raise an error if a column is missing or of the wrong type; parse a positive label given as text."""
-        columns, pl, schema = self.columns, language(self.frame), self.frame.collect_schema()
-        roles = [("label", columns.label), *(("score", name) for name in columns.scores)]
-        roles += [("mature" if role == "age" else role, name) for role, name in columns.extras.names.items()]
-        roles += [("cluster", name) for name in columns.clusters]
-        for role, name in [*roles, *(("time" if name in columns.windows else "by", name) for name in columns.by)]:
+        roles, pl, schema = self.roles, language(self.frame), self.frame.collect_schema()
+        named = [("label", roles.label), *(("score", name) for name in roles.scores)]
+        named += [(ROLES.get(role, role), name) for role, name in roles.extras.names.items()]
+        named += [("cluster", name) for name in roles.clusters]
+        for role, name in [*named, *(("time" if name in roles.windows else "by", name) for name in roles.by)]:
             if name not in schema and self.source is not None:
                 find_kinds(list(self.source.places), self.source.kind)  # a broken file gets its own error
             check_column(role, name, list(schema))
-        kind = schema[columns.label]
+        kind = schema[roles.label]
         plain = kind.is_numeric() or kind == pl.Boolean
-        self._check_scores(columns.scores)
-        columns.extras.check(schema)
-        for name in (columns.label, *columns.by, *columns.clusters):
+        self._check_scores(roles.scores)
+        roles.extras.check(schema)
+        for name in (roles.label, *roles.by, *roles.clusters):
             if schema[name].is_nested():
                 raise TypeError(f"`{name}` must hold one plain value for each row; it holds {schema[name]}.")
         self._check_windows(schema)
-        if columns.multiclass is not None:
-            return columns
-        if columns.pos_label is None and not plain:
+        if roles.multiclass is not None:
+            return roles
+        if roles.pos_label is None and not plain:
             self._check_swapped()
             self._refuse_labels(kind)
-        if isinstance(columns.pos_label, str) and plain:
-            return replace(columns, pos_label=_parse_label(columns.pos_label, columns.label, kind))
-        if kind in (pl.String, pl.Categorical, pl.Enum) and not isinstance(columns.pos_label, str):
+        if isinstance(roles.pos_label, str) and plain:
+            return replace(roles, pos_label=_parse_label(roles.pos_label, roles.label, kind))
+        if kind in (pl.String, pl.Categorical, pl.Enum) and not isinstance(roles.pos_label, str):
             raise TypeError(
-                f"{option('pos_label')} must be text as `{columns.label}` is; it is {columns.pos_label!r}.\n\n"
-                f"Hint: did you mean {str(columns.pos_label)!r}?"
+                f"{option('pos_label')} must be text as `{roles.label}` is; it is {roles.pos_label!r}.\n\n"
+                f"Hint: did you mean {str(roles.pos_label)!r}?"
             )
-        return columns
+        return roles
 
     def _refuse_labels(self, kind: Any) -> NoReturn:
         """Raise an error for labels that are no numbers, with some of them; a word among 0 and 1 is one for itself."""
-        label, words = self.columns.label, pick(self.frame, {"label": self.columns.label})
+        label, words = self.roles.label, pick(self.frame, {"label": self.roles.label})
         known = [value for value in collect(words.unique().head(MANY), ("label",))["label"] if value is not None]
         known = sorted(map(str, known))
         odd = [word for word in known if word not in ("0", "1")]
@@ -177,7 +189,7 @@ class Query:
             raise TypeError(f"{rule}; among them is {odd[0]!r}{place}.{advise_on(odd[0])}")
         such = next((f", such as {word!r}" for word in known if word.lower() in POSITIVE), "")
         hint = f"name the positive label with {option('pos_label')}{such}"
-        if len(self.columns.scores) > 1:
+        if len(self.roles.scores) > 1:
             hint += f", or say with {option('multiclass')} that the columns are of several classes"
         few = f" such as {', '.join(map(repr, known[:3]))}{', ...' * (len(known) > 3)}" if known else ""
         what = "text" if kind == language(self.frame).String else kind
@@ -186,7 +198,7 @@ class Query:
     def _check_windows(self, schema: Any) -> None:
         """Raise an error if a column of times cannot be cut into windows, or is text that sorts wrongly."""
         pl, engine = language(self.frame), "" if self.source is not None else engine_of(self.frame)
-        for name, every in self.columns.windows.items():
+        for name, every in self.roles.windows.items():
             if schema[name] == pl.String:
                 words = pick(self.frame, {"by": name})
                 for first in collect(words.filter(~pl.col("by").is_null()).head(1))["by"]:
@@ -207,23 +219,23 @@ class Query:
 
     def _with_baseline(self) -> Query:
         """Return the same query with the baseline's scores for each model: a column of the frame, or a joined one."""
-        columns, other = self.columns, self.columns.baseline
-        if isinstance(other, str) and not columns.on:
+        roles, other = self.roles, self.roles.baseline
+        if isinstance(other, str) and not roles.on:
             names = list(self.frame.collect_schema())
             if other in names:
                 self._check_scores([other])
-                return replace(self, baselines=(other,) * len(columns.scores))
+                return replace(self, baselines=(other,) * len(roles.scores))
             if not Path(other).exists():
                 raise ValueError(
                     f"{option('baseline')} must be a score column ({', '.join(map(repr, names))}), or a file; it "
                     f"is {other!r}."
                 )
-        if not columns.on:
+        if not roles.on:
             raise ValueError(
                 f"{option('on')} must name the columns that match the baseline's rows with these; it is missing."
             )
-        added = {name: f"{BASELINE}{i}" for i, name in enumerate(columns.scores)}
-        frame, others = _join_scores(self.frame, other, columns, added)
+        added = {name: f"{BASELINE}{i}" for i, name in enumerate(roles.scores)}
+        frame, others = _join_scores(self.frame, other, roles, added)
         joined = Joined(_count_rows(self.frame) if self.rows is None else self.rows, others)
         return replace(self, frame=frame, baselines=tuple(added.values()), joined=joined)
 
@@ -253,7 +265,7 @@ class Query:
         """Raise an error if labels and scores seem to be swapped; else return the kinds of the columns."""
         if self.origin is not None:
             return self.origin._check_swapped()
-        label, scores, source = self.columns.label, self.columns.scores, self.source
+        label, scores, source = self.roles.label, self.roles.scores, self.source
         kinds: dict[str, Kind] = {}
         # unreadable files have their own error; an engine may need a missing library to show rows
         with suppress(Unreadable, ImportError):
@@ -266,9 +278,9 @@ class Query:
 
     def select(self) -> Any:
         """Return the frame with only the columns to read."""
-        columns = self.columns
-        names = (columns.label, *columns.scores, *self.baselines, *columns.by, *columns.clusters)
-        names = (*names, *columns.extras.names.values())
+        roles = self.roles
+        names = (roles.label, *roles.scores, *self.baselines, *roles.by, *roles.clusters)
+        names = (*names, *roles.extras.names.values())
         return pick(self.frame, {name: name for name in (*names, *self._added)})
 
     @property
@@ -278,36 +290,36 @@ class Query:
 
     def rename(self, rows: Any) -> Any:
         """Rename the selected columns of some rows to `label`, `score0`, ..., `base0`, ..., `by0`, ..., `cluster`."""
-        names = {"label": self.columns.label}
-        names |= {f"score{i}": name for i, name in enumerate(self.columns.scores)}
+        names = {"label": self.roles.label}
+        names |= {f"score{i}": name for i, name in enumerate(self.roles.scores)}
         names |= {f"base{i}": name for i, name in enumerate(self.baselines)}
-        names |= {f"by{i}": name for i, name in enumerate(self.columns.by)}
-        names |= dict(zip(self._cluster_names, self.columns.clusters, strict=True))
-        rows = pick(rows, names | self.columns.extras.names | {name: name for name in self._added})
+        names |= {f"by{i}": name for i, name in enumerate(self.roles.by)}
+        names |= dict(zip(self._cluster_names, self.roles.clusters, strict=True))
+        rows = pick(rows, names | self.roles.extras.names | {name: name for name in self._added})
         changed = [*self._plain_types(rows), *self._windows()]
         rows = rows.with_columns(*changed) if changed else rows
-        if not self.columns.extras.names:
+        if not self.roles.extras.names:
             return rows
-        return self.columns.extras.prepare(rows, [name for name in names if name.startswith(("score", "base"))])
+        return self.roles.extras.prepare(rows, [name for name in names if name.startswith(("score", "base"))])
 
     @property
     def needed(self) -> list[str]:
         """The renamed columns, besides scores, that must not be null: the label, times, the cluster, and the match in a
         join."""
-        times = [f"by{i}" for i, name in enumerate(self.columns.by) if name in self.columns.windows]
+        times = [f"by{i}" for i, name in enumerate(self.roles.by) if name in self.roles.windows]
         return ["label", *times, *self._cluster_names, *([MATCHED] if self.joined else [])]
 
     @property
     def _cluster_names(self) -> list[str]:
-        return [CLUSTER for _ in self.columns.clusters]
+        return [CLUSTER for _ in self.roles.clusters]
 
     def judge(self, rows: Any, scores: Sequence[str], *others: str) -> Any:
         """Select segments, scores, `one` (1 for a positive, else 0), `status`, and `others` from renamed columns."""
         pl, schema = language(rows), rows.collect_schema()
         y = pl.col("label")
         missing = y.is_null() | y.is_nan() if schema["label"].is_float() else y.is_null()
-        if self.columns.pos_label is not None:
-            positive, usable = y == self.columns.pos_label, ~missing
+        if self.roles.pos_label is not None:
+            positive, usable = y == self.roles.pos_label, ~missing
         elif schema["label"] == pl.Boolean:
             positive, usable = y, ~missing
         else:
@@ -327,7 +339,7 @@ class Query:
                 # a row without a match has no baseline score, and is reported as unmatched instead
                 wrong = condition(x) & ~pl.col(MATCHED).is_null() if self.joined else condition(x)
                 status = pl.when(wrong).then(pl.lit(code)).otherwise(status)
-        if self.columns.extras.names:
+        if self.roles.extras.names:
             status = pl.when(pl.col("extra") != 0).then(pl.col("extra")).otherwise(status)
         one = pl.when(positive).then(pl.lit(1)).otherwise(pl.lit(0))
         return rows.select(*self._segment_names, *p, one.alias("one"), status.alias("status"), *others)
@@ -339,7 +351,7 @@ class Query:
             yield pl.col(CLUSTER).cast(pl.String)
         elif CLUSTER in schema and schema[CLUSTER].is_float():  # NaN is no customer
             yield pl.when(~pl.col(CLUSTER).is_nan()).then(pl.col(CLUSTER)).alias(CLUSTER)
-        scale = self.columns.score_scale
+        scale = self.roles.score_scale
         for name, kind in schema.items():
             if name.startswith(("score", "base")) and (scale != "probability" or kind not in (pl.Float32, pl.Float64)):
                 yield find_probability(pl, pl.col(name).cast(pl.Float64), scale).alias(name)
@@ -352,15 +364,15 @@ class Query:
     def _windows(self) -> Iterator[Any]:
         """Yield the expressions that cut renamed times into windows."""
         pl = language(self.frame)
-        for i, name in enumerate(self.columns.by):
-            every = self.columns.windows.get(name)
+        for i, name in enumerate(self.roles.by):
+            every = self.roles.windows.get(name)
             if every is not None:  # engines disagree on weeks: read days, which are added up to weeks later
                 time = pl.col(f"by{i}").cast(pl.Datetime("us"))
                 yield time.dt.truncate("1d" if every == "1w" else every)
 
     def choose_bits(self) -> int | None:
         """Return the bits of the grid to use, or None if scores stay exact."""
-        grid, limit = self.columns.limits.grid, self.columns.limits.limit
+        grid, limit = self.roles.limits.grid, self.roles.limits.limit
         if grid != "auto":
             return grid
         if self.here:
@@ -379,10 +391,10 @@ class Query:
         query, rows, scores = self, self.rename(self.frame), ["score0"]
         if pairs:
             rows = self._clear_labels(rows)
-            columns = replace(self.columns, by=(), windows={})
-            query, scores = replace(self, columns=columns), ["score0", "base0"]
-        sums = self.columns.extras.sums
-        more = [*(["extra"] if self.columns.extras.names else []), *sums, *(["raw"] if "weight" in sums else [])]
+            roles = replace(self.roles, by=(), windows={})
+            query, scores = replace(self, roles=roles), ["score0", "base0"]
+        sums = self.roles.extras.sums
+        more = [*(["extra"] if self.roles.extras.names else []), *sums, *(["raw"] if "weight" in sums else [])]
         rows = rows.select(*dict.fromkeys([*query.needed, *query._segment_names, *scores, *more]))
         others = ("rows", *sums, *(("least", "most") if "weight" in sums else ()), *query._cluster_names)
         counts = ("status", "rows", *(("weight",) if "weight" in sums else ()))
@@ -403,7 +415,7 @@ class Query:
         """Group the rows of one model by segment, status and cell, with the sum, minimum and maximum of the scores."""
         pl = language(self.frame)
         rows = self._replace_invalid().with_columns(pl.col("score0").cast(pl.Float64))
-        labelling = self.columns.labelling
+        sampling = self.roles.sampling
         steps = 0
 
         def hold(value: Any) -> Any:
@@ -415,8 +427,8 @@ class Query:
         def where(condition: Any, a: Any, b: Any) -> Any:
             return pl.when(condition).then(a).otherwise(b)
 
-        if not labelling.plain:
-            seen = labelling.seen(pl.col("score0"), where, hold)  # adds columns to the rows, and so does the cell
+        if not sampling.plain:
+            seen = sampling.seen(pl.col("score0"), where, hold)  # adds columns to the rows, and so does the cell
             rows = rows.with_columns(seen.alias("score0"))
         key = half_cell(pl.col("score0"), bits, where, hold)
         key = where(pl.col("status") == 0, key, pl.col("status") * INVALID)
@@ -424,7 +436,7 @@ class Query:
         score, counts = pl.col("score0"), ["rows", "pos"]
         rows = rows.with_columns(pl.col("one").alias("pos"), score.alias("score_sum"))
         added = ["pos", "score_sum"]
-        if self.columns.extras.weight is not None:
+        if self.roles.extras.count is not None:
             weight = pl.col("weight")
             rows = rows.with_columns(*((pl.col(name) * weight).alias(name) for name in added))
             added, counts = [*added, "weight"], [*counts, "weight"]
@@ -450,14 +462,14 @@ class Query:
 
     @property
     def _segment_names(self) -> list[str]:
-        return [f"by{i}" for i in range(len(self.columns.by))]
+        return [f"by{i}" for i in range(len(self.roles.by))]
 
     def _replace_invalid(self) -> Any:
         """Return the rows with their status; invalid rows have the score 0."""
         pl = language(self.frame)
         usable = pl.col("status") == 0
         score = pl.when(usable).then(pl.col("score0")).otherwise(pl.lit(0.0)).alias("score0")
-        others = [*(["weight"] if self.columns.extras.weight else []), *self._cluster_names]
+        others = [*(["weight"] if self.roles.extras.count else []), *self._cluster_names]
         return self.judge(self.rename(self.frame), ["score0"], *others).with_columns(score)
 
     def count_files(self) -> dict[str, int]:
@@ -472,7 +484,7 @@ class Query:
         if self.source is not None:
             self.source.check_complete(arrived)
         elif self.joined is not None or not is_lazy(self.frame):
-            Account(len(self.frame) if self.joined is None else self.joined.rows, arrived)
+            RowCounts(len(self.frame) if self.joined is None else self.joined.rows, arrived)
 
     def check_matches(self, matches: int) -> None:
         """Warn if rows of a joined baseline, of which so many have a match, are not compared."""
@@ -486,7 +498,7 @@ class Query:
 
     def count_matches(self) -> int:
         """Count the rows of a joined baseline that have a match, in the engine."""
-        pl, keys = language(self.frame), [f"{ON}{i}" for i in range(len(self.columns.on))]
+        pl, keys = language(self.frame), [f"{ON}{i}" for i in range(len(self.roles.on))]
         return _count_rows(self.frame.filter(~pl.col(MATCHED).is_null()).select(*keys).unique())
 
     def check_counts(self, counts: AnyArray, scores: Sequence[str]) -> None:
@@ -495,40 +507,55 @@ class Query:
         total = int(counts.sum())
         if counts[UNMATCHED]:
             raise ValueError(
-                f"Every row must have one match in the baseline by {', '.join(map(repr, self.columns.on))}; "
+                f"Every row must have one match in the baseline by {', '.join(map(repr, self.roles.on))}; "
                 f"{int(counts[UNMATCHED]):,} of {total:,} have none.\n\nHint: give the baseline of the same rows, and "
                 f"{option('on')} the columns that name a row in both."
             )
         wrong, missing = (sum(counts[code] for code in codes) for codes in (WRONG, MISSING))
-        if wrong or (self.columns.on_null == "raise" and missing):
+        if wrong or (self.roles.missing == "raise" and missing):
             first = self._find_first(scores) if counts[3] else None
             hint = self._advise_range(bool(counts[3]), first) if wrong else self._advise_missing()
             hint = advise_weights() if counts[extras.FRACTION] else hint
-            reasons = list_reasons(self.name_reasons(counts, scores))
+            reasons = self._describe_invalid(counts, scores)
             place = self._tell_invalid(counts, scores) if first is None else self._tell_place(*first)
-            time = ", a time" if any(name in self.columns.windows for name in self.columns.by) else ""
-            more = ", a cluster" * len(self.columns.clusters)
-            more += "".join(f", {RULES[name]}" for name in self.columns.extras.names)
+            time = ", a time" if any(name in self.roles.windows for name in self.roles.by) else ""
+            more = ", a cluster" * len(self.roles.clusters)
+            more += "".join(f", {RULES[name]}" for name in self.roles.extras.names)
             error = ValueError(
-                f"Every row must have a label{time}{more} and a score in {(self.origin or self).columns.span}; of "
+                f"Every row must have a label{time}{more} and a score in {(self.origin or self).roles.span}; of "
                 f"{plural(total, 'row')} {reasons}.{place}{hint}"
             )
             raise point_to("data.md", error)
         if not counts[0]:
             raise ValueError("The data must have at least one valid row; they have none.")
 
-    def name_reasons(self, counts: AnyArray, scores: Sequence[str]) -> dict[str, int]:
-        """Return the invalid rows by reason, given the number of rows of each status for these scores."""
-        words = {
-            "score": " or ".join(f"`{name}`" for name in scores),
-            "label": f"`{self.columns.label}`",
-            "time": " or ".join(f"`{name}`" for name in self.columns.by if name in self.columns.windows),
-            **self.columns.extras.words,
-            "cluster": f"`{self.columns.cluster}`",
-            "span": (self.origin or self).columns.span,
+    def name_reasons(self, counts: AnyArray, score: str) -> dict[Reason, int]:
+        """Return the invalid rows by reason, given the number of rows of each status for this score."""
+        names, statuses = self._name_roles([score]), MISSING | WRONG | extras.LEFT_OUT
+        found = {code: status for code, status in statuses.items() if counts[code]}
+        return {Reason(names[role][0], kind): int(counts[code]) for code, (role, kind) in found.items()}
+
+    def _name_roles(self, scores: Sequence[str]) -> dict[str, list[str]]:
+        """The columns of each role."""
+        return {
+            "score": list(scores),
+            "label": [self.roles.label],
+            "time": list(self.roles.windows),
+            "cluster": list(self.roles.clusters),
+            **{role: [name] for role, name in self.roles.extras.names.items()},
         }
-        rules = MISSING | WRONG | extras.LEFT_OUT
-        return {rule.format(**words): int(counts[code]) for code, rule in rules.items() if counts[code]}
+
+    def _describe_invalid(self, counts: AnyArray, scores: Sequence[str]) -> str:
+        """The invalid rows as an error lists them: "`p` or `q` is null in 3"."""
+        from truecal import words
+
+        names, span, described = self._name_roles(scores), (self.origin or self).roles.span, []
+        for code, (role, kind) in (MISSING | WRONG | extras.LEFT_OUT).items():
+            if counts[code]:
+                columns = " or ".join(f"`{name}`" for name in names[role])
+                what = words.describe_reason_kind(kind, span if role == "score" else "[0, 1]")
+                described.append(f"{columns} {what} in {int(counts[code]):,}")
+        return ", ".join(described)
 
     def _find_first(self, scores: Sequence[str]) -> tuple[int, float, str] | None:
         """The row, the value and the column of the first of these scores that is out of range; None where rows have no
@@ -536,11 +563,11 @@ class Query:
         if not self.here or self.joined:
             return None
         query = self.origin or self
-        columns = query.columns.scores if self.origin else (scores[0], *self.baselines)[: len(scores)]
+        columns = query.roles.scores if self.origin else (scores[0], *self.baselines)[: len(scores)]
         names = columns if self.origin else scores
         found = []
         for name, own in zip(names, columns, strict=True):
-            outside = find_outside(query.frame, own, query.columns.score_scale)
+            outside = find_outside(query.frame, own, query.roles.score_scale)
             found += [] if outside is None else [(outside.first, outside.value, name)]
         return min(found, default=None)
 
@@ -550,10 +577,10 @@ class Query:
         if not self.here or self.joined or self.origin:
             return ""
         value, schema = language(self.frame).col("value"), self.frame.collect_schema()
-        times = [name for name in self.columns.by if name in self.columns.windows]
-        gaps = {1: scores, 2: scores, 4: [self.columns.label], 6: times}
+        times = [name for name in self.roles.by if name in self.roles.windows]
+        gaps = {1: scores, 2: scores, 4: [self.roles.label], 6: times}
         names = [name for code, own in gaps.items() if counts[code] for name in own if name in schema]
-        names = [self.columns.label] if counts[5] else names
+        names = [self.roles.label] if counts[5] else names
         gone = {
             name: value.is_null() | value.is_nan() if schema[name].is_float() else value.is_null() for name in names
         }
@@ -587,29 +614,29 @@ class Query:
         error if columns are swapped."""
         self._check_swapped()
         query = self.origin or self
-        if not scores and self.columns.pos_label is None:
+        if not scores and self.roles.pos_label is None:
             which = f"{option('pos_label')} says which label is positive, such as {self._suggest_label()}"
             return f"\n\nHint: {which}; all others are negative."
-        if not scores or query.columns.score_scale != "probability":
+        if not scores or query.roles.score_scale != "probability":
             return ""
         scales = query._find_scales()
         rule = "the probability of the positive label, neither a logit nor a percentage"
-        if first is not None and scales == {"rounded"} and guess_scale(np.array([first[1]])) == "rounded":
+        if first is not None and scales == {"rounded"} and infer_scale(np.array([first[1]])) == "rounded":
             rule = "clipped to [0, 1] where it is off by rounding"
         return (
-            advise_scale(scales, logits=query.columns.multiclass is None)
+            advise_scale(scales, logits=query.roles.multiclass is None)
             or f"\n\nHint: {option('score')} must be {rule}."
         )
 
     def _suggest_label(self) -> str:
         """The larger of two labels, which are numbers; 1 where there are more."""
-        labels = collect(pick(self.frame, {"label": self.columns.label}).unique().head(4))["label"].tolist()
+        labels = collect(pick(self.frame, {"label": self.roles.label}).unique().head(4))["label"].tolist()
         known = [float(value) for value in labels if value is not None and np.isfinite(float(value))]
         return f"{max(known):g}" if len(known) == 2 else "1"
 
     def _find_scales(self) -> set[str]:
         """What the first scores may be that are no probabilities."""
-        names = self.columns.scores
+        names = self.roles.scores
         with suppress(Unreadable, ImportError):
             if self.source is not None:
                 return find_scales(list(self.source.places), names, self.source.kind)
@@ -619,22 +646,22 @@ class Query:
     def _advise_missing(self) -> str:
         """Return a hint for missing values; raise an error if a file lacks the column."""
         if self.source is not None:
-            self.source.check_present((self.columns.label, *(self.origin or self).columns.scores))
-        what = "label, score, time or cluster" if self.columns.clusters else "label, score or time"
+            self.source.check_present((self.roles.label, *(self.origin or self).roles.scores))
+        what = "label, score, time or cluster" if self.roles.clusters else "label, score or time"
         return f"\n\nHint: {option(DROP)} leaves out rows whose {what} is missing."
 
     def check_label(self, positives: int) -> None:
         """Raise an error if no row has the positive label, unless all rows have the same label."""
-        if self.columns.pos_label is None or positives:
+        if self.roles.pos_label is None or positives:
             return
-        found = pick(self.frame, {"label": self.columns.label}).unique()
+        found = pick(self.frame, {"label": self.roles.label}).unique()
         labels = [value for value in collect(found.head(4), ("label",))["label"] if value is not None]
         if len(labels) > 1:
             labels.sort(key=str)
             known = f"{', '.join(map(repr, labels[:3]))}{', ...' * (len(labels) > 3)}"
-            meant = did_you_mean(self.columns.pos_label, map(str, labels))
+            meant = did_you_mean(self.roles.pos_label, map(str, labels))
             raise ValueError(
-                f"{option('pos_label')} must be one of the labels ({known}); it is {self.columns.pos_label!r}.{meant}"
+                f"{option('pos_label')} must be one of the labels ({known}); it is {self.roles.pos_label!r}.{meant}"
             )
 
 
@@ -659,17 +686,17 @@ def column_names(frame: Any, format: str | None = None) -> list[str]:
     return list(open_data(frame, format)[0].collect_schema()) if plain is None else plain.names
 
 
-def read_data(data: Any, columns: Columns, read: Callable[[Query], T]) -> T:
+def read_data(data: Any, roles: Roles, read: Callable[[Query], T]) -> T:
     """Read the query of data; once more where a later row of text has another type than the first ones."""
-    query = Query.of(data, columns)
+    query = Query.of(data, roles)
     try:
         return read(query)
     except Unforeseen:
         source = query.source
         if source is None or not source.guessed:
             raise
-        types = source.infer_types((columns.label, *columns.by, *columns.clusters, *columns.on))
-        return read(Query.of(list(source.places), replace(columns, format=source.kind), types))
+        types = source.infer_types((roles.label, *roles.by, *roles.clusters, *roles.on))
+        return read(Query.of(list(source.places), replace(roles, format=source.kind), types))
 
 
 def open_data(
@@ -727,14 +754,14 @@ def _count_rows(frame: Any) -> int:
     return int(collect(frame.select(language(frame).len().alias("rows")))["rows"][0])
 
 
-def _join_scores(frame: Any, other: Any, columns: Columns, added: Mapping[str, str]) -> tuple[Any, int]:
+def _join_scores(frame: Any, other: Any, roles: Roles, added: Mapping[str, str]) -> tuple[Any, int]:
     """Join columns of another frame under new names, with a column of what they match: the place of that row in this
     process, else True. Also return how many rows the other frame has.
 
     A row may match at most one row of the other frame.
     """
-    right, source = open_data(other, columns.format if is_path(other) else None, tuple(added), on=columns.on)
-    on = list(columns.on)
+    right, source = open_data(other, roles.format if is_path(other) else None, tuple(added), on=roles.on)
+    on = list(roles.on)
     if source is not None:
         source.check_once((*on, *added))
     for side in (frame, right):

@@ -1,6 +1,6 @@
 """Read dataframes and files into tallies, in one pass.
 
-Data are frames of pandas, polars (eager and lazy), pyarrow, DuckDB, PySpark, Dask and Ibis, or files that `_paths`
+Data are frames of pandas, polars (eager and lazy), pyarrow, DuckDB, PySpark, Dask and Ibis, or files that `_files`
 opens. Columns in this process are read in batches, and each batch feeds every model, segment and pair. Other engines
 group rows by score themselves, in one query for each model.
 """
@@ -14,49 +14,51 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
 from truecal._errors import option
+from truecal._options import DataOptions, ModelOptions, declare, resolve
 from truecal._progress import Clock, Progress
+from truecal._text import upper_first
 from truecal._threads import map_chunks
-from truecal.observations import (
-    AS_THEY_ARE,
-    Account,
+from truecal.data import (
     AnyArray,
     Bools,
-    ClassTallies,
+    ClassObservations,
     Clusters,
     GridTally,
     Ints,
-    Labelling,
-    Maturity,
-    Multiclass,
+    Observations,
     Pairs,
     Part,
+    Reason,
+    RowCounts,
     Segment,
     SortedRows,
-    Tallies,
     Tally,
     WeightSpan,
     as_grid,
+    as_sampling,
     as_tuple,
-    ask_about_counts,
     bits_of,
     choose_multiclass,
     coarsest,
     group_keys,
     hash_numbers,
     hash_values,
-    is_tallies_file,
+    is_observations_file,
     merge,
     name_file,
+    name_sampling,
+    note_equal_counts,
     number_values,
     pack_keys,
     window_start,
-    with_labelling,
+    with_sampling,
 )
+from truecal.reading._accumulate import GridSpool, PairSpool, Spool, pack_rows
 from truecal.reading._classes import (
     ClassNames,
     ClassRows,
@@ -67,7 +69,8 @@ from truecal.reading._classes import (
     match_labels,
     refuse_sums,
 )
-from truecal.reading._columns import DEFAULT, LEAST_MEMORY, Columns, Limits, OnNull, ScoreScale
+from truecal.reading._columns import DEFAULT, LEAST_MEMORY, Roles
+from truecal.reading._discovery import PathLike, expand, expand_all, is_path
 from truecal.reading._engines import (
     as_floats,
     collect,
@@ -79,18 +82,15 @@ from truecal.reading._engines import (
     pick,
     stream_arrow,
 )
-from truecal.reading._extras import FRACTION, Extras
-from truecal.reading._places import PathLike, expand, expand_all, is_path
+from truecal.reading._extras import FRACTION
 from truecal.reading._plain import PlainColumn, open_plain, read_labels, read_scores, read_segments
 from truecal.reading._query import CLUSTER, FILE, KINDS, MATCHED, Query, column_names, read_data, span_lines, status_of
-from truecal.reading._spool import GridSpool, PairSpool, Spool, pack_rows
 
 IN_MEMORY = 1 << 62
 BATCH = 1 << 19
 LOOK = 1 << 17  # the first rows, by which ties are judged
 TIED = 16  # rows per score and segment, on average, above which an engine's group-by is faster than a sort
 VERY_TIED = 64  # the same if scores are grouped into a grid
-LABELLING = ("kept_negatives", "kept_positives", "flip")
 FEW = 16  # models whose tied rows are counted in tables, of up to 4 MB each
 SPAN = ("one", "least", "most", "rows")
 LINES = ("status", "key", "n", "pos", "score_sum", "low", "high")
@@ -98,170 +98,63 @@ CLUSTER_BYTES = 25  # of a row that is in a cluster
 RADIX = 1 << 16  # codes below this sort in linear time
 
 
-class Reading(TypedDict, total=False):
-    """What can be said of data; see `read`."""
-
-    label: str | None
-    score: str | Sequence[str] | None
-    by: str | Sequence[str] | None
-    time: str | None
-    every: str | None
-    baseline: Any
-    on: str | Sequence[str]
-    pos_label: Any
-    labels: Sequence[Any] | None
-    on_null: OnNull
-    format: str | None
-    limits: Limits
-    kept_negatives: float
-    kept_positives: float
-    flip: tuple[float, float]
-    mature: str | Maturity | None
-    weight: str | None
-    importance: str | None
-    cluster: str | None
-    score_scale: ScoreScale
-
-
 @overload
-def read(data: Any, *, multiclass: Literal["classwise"], **options: Unpack[Reading]) -> ClassTallies: ...
-@overload
-def read(data: Any, *, multiclass: Literal["top-label"] | None = None, **options: Unpack[Reading]) -> Tallies: ...
-def read(  # noqa: PLR0913 (tests/test_size.py says why)
+def read(
     data: Any,
     *,
-    label: str | None = None,
-    score: str | Sequence[str] | None = None,
-    by: str | Sequence[str] | None = None,
-    time: str | None = None,
-    every: str | None = "1d",
-    baseline: Any = None,
-    on: str | Sequence[str] = (),
-    pos_label: Any = None,
-    multiclass: Multiclass = None,
+    multiclass: Literal["classwise"],
     labels: Sequence[Any] | None = None,
-    on_null: OnNull = "raise",
-    format: str | None = None,
-    limits: Limits = DEFAULT,
-    kept_negatives: float = 1.0,
-    kept_positives: float = 1.0,
-    flip: tuple[float, float] = (0.0, 0.0),
-    mature: str | Maturity | None = None,
-    weight: str | None = None,
-    importance: str | None = None,
-    cluster: str | None = None,
-    score_scale: ScoreScale = "probability",
-) -> Tallies | ClassTallies:
+    **options: Unpack[ModelOptions],
+) -> ClassObservations: ...
+@overload
+def read(
+    data: Any,
+    *,
+    multiclass: Literal["top-label"] | None = None,
+    labels: Sequence[Any] | None = None,
+    **options: Unpack[ModelOptions],
+) -> Observations: ...
+@declare(first=(DataOptions,))
+def read(data: Any, **options: Any) -> Observations | ClassObservations:
     """Read data in one pass into tallies: the rows of each segment and window, grouped by score.
 
     Parameters
     ----------
-    data : dataframe, path or paths, mapping, Tallies
+    data : dataframe, path or paths, mapping, Observations
         A frame of pandas, polars (eager or lazy), pyarrow, DuckDB, PySpark, Dask or Ibis; paths, as `scan` takes them;
-        arrays by name, `{"y": y, "p": p, "country": country}`; or `Tallies`, or paths of files that `Tallies.save`
-        wrote. Tallies are added, and their columns need not be named.
-    label, score : str
-        The columns of labels (0 and 1, or truth values) and of predicted probabilities. With `multiclass`, the class of
-        each row, and a column of probabilities for each class: names, or patterns such as "p_*".
-    by : name or names, optional
-        Columns whose values make segments. For tallies, the columns to keep; all by default.
-    time : optional
-        A column of dates or times, which are cut into windows of length `every`: "1h", "1d", "1w", "1mo", "1q" or "1y".
-        Weeks begin on Monday; times with a zone are told in UTC, by DuckDB and Spark in their session's zone. With
-        `every=None` each distinct value, of any type, is a window. The column is added to `by` as the last.
-    baseline : optional
-        The scores of the last release for the same rows: another column; or a dataframe or files with columns of the
-        same names, whose rows are matched by the columns `on`.
-    pos_label : optional
-        The positive label, if labels are not 0 and 1. Every other label counts as negative.
-    multiclass : "top-label" or "classwise", optional
-        What to read of several classes. "top-label": the most probable one, the first of equals, and whether it is the
-        right one. "classwise": that, and each class against the rest, as `ClassTallies` for `evaluate_classes`.
-    labels : sequence, optional
-        The classes, in the order of the columns. By default a column goes by its name, or by what is left of it
-        without something that all begin or end with: p_cat is the column of cat.
-    on_null : "raise" or "drop"
-        What to do with rows whose label, score, time or cluster is null or NaN. `Tallies.dropped` counts the dropped
-        rows.
-    format : optional
-        The format of files, if their names do not tell it.
-    limits : Limits
-        For data larger than memory, or in an engine outside this process. `Limits(grid=13)` groups scores into cells of
-        13 significant bits.
-    kept_negatives, kept_positives : float
-        The shares of negatives and of positives that are among the rows, where these were sampled by label; see
-        docs/data.md.
-    flip : pair of float
-        The shares of negatives that are labelled positive, and of positives that are labelled negative.
-    mature : Maturity or str, optional
-        Where labels are still coming: a column of ages with a table of the shares that are known by then, or a column
-        of these shares.
-    weight : str, optional
-        A column of whole numbers: how often each row was seen. Rows of 0 are dropped.
-    importance : str, optional
-        A column of weights above 0 that depend on features alone. Values are weighted by them, and no test.
-    cluster : str, optional
-        The column of the customer, patient or document that a row belongs to. Rows of one go together, which tests,
-        references and intervals then account for. Without it rows are taken as independent.
-    score_scale : "probability", "percent" or "logit"
-        What the scores are, and those of the baseline: probabilities in [0, 1], percentages in [0, 100], or logits.
+        arrays by name, `{"y": y, "p": p, "country": country}`; or `Observations`, or paths of files that
+        `Observations.save` wrote. Observations are added, and their columns need not be named.
 
     Examples
     --------
     >>> import polars, truecal
     >>> frame = polars.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.9, 0.9], "country": ["de", "de", "at"]})
     >>> truecal.read(frame, label="y", score="p", by="country")
-    Tallies(2 segments by country, p for y, exact: 3 rows, 2 positive)
+    Observations(2 segments by country, p for y, exact: 3 rows, 2 positive)
     """
-    settings: Any = {"label": label, "by": by, "time": time, "every": every}
-    settings |= {"on_null": on_null, "format": format, "limits": limits, "cluster": cluster}
-    settings |= {"score_scale": score_scale}
-    given: Any = {"baseline": baseline, "on": on, "pos_label": pos_label}
-    given |= {"mature": mature, "weight": weight, "importance": importance}
-    labelling: Any = dict(zip(LABELLING, (kept_negatives, kept_positives, flip), strict=True))
-    if multiclass is not None:
-        given |= {name: value for name, value in labelling.items() if value != getattr(AS_THEY_ARE, name)}
-        for name, value in given.items():
-            if value is not None and value != ():
-                raise ValueError(f"{option(name)} must be left out where {option('multiclass')} is given.")
-        return _read_multiclass(data, as_tuple(score), multiclass, labels, **settings)
-    if labels is not None:
+    given: DataOptions = resolve(read, options)  # type: ignore[assignment]
+    if given["multiclass"] is not None:
+        return _read_multiclass(data, given)
+    if given["labels"] is not None:
         raise ValueError(f"{option('labels')} needs {option('multiclass')}; that is missing.")
+    score = given["score"]
     if score is not None and not isinstance(score, str):
         raise TypeError(
             f"{option('score')} must name one column; it is {score!r}.\n\nHint: for columns of several classes give "
             f"{option('multiclass')}, for several models use `truecal.read_models`."
         )
-    (tallies,) = read_models(data, score=score, **settings, **given, **labelling).values()
-    return tallies
+    (observations,) = _read_models(data, given).values()
+    return observations
 
 
-def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
-    data: Any,
-    *,
-    label: str | None = None,
-    score: str | Sequence[str] | None = None,
-    by: str | Sequence[str] | None = None,
-    time: str | None = None,
-    every: str | None = "1d",
-    baseline: Any = None,
-    on: str | Sequence[str] = (),
-    pos_label: Any = None,
-    on_null: OnNull = "raise",
-    format: str | None = None,
-    limits: Limits = DEFAULT,
-    kept_negatives: float = 1.0,
-    kept_positives: float = 1.0,
-    flip: tuple[float, float] = (0.0, 0.0),
-    mature: str | Maturity | None = None,
-    weight: str | None = None,
-    importance: str | None = None,
-    cluster: str | None = None,
-    score_scale: ScoreScale = "probability",
-) -> dict[str, Tallies]:
-    """Read several models, whose scores are columns of the same data, in one pass; see `read`.
+@declare(first=(ModelOptions,))
+def read_models(data: Any, **options: Unpack[ModelOptions]) -> dict[str, Observations]:
+    """Read several models, whose scores are columns of the same data, in one pass.
 
-    The `baseline` column is not read as a model, even if it is among `score`.
+    Parameters
+    ----------
+    data : dataframe, path or paths, mapping, Observations
+        As in `read`. The `baseline` column is not read as a model, even if it is among `score`.
 
     Examples
     --------
@@ -270,14 +163,17 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
     >>> list(truecal.read_models(frame, label="y", score=["old", "new"]))
     ['old', 'new']
     """
-    names, windows = _name_segments(by, time, every)
-    models = as_tuple(score)
-    tallies = _open_tallies(data, label, models, names, windows)
-    if tallies is None and (label is None or not models):
-        raise TypeError(
-            f"{option('label')} and {option('score')} must name columns of the data; they are {label!r} and {score!r}."
-        )
-    if not as_tuple(on) and isinstance(baseline, str) and baseline in models:
+    return _read_models(data, resolve(read_models, options))
+
+
+def _read_models(data: Any, given: ModelOptions) -> dict[str, Observations]:
+    """Read several models; all options are given."""
+    names, windows = _name_segments(given)
+    label, models, baseline = given["label"], as_tuple(given["score"]), given["baseline"]
+    observations = _open_tallies(data, label, models, names, windows)
+    if observations is None:
+        _check_named(label, given["score"])
+    if not as_tuple(given["on"]) and isinstance(baseline, str) and baseline in models:
         models = tuple(model for model in models if model != baseline)
         if not models:
             raise ValueError(f"{option('score')} must name a model besides the baseline; it names {baseline!r} alone.")
@@ -285,99 +181,80 @@ def read_models(  # noqa: PLR0913 (tests/test_size.py says why)
         raise ValueError(f"{option('score')} must name each column once; it names {', '.join(map(repr, models))}.")
     if label is not None and label in models:
         raise ValueError(f"{option('label')} and {option('score')} must name two columns; both name {label!r}.")
-    labelling = Labelling(kept_negatives, kept_positives, flip, late=mature is not None)
-    settings = (label or "", models, names or (), windows, pos_label, on_null, format, limits, baseline, as_tuple(on))
-    extras = Extras(mature, weight, importance)
-    columns = Columns(*settings, labelling, cluster=cluster, extras=extras, score_scale=score_scale)
-    if importance is not None and baseline is not None:
-        raise ValueError(
-            f"{option('importance')} must be left out where two models are compared, which is done on rows as they "
-            f"are; it is {importance!r}."
+    roles = Roles.of(given, models, names or (), windows)
+    if observations is not None:
+        return {observations.score: _check_settings(observations, roles)}
+    found = _read_plain(data, roles)
+    return read_data(data, roles, _read_query) if found is None else found
+
+
+def _check_named(label: str | None, score: Any) -> None:
+    """Raise an error unless labels and scores are named."""
+    if label is None or not score:
+        raise TypeError(
+            f"{option('label')} and {option('score')} must name columns of the data; they are {label!r} and {score!r}."
         )
-    if tallies is not None:
-        return {tallies.score: _check_settings(tallies, columns)}
-    found = _read_plain(data, columns)
-    return read_data(data, columns, _read_query) if found is None else found
 
 
-def _name_segments(
-    by: str | Sequence[str] | None, time: str | None, every: str | None
-) -> tuple[tuple[str, ...] | None, dict[str, str | None]]:
+def _name_segments(given: ModelOptions) -> tuple[tuple[str, ...] | None, dict[str, str | None]]:
     """The columns of segments and windows, None if none are named, and the lengths of windows."""
-    windows = {} if time is None else {time: every}
+    by, time = given["by"], given["time"]
+    windows = {} if time is None else {time: given["every"]}
     names = None if by is None and time is None else (*(n for n in as_tuple(by) if n not in windows), *windows)
     return names, windows
 
 
-def _read_multiclass(
-    data: Any,
-    scores: tuple[str, ...],
-    multiclass: Multiclass,
-    labels: Sequence[Any] | None,
-    *,
-    label: str | None,
-    by: str | Sequence[str] | None,
-    time: str | None,
-    every: str | None,
-    **settings: Any,
-) -> Tallies | ClassTallies:
+def _read_multiclass(data: Any, given: DataOptions) -> Observations | ClassObservations:
     """Read the columns of several classes; see `read`."""
-    names, windows = _name_segments(by, time, every)
-    chosen = choose_multiclass(multiclass, len(scores))
-    if is_tallies(data):
+    single = {name: given[name] for name in ("baseline", "on", "pos_label", "count", "importance_weight")}
+    for name, value in (single | name_sampling(as_sampling(given["sampling"]))).items():
+        if value is not None and value != ():
+            raise ValueError(f"{option(name)} must be left out where {option('multiclass')} is given.")
+    label, scores, (names, windows) = given["label"], as_tuple(given["score"]), _name_segments(given)
+    choose_multiclass(given["multiclass"], len(scores))
+    if is_observations(data):
         raise ValueError(
             f"{option('multiclass')} must be left out where tallies are read: they have no rows.\n\n"
             "Hint: tallies of the most probable class are judged as such."
         )
-    if label is None or not scores:
-        raise TypeError(
-            f"{option('label')} and {option('score')} must name columns of the data; they are {label!r} and {scores!r}."
-        )
-    known = column_names(data, settings["format"])
-    found = find_score_columns(scores, known, (label, *(names or ())))
+    _check_named(label, scores)
+    known = column_names(data, given["format"])
+    found = find_score_columns(scores, known, (str(label), *(names or ())))
     if len(found) < 2:
         raise ValueError(
             f"{option('score')} must name a column for each of several classes; it names {', '.join(found)} alone."
         )
-    columns = Columns(
-        label,
-        found,
-        names or (),
-        windows,
-        multiclass=chosen,
-        labels=None if labels is None else tuple(labels),
-        **settings,
-    )
-    return read_data(data, columns, _read_classes)
+    return read_data(data, Roles.of(given, found, names or (), windows), _read_classes)
 
 
-def is_tallies(data: Any) -> bool:
-    """Whether data are `Tallies` or the path of a file of them. Of several files the first decides."""
-    if isinstance(data, Tallies) or not is_path(data):
-        return isinstance(data, Tallies)
+def is_observations(data: Any) -> bool:
+    """Whether data are `Observations` or the path of a file of them. Of several files the first decides."""
+    if isinstance(data, Observations) or not is_path(data):
+        return isinstance(data, Observations)
     try:
-        return is_tallies_file(expand(os.fspath(data[0] if isinstance(data, (list, tuple)) else data))[0])
+        return is_observations_file(expand(os.fspath(data[0] if isinstance(data, (list, tuple)) else data))[0])
     except OSError:
         return False
 
 
-def load_tallies(
+def load_observations(
     paths: PathLike | Sequence[PathLike],
     by: str | Sequence[str] | None = None,
     windows: Mapping[str, str | None] | None = None,
-) -> Tallies:
-    """Add the tallies in files that `Tallies.save` wrote: a path or paths, which may be folders or have wildcards.
+) -> Observations:
+    """Add the tallies in files that `Observations.save` wrote: a path or paths, which may be folders or have wildcards.
 
     Files are read one by one, and sums of equally many files are added, so memory holds a few partial sums. If that is
-    too much, `by` keeps only some of the columns (`()` none), and `windows` makes windows longer; see `Tallies.over`.
+    too much, `by` keeps only some of the columns (`()` none), and `windows` makes windows longer; see
+    `Observations.over`.
     """
-    sums: list[tuple[int, Tallies]] = []  # each with its number of files, like the digits of a binary number
+    sums: list[tuple[int, Observations]] = []  # each with its number of files, like the digits of a binary number
     places = expand_all(paths)
     for place in places:
-        count, total = 1, Tallies.load(place)
+        count, total = 1, Observations.load(place)
         total = total.over(total.by if by is None else by, windows)
         if len(places) > 1:
-            total = replace(total, files={str(place): total.account})
+            total = replace(total, files={str(place): total.row_counts})
         with name_file(place, "must add to the files before it"):
             while sums and sums[-1][0] == count:
                 count, total = 2 * count, sums.pop()[1] + total
@@ -396,85 +273,89 @@ def _open_tallies(
     models: tuple[str, ...],
     by: tuple[str, ...] | None,
     windows: Mapping[str, str | None],
-) -> Tallies | None:
+) -> Observations | None:
     """Return tallies that are given or stored in files, by these columns; None for other data."""
-    if isinstance(data, Tallies):
-        tallies = data.over(data.by if by is None else by, windows)
-    elif is_path(data) and data not in ("-", ["-"]) and (is_tallies(data) or (label is None and not models)):
-        tallies = load_tallies(data, by, windows)
+    if isinstance(data, Observations):
+        observations = data.over(data.by if by is None else by, windows)
+    elif is_path(data) and data not in ("-", ["-"]) and (is_observations(data) or (label is None and not models)):
+        observations = load_observations(data, by, windows)
     else:
         return None
-    asked = {"label": (label or tallies.label, tallies.label), "score": (models or (tallies.score,), (tallies.score,))}
+    asked = {
+        "label": (label or observations.label, observations.label),
+        "score": (models or (observations.score,), (observations.score,)),
+    }
     for name, (given, own) in asked.items():
         if given != own:
             raise ValueError(f"{option(name)} must be that of the tallies, {own!r}, or be left out; it is {given!r}.")
-    return tallies
+    return observations
 
 
-def _check_settings(tallies: Tallies, columns: Columns) -> Tallies:
+def _check_settings(observations: Observations, roles: Roles) -> Observations:
     """Raise an error if a setting needs rows."""
-    if columns.pos_label is not None and str(columns.pos_label) != tallies.pos_label:
+    if roles.pos_label is not None and str(roles.pos_label) != observations.pos_label:
         raise ValueError(
-            f"{option('pos_label')} must be that of the tallies, {tallies.pos_label!r}, or be left out; it is "
-            f"{columns.pos_label!r}."
+            f"{option('pos_label')} must be that of the tallies, {observations.pos_label!r}, or be left out; it is "
+            f"{roles.pos_label!r}."
         )
     for name, idle in (
-        ("on_null", columns.on_null == "raise"),
-        ("format", columns.format in (None, "parquet")),
-        ("limits", columns.limits == DEFAULT),
-        ("baseline", columns.baseline is None),
-        ("cluster", columns.cluster in (None, tallies.cluster)),
-        ("score_scale", columns.score_scale == "probability"),
-        *((name, getattr(columns.labelling, name) == getattr(AS_THEY_ARE, name)) for name in LABELLING),
-        *((name, getattr(columns.extras, name) is None) for name in ("mature", "weight", "importance")),
+        ("missing", roles.missing == "raise"),
+        ("format", roles.format in (None, "parquet")),
+        ("limits", roles.limits == DEFAULT),
+        ("baseline", roles.baseline is None),
+        ("cluster", roles.cluster in (None, observations.cluster)),
+        ("score_scale", roles.score_scale == "probability"),
+        *((name, value is None) for name, value in name_sampling(roles.sampling).items()),
+        *((name, getattr(roles.extras, name) is None) for name in ("count", "importance_weight")),
     ):
         if not idle:
             raise ValueError(f"{option(name)} must be left out where tallies are read: they have no rows.")
-    return tallies
+    return observations
 
 
-def _read_plain(data: Any, columns: Columns) -> dict[str, Tallies] | None:
+def _read_plain(data: Any, roles: Roles) -> dict[str, Observations] | None:
     """Read the tallies of every model of a small file of plain CSV, if all of its rows are valid; else None."""
-    table = open_plain(data, columns.format) if columns.plain else None
+    table = open_plain(data, roles.format) if roles.plain else None
     if table is None:
         return None
-    baselines = as_tuple(columns.baseline) * len(columns.scores)
-    numbers = {f"score{i}": name for i, name in enumerate(columns.scores)}
+    baselines = as_tuple(roles.baseline) * len(roles.scores)
+    numbers = {f"score{i}": name for i, name in enumerate(roles.scores)}
     numbers |= {f"base{i}": name for i, name in enumerate(baselines)}
-    if not {columns.label, *numbers.values(), *columns.by} <= set(table.names):
+    if not {roles.label, *numbers.values(), *roles.by} <= set(table.names):
         return None
     fields = table.split()
     read = {own: read_scores(fields[name]) for own, name in numbers.items()}
     scores = {own: score for own, score in read.items() if score is not None}
-    segments = [read_segments(fields[name], table.missing) for name in columns.by if name not in numbers.values()]
+    segments = [read_segments(fields[name], table.missing) for name in roles.by if name not in numbers.values()]
     parts = [part for part in segments if part is not None]
-    label = read_labels(fields[columns.label])
-    if label is None or len(scores) < len(numbers) or len(parts) < len(columns.by):
+    label = read_labels(fields[roles.label])
+    if label is None or len(scores) < len(numbers) or len(parts) < len(roles.by):
         return None
-    query, grid = Query(None, columns, None, baselines), columns.limits.grid
+    query, grid = Query(None, roles, None, baselines), roles.limits.grid
     batch, found = _PlainBatch(query, label, scores, parts), {}
-    for i, name in enumerate(columns.scores):
+    for i, name in enumerate(roles.scores):
         model = _Model(query, i, None if grid == "auto" else grid)
         model.add(batch)
         found[name] = model.finish(len(label))
     return found
 
 
-def _read_query(query: Query) -> dict[str, Tallies]:
+def _read_query(query: Query) -> dict[str, Observations]:
     """Read the tallies of every model of a query."""
-    columns, bits = query.columns, query.choose_bits()
-    if bits is not None and columns.extras.importance is not None:
+    roles, bits = query.roles, query.choose_bits()
+    if bits is not None and roles.extras.importance_weight is not None:
         raise ValueError(
-            f"{option('importance')} needs scores as they are; they would be grouped into cells of {bits} bits.\n\n"
+            f"{option('importance_weight')} needs scores as they are; they would be grouped into "
+            f"cells of {bits} bits.\n\n"
             f"Hint: {option('limits')} may let more rows in."
         )
     parts = _open_batches(query, bits)
     if parts is None:
         if query.joined is not None:
             query.check_matches(query.count_matches())
-        return {name: _group(query.of_model(i), bits) for i, name in enumerate(columns.scores)}
-    make = _CountedModel if columns.extras.counted or columns.clusters else _Model
-    models = [make(query, i, bits) for i in range(len(columns.scores))]
+        return {name: _group(query.of_model(i), bits) for i, name in enumerate(roles.scores)}
+    make = _CountedModel if roles.extras.counted or roles.clusters else _Model
+    models = [make(query, i, bits) for i in range(len(roles.scores))]
     seen, matches = 0, np.zeros(0 if query.joined is None else query.joined.others, np.bool_)
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
         for part in filter(len, parts):
@@ -488,22 +369,22 @@ def _read_query(query: Query) -> dict[str, Tallies]:
     query.check_complete(seen)
     query.check_matches(int(np.count_nonzero(matches)))
     models.reverse()  # each is freed as soon as it is finished
-    return {name: models.pop().finish(seen) for name in columns.scores}
+    return {name: models.pop().finish(seen) for name in roles.scores}
 
 
-def _read_classes(query: Query) -> Tallies | ClassTallies:
+def _read_classes(query: Query) -> Observations | ClassObservations:
     """Read the tallies of several classes, whose columns a query has: of the most probable one, and of each."""
-    columns, bits = query.columns, query.choose_bits()
-    names = ClassNames(columns.label, columns.scores, columns.labels)
-    each = columns.scores if columns.multiclass == "classwise" else ()
-    own = replace(columns, scores=(describe_columns(columns.scores), *each), multiclass=None, labels=None)
+    roles, bits = query.roles, query.choose_bits()
+    names = ClassNames(roles.label, roles.scores, roles.labels)
+    each = roles.scores if roles.multiclass == "classwise" else ()
+    own = replace(roles, scores=(describe_columns(roles.scores), *each), multiclass=None, labels=None)
     own = replace(own, score_scale="probability")  # which they are by then
-    judged = replace(query, columns=own, origin=query)  # whose scores are computed of those of the rows
+    judged = replace(query, roles=own, origin=query)  # whose scores are computed of those of the rows
     if not query.here:
         return _group_classes(query, judged, names, bits)
-    make = _CountedModel if columns.clusters else _Model
+    make = _CountedModel if roles.clusters else _Model
     models = [make(judged, i, bits) for i in range(len(own.scores))]
-    seen, predicted, off = 0, np.zeros(len(columns.scores), np.int64), OffSums()
+    seen, predicted, off = 0, np.zeros(len(roles.scores), np.int64), OffSums()
     with query.explain_errors(), Progress(query.rows, "rows") as progress:
         for part in _open_small_batches(query):
             batch = _ClassBatch(query, part, names)
@@ -519,7 +400,7 @@ def _read_classes(query: Query) -> Tallies | ClassTallies:
     waiting = dict(enumerate(models))
     models.clear()  # each is freed as soon as it is finished
 
-    def finish(first: int, last: int) -> list[Tallies]:
+    def finish(first: int, last: int) -> list[Observations]:
         return [waiting.pop(place).finish(seen) for place in range(first, last)]
 
     top = finish(0, 1)  # which raises the errors of rows, the same for all
@@ -530,7 +411,7 @@ def _read_classes(query: Query) -> Tallies | ClassTallies:
 
 def _open_small_batches(query: Query) -> Iterator[Any]:
     """Return batches of renamed columns that are few if there are many columns."""
-    size = max(BATCH * 25 // (25 + len(query.columns.scores)), 1 << 12)
+    size = max(BATCH * 25 // (25 + len(query.roles.scores)), 1 << 12)
     if is_lazy(query.frame):
         parts = query.select().collect_batches(chunk_size=size, maintain_order=False, engine="streaming")
     else:
@@ -540,7 +421,9 @@ def _open_small_batches(query: Query) -> Iterator[Any]:
             yield part[begin : begin + size]
 
 
-def _name_classes(found: Sequence[Tallies], names: ClassNames, predicted: Ints) -> Tallies | ClassTallies:
+def _name_classes(
+    found: Sequence[Observations], names: ClassNames, predicted: Ints
+) -> Observations | ClassObservations:
     """The tallies of the most probable class, or these and those of each class against the rest."""
     top = replace(found[0], outcome="correct")
     if len(found) == 1:
@@ -549,14 +432,16 @@ def _name_classes(found: Sequence[Tallies], names: ClassNames, predicted: Ints) 
         replace(part, pos_label=name, dropped=top.dropped, files=top.files)
         for name, part in zip(names.names, found[1:], strict=True)
     )
-    return ClassTallies(
+    return ClassObservations(
         top, dict(zip(names.names, each, strict=True)), dict(zip(names.names, predicted.tolist(), strict=True))
     )
 
 
-def _group_classes(query: Query, judged: Query, names: ClassNames, bits: int | None) -> Tallies | ClassTallies:
+def _group_classes(
+    query: Query, judged: Query, names: ClassNames, bits: int | None
+) -> Observations | ClassObservations:
     """Group the rows of several classes in the engine, once for the most probable one and once for each."""
-    columns, frame = judged.columns, query.rename(query.frame)
+    roles, frame = judged.roles, query.rename(query.frame)
     pl = language(frame)
     labels = collect(frame.select("label").unique(), ("label",))["label"]
     labels = [value for value in labels if not is_missing(value)]
@@ -564,12 +449,12 @@ def _group_classes(query: Query, judged: Query, names: ClassNames, bits: int | N
     if not labels:
         raise ValueError("The data must have at least one valid row; they have none.")
     rows = choose_in_engine(frame, matches)
-    segments = {name: f"by{i}" for i, name in enumerate(columns.by)} | dict.fromkeys(columns.clusters, CLUSTER)
+    segments = {name: f"by{i}" for i, name in enumerate(roles.by)} | dict.fromkeys(roles.clusters, CLUSTER)
 
-    def group(place: int, rows: Any, score: str) -> Tallies:
+    def group(place: int, rows: Any, score: str) -> Observations:
         model = judged.of_model(place)
-        (name,) = model.columns.scores
-        return _group(replace(model, frame=pick(rows, {columns.label: "right", name: score, **segments})), bits)
+        (name,) = model.roles.scores
+        return _group(replace(model, frame=pick(rows, {roles.label: "right", name: score, **segments})), bits)
 
     try:
         top = group(0, rows, "score")
@@ -580,7 +465,7 @@ def _group_classes(query: Query, judged: Query, names: ClassNames, bits: int | N
             (total,) = collect(rows.select(pl.len().alias("n"))).values()
             refuse_sums(int(count), int(total[0]), f", one to {float(least):.4g}")
         raise
-    if len(columns.scores) == 1:
+    if len(roles.scores) == 1:
         return _name_classes([top], names, np.zeros(0, np.int64))
     valid = ~pl.col("gone") & ~pl.col("undefined") & ~pl.col("unlabelled") & (pl.col("score") <= 1)
     for name in query.needed[1:]:
@@ -604,9 +489,9 @@ def _open_batches(query: Query, bits: int | None) -> Iterator[Any] | None:
     tied = TIED if bits is None else VERY_TIED
     if not query.here:
         return stream_arrow(query.rename(query.frame), BATCH) if _is_countable(query, bits) else None
-    lone = len(query.columns.scores) == 1 and not (query.baselines or query.marked or query.columns.clusters)
-    if is_lazy(query.frame) and query.columns.by and lone:
-        names = ("score0", *(f"by{i}" for i in range(len(query.columns.by))))
+    lone = len(query.roles.scores) == 1 and not (query.baselines or query.marked or query.roles.clusters)
+    if is_lazy(query.frame) and query.roles.by and lone:
+        names = ("score0", *(f"by{i}" for i in range(len(query.roles.by))))
         with query.explain_errors():
             first = query.rename(query.select().head(LOOK).collect())
         if len(first) == LOOK and first.select(*(n for n in first.columns if n in names)).n_unique() * tied <= LOOK:
@@ -632,12 +517,12 @@ class Batch:
     def is_plain(self, *scores: str) -> bool:
         """Whether no value is missing and labels need no conversion."""
         missing = any(self.part[name].null_count() for name in (*self.query.needed, *scores))
-        extra = bool(self.query.columns.extras.names) and bool(np.any(self.part["extra"].to_numpy()))
-        return self.query.columns.pos_label is None and not missing and not extra
+        extra = bool(self.query.roles.extras.names) and bool(np.any(self.part["extra"].to_numpy()))
+        return self.query.roles.pos_label is None and not missing and not extra
 
     def extra(self, name: str) -> AnyArray:
         """Return a prepared column of weights; 1 for each row if there is none."""
-        if name not in self.query.columns.extras.names and name != "raw":
+        if name not in self.query.roles.extras.names and name != "raw":
             return np.ones(len(self.part), dtype=np.int64)
         return np.asarray(self.part[name].to_numpy())
 
@@ -651,7 +536,7 @@ class Batch:
         return self._see(as_floats(self.part[name]))
 
     def _see(self, score: AnyArray) -> AnyArray:
-        how = self.query.columns.labelling
+        how = self.query.roles.sampling
         return score if how.plain else np.asarray(how.seen(score.astype(np.float64)))
 
     def judge(self, *scores: str, start: int = 0) -> tuple[list[AnyArray], AnyArray, AnyArray]:
@@ -672,12 +557,12 @@ class Batch:
     @cached_property
     def segments(self) -> tuple[list[Segment], AnyArray]:
         """The segments in the batch, and the number of each row's segment."""
-        columns = self.query.columns
-        encoded = [encode_values(self.part[f"by{i}"]) for i in range(len(columns.by))]
+        roles = self.query.roles
+        encoded = [encode_values(self.part[f"by{i}"]) for i in range(len(roles.by))]
         keys, codes = _find_segments(encoded, len(self.part))
         values = [
-            _normalize(list(column), columns.windows.get(name))
-            for name, column in zip(columns.by, zip(*keys, strict=True), strict=True)
+            _normalize(list(column), roles.windows.get(name))
+            for name, column in zip(roles.by, zip(*keys, strict=True), strict=True)
         ]
         return list(zip(*values, strict=True)), codes
 
@@ -787,9 +672,9 @@ class _Model:
     def __init__(self, query: Query, index: int, bits: int | None) -> None:
         self.query, self.bits = query.of_model(index), bits
         self.score, self.base = f"score{index}", f"base{index}"
-        memory = max(query.columns.limits.memory // len(query.columns.scores), LEAST_MEMORY)
+        memory = max(query.roles.limits.memory // len(query.roles.scores), LEAST_MEMORY)
         self.memory = memory
-        self.whole = None if query.columns.by else self._open_spool(few=len(query.columns.scores) <= FEW)
+        self.whole = None if query.roles.by else self._open_spool(few=len(query.roles.scores) <= FEW)
         self.spools: dict[Segment, Spool] = {}
         self.pairs = PairSpool() if query.baselines else None
         self.counts, self.pair_counts = np.zeros(KINDS, dtype=np.int64), np.zeros(KINDS, dtype=np.int64)
@@ -855,8 +740,8 @@ class _Model:
 
     def _add_pairs(self, batch: Batch, pairs: PairSpool) -> None:
         names = self.score, self.base
-        cluster = batch.cluster if self.query.columns.clusters else None
-        if batch.is_plain(*names) and self.query.columns.extras.weight is None:
+        cluster = batch.cluster if self.query.roles.clusters else None
+        if batch.is_plain(*names) and self.query.roles.extras.count is None:
             scores = [batch.score(name) for name in names]
             if all(all(pack_keys(score, batch.label)[1:]) for score in scores):
                 self.pair_counts[0] += len(batch.part)
@@ -869,33 +754,33 @@ class _Model:
         own = None if cluster is None else cluster[usable]
         pairs.add(scores[0][usable], scores[1][usable], one[usable], weight[usable], own)
 
-    def finish(self, read: int) -> Tallies:
+    def finish(self, read: int) -> Observations:
         """Return the tallies of so many rows. The model cannot be used afterwards."""
-        query, (name,) = self.query, self.query.columns.scores
+        query, (name,) = self.query, self.query.roles.scores
         query.check_counts(self.counts, [name])
-        dropped = {segment: query.name_reasons(counts, [name]) for segment, counts in self.invalid.items()}
+        dropped = {segment: query.name_reasons(counts, name) for segment, counts in self.invalid.items()}
         parts = self._finish_parts(read)
         query.check_label(sum(part.positives for part in parts.values()))
         read = self._count_read(read)
         pairs = None
         if self.pairs is not None:
             query.check_counts(self.pair_counts, _name_pair(query))
-            pairs = replace(self.pairs.finish(), names=_name_pair(query), labelling=query.columns.labelling)
-            Account(read, pairs.n_rows, query.name_reasons(self.pair_counts, [name]))
+            pairs = replace(self.pairs.finish(), names=_name_pair(query), sampling=query.roles.sampling)
+            RowCounts(read, pairs.n_rows, query.name_reasons(self.pair_counts, name))
         return _make_tallies(query, parts, read, dropped, pairs, self._count_files())
 
-    def _count_files(self) -> dict[str, Account]:
-        """Return the account of each of several files."""
-        (name,), found = self.query.columns.scores, {}
+    def _count_files(self) -> dict[str, RowCounts]:
+        """Return the row counts of each of several files."""
+        (name,), found = self.query.roles.scores, {}
         for file, rows in self.query.count_files().items():
             counts = self.files.get(file, np.zeros(KINDS, np.int64))
-            dropped = self.query.name_reasons(counts, [name])
+            dropped = self.query.name_reasons(counts, name)
             read = self._count_read_of(rows, counts)
-            found[file] = Account(read, read - sum(dropped.values()), dropped)
+            found[file] = RowCounts(read, read - sum(dropped.values()), dropped)
         return found
 
     def _count_read_of(self, rows: int, counts: Ints) -> int:
-        """Return how many rows of a file were read, as its account has them."""
+        """Return how many rows of a file were read, as its row counts have them."""
         return rows
 
     def _finish_parts(self, read: int) -> dict[Segment, Part]:
@@ -909,7 +794,7 @@ class _Model:
         return parts
 
     def _count_read(self, read: int) -> int:
-        """Return how many rows were read, as the account has them."""
+        """Return how many rows were read, as the row counts have them."""
         return read
 
 
@@ -924,28 +809,28 @@ class _CountedModel(_Model):
     def add(self, batch: Batch) -> None:
         """Add a batch."""
         (score,), one, status = batch.judge(self.score)
-        weight, extras = batch.extra("weight").astype(np.int64), self.query.columns.extras
-        if extras.weight is not None:
+        weight, extras = batch.extra("weight").astype(np.int64), self.query.roles.extras
+        if extras.count is not None:
             known = np.isin(status, (0, FRACTION))
             self.span.add(batch.extra("raw")[known], one[known])
-        segments, codes = batch.segments if self.query.columns.by else ([()], np.zeros(len(status), np.int64))
+        segments, codes = batch.segments if self.query.roles.by else ([()], np.zeros(len(status), np.int64))
         usable = self._count(batch, status, segments, codes, weight if extras.counted else None)
         self._check_memory()
-        importance = batch.extra("importance") if extras.importance is not None else None
-        cluster = batch.cluster if self.query.columns.clusters else None
+        importance_weight = batch.extra("importance_weight") if extras.importance_weight is not None else None
+        cluster = batch.cluster if self.query.roles.clusters else None
         order, ends = _sort_codes(codes[usable], len(segments))
         rows = np.flatnonzero(usable)[order]
         for segment, begin, end in zip(segments, [0, *ends[:-1]], ends, strict=True):
             if begin < end:
                 own = rows[begin:end]
-                others = (None if column is None else column[own] for column in (importance, cluster))
+                others = (None if column is None else column[own] for column in (importance_weight, cluster))
                 self._add_tally(segment, score[own], one[own], weight[own], *others)
         if self.pairs is not None:
             self._add_pairs(batch, self.pairs)
 
     def _check_memory(self) -> None:
         """Raise an error if rows in clusters are too many to be kept one by one."""
-        if self.query.columns.clusters and self.bits is None and self.counts[0] * CLUSTER_BYTES > self.memory:
+        if self.query.roles.clusters and self.bits is None and self.counts[0] * CLUSTER_BYTES > self.memory:
             raise ValueError(
                 f"Rows in clusters must fit into memory; {int(self.counts[0]):,} of them take more than "
                 f"{self.memory:,} bytes.\n\nHint: give more {option('memory')}, or a {option('grid')} of cells."
@@ -957,15 +842,15 @@ class _CountedModel(_Model):
         score: AnyArray,
         one: AnyArray,
         weight: Ints,
-        importance: AnyArray | None,
+        importance_weight: AnyArray | None,
         cluster: Ints | None,
     ) -> None:
         keys = pack_rows(score, one)
         assert keys is not None, "rows of status 0 are valid"
         order = np.argsort(keys)
         tally = group_keys(keys[order], weight[order])
-        if importance is not None:
-            tally = tally.with_importance(score, one, importance)
+        if importance_weight is not None:
+            tally = tally.with_importance(score, one, importance_weight)
         if cluster is not None:
             tally = tally.with_clusters(cluster, score, one, weight)
         count, total = 1, tally if self.bits is None else GridTally.of(tally, self.bits)
@@ -974,7 +859,7 @@ class _CountedModel(_Model):
             count, total = 2 * count, _add_tallies(sums.pop()[1], total)
         sums.append((count, total))
 
-    def finish(self, read: int) -> Tallies:
+    def finish(self, read: int) -> Observations:
         """Return the tallies of so many rows. The model cannot be used afterwards."""
         _check_span(self.query, self.span)
         return super().finish(read)
@@ -987,14 +872,14 @@ class _CountedModel(_Model):
             while sums:
                 total = _add_tallies(sums.pop()[1], total)
             parts[segment] = total.simplify()
-        _ask_about_counts(self.span, read, parts)
+        _warn_of_equal_counts(self.span, read, parts)
         return parts
 
     def _count_read(self, read: int) -> int:
         return int(self.counts.sum())
 
     def _count_read_of(self, rows: int, counts: Ints) -> int:
-        return int(counts.sum()) if self.query.columns.extras.counted else rows
+        return int(counts.sum()) if self.query.roles.extras.counted else rows
 
 
 def _add_tallies(first: Any, second: Any) -> Any:
@@ -1003,17 +888,16 @@ def _add_tallies(first: Any, second: Any) -> Any:
 
 def _check_span(query: Query, span: WeightSpan) -> None:
     """Raise an error if weights are those of labels."""
-    if query.columns.extras.weight is not None:
-        span.check(f"`{query.columns.extras.weight}`")
+    if query.roles.extras.count is not None:
+        span.check(f"`{query.roles.extras.count}`")
 
 
-def _ask_about_counts(span: WeightSpan, rows: int, parts: Mapping[Segment, Part]) -> None:
+def _warn_of_equal_counts(span: WeightSpan, rows: int, parts: Mapping[Segment, Part]) -> None:
     """Warn where all rows count alike, more than once, and none is equal to another."""
-    tallies = [part.tally for part in parts.values()]
-    distinct = sum(int(np.count_nonzero(each.pos) + np.count_nonzero(each.pos < each.n)) for each in tallies)
-    question = ask_about_counts(span.same, rows, distinct)
-    if question is not None:
-        warnings.warn(f"{question[0].upper()}{question[1:]}", stacklevel=2)
+    observations = [part.tally for part in parts.values()]
+    distinct = sum(int(np.count_nonzero(each.pos) + np.count_nonzero(each.pos < each.n)) for each in observations)
+    for note in note_equal_counts(span.same, rows, distinct):
+        warnings.warn(upper_first(str(note)), stacklevel=2)
 
 
 def _add_up(weight: Ints | None) -> Callable[[AnyArray, Any, int], Ints]:
@@ -1038,7 +922,7 @@ def _count_places(
 
 def _name_pair(query: Query) -> tuple[str, str]:
     """Return the names of a model and of its baseline; a joined one is called "baseline"."""
-    (name,), (other,) = query.columns.scores, query.baselines
+    (name,), (other,) = query.roles.scores, query.baselines
     return name, "baseline" if query.joined else other
 
 
@@ -1046,46 +930,46 @@ def _make_tallies(
     query: Query,
     parts: Mapping[Segment, Part],
     read: int,
-    dropped: Mapping[Segment, Mapping[str, int]],
+    dropped: Mapping[Segment, Mapping[Reason, int]],
     pairs: Pairs | None,
-    files: dict[str, Account],
-) -> Tallies:
+    files: dict[str, RowCounts],
+) -> Observations:
     """Make tallies of parts. If some parts are cells and others are not, all become cells of one grid."""
-    columns = query.columns
-    grid = columns.limits.grid
+    roles = query.roles
+    grid = roles.limits.grid
     bits = grid if isinstance(grid, int) else coarsest([bits_of(part) for part in parts.values()])
-    positive = None if columns.pos_label is None else str(columns.pos_label)
-    alike = {key: with_labelling(as_grid(part, bits), columns.labelling) for key, part in parts.items()}
-    windows = dict(columns.windows)
-    settings = columns.by, windows, bits, positive, dropped, pairs
-    made = Tallies(columns.label, columns.scores[0], alike, *settings, files=files, cluster=columns.cluster)
-    Account(read, made.n_rows, made.account.dropped)  # no row was lost
+    positive = None if roles.pos_label is None else str(roles.pos_label)
+    alike = {key: with_sampling(as_grid(part, bits), roles.sampling) for key, part in parts.items()}
+    windows = dict(roles.windows)
+    settings = roles.by, windows, bits, positive, dropped, pairs
+    made = Observations(roles.label, roles.scores[0], alike, *settings, files=files, cluster=roles.cluster)
+    RowCounts(read, made.n_rows, made.row_counts.dropped)  # no row was lost
     return made
 
 
-def _group(query: Query, bits: int | None) -> Tallies:
+def _group(query: Query, bits: int | None) -> Observations:
     """Group the rows of one model in the engine, by score or by cell, and return the tallies."""
-    (name,) = query.columns.scores
+    (name,) = query.roles.scores
     cells = bits is not None and not query.here
     with query.explain_errors(), Clock("grouping"):
         lines = _group_cells(query, bits) if cells and bits is not None else query.group()
     status, rows = lines["status"], int(lines["rows"].sum())
     query.check_complete(rows)
     span = WeightSpan()
-    if query.columns.extras.weight is not None:
+    if query.roles.extras.count is not None:
         known = np.isin(status, (0, FRACTION))
         span = query.span_weights() if cells else span_lines({key: lines[key][known] for key in SPAN})
         _check_span(query, span)
     query.check_counts(_count_lines(lines, slice(None)), [name])
     dropped = {
-        segment: query.name_reasons(_count_lines(lines, own), [name])
-        for segment, own in _split_lines(query.columns, lines, np.flatnonzero(status))
+        segment: query.name_reasons(_count_lines(lines, own), name)
+        for segment, own in _split_lines(query.roles, lines, np.flatnonzero(status))
     }
     kept = np.flatnonzero(status == 0)
     query.check_label(int(lines["pos"][kept].sum()))
-    hashes = _hash_lines(lines) if query.columns.clusters else None
+    hashes = _hash_lines(lines) if query.roles.clusters else None
     parts: dict[Segment, Part] = {}
-    for segment, own in _split_lines(query.columns, lines, kept):
+    for segment, own in _split_lines(query.roles, lines, kept):
         if cells and bits is not None:
             columns = tuple(lines[name][own] for name in LINES[1:])
             grid = GridTally.merge(bits, columns)
@@ -1094,12 +978,12 @@ def _group(query: Query, bits: int | None) -> Tallies:
                 place = np.searchsorted(grid.key, columns[0])
                 found = grid.holding(Clusters.merge(hashes[own], place, columns[1], columns[2]))
         else:
-            tally = _merge_lines(lines, own, query.columns, hashes)
+            tally = _merge_lines(lines, own, query.roles, hashes)
             found = tally if bits is None else GridTally.of(tally, bits)
         parts[segment] = found.simplify()
-    _ask_about_counts(span, rows, parts)
+    _warn_of_equal_counts(span, rows, parts)
     pairs = _group_pairs(query, int(lines["n"].sum())) if query.baselines else None
-    files = {file: Account(count, count) for file, count in query.count_files().items()}
+    files = {file: RowCounts(count, count) for file, count in query.count_files().items()}
     return _make_tallies(query, parts, int(lines["n"].sum()), dropped, pairs, files)
 
 
@@ -1137,8 +1021,8 @@ def count_part(part: Any, query: Query, bits: int) -> Any:
 
 def _is_countable(query: Query, bits: int | None) -> bool:
     """Whether all that is asked for are the cells of a coarse grid, which are counted fastest by our own loops."""
-    columns = query.columns
-    other = columns.by or columns.clusters or columns.extras.names or query.baselines
+    roles = query.roles
+    other = roles.by or roles.clusters or roles.extras.names or query.baselines
     return not other and bits is not None and bits <= GridSpool.MOST_BITS
 
 
@@ -1147,12 +1031,12 @@ def _count_lines(lines: Mapping[str, Any], rows: Any) -> AnyArray:
     return np.bincount(lines["status"][rows], weights=lines["n"][rows], minlength=KINDS)
 
 
-def _split_lines(columns: Columns, lines: Mapping[str, Any], kept: Ints) -> Iterator[tuple[Segment, Ints]]:
+def _split_lines(roles: Roles, lines: Mapping[str, Any], kept: Ints) -> Iterator[tuple[Segment, Ints]]:
     """Yield each segment with its lines."""
     segments: dict[Segment, int] = {}
     code = np.zeros(len(kept), dtype=np.int64)
-    if columns.by:
-        values = [_normalize(lines[f"by{i}"], columns.windows.get(name)) for i, name in enumerate(columns.by)]
+    if roles.by:
+        values = [_normalize(lines[f"by{i}"], roles.windows.get(name)) for i, name in enumerate(roles.by)]
         keys = zip(*values, strict=True)
         code = np.array([segments.setdefault(key, len(segments)) for key in keys], dtype=np.int64)[kept]
     else:
@@ -1171,16 +1055,16 @@ def _hash_lines(lines: Mapping[str, Any]) -> Ints:
     return hash_values(distinct)[code]
 
 
-def _merge_lines(lines: Mapping[str, Any], rows: Ints, columns: Columns, hashes: Ints | None) -> Tally:
+def _merge_lines(lines: Mapping[str, Any], rows: Ints, roles: Roles, hashes: Ints | None) -> Tally:
     # -0.0 and 0.0 are one score, though engines may keep them apart
-    score = np.asarray(columns.labelling.seen(lines["score0"][rows].astype(np.float64) + 0.0))
+    score = np.asarray(roles.sampling.seen(lines["score0"][rows].astype(np.float64) + 0.0))
     tally = merge(score, lines["n"][rows], lines["pos"][rows])
     one = lines["one"][rows] == 1
     if hashes is not None:
         tally = tally.with_clusters(hashes[rows], score, one, lines["n"][rows])
-    if columns.extras.importance is None:
+    if roles.extras.importance_weight is None:
         return tally
-    return tally.with_importance(score, one, lines["importance"][rows].astype(np.float64))
+    return tally.with_importance(score, one, lines["importance_weight"][rows].astype(np.float64))
 
 
 def _group_pairs(query: Query, read: int) -> Pairs:
@@ -1190,12 +1074,12 @@ def _group_pairs(query: Query, read: int) -> Pairs:
     counts = _count_lines(lines, slice(None))
     query.check_counts(counts, _name_pair(query))
     kept = lines["status"] == 0
-    how = query.columns.labelling
+    how = query.roles.sampling
     first, second = (np.asarray(how.seen(lines[name][kept].astype(np.float64))) for name in ("score0", "base0"))
-    hashes = _hash_lines(lines)[kept] if query.columns.clusters else None
+    hashes = _hash_lines(lines)[kept] if query.roles.clusters else None
     pairs = Pairs.merge(first, second, lines["n"][kept], lines["pos"][kept], hashes)
-    Account(read, pairs.n_rows, query.name_reasons(counts, _name_pair(query)))  # no row was lost
-    return replace(pairs, names=_name_pair(query), labelling=how)
+    RowCounts(read, pairs.n_rows, query.name_reasons(counts, query.roles.scores[0]))  # no row was lost
+    return replace(pairs, names=_name_pair(query), sampling=how)
 
 
 def _sort_codes(codes: AnyArray, size: int) -> tuple[Ints, Ints]:

@@ -11,12 +11,12 @@ import numpy as np
 
 from truecal._atomic import write_atomically
 from truecal._errors import check_column, did_you_mean, option
+from truecal._options import ScoreScale
 from truecal._text import plural
-from truecal.observations import Floats
+from truecal.data import Floats
 from truecal.reading._columns import (
     RECALIBRATED,
     SPANS,
-    ScoreScale,
     advise_scale,
     check_scale,
     find_outside,
@@ -24,8 +24,8 @@ from truecal.reading._columns import (
     find_scales,
 )
 from truecal.reading._csv import Unforeseen
-from truecal.reading._paths import Files, open_files
-from truecal.reading._places import PathLike
+from truecal.reading._discovery import PathLike
+from truecal.reading._files import Files, open_files
 
 WRITTEN = {
     ".csv": "sink_csv",
@@ -74,7 +74,7 @@ def add_column(
                 f"The map needs the column {name!r}, whose values have maps of their own; there are {listed}.{meant}"
             )
     if into in known and into != score:
-        hint = "\n\nHint: the scores seem to be mended already." if into == f"{score}{RECALIBRATED}" else ""
+        hint = "\n\nHint: the scores seem to be recalibrated already." if into == f"{score}{RECALIBRATED}" else ""
         raise ValueError(f"{option('into')} must be a new column, or the score's; there is one called {into!r}.{hint}")
     settings = place, function, score, into, others, score_scale
     try:

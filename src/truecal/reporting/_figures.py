@@ -1,26 +1,24 @@
-"""The figures of a page: drawn into it, and where that is asked for kept as data for plotly's script."""
+"""The figures of a page, drawn into it."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from truecal.plot import Scale, make_figure, make_svg
+from truecal.plot import Scale, make_svg
 from truecal.reporting._page import write_figure
 
-SCALED = ("calibration", "test_based", "reliability", "binnings")  # pictures with a probability axis
+SCALED = ("calibration", "test_reliability", "reliability", "binnings")  # pictures with a probability axis
 TEXT = re.compile("><title>(.*?)</title></path>", re.DOTALL)
 OTHER: dict[Scale, Scale] = {"linear": "logit", "logit": "linear"}
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Draws figures on one scale, or on both; `data` has them for plotly, by number and scale."""
+    """Draws figures on one scale, or on both."""
 
     scale: Scale
-    interactive: bool = False
-    data: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def draw(
         self,
@@ -36,9 +34,6 @@ class Figures:
         scales = [self.scale, *([OTHER[self.scale]] if both else [])] if kind in SCALED else []
         drawn = [make_svg(kind, *found, label=label, texts=texts, scale=scale) for scale in scales]
         drawn = drawn or [make_svg(kind, *found, label=label, texts=texts)]
-        if self.interactive:
-            self.data[number] = {scale: make_figure(kind, *found, scale=scale) for scale in scales}
-            self.data[number] = self.data[number] or {"linear": make_figure(kind, *found)}
         inside = drawn[0]
         if len(drawn) > 1:
             other = scales[1]

@@ -1,29 +1,27 @@
-"""How the report's page is written: its frame, figures, tables and glossary. The style and the scripts are files.
+"""How the report's page is written: its frame, figures, tables and glossary. The style and the script are files.
 
 The writers escape what they are given, but for `body` and `inside`, which are HTML.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from truecal._text import escape_html as escape
-from truecal.inference import SIGNS, Word
-from truecal.observations import Outcome
+from truecal.data import Outcome
+from truecal.verdict import Status
+from truecal.words import label_sign
 
 # no request leaves the page, whatever is in it
-NO_BREAK = "\N{NO-BREAK SPACE}%"  # so that no line begins with the sign of a number
 POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
-TONES: dict[Word, str] = {"off": "bad", "cannot tell": "unsure", "consistent": "good"}
+TONES: dict[Status, str] = {Status.MISCALIBRATED: "bad", Status.INCONCLUSIVE: "unsure", Status.CONSISTENT: "good"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,32 +40,24 @@ class Column:
     tones: Sequence[str] = ()
 
 
-def write_page(title: str, body: str, figures: Mapping[str, Any] | None = None, plotly: str = "") -> str:
-    """The whole page; with plotly's script it draws the figures, by the numbers of their places."""
+def write_page(title: str, body: str) -> str:
+    """The whole page."""
     files = {name: Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.css", "page.js")}
-    scripts = f"<script>\n{files['page.js']}</script>"
-    if figures:
-        data = json.dumps(figures, allow_nan=False, separators=(",", ":"))
-        for sign in "<>&":
-            data = data.replace(sign, f"\\u{ord(sign):04x}")
-        drawing = Path(__file__).with_name("interactive.js").read_text(encoding="utf-8")
-        scripts += f'\n<script type="application/json" id="figures">{data}</script>\n<script>{plotly}</script>\n'
-        scripts += f"<script>\n{drawing}</script>"
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
         f"<title>{escape(title)}</title><style>\n{files['page.css']}</style></head>\n"
-        f"<body><main>{re.sub('(?<=[0-9]) %', NO_BREAK, body)}</main>\n{scripts}</body></html>\n"
+        f"<body><main>{body}</main>\n"
+        f"<script>\n{files['page.js']}</script></body></html>\n"
     )
 
 
-def write_badge(word: Word, more: str = "") -> str:
+def write_badge(word: Status, more: str = "") -> str:
     """A verdict with its sign, word and colour."""
-    return (
-        f'<span class="badge {TONES[word]}"><span aria-hidden="true">{SIGNS[word]} </span>{word}{escape(more)}</span>'
-    )
+    sign = f'<span aria-hidden="true">{label_sign(word)} </span>'
+    return f'<span class="badge {TONES[word]}">{sign}{word}{escape(more)}</span>'
 
 
 def write_figure(number: str, inside: str, caption: str = "") -> str:
@@ -114,34 +104,34 @@ def write_fold(number: str, title: str, inside: str) -> str:
 
 EXPLANATIONS = {
     "Verdict": (
-        "One p-value for all predictions together, from tests that look for different errors. Off: the data refute "
-        "the predictions. Consistent: they do not, and a factor of 1.5 on all odds would have been found. Cannot tell: "
-        "neither; there are too few positives."
+        "One p-value for all predictions together, from component tests for different errors. Miscalibrated: it is at "
+        "most the significance level. Consistent: it is not, and an odds ratio of 1.5 on all predictions would have "
+        "been detected with 80% power. Inconclusive: neither; there are too few positives."
     ),
-    "Observed / predicted": (
-        "The positives that came over the sum of the predictions; 2 means twice as many as predicted. Intervals are "
-        "under a common factor on all odds, and exact for independent rows."
+    "O/E, observed over expected": (
+        "Observed positives over the sum of the predictions; 2 means twice as many as predicted. Confidence intervals "
+        "assume a common odds ratio, and are exact for independent rows."
     ),
     "Local TCE": (
-        "The percentage of predictions in windows of scores whose positives refute them. Windows are chosen without a "
-        "look at the labels. A right model has 5 % on average at the usual level, 100 is worst. It says how many "
-        "predictions are refuted; how far they are off, observed / predicted says."
+        "The percentage of predictions in score windows that a test rejects: truecal's own variant of TCE, not in the "
+        "paper. Windows are chosen without the labels. A calibrated model has 5% on average at the usual level; 100% "
+        "is worst. It measures how many predictions are rejected; O/E measures by how much they miss."
     ),
     "TCE, test-based calibration error": (
-        "Predictions of similar size are put into a bin. A prediction is refuted if a statistical test finds "
-        "that, were it right, the bin's positives would be surprisingly many or few. TCE is the percentage "
-        "of predictions refuted: 0 is best, 100 worst. Bins follow the labels, so a right model has some too: see "
-        "what it has by chance."
+        "Predictions of similar size are put into a bin. A prediction is rejected if a statistical test finds "
+        "that the bin's positives are too many or too few for it. TCE is the percentage of rejected predictions: 0 is "
+        "best, 100 worst. Bins depend on the labels, so that a calibrated model has rejected predictions, too: compare "
+        "with the mean if calibrated."
     ),
-    "By chance": (
-        "What a number would be were the model perfectly calibrated, found by drawing labels from the predictions "
-        "themselves. Only what exceeds it speaks against the model; p is the probability of a number at least as "
-        "large by chance alone."
+    "If calibrated": (
+        "The null distribution of a metric: its values under calibration, with labels simulated from the predictions. "
+        "Only an excess over its mean indicates miscalibration; p is the probability of a value at least as large "
+        "if the model is calibrated."
     ),
-    "Interval": "Where a metric would lie, on average, over data sets of this size from the same source.",
-    "Odds": "p / (1 - p). A factor on the odds keeps a probability between 0 and 1, however large it is.",
-    "Evidence": "The sum of p (1 - p): how much the labels of these rows can tell about their predictions.",
-    "Accepted": "The predictions that the test accepts for a bin, given its positives.",
+    "Confidence interval": "Contains the mean of a metric over data sets of this size from the same source.",
+    "Odds ratio": "Odds are p / (1 - p). Multiplied by an odds ratio, they still give a probability between 0 and 1.",
+    "Information": "The sum of p (1 - p): the variance of the number of positives if the model is calibrated.",
+    "Acceptance interval": "The predictions that the test accepts for a bin, given its positives.",
     "ECE, ACE": (
         "The average distance between the observed rate and the mean prediction, over bins of equal width "
         "(ECE) or equal size (ACE). With rare events both are small, whatever the model."
@@ -151,7 +141,7 @@ EXPLANATIONS = {
         "Bins found from the data so that observed rates rise from bin to bin, with a smallest and a largest size."
     ),
     "Logit axis": (
-        "Stretches the ends of the probability axis, so that 0.1 % and 1 % are as far apart as 1 % and 10 %. "
+        "Stretches the ends of the probability axis, so that 0.1% and 1% are as far apart as 1% and 10%. "
         "Predictions of exactly 0 or 1, and the few far beyond the others, are shown at its margins and counted."
     ),
 }
@@ -164,8 +154,8 @@ CITATION = (
 
 CORRECT = {
     "Most probable class": (
-        "Of several classes the most probable one is judged: its probability, the confidence, is the prediction, and a "
-        "row counts as positive where that class is the right one, so that the prediction was correct."
+        "Of several classes the most probable one is evaluated. Its probability, the confidence, is the prediction; a "
+        "row counts as positive if that class is the true one."
     )
 }
 

@@ -9,18 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from truecal import __version__
+from truecal import __version__, words
 from truecal._atomic import write_text
 from truecal._errors import option
 from truecal._text import escape_html as escape
 from truecal._text import plural, prose_html
-from truecal.inference import OUTCOMES
-from truecal.observations import list_reasons
-from truecal.plot import Scale, check_models, choose_scale, get_table, load_bundle
+from truecal.plot import Scale, check_models, choose_scale, get_table
 from truecal.reporting._figures import Figures
 from truecal.reporting._groups import (
-    advise_by_drift,
-    describe_alarms,
     write_classes,
     write_comparison,
     write_drift,
@@ -29,7 +25,7 @@ from truecal.reporting._groups import (
 )
 from truecal.reporting._headline import describe_source, write_headline, write_strip
 from truecal.reporting._page import Column, write_fold, write_glossary, write_page, write_table
-from truecal.reporting._remedy import write_remedy
+from truecal.reporting._recalibration import write_recalibration
 from truecal.reporting._sections import write_bins, write_diagrams, write_metrics, write_sure, write_where
 from truecal.results import (
     ClassResults,
@@ -39,8 +35,8 @@ from truecal.results import (
     Recalibration,
     Result,
     SliceTable,
-    count_verdicts,
 )
+from truecal.words import advise_on_drift, describe_alarms, label_outcome, summarize_models
 
 FULL = 3  # models up to which each has all diagrams and bins
 LEFT_OUT = f"Of more than {FULL} models a page has one diagram each, and its windows; a report of one model has all."
@@ -48,7 +44,7 @@ SENTENCES = ("labels", "notes")  # settings that are told in words
 FOLDED = ("all-metrics", "settings", "glossary")
 
 
-def report(  # noqa: PLR0913 (tests/test_size.py says why)
+def report(
     results: Result | ClassResults | Mapping[str, Result],
     path: str | os.PathLike[str],
     *,
@@ -61,7 +57,6 @@ def report(  # noqa: PLR0913 (tests/test_size.py says why)
     recalibration: Recalibration | None = None,
     comparison: Comparison | None = None,
     settings: Mapping[str, Any] | None = None,
-    interactive: bool = False,
 ) -> Path:
     """Write results as one HTML file that needs nothing else, and return its path.
 
@@ -83,13 +78,11 @@ def report(  # noqa: PLR0913 (tests/test_size.py says why)
     drift : DriftTable, optional
         What `drift` found for the first of `results`, as a table and a picture of the windows.
     recalibration : Recalibration, optional
-        What `recalibrate` found for the first of `results`: the map, and what it does on rows it was not fitted to.
+        What `recalibrate` returned for the first of `results`: the calibration map and its held-out validation.
     comparison : Comparison, optional
         What `compare` found of two models: which is better, as a table and a picture.
     settings : mapping, optional
         More lines on how the numbers were made, such as {"data": "preds.csv"}, which also stands at the top.
-    interactive : bool
-        Whether pictures are plotly's, to zoom and to pan; the page is then some 5 MB larger, and plotly is needed.
 
     Examples
     --------
@@ -100,15 +93,14 @@ def report(  # noqa: PLR0913 (tests/test_size.py says why)
     """
     if Path(path).suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"{option('path')} of a report must end in .html; it is {os.fspath(path)!r}.")
-    plotly = load_bundle()[0] if interactive else ""
     named = _name_results(results)
     for result in named.values():
         get_table(result, metric)
     logit = choose_scale(named.values(), metric, scale)
-    figures = Figures("logit" if logit else "linear", interactive)
+    figures = Figures("logit" if logit else "linear")
     whole = results if isinstance(results, ClassResults) else None
     classes = None if whole is None else whole.table
-    alarms, advice = describe_alarms(classes, segments, slices, drift), advise_by_drift(drift)
+    alarms, advice = describe_alarms(classes, segments, slices, drift), advise_on_drift(drift)
     whose = f" of {next(iter(named))}" if len(named) > 1 else ""
     groups: dict[str, str] = {}
     if comparison is not None:
@@ -120,9 +112,9 @@ def report(  # noqa: PLR0913 (tests/test_size.py says why)
     if slices is not None:
         groups["by-slice"] = write_slices(slices, whose)
     if drift is not None:
-        groups["by-window"] = write_drift(drift, figures, whose)
+        groups["by-period"] = write_drift(drift, figures, whose)
     if recalibration is not None:
-        groups["remedy"] = write_remedy(recalibration, figures, whose)
+        groups["recalibration"] = write_recalibration(recalibration, figures, whose)
     body = [
         _write_top(named, title, settings or {}),
         *(
@@ -134,7 +126,7 @@ def report(  # noqa: PLR0913 (tests/test_size.py says why)
         write_fold("settings", "How it was made", _write_settings(named, settings or {})),
         write_fold("glossary", "What the words mean", write_glossary({result.outcome for result in named.values()})),
     ]
-    return write_text(path, write_page(title, "\n".join(body), figures.data, plotly))
+    return write_text(path, write_page(title, "\n".join(body)))
 
 
 def _name_results(results: Result | ClassResults | Mapping[str, Result]) -> dict[str, Result]:
@@ -190,12 +182,13 @@ def _write_models(
     advice: str | None,
 ) -> list[str]:
     """The page of several models: all of them in a table, then each; the advice is about the first."""
-    count = count_verdicts(named)
+    count = summarize_models(named).rstrip(".")
     first = next(iter(named))
-    found = f'<p class="alarms">Of {escape(first)}, {escape(" and ".join(alarms))} are off.</p>' if alarms else ""
+    text = f"Miscalibrated in {first}: {'; '.join(alarms)}."
+    alarm = f'<p class="alarms">{escape(text)}</p>' if alarms else ""
     strip = write_strip(named, figures.scale, compared="compared" in groups)
     parts = [
-        f'<section id="verdict" class="model"><h1>{escape(count)}</h1>{found}{strip}'
+        f'<section id="verdict" class="model"><h1>{escape(count)}</h1>{alarm}{strip}'
         f"{_write_links([*groups, *FOLDED])}</section>",
         *groups.values(),
     ]
@@ -222,8 +215,8 @@ def _write_links(sections: Iterable[str]) -> str:
         "by-class": "Classes",
         "by-segment": "Segments",
         "by-slice": "Slices",
-        "by-window": "Over time",
-        "remedy": "Remedy",
+        "by-period": "Over time",
+        "recalibration": "Recalibration",
         "how-sure": "How sure",
         "all-metrics": "All metrics",
         "bins": "Bins",
@@ -236,15 +229,17 @@ def _write_links(sections: Iterable[str]) -> str:
 
 def _write_settings(named: Mapping[str, Result], settings: Mapping[str, Any]) -> str:
     """What a regulator asks for: where rows went, every option, seeds and draws, versions and the time."""
-    accounts = [result.account.seen for result in named.values()]
+    row_counts = [result.row_counts.without_zero_counts for result in named.values()]
     columns = [
         Column("model", list(named), text=True),
-        Column("rows read", [f"{account.read:,}" for account in accounts]),
-        Column("dropped", [f"{account.n_dropped:,}" for account in accounts]),
-        Column("why", [prose_html(list_reasons(account.dropped)) for account in accounts], text=True, html=True),
-        Column("not judged", [f"{account.outside:,}" for account in accounts]),
-        Column("judged", [f"{account.judged:,}" for account in accounts]),
-        Column(OUTCOMES[next(iter(named.values())).outcome], [f"{result.positives:,}" for result in named.values()]),
+        Column("rows read", [f"{each.read:,}" for each in row_counts]),
+        Column("dropped", [f"{each.n_dropped:,}" for each in row_counts]),
+        Column("why", [prose_html(words.describe_reasons(each.dropped)) for each in row_counts], text=True, html=True),
+        Column("out of scope", [f"{each.out_of_scope:,}" for each in row_counts]),
+        Column("evaluated", [f"{each.evaluated:,}" for each in row_counts]),
+        Column(
+            label_outcome(next(iter(named.values())).outcome), [f"{result.positives:,}" for result in named.values()]
+        ),
     ]
     rows = write_table("rows", "Where rows went", [column for column in columns if any(column.cells)])
     found: dict[str, dict[str, str]] = {}
@@ -265,20 +260,19 @@ def _write_settings(named: Mapping[str, Result], settings: Mapping[str, Any]) ->
 
 def _list_options(result: Result) -> dict[str, str]:
     """How a result was made."""
-    drawn = {found.replicates for found in result.references.values()}
+    drawn = {found.replicates for found in result.nulls.values()}
     spans = {(found.replicates, found.confidence) for found in result.intervals.values()}
     return {
         "test": result.rejection.name_test(),
         "significance": f"{result.significance:g}",
         "tolerance": "none" if result.tolerance is None else repr(result.tolerance),
         "p-values of bins": f"adjusted ({result.adjust})" if result.adjust else "not adjusted",
-        "judged": result.region or "all predictions",
-        "labels": "; ".join(result.labelling.notes) or "as they are",
+        "evaluated": result.region or "all predictions",
+        "labels": "; ".join(map(words.describe_note, result.sampling.notes)) or "of the sample",
         "metrics": ", ".join(result.metrics),
-        "perfect models drawn": ", ".join(f"{count:,}" for count in sorted(drawn)) or "none",
-        "replicates for intervals": ", ".join(f"{n:,} (confidence {100 * level:g} %)" for n, level in sorted(spans))
-        or "none",
+        "null draws": ", ".join(f"{count:,}" for count in sorted(drawn)) or "none",
+        "resamples": ", ".join(f"{n:,} ({100 * level:g}% CI)" for n, level in sorted(spans)) or "none",
         "seed": "none" if result.seed is None else f"{result.seed}",
         "evaluated by": f"truecal {result.version}",
-        "notes": "; ".join(result.notes) or plural(0, "note"),
+        "notes": "; ".join(map(words.describe_note, result.notes)) or plural(0, "note"),
     }

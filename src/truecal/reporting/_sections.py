@@ -1,181 +1,132 @@
-"""The sections about one model: where it is off, how sure that is, and what is folded below."""
+"""The sections about one model: where it is miscalibrated, the tests, and what is folded below."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 
+from truecal import words
 from truecal._text import escape_html as escape
 from truecal._text import plural, prose_html
-from truecal.inference import FACTOR, Verdict, format_factor, format_p_value, format_span
-from truecal.metrics import Quantile, ScoreRange, Uniform, format_name
+from truecal.metrics import Direction, Quantile, Uniform, format_name
 from truecal.plot import get_table, group_metrics, list_binnings
 from truecal.reporting._figures import Figures
-from truecal.reporting._headline import describe_numbers, format_reference
 from truecal.reporting._page import Column, write_table
-from truecal.results import EIGHT_GRIDS, BinTable, Result, format_share
+from truecal.results import EIGHT_GRIDS, BinTable, MetricTable, Result
+from truecal.verdict import COMPONENTS, FACTOR, Verdict
 
-LOOKS_FOR = {
-    "total": "all positives together",
-    "cox": "odds that are all too high or too low, or too extreme or too timid",
-    "cumulative": "differences that add up along the scores",
-    "information": "any range of scores, with as much evidence in each",
-    "rows": "any range of scores, with as many rows in each",
-    "spread": "many small errors of which none stands out",
-    "odds": "odds that are all too high or too low, by labels weighted with what they tell",
-    "windows": "the worst window of scores",
-}
-ARROWS = {"too low": "\N{BLACK UP-POINTING TRIANGLE}", "too high": "\N{BLACK DOWN-POINTING TRIANGLE}"}
-WAYS = {"too low": "low", "too high": "high"}
+LOOKS_FOR = {test.name: test.looks_for for test in COMPONENTS}
+ARROWS = {Direction.UNDER: "\N{BLACK UP-POINTING TRIANGLE}", Direction.OVER: "\N{BLACK DOWN-POINTING TRIANGLE}"}
+TONES = {Direction.UNDER: "low", Direction.OVER: "high"}
 
 
 def write_where(number: int, name: str, result: Result, figures: Figures) -> str:
-    """The diagram, beside a table of ranges of scores."""
+    """The diagram, beside the table of score bands."""
     caption = (
-        "Above: observed against predicted in each window of scores, as a factor on the odds, with its "
-        "interval as a box (an arrow: it goes on). Below: the predictions, those that the data refute, and what "
-        "chance alone would refute; eight grids of windows are asked, of which one is drawn above."
+        "Above: observed against predicted in each score window, as an odds ratio, with its confidence interval as a "
+        "box (an arrow: it goes on). Below: all predictions, those that are rejected, and those "
+        "rejected on average if the "
+        "model is calibrated; eight grids of windows are tested, of which one is drawn above."
     )
     diagram = figures.draw(
-        f"diagram-{number}", "calibration", result, label=describe_numbers(result), caption=caption, both=True
+        f"diagram-{number}", "calibration", result, label=words.describe_bands(result), caption=caption, both=True
     )
-    return f'<div class="where"><div>{diagram}</div><div>{_write_ranges(number, name, result)}</div></div>'
+    return f'<div class="where"><div>{diagram}</div><div>{_write_bands(number, name, result)}</div></div>'
 
 
-def _write_ranges(number: int, name: str, result: Result) -> str:
-    ranges = result.ranges
-    if not ranges or result.verdict is None:
+def _write_bands(number: int, name: str, result: Result) -> str:
+    """The score bands, with the direction as an arrow beside O/E."""
+    if result.verdict is None or not result.verdict.bands:
         return ""
-    tones = ["" if found.direction is None else WAYS[found.direction] for found in ranges]
-    ratios = [_write_ratio(found) for found in ranges]
-    columns = [
-        Column("predictions", result.range_names, text=True),
-        Column("rows", [f"{found.rows:,}" for found in ranges]),
-        Column("said", [format_share(found.shares[0]) for found in ranges]),
-        Column("came", [format_share(found.shares[1]) for found in ranges]),
-        Column("ratio", ratios, html=True, tones=tones),
+    table = result.bands
+    tones = ["" if way is None else TONES[way] for way in table.direction]
+    cells = table.cells(["band", "n", "predicted", "observed"])
+    columns = [Column(table.heading(key), texts, text=key == "band") for key, texts in cells.items()]
+    ratios = [
+        f"{escape(over)}{_write_arrow(way)}<small>{escape(span)}</small>"
+        for over, span, way in zip(table.over, table.interval, table.direction, strict=True)
     ]
-    level = f"{100 * (1 - result.verdict.significance):g} %"
-    within = "" if result.tolerance is None else " within the tolerance"
-    signs = ", ".join(f"{ARROWS[way]} {way}" for way in ARROWS if way in {found.direction for found in ranges})
-    text = (
-        f"{f'{signs}; w' if signs else 'W'}ithout a sign: the data allow the predictions{within}. Intervals hold for "
-        f"all ranges together ({level})."
-    )
-    table = write_table(f"ranges-{number}", f"Predictions by range, {name}", columns)
-    return f'{table}<p class="soft">{escape(text)}</p>'
+    columns.append(Column(f"O/E ({table.heading('interval').rstrip('*')})", ratios, html=True, tones=tones))
+    within = "" if result.tolerance is None else " beyond the tolerance"
+    signs = ", ".join(f"{ARROWS[way]} {way}" for way in ARROWS if way in table.direction)
+    text = f"{f'{signs}; w' if signs else 'W'}ithout a sign: no miscalibration shown{within}."
+    if len(table) > 1:
+        text += f" Confidence intervals are simultaneous over the {len(table)} bands."
+    return f'{write_table(f"bands-{number}", f"Score bands, {name}", columns)}<p class="soft">{escape(text)}</p>'
 
 
-def _write_ratio(found: ScoreRange) -> str:
-    """Observed over expected, which way the predictions are off, and the interval."""
-    way = found.direction
-    sign = f' <span aria-hidden="true">{ARROWS[way]}</span><span class="unseen"> {way}</span>' if way else ""
-    if not found.expected > 0:
-        return f"none predicted<small>{sign.strip()}</small>"
-    ratio, _, span = format_span(found.ratio, found.factor.ratio_low, found.factor.ratio_high).partition(" ")
-    return f"\N{MULTIPLICATION SIGN} {ratio}{sign}<small>{span.strip('()')}</small>"
+def _write_arrow(way: Direction | None) -> str:
+    return f' <span aria-hidden="true">{ARROWS[way]}</span><span class="unseen"> {way}</span>' if way else ""
 
 
 def write_sure(number: int, result: Result) -> str:
-    """The parts of the verdict, what could have been seen, and what chance gives."""
+    """The component tests of the verdict, what was detectable, and the metrics if the model is calibrated."""
     found = result.verdict
     if found is None:
         return ""
-    parts = list(found.parts)
+    tests = list(found.tests)
     columns = [
-        Column("test", [*parts, "all together"], text=True),
-        Column("looks for", [*(LOOKS_FOR.get(name, "") for name in parts), "any of these (Cauchy's rule)"], text=True),
-        Column("p", [_format_p(found.parts[name]) for name in parts] + [_format_p(found.p_value)]),
+        Column("test", [*tests, "combined"], text=True),
+        Column(
+            "looks for", [*(LOOKS_FOR[name] for name in tests), "any of these (Cauchy combination test)"], text=True
+        ),
+        Column("p", [words.format_p_cell(found.tests[name]) for name in tests] + [words.format_p_cell(found.p_value)]),
     ]
     if found.tolerance is not None:
-        columns[1] = Column("looks for", [*(LOOKS_FOR.get(name, "") for name in parts), "twice the smaller"], text=True)
-    table = write_table(f"parts-{number}", "The parts of the verdict", columns)
-    notes = "".join(f'<p class="soft">Note: {prose_html(note)}.</p>' for note in result.notes)
-    beside = f"{_write_seen(found)}{_write_chance(number, result)}{notes}"
+        columns[1] = Column("looks for", [*(LOOKS_FOR[name] for name in tests), "twice the smaller"], text=True)
+    table = write_table(f"parts-{number}", "Component tests of the verdict", columns)
+    notes = "".join(f'<p class="soft">{prose_html(note)}</p>' for note in words.list_notes(result.notes))
+    beside = f"{_write_detectable(found)}{_write_nulls(number, result)}{notes}"
     return f'<div class="sure"><div>{table}</div><div>{beside}</div></div>'
 
 
-def _write_seen(found: Verdict) -> str:
-    """Which errors would have been found."""
-    factors = found.detectable, found.detectable_above, found.detectable_below
-    whole, above, below = ("none" if math.isinf(factor) else format_factor(factor) for factor in factors)
-    enough = "at most" if found.detectable <= FACTOR else "above"
-    words = "\N{LEFT DOUBLE QUOTATION MARK}consistent\N{RIGHT DOUBLE QUOTATION MARK}"
+def _write_detectable(found: Verdict) -> str:
+    """The minimum detectable odds ratios."""
+    values = found.detectable, found.detectable_above, found.detectable_below
+    whole, above, below = map(words.format_odds_ratio, values)
+    beyond = "" if found.tolerance is None else " beyond the tolerance"
+    needed = "at most" if found.detectable <= FACTOR else "more than"
     text = (
-        f"Errors that would have been found in four of five data sets: a factor on {found.all_odds}, up or down, of "
-        f"{whole} ({enough} the {FACTOR:g} that {words} asks for); a factor on the odds of a fifth of the evidence "
-        f"alone: {above} up, {below} down."
+        f"On all predictions{beyond}: {whole}, {needed} the {FACTOR:g} that a consistent verdict requires. Confined "
+        f"to a fifth of the information: {above} if predictions are too low, {below} if they are too high."
     )
-    if all(map(math.isinf, factors)):
-        text = "No factor on the odds would have been found in four of five data sets."
-    return f"<h3>What could have been seen</h3><p>{escape(text)}</p>"
+    if all(map(math.isinf, values)):
+        text = "No odds ratio would have been detected with 80% power."
+    return f"<h3>Minimum detectable odds ratio (80% power)</h3><p>{escape(text)}</p>"
 
 
-def _write_chance(number: int, result: Result) -> str:
-    """The metrics that judge predictions, beside their values by chance."""
-    names = [name for name in result.references if name in result.tables and result.metrics[name].rejection]
+def _write_nulls(number: int, result: Result) -> str:
+    """The metrics that reject predictions, beside their values if the model is calibrated."""
+    names = [name for name in result.nulls if name in result.tables and result.metrics[name].rejection]
     if not names:
         return ""
-    spans = []
-    for name in names:
-        low, high = map(result.metrics[name].format, (result.references[name].low, result.references[name].high))
-        spans.append(f"{low.removesuffix(' %')} to {high}")
-    columns = [
-        Column("metric", [format_name(name) for name in names], text=True),
-        Column("value", [result.format(name) for name in names]),
-        Column("by chance", [result.metrics[name].format(result.references[name].mean) for name in names]),
-        Column("5 to 95 %", spans),
-        Column("p", [format_reference(result.references[name]) for name in names]),
-    ]
-    count = plural(result.references[names[0]].replicates, "perfect model")
-    return write_table(f"chance-{number}", f"Refuted predictions, and those of {count} with these scores", columns)
-
-
-def _format_p(p: float) -> str:
-    return format_p_value(p).removeprefix("= ")
+    table = MetricTable.of_results({"": result})
+    rows = [table.metric.index(name) for name in names]
+    cells = table.cells(["metric", "value", "null_mean", "null_span", "p"], rows)
+    cells["metric"] = [format_name(name) for name in names]
+    columns = [Column(table.heading(key), texts, text=key == "metric") for key, texts in cells.items()]
+    count = plural(result.nulls[names[0]].replicates, "simulated calibrated model")
+    return write_table(f"null-{number}", f"Rejected predictions, and those of {count} with these scores", columns)
 
 
 def write_metrics(named: Mapping[str, Result], figures: Figures) -> str:
     """Every metric: a row for each model, metrics one below the other."""
-    names = dict.fromkeys(name for result in named.values() for name in result.values)
-    rows = [(name, model, result) for name in names for model, result in named.items() if name in result.values]
+    table = MetricTable.of_results(named)
+    cells = table.cells(["metric", "of", "value", "null_mean", "null_span", "p", "interval", "cell_bounds", "meaning"])
+    cells["metric"] = [format_name(name) for name in table.metric]
     columns = [
-        Column("metric", [format_name(name) for name, _, _ in rows], text=True),
-        *([Column("model", [model for _, model, _ in rows], text=True)] if len(named) > 1 else []),
-        Column("value", [result.format(name) for name, _, result in rows]),
-        Column("by chance", [_tell_chance(result, name) for name, _, result in rows]),
-        Column("p", [format_reference(r.references[n]) if n in r.references else "" for n, _, r in rows]),
-        Column("interval", [_tell_interval(result, name) for name, _, result in rows]),
-        Column("what it is", [result.describe(name) for name, _, result in rows], text=True),
+        Column(table.heading(key), texts, text=key in ("metric", "of", "meaning"))
+        for key, texts in cells.items()
+        if any(texts)
     ]
-    columns = [column for column in columns if any(column.cells)]
     levels = sorted({span.confidence for result in named.values() for span in result.intervals.values()})
     notes = [
-        "By chance: the mean and the 5 and 95 % quantiles of perfect models with these scores; p: how often they look "
-        "as bad, or, of log loss, Brier score and net benefit, are as far from their mean."
-    ] * any(result.references for result in named.values())
-    notes += [f"{100 * level:g} % interval: where the metric lies on average over data like these." for level in levels]
+        "If calibrated: the mean and the 5% and 95% quantiles under calibration (labels simulated from the "
+        "predictions). p: the share of simulations as extreme; two-sided for log loss, Brier score and net benefit."
+    ] * any(result.nulls for result in named.values())
+    notes += [f"{100 * level:g}% CI: bootstrap confidence interval of the metric." for level in levels]
     text = f'<p class="soft">{escape(" ".join(notes))}</p>' if notes else ""
     return f"{write_table('metrics', 'Every metric', columns, sorts=True)}{text}{_draw_metrics(named, figures)}"
-
-
-def _tell_chance(result: Result, name: str) -> str:
-    if name not in result.references:
-        return ""
-    found, metric = result.references[name], result.metrics[name]
-    mean, low, high = map(metric.format, (found.mean, found.low, found.high))
-    return f"{mean} ({low.removesuffix(' %')} to {high})"
-
-
-def _tell_interval(result: Result, name: str) -> str:
-    metric, text = result.metrics[name], ""
-    if name in result.intervals:
-        low, high = map(metric.format, (result.intervals[name].low, result.intervals[name].high))
-        text = f"{low.removesuffix(' %')} to {high}"
-    if name in result.bounds:
-        low, high = map(metric.format, result.bounds[name])
-        text += f"{'; ' * bool(text)}on bins of cells {low.removesuffix(' %')} to {high}"
-    return text
 
 
 def _draw_metrics(named: Mapping[str, Result], figures: Figures) -> str:
@@ -186,7 +137,9 @@ def _draw_metrics(named: Mapping[str, Result], figures: Figures) -> str:
         values = "; ".join(
             f"{format_name(name)} of {model} {result.format(name)}" for name in names for model, result in named.items()
         )
-        caption = f"{kind[0].upper()}{kind[1:]}: signs are values, lines their intervals, grey is chance."
+        caption = (
+            f"{kind[0].upper()}{kind[1:]}: values (signs), confidence intervals (lines), means if calibrated (grey)."
+        )
         drawn.append(figures.draw(f"metrics-{i}", "metrics", named, names, label=f"{values}.", caption=caption))
     return "".join(drawn)
 
@@ -195,22 +148,21 @@ def write_diagrams(number: int, name: str, result: Result, metric: str | None, f
     """The paper's diagram, reliability diagrams, and the binnings."""
     table = get_table(result, metric)
     shown = result.pictured if metric is None else metric
-    words = (
-        f"{format_name(shown)} of {name}: {result.format(shown)} of predictions refuted in {plural(len(table), 'bin')}."
-    )
+    bins = plural(len(table), "bin")
+    label = f"{format_name(shown)} of {name}: {result.format(shown)} of predictions rejected in {bins}."
     caption = (
         "Test-based reliability diagram. For each bin: its predictions (the shape), the observed rate (line) and the "
-        "predictions that the test accepts (grey band). Below: bin sizes, and the predictions that are refuted. Right: "
+        "predictions that the test accepts (grey band). Below: bin sizes, and those that are rejected. Right: "
         "all predictions."
     )
-    drawn = figures.draw(f"paper-{number}", "test_based", result, metric, label=words, caption=caption)
+    drawn = figures.draw(f"paper-{number}", "test_reliability", result, metric, label=label, caption=caption)
     for kind in (Uniform, Quantile):
         key = next((key for key in result.tables if isinstance(result.metrics[key].binning, kind)), None)
         if key is not None:
             label = _describe_reliability(result.tables[key])
             caption = (
-                "Observed rate against prediction: the isotonic curve (line), where 95 of 100 right models have it "
-                f"(grey), and rates with their intervals (dots) in {result.metrics[key].bins}."
+                "Observed rate against prediction: the isotonic curve (line), its 95% band if the model is calibrated "
+                f"(grey), and rates with their 95% CI (dots) in {result.metrics[key].bins}."
             )
             drawn += figures.draw(
                 f"{kind.__name__.lower()}-{number}", "reliability", result, key, label=label, caption=caption
@@ -218,8 +170,8 @@ def write_diagrams(number: int, name: str, result: Result, metric: str | None, f
     if len(list_binnings(result)) > 1:
         label = "; ".join(f"{result.metrics[key].bins}: {len(result.tables[key]):,}" for key in list_binnings(result))
         caption = (
-            "Each way of binning the same predictions: observed against predicted in each bin, as a factor on the "
-            "odds, with its interval as a box. Below: all predictions."
+            "Each way of binning the same predictions: observed against predicted in each bin, as an odds "
+            "ratio, with its confidence interval as a box. Below: all predictions."
         )
         drawn += figures.draw(f"binnings-{number}", "binnings", result, label=f"{label}.", caption=caption, texts=False)
     return drawn
@@ -228,7 +180,7 @@ def write_diagrams(number: int, name: str, result: Result, metric: str | None, f
 def _describe_reliability(table: BinTable) -> str:
     inside = (table.rate_low <= table.mean) & (table.mean <= table.rate_high)
     filled = int((table.n > 0).sum())
-    return f"The interval of the observed rate contains the mean prediction in {inside.sum():,} of {filled:,} bins."
+    return f"The CI of the observed rate contains the mean prediction in {inside.sum():,} of {filled:,} bins."
 
 
 def write_bins(number: int, name: str, result: Result, metric: str | None, *, full: bool = True) -> str:
@@ -245,29 +197,29 @@ def _write_bin_table(number: str, name: str, result: Result, metric: str, *, fil
     cells, windows = table.cells(), result.in_windows(metric)
     accepted = ["" if text == "(empty)" else text for text in table.accepted]
     sides = [
-        f"{100 * (low + high):.3g} %{_point(low, high)}" if n else ""
+        f"{100 * (low + high):.3g}%{_point(low, high)}" if n else ""
         for low, high, n in zip(table.too_low.tolist(), table.too_high.tolist(), table.n.tolist(), strict=True)
     ]
     ratios = [
-        format_span(*values) if math.isfinite(sum(values)) else ""
+        words.format_ratio_cell(*values) if math.isfinite(sum(values)) else ""
         for values in zip(table.ratio.tolist(), table.ratio_low.tolist(), table.ratio_high.tolist(), strict=True)
     ]
     columns = [
         Column("predictions", table.scores, text=True),
         Column("rows", cells["n"]),
-        Column("said", cells["mean"]),
-        Column("came", cells["rate"]),
-        Column("ratio", ratios),
+        Column("predicted", cells["mean"]),
+        Column("observed", cells["rate"]),
+        Column("O/E (CI)", ratios),
         Column("accepted means" if windows else "accepted", accepted),
-        Column("refuted in 8 grids" if windows else "refuted", sides),
-        Column("p", [_format_p(p) if p == p else "" for p in table.p_value.tolist()]),  # noqa: PLR0124
-        *([Column("p adjusted", cells["p_adjusted"])] if result.adjust else []),
+        Column("rejected in 8 grids" if windows else "rejected", sides),
+        Column("p", [words.format_p_cell(p) if p == p else "" for p in table.p_value.tolist()]),  # noqa: PLR0124
+        *([Column("adjusted p", cells["p_adjusted"])] if result.adjust else []),
     ]
-    level = f"{100 * (1 - result.significance):g} %"
+    level = f"{100 * (1 - result.significance):g}%"
     grids = f". {EIGHT_GRIDS}" if windows else ""
-    what = f"{plural(len(table), 'bin')} of {format_name(metric)} for {name}; the ratio has its {level} interval"
+    what = f"{plural(len(table), 'bin')} of {format_name(metric)} for {name}; O/E with its {level} CI"
     return write_table(number, what + grids, columns, table.to_csv() if files else "", sorts=True)
 
 
 def _point(low: float, high: float) -> str:
-    return f" {ARROWS['too low' if low > high else 'too high']}" if low != high else ""
+    return f" {ARROWS[Direction.UNDER if low > high else Direction.OVER]}" if low != high else ""

@@ -14,8 +14,6 @@
           if (part.tagName === 'DETAILS') { part.open = true; }
         });
       });
-      document.documentElement.dataset.scale = scale;
-      document.dispatchEvent(new CustomEvent('scale'));
     };
     const box = document.createElement('fieldset');
     const first = scaled[0].firstElementChild.dataset.scale;

@@ -9,22 +9,22 @@ from typing import ClassVar
 import numpy as np
 
 from truecal._text import plural
-from truecal.inference import detectable_rates
+from truecal.data import Floats, Ints
 from truecal.metrics import (
     Adjustment,
     Binned,
-    HeldBins,
-    Refutation,
-    Refuting,
+    NonEmptyBins,
+    RejectionTest,
+    WindowTest,
     adjust_p_values,
     divide_rates,
     exact_interval,
 )
-from truecal.observations import Floats, Ints
 from truecal.results._table import Column, Table, column, register_table
+from truecal.verdict import detectable_rates
 
 EIGHT_GRIDS = (
-    "What is accepted, and p, are of each bin by itself; what is refuted is the mean over eight grids of overlapping "
+    "Acceptance intervals and p are for each bin alone; the rejected share is the mean over eight grids of overlapping "
     "bins, of which these are one."
 )
 
@@ -32,11 +32,11 @@ EIGHT_GRIDS = (
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BinTable(Table):
-    """A table with one row per bin. Empty bins are kept, with n = 0, nothing refuted, and NaN for what is undefined.
+    """A table with one row per bin. Empty bins are kept, with n = 0, none rejected, and NaN for what is undefined.
 
-    "Exact interval" is the Clopper-Pearson interval of level 1 - significance. Where rows were sampled by label, counts
-    are of the rows that are there, and scores, rates and ratios of the population. Where rows are in clusters that go
-    together, tests and intervals allow for each bin's design effect.
+    "Exact interval" is the Clopper-Pearson interval of level 1 - significance. If rows were sampled by label, counts
+    describe the sample, and scores, rates and ratios the population. If rows are clustered, tests and intervals account
+    for each bin's design effect.
 
     Examples
     --------
@@ -58,8 +58,8 @@ class BinTable(Table):
         metadata=column("score", "accepted low", "Smallest prediction that the test accepts, given k and n.")
     )
     accepted_high: Floats = field(metadata=column("score", "accepted high", "Largest prediction that it accepts."))
-    n_too_low: Ints = field(metadata=column("count", "n too low", "Rows whose prediction is refuted as too low."))
-    n_too_high: Ints = field(metadata=column("count", "n too high", "Rows whose prediction is refuted as too high."))
+    n_too_low: Ints = field(metadata=column("count", "n too low", "Rows whose prediction is rejected as too low."))
+    n_too_high: Ints = field(metadata=column("count", "n too high", "Rows whose prediction is rejected as too high."))
     p_value: Floats = field(metadata=column("p-value", "p", "p-value of the test, for the bin's mean prediction."))
     p_adjusted: Floats = field(
         metadata=column("p-value", "p adjusted", "The same, adjusted for the number of bins if `adjust` is given.")
@@ -76,7 +76,7 @@ class BinTable(Table):
     ratio: Floats = field(
         metadata=column(
             "ratio",
-            "obs / exp",
+            "O/E",
             "Observed over expected positives, k / (n mean). If none are expected: 1 if none are observed, else "
             "infinite.",
         )
@@ -85,22 +85,22 @@ class BinTable(Table):
     ratio_high: Floats = field(metadata=column("ratio", "ratio high", "Upper end of it."))
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
-        Column("n_refuted", "count", "n refuted", "Rows whose prediction the test refutes."),
-        Column("refuted", "share", "refuted", "Their share of n.", lambda share: f"{100 * share:.1f} %"),
-        Column("too_low", "share", "too low", "The share of n that is refuted as too low."),
-        Column("too_high", "share", "too high", "The share of n that is refuted as too high."),
+        Column("n_rejected", "count", "n rejected", "Rows whose prediction the test rejects."),
+        Column("rejected", "share", "rejected", "Their share of n.", lambda share: f"{100 * share:.1f}%"),
+        Column("too_low", "share", "too low", "The share of n that is rejected as too low."),
+        Column("too_high", "share", "too high", "The share of n that is rejected as too high."),
         Column("bin", "label", "bin", "The number of the bin."),
         Column("scores", "label", "scores", "Its interval of scores."),
         Column("accepted", "label", "accepted", "The predictions that the test accepts."),
     )
-    _shown: ClassVar[tuple[str, ...]] = ("bin", "scores", "n", "k", "rate", "mean", "accepted", "refuted")
+    _shown: ClassVar[tuple[str, ...]] = ("bin", "scores", "n", "k", "rate", "mean", "accepted", "rejected")
 
     @classmethod
-    def of(cls, tables: Sequence[tuple[Binned, Refuting]], adjust: Adjustment = None) -> list[BinTable]:
+    def of(cls, tables: Sequence[tuple[Binned, RejectionTest]], adjust: Adjustment = None) -> list[BinTable]:
         """The tables of several partitions of the same rows, each under its test; tests of rates are the same in all.
         `adjust` says how p-values are adjusted for the number of bins."""
-        held, rates_test = HeldBins([bins.unweighted for bins, _ in tables]), tables[0][1].of_rates
-        how, significance, spread = held.labelling, rates_test.significance, held.spread
+        held, rates_test = NonEmptyBins([bins.unweighted for bins, _ in tables]), tables[0][1].of_rates
+        how, significance, spread = held.sampling, rates_test.significance, held.spread
         seen = detectable_rates(held.n, held.mean, significance=significance, spread=spread)
         rates = held.k / held.n, *exact_interval(held.k, held.n, significance, spread)
         rate, rate_low, rate_high, seen_below, seen_above = map(how.predicted, (*rates, *seen))
@@ -126,7 +126,7 @@ class BinTable(Table):
         for bins, test in tables:
             begin, end = end, end + len(bins.partition)
             own = dict(zip(columns, filled[:, begin:end], strict=True))
-            if isinstance(test, Refutation):  # of windows, none of which is empty
+            if isinstance(test, WindowTest):  # of windows, none of which is empty
                 own["p_value"][:] = test.p_values(bins)
             n_too_low, n_too_high = test.count(bins.unweighted)
             found.append(
@@ -144,23 +144,23 @@ class BinTable(Table):
         return found
 
     @property
-    def n_refuted(self) -> Ints:
-        """Rows whose prediction the test refutes."""
+    def n_rejected(self) -> Ints:
+        """Rows whose prediction the test rejects."""
         return self.n_too_low + self.n_too_high
 
     @property
-    def refuted(self) -> Floats:
-        """The share of each bin's rows whose prediction is refuted; NaN for empty bins."""
-        return self._share(self.n_refuted)
+    def rejected(self) -> Floats:
+        """The share of each bin's rows whose prediction is rejected; NaN for empty bins."""
+        return self._share(self.n_rejected)
 
     @property
     def too_low(self) -> Floats:
-        """The share that is refuted as too low."""
+        """The share that is rejected as too low."""
         return self._share(self.n_too_low)
 
     @property
     def too_high(self) -> Floats:
-        """The share that is refuted as too high."""
+        """The share that is rejected as too high."""
         return self._share(self.n_too_high)
 
     def _share(self, count: Ints) -> Floats:
@@ -183,6 +183,7 @@ class BinTable(Table):
         low, high = self.accepted_low, self.accepted_high
         return [f"{a:.4g} to {b:.4g}" if n else "(empty)" for a, b, n in zip(low, high, self.n, strict=True)]
 
+    @property
     def summary(self) -> str:
         """Return the numbers of bins and predictions."""
         return f"{plural(len(self), 'bin')}, {plural(int(self.n.sum()), 'prediction')}"

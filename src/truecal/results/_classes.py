@@ -1,4 +1,4 @@
-"""Results of a model of several classes: the most probable class first, and a table of each class against the rest."""
+"""Results of a multiclass model: its top label, and a table of each class against the rest."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from truecal import _draw_inline
-from truecal._text import about, printable, prose_html
-from truecal.inference import SIGNS, Verdict, Word, format_p_value
-from truecal.metrics import LTCE, adjust_p_values
-from truecal.observations import Floats, Ints
-from truecal.results._groups import DIRECTION, TILTED, name_directions
-from truecal.results._json import Stored, register
+from truecal._text import prose_html
+from truecal.data import Floats, Ints
+from truecal.metrics import LTCE, Direction, adjust_p_values
+from truecal.results._directions import find_directions
+from truecal.results._groups import DIRECTION, SLOPE_DIRECTION
+from truecal.results._json import JsonMixin, register
+from truecal.results._ratios import RATIO_CI, format_count, format_ratio_cells, name_ratio
 from truecal.results._result import Result
-from truecal.results._table import Column, Table, column, register_table
+from truecal.results._table import STATUS_STYLES, Column, Table, column, register_table
+from truecal.verdict import Status, Verdict
 
 
 @register_table
@@ -25,8 +27,8 @@ from truecal.results._table import Column, Table, column, register_table
 class ClassTable(Table):
     """A table with one row per class, each against the rest, in the order given.
 
-    A row has what the verdict on the class's own column of probabilities says; `significance` is the level of
-    verdicts. P-values are adjusted for the number of classes by Holm's method.
+    A row holds the verdict on the probabilities of the class; `significance` is its level. P-values are adjusted for
+    the number of classes by Holm's method.
 
     Examples
     --------
@@ -38,40 +40,44 @@ class ClassTable(Table):
     """
 
     label: tuple[Any, ...] = field(metadata=column("key", "class", "The class."))
-    predicted: Ints = field(metadata=column("count", "predicted", "Rows whose most probable class it is."))
-    observed: Ints = field(metadata=column("count", "observed", "Rows of the class."))
-    expected: Floats = field(
-        metadata=column("count", "expected", "Rows of the class that the predictions add up to.", about)
-    )
-    ratio: Floats = field(metadata=column("ratio", "obs / exp", "Observed over expected."))
+    predicted: Ints = field(metadata=column("count", "predicted", "Rows of which it is the top label."))
+    observed: Ints = field(metadata=column("count", "O", "Rows of the class."))
+    expected: Floats = field(metadata=column("count", "E", "The sum of the class's probabilities.", format_count))
+    ratio: Floats = field(metadata=column("ratio", "O/E", "Observed over expected."))
     ratio_low: Floats = field(
         metadata=column(
-            "ratio", "low", "Lower end of its interval, exact for independent rows, under a common factor on all odds."
+            "ratio", "O/E low", "Lower confidence limit of O/E, exact for independent rows, under a common odds ratio."
         )
     )
-    ratio_high: Floats = field(metadata=column("ratio", "high", "Upper end of it."))
-    tilt: tuple[str, ...] = field(metadata=TILTED)
+    ratio_high: Floats = field(metadata=column("ratio", "O/E high", "Upper confidence limit of O/E."))
+    slope_direction: tuple[Direction | None, ...] = field(metadata=SLOPE_DIRECTION)
     value: Floats = field(metadata=column("metric", "ltce", "Local TCE.", LTCE.format))
-    word: tuple[Word, ...] = field(metadata=column("text", "alone", "The verdict on the class alone."))
-    p_value: Floats = field(metadata=column("p-value", "p", "The p-value of that verdict."))
-    p_adjusted: Floats = field(metadata=column("p-value", "p adjusted", "The same, adjusted for all classes."))
+    unadjusted_status: tuple[Status, ...] = field(
+        metadata=column("code", "unadjusted status", "The status without the adjustment for the number of classes.")
+    )
+    p_value: Floats = field(metadata=column("p-value", "p", "The p-value of the verdict."))
+    p_adjusted: Floats = field(
+        metadata=column("p-value", "p (Holm)", "The p-value adjusted for the number of classes.")
+    )
     significance: float = 0.05
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
         Column(
-            "verdict",
-            "text",
-            "verdict",
-            'By the adjusted p-value: "off" if that is at most `significance`, "cannot tell" if the class is off alone '
-            "but not among so many.",
+            "status",
+            "code",
+            "status",
+            '"miscalibrated" if the adjusted p-value is at most `significance`; "inconclusive" if only the unadjusted '
+            "one is; else the unadjusted status.",
         ),
         DIRECTION,
+        RATIO_CI,
     )
     _picture: ClassVar[str] = "classes"
     _shown: ClassVar[tuple[str, ...]] = (
-        *("label", "predicted", "observed", "expected", "ratio", "ratio_low", "ratio_high", "direction", "value"),
-        *("p_adjusted", "verdict"),
+        *("label", "predicted", "observed", "expected", "ratio_ci", "value", "p_adjusted", "status", "direction"),
     )
+    _spare: ClassVar[tuple[str, ...]] = ("value", "predicted", "ratio_ci", "observed", "expected")
+    _key_width: ClassVar[float] = 0.25
 
     @classmethod
     def of(cls, labels: Sequence[Any], predicted: Ints, verdicts: Sequence[Verdict]) -> ClassTable:
@@ -89,28 +95,43 @@ class ClassTable(Table):
             ratio=floats(found.ratio for found in verdicts),
             ratio_low=floats(found.interval[0] for found in verdicts),
             ratio_high=floats(found.interval[1] for found in verdicts),
-            tilt=tuple(found.tilt or "" for found in verdicts),
+            slope_direction=tuple(found.slope_direction for found in verdicts),
             value=floats(found.local.value for found in verdicts),
-            word=tuple(found.word for found in verdicts),
+            unadjusted_status=tuple(found.status for found in verdicts),
             p_value=p_value,
             p_adjusted=adjust_p_values(p_value, "holm"),
             significance=verdicts[0].significance,
         )
 
     @property
-    def verdict(self) -> list[Word]:
-        """The verdict on each class, with its adjusted p-value."""
+    def status(self) -> list[Status]:
+        """The status of each class, by its adjusted p-value."""
         return [
-            "off" if p <= self.significance else "cannot tell" if word == "off" else word
-            for word, p in zip(self.word, self.p_adjusted, strict=True)
+            Status.MISCALIBRATED
+            if p <= self.significance
+            else Status.INCONCLUSIVE
+            if alone == Status.MISCALIBRATED
+            else alone
+            for alone, p in zip(self.unadjusted_status, self.p_adjusted.tolist(), strict=True)
         ]
 
     @property
-    def direction(self) -> list[str]:
-        """Of classes that are off, which way their probabilities are: "too low", "too high", their `tilt` or
-        "unclear"."""
-        off = np.array([word == "off" for word in self.verdict], dtype=np.bool_)
-        return name_directions(off, self.ratio, self.ratio_low, self.ratio_high, self.tilt)
+    def direction(self) -> list[Direction | None]:
+        """How each miscalibrated class misses; None for the others."""
+        off = np.array([status == Status.MISCALIBRATED for status in self.status], dtype=np.bool_)
+        return find_directions(off, self.ratio, self.ratio_low, self.ratio_high, self.slope_direction)
+
+    @property
+    def ratio_ci(self) -> list[str]:
+        """Observed over expected with its confidence interval, as text."""
+        return format_ratio_cells(self.ratio, self.ratio_low, self.ratio_high)
+
+    def heading(self, name: str) -> str:
+        """Return the heading of a column; that of intervals has their confidence."""
+        return name_ratio(self.significance) if name == "ratio_ci" else Table.heading(self, name)
+
+    def _style(self, name: str, row: int) -> str:
+        return STATUS_STYLES[self.status[row]] if name in ("status", "direction") else ""
 
     def order(self) -> Ints:
         """Return the positions of the rows, smallest p-value first."""
@@ -118,79 +139,86 @@ class ClassTable(Table):
 
     def _rows_shown(self) -> list[int]:
         worst: list[int] = self.order()[: self._most].tolist()
-        return worst
+        return worst if len(self) <= self._most else [*worst, -1]
 
+    @property
     def summary(self) -> str:
-        """Return how many classes are off, and which first."""
-        words = self.verdict
-        off = [printable(self.names[row]) for row in self.order() if words[row] == "off"]
-        which = f": {', '.join(off[:3])}{', ...' if len(off) > 3 else ''}" if off else ""
-        return (
-            f"Of {len(self):,} classes, each against the rest, {len(off):,} "
-            f"{'is' if len(off) == 1 else 'are'} off (adjusted p-value at most {self.significance:g}){which}"
-        )
+        """How many classes are miscalibrated, and the worst, in one sentence."""
+        from truecal import words
+
+        return words.summarize_classes(self)
 
 
 @register
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class ClassResults(Stored):
-    """What was found for a model of several classes.
+class ClassResults(JsonMixin):
+    """The results of a multiclass model.
 
     Attributes
     ----------
     top : Result
-        Of the most probable class: is it the right one as often as its probability says?
+        The top label: whether the most probable class is correct as often as its probability predicts.
     table : ClassTable
         Each class against the rest, with p-values adjusted for their number.
 
-    `results["tce"]` is the value of the most probable class.
+    `results["tce"]` is the value for the top label.
 
     Examples
     --------
     >>> import truecal
     >>> y, p = ["cat", "dog", "bird"] * 50, [[0.5, 0.3, 0.2], [0.2, 0.7, 0.1], [0.3, 0.3, 0.4]] * 50
     >>> found = truecal.evaluate_classes(y, p, labels=["cat", "dog", "bird"])
-    >>> found.top.verdict.word, found.table.label
-    ('off', ('cat', 'dog', 'bird'))
+    >>> found.top.verdict.status, found.table.label
+    ('miscalibrated', ('cat', 'dog', 'bird'))
     """
 
     top: Result
     table: ClassTable
 
-    _derived: ClassVar[tuple[str, ...]] = ("word", "p_value")
+    _derived: ClassVar[tuple[str, ...]] = ("status", "p_value")
 
     @property
     def p_value(self) -> float:
-        """Of "all probabilities are right": twice the smaller of the most probable class's p-value and the smallest
-        adjusted one of the classes."""
+        """The p-value of the null hypothesis that all probabilities are calibrated: twice the smaller of the top
+        label's p-value and the smallest adjusted one of the classes."""
         top = 1.0 if self.top.verdict is None else self.top.verdict.p_value
         return min(1.0, 2 * min(top, float(self.table.p_adjusted.min(initial=1.0))))
 
     @property
-    def word(self) -> Word:
-        """The verdict on all classes together: off if `p_value` is at most the significance; else consistent if that
-        is the verdict on the most probable class."""
+    def status(self) -> Status:
+        """The status of all classes together: miscalibrated if `p_value` is at most the significance; else consistent
+        if the top label is."""
         if self.p_value <= self.table.significance:
-            return "off"
+            return Status.MISCALIBRATED
         found = self.top.verdict
-        return "consistent" if found is not None and found.word == "consistent" else "cannot tell"
+        return Status.INCONCLUSIVE if found is None or found.status != Status.CONSISTENT else Status.CONSISTENT
 
     def __getitem__(self, name: str) -> float:
         return self.top[name]
 
+    @property
+    def summary(self) -> str:
+        """The status of all classes and its p-value, in one sentence."""
+        from truecal import words
+
+        return words.summarize_class_results(self)
+
     def sentences(self) -> tuple[str, ...]:
-        """The verdict in words: on all together, on the most probable class, and on each against the rest."""
-        found = self.top.verdict
-        about_top = () if found is None else (f"The most probable class: {found.headline}.", *found.reasons())
-        return (f"{self.word.capitalize()} (p {format_p_value(self.p_value)}).", *about_top, f"{self.table.summary()}.")
+        """The verdict on all classes together, on the top label, and on each class against the rest."""
+        from truecal import words
+
+        return words.describe_class_results(self)
 
     def __repr__(self) -> str:
         head, *texts = self.sentences()
         lines = (f"  {line}" for text in texts for line in wrap(text, 98, subsequent_indent="  "))
-        return "\n".join([f"Verdict: {head}", *lines, "", self.table.text()])
+        return "\n".join([head, *lines, "", self.table.text()])
 
     def _repr_html_(self) -> str:
+        from truecal import words
+
         head, *texts = (prose_html(text) for text in self.sentences())
-        table = _draw_inline("classes", self.table, self.table.summary())
-        table += self.table.html(self.table._shown, self.table._rows_shown())
-        return f"<div><p><b>{SIGNS[self.word]} {head}</b> {' '.join(texts)}</p>{table}{self.top._repr_html_()}</div>"
+        table = _draw_inline("classes", self.table, self.table.summary)
+        table += self.table.html(rows=self.table.order()[: self.table._most].tolist())
+        text = f"<b>{words.label_sign(self.status)} {head}</b> {' '.join(texts)}"
+        return f"<div><p>{text}</p>{table}{self.top._repr_html_()}</div>"

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from truecal.data import Floats, GridTally, Ints, Sorted, Tally, find_distinct
 from truecal.inference import Draws, Labels, find_quantiles, map_seeds
 from truecal.metrics import Isotonic, Partition
-from truecal.observations import Floats, GridTally, Ints, Sorted, Tally, find_distinct
-from truecal.results._json import Stored, register
-from truecal.results._shapes import Ranked, space_evenly
+from truecal.results._json import JsonMixin, register
+from truecal.results._shapes import RankIndex, space_evenly
 
 POINTS = 60  # evenly by rows, as many evenly on each scale
 ENDS = (0.025, 0.975)
@@ -24,7 +24,7 @@ MOST, BITS = 20_000, 10  # scores that labels are drawn for; more are put into c
 
 @register
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve(Stored):
+class Curve(JsonMixin):
     """The isotonic curve at some predictions, `score`: the fitted `rate`, and the 2.5 and 97.5 % quantiles `low` and
     `high` of the curves of right models, NaN where none were drawn.
 
@@ -42,10 +42,10 @@ class Curve(Stored):
     high: Floats
 
     @classmethod
-    def of(cls, ranked: Ranked, blocks: Partition) -> Curve:
+    def of(cls, ranked: RankIndex, blocks: Partition) -> Curve:
         """The curve of sorted rows, given the blocks of isotonic regression, without a band."""
         places = _choose_places(ranked)
-        rate = ranked.data.labelling.predicted(_find_rates(blocks, places))
+        rate = ranked.data.sampling.predicted(_find_rates(blocks, places))
         nothing = np.full(len(places), np.nan)
         return cls(ranked.score(places), np.clip(rate, 0, 1), nothing, nothing)
 
@@ -54,18 +54,18 @@ class Curve(Stored):
         """The curve of a tally, with the band of labels that are drawn from its predictions."""
         if len(tally) > MOST:
             tally = GridTally.of(tally, BITS).tally
-        ranked = Ranked(tally)
+        ranked = RankIndex(tally)
         places, labels = _choose_places(ranked), Labels.of(tally, tally.score)
 
         def fit(seeds: list[int]) -> list[Floats]:
             return [_fit(tally.relabel(labels.draw(seed)), places) for seed in seeds]
 
         low, high = find_quantiles(np.array(map_seeds(fit, draws)), ENDS)
-        found = (np.clip(tally.labelling.predicted(each), 0, 1) for each in (_fit(tally, places), low, high))
+        found = (np.clip(tally.sampling.predicted(each), 0, 1) for each in (_fit(tally, places), low, high))
         return cls(ranked.score(places), *found)
 
 
-def _choose_places(data: Ranked) -> Ints:
+def _choose_places(data: RankIndex) -> Ints:
     """The first entries of scores that are spread evenly over rows, over scores and over log-odds."""
     last = len(data) - 1
     rows = data.entry(np.linspace(0, data.data.n_rows - 1, POINTS).astype(np.int64))

@@ -1,6 +1,6 @@
 """Write results as JSON and read them back: one codec and one envelope for every type of result.
 
-    {"truecal": {"type": "Result", "format": 2, "version": "0.1.0"}, field: value, ...}
+    {"truecal": {"type": "Result", "format": 3, "version": "0.1.0"}, field: value, ...}
 
 A field is written by its declared type: arrays and tuples are lists, NaN is null, infinities are "inf" and "-inf". A
 part such as a binning is {"type": "Uniform", "n_bins": 10}. If a field may hold anything, such as the value of a
@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -23,24 +24,26 @@ from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, ge
 import numpy as np
 from numpy.typing import NDArray
 
-from truecal import __version__, inference, metrics, observations
+from truecal import __version__, data, inference, metrics, verdict
 
-FORMAT = 2
+FORMAT = 3  # one number for all files of version 0.2.0; src/truecal/schema.json describes it
 PARTS: dict[str, type] = {}  # the registered classes by name
 # those of the packages below, each registered when it is first written or read
 OWN: dict[Any, str] = {
     metrics: """
         Uniform Quantile Isotonic BoundedIsotonic Edges Binomial MidP ScoreTest LikelihoodRatio StudentT BayesFactor
-        Absolute Relative Metric Windows Refutation LocalError ScoreRange OddsFactor Brier LogLoss NetBenefit Slope
-        Intercept Spiegelhalter CumulativeRange CumulativeMaximum SmoothError TwoBins Gap Rejection Mean PNorm Max
+        Absolute Relative Metric Windows WindowTest LocalError ScoreBand OddsRatio Brier LogLoss NetBenefit Slope
+        Intercept Spiegelhalter CumulativeRange CumulativeMaximum SmoothError TwoBins Gap PointwiseTest Mean PNorm Max
+        Unit
     """,
-    inference: "Verdict Reference Interval Difference Plan Map Process Regulars Visitors WindowSums",
-    observations: "Account Labelling",
+    inference: "NullDistribution Interval Difference Map Process RepeatClusters PeriodClusters PeriodSums",
+    verdict: "Verdict Plan",
+    data: "RowCounts Sampling",
 }
 # what files hold that commands read, and where one comes from
 HELD = {
-    "MonitorState": ("the state of a monitor", "`truecal watch` begins one where there is no file yet"),
-    "Recalibration": ("a map that mends predictions", "`truecal recalibrate` writes one"),
+    "MonitorState": ("the state of a monitor", "`truecal monitor` starts one if the file does not exist"),
+    "Recalibration": ("a calibration map", "`truecal recalibrate` writes one"),
     "Result": ("a result", ""),
     "dict": ("results", ""),
 }
@@ -111,7 +114,7 @@ def find_part(name: str) -> type | None:
     return PARTS.get(name)
 
 
-class Stored:
+class JsonMixin:
     """A dataclass that is written as JSON and compared by value, with NaN equal to NaN.
 
     `_derived` names properties that are written for readers of the JSON, and not read back.
@@ -188,8 +191,8 @@ def from_json(text: str, kind: str | None = None) -> Any:
     >>> import truecal
     >>> from truecal.results import from_json
     >>> result = truecal.evaluate([0, 1] * 100, [0.2] * 100 + [0.3] * 100)
-    >>> from_json(result.to_json()).verdict.word
-    'off'
+    >>> from_json(result.to_json()).verdict.status
+    'miscalibrated'
     """
     wanted = kind or "result"
     try:
@@ -233,19 +236,23 @@ def encode(value: Any, hint: Any = Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if hint is float and isinstance(value, int):
         value = float(value)
+    if isinstance(value, Enum):
+        return value.value
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float) and (math.isfinite(value) or float in (hint, *get_args(hint))):
         return _write_float(value)
+    if isinstance(value, data.Note):  # the declared type says what it is
+        return {"code": value.code.value, "values": encode(value.values)}
     if is_dataclass(value) and find_part(type(value).__name__) is type(value):
-        written = value._write() if isinstance(value, Stored) else encode_fields(value)
+        written = value._write() if isinstance(value, JsonMixin) else encode_fields(value)
         return {"type": type(value).__name__, **written}
     if isinstance(value, np.ndarray):
         return _encode_array(value)
     if isinstance(value, (tuple, list)):
         inner = _item_hints(hint, len(value))
         return [encode(part, each) for part, each in zip(value, inner, strict=True)]
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return _encode_dict(value, hint)
     for known, (write, _) in PLAIN.items():
         if isinstance(value, known):
@@ -259,8 +266,13 @@ def encode(value: Any, hint: Any = Any) -> Any:
 def decode(raw: Any, hint: Any = Any) -> Any:
     """Convert what `encode` wrote back to a value."""
     kind = get_origin(hint)
+    code = next((part for part in (hint, *get_args(hint)) if isinstance(part, type) and issubclass(part, Enum)), None)
+    if code is not None and isinstance(raw, str):
+        return _read_code(code, raw)
     if kind is dict:
         return _decode_dict(raw, *get_args(hint))
+    if hint is data.Note:
+        return data.Note(**raw)
     if isinstance(raw, dict):
         return _decode_part(raw)
     items = _find_items(hint)
@@ -277,6 +289,15 @@ def decode(raw: Any, hint: Any = Any) -> Any:
     if kind is tuple:
         return tuple(decode(part, each) for part, each in zip(raw, _item_hints(hint, len(raw)), strict=True))
     return _read_float(raw) if hint is float else raw
+
+
+def _read_code(kind: type[Enum], raw: str) -> Enum:
+    """Return the member of an enumeration that JSON names."""
+    try:
+        return kind(raw)
+    except ValueError:
+        known = ", ".join(repr(member.value) for member in kind)
+        raise ValueError(f"A {kind.__name__} must be one of {known}; it is {raw!r}.") from None
 
 
 def _find_items(hint: Any) -> Any:
@@ -307,7 +328,7 @@ def same(first: Any, second: Any) -> bool:
         return isinstance(second, np.ndarray) and np.array_equal(first, second, equal_nan=first.dtype.kind == "f")
     if type(first) is not type(second):
         return bool(first == second)
-    if is_dataclass(first) and (isinstance(first, Stored) or find_part(type(first).__name__)):
+    if is_dataclass(first) and (isinstance(first, JsonMixin) or find_part(type(first).__name__)):
         parts = [entry.name for entry in fields(first) if entry.compare]
         return all(same(getattr(first, name), getattr(second, name)) for name in parts)
     if isinstance(first, (tuple, list)):
@@ -346,10 +367,12 @@ def _decode_array(raw: list[Any], kind: Any) -> np.ndarray:
     return np.array(raw, dtype=kind)
 
 
-def _encode_dict(value: dict[Any, Any], hint: Any) -> Any:
-    """Convert a dict to an object, in which a part with several names is written once; without text keys, to a list of
-    pairs."""
+def _encode_dict(value: Mapping[Any, Any], hint: Any) -> Any:
+    """Convert a dict to an object, in which a part with several names is written once; counts by reason to a list of
+    {"column", "kind", "n"}; others without text keys to a list of pairs."""
     keys, inner = get_args(hint) if get_origin(hint) is dict else (str, Any)
+    if keys is data.Reason:
+        return [{**encode_fields(reason), "n": n} for reason, n in value.items()]
     if keys is not str:
         return [[encode(key), encode(part, inner)] for key, part in value.items()]
     written: dict[str, Any] = {}
@@ -361,6 +384,8 @@ def _encode_dict(value: dict[Any, Any], hint: Any) -> Any:
 
 
 def _decode_dict(raw: Any, keys: Any, inner: Any) -> dict[Any, Any]:
+    if keys is data.Reason:
+        return {keys(**decode_fields(keys, each)): each["n"] for each in raw}
     if keys is not str:
         return {decode(key): decode(part, inner) for key, part in raw}
     found: dict[str, Any] = {}
@@ -378,4 +403,4 @@ def _decode_part(raw: dict[str, Any]) -> Any:
     kind: Any = find_part(name)
     if kind is None:
         raise ValueError(f"A part of a truecal result must be registered; {name!r} is not.")
-    return kind._read(raw) if issubclass(kind, Stored) else kind(**decode_fields(kind, raw))
+    return kind._read(raw) if issubclass(kind, JsonMixin) else kind(**decode_fields(kind, raw))

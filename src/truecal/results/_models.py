@@ -1,101 +1,162 @@
-"""Several models: how many are off, and which come first."""
+"""The results of several models, and the table that ranks them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
 
 from truecal import _draw_inline
-from truecal._text import Column, Terminal, escape_html, plural, printable
-from truecal.inference import Word, format_span
+from truecal._text import escape_html
+from truecal.data import Floats, Ints
 from truecal.metrics import LTCE
+from truecal.results._ratios import RATIO_CI, format_ratio_cells, name_ratio
 from truecal.results._result import Result
+from truecal.results._table import STATUS_STYLES, Column, Table, column
+from truecal.verdict import Status
 
-COUNTED: dict[Word, str] = {"off": "off", "consistent": "consistent", "cannot tell": "cannot be told"}
-STATES = ("off", "consistent")
+RANKS = (Status.MISCALIBRATED, Status.INCONCLUSIVE, Status.CONSISTENT)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class ModelTable(Table):
+    """A table with one row per model, those that are miscalibrated first."""
+
+    model: tuple[str, ...] = field(metadata=column("key", "model", "The name of the model."))
+    status: tuple[Status | None, ...] = field(metadata=column("code", "status", "The status; null without a verdict."))
+    n: Ints = field(metadata=column("count", "n", "Rows."))
+    value: Floats = field(metadata=column("metric", "Local TCE", "The share of predictions that Local TCE rejects."))
+    null_mean: Floats = field(
+        metadata=column("metric", "if calibrated", "The mean of Local TCE under calibration.", LTCE.format)
+    )
+    ratio: Floats = field(metadata=column("ratio", "O/E", "Observed over expected."))
+    ratio_low: Floats = field(metadata=column("ratio", "O/E low", "Lower confidence limit of O/E."))
+    ratio_high: Floats = field(metadata=column("ratio", "O/E high", "Upper confidence limit of O/E."))
+    p_value: Floats = field(metadata=column("p-value", "p", "The p-value of the verdict."))
+    results: Models
+    significance: float = 0.05
+
+    _derived_columns: ClassVar[tuple[Column, ...]] = (
+        Column("rejected", "label", "Local TCE", "The share of predictions that Local TCE rejects."),
+        RATIO_CI,
+        Column("finding", "label", "finding", "The finding in short."),
+    )
+    _shown: ClassVar[tuple[str, ...]] = (
+        *("model", "status", "n", "rejected", "null_mean", "ratio_ci", "p_value", "finding"),
+    )
+    _spare: ClassVar[tuple[str, ...]] = ("finding", "n", "p_value", "ratio_ci")
+    _key_width: ClassVar[float] = 0.25
+
+    @classmethod
+    def of(cls, named: Mapping[str, Result]) -> ModelTable:
+        """Make the table of results by the names of their models."""
+        names = rank_models(named)
+        results = [named[name] for name in names]
+        verdicts = [result.verdict for result in results]
+
+        def floats(values: list[float]) -> Floats:
+            return np.array(values, dtype=np.float64)
+
+        return cls(
+            model=tuple(names),
+            status=tuple(None if found is None else found.status for found in verdicts),
+            n=np.array([result.n for result in results], dtype=np.int64),
+            value=floats([math.nan if found is None else found.local.value for found in verdicts]),
+            null_mean=floats([_find_null_mean(result) for result in results]),
+            ratio=floats([math.nan if found is None else found.ratio for found in verdicts]),
+            ratio_low=floats([math.nan if found is None else found.interval[0] for found in verdicts]),
+            ratio_high=floats([math.nan if found is None else found.interval[1] for found in verdicts]),
+            p_value=floats([math.nan if found is None else found.p_value for found in verdicts]),
+            results=Models(zip(names, results, strict=True)),
+            significance=results[0].significance if results else 0.05,
+        )
+
+    @property
+    def rejected(self) -> list[str]:
+        """The share of predictions that Local TCE rejects, as text."""
+        from truecal import words
+
+        return [words.format_rejected(result) for result in self.results.values()]
+
+    @property
+    def ratio_ci(self) -> list[str]:
+        """Observed over expected with its confidence interval, as text."""
+        return format_ratio_cells(self.ratio, self.ratio_low, self.ratio_high)
+
+    @property
+    def finding(self) -> list[str]:
+        """The finding on each model, in short."""
+        from truecal import words
+
+        return [words.label_result(result) for result in self.results.values()]
+
+    def heading(self, name: str) -> str:
+        """Return the heading of a column; that of intervals has their confidence."""
+        return name_ratio(self.significance) if name == "ratio_ci" else Table.heading(self, name)
+
+    def _style(self, name: str, row: int) -> str:
+        status = self.status[row]
+        return STATUS_STYLES[status] if name == "status" and status is not None else ""
+
+    def _format_metric(self, row: int, value: float) -> str:
+        return LTCE.format(value)
+
+    @property
+    def summary(self) -> str:
+        """How many models are miscalibrated, consistent and inconclusive, in one sentence."""
+        return self.results.summary
 
 
 class Models(dict[str, Result]):
-    """Results by the names of their models, as `evaluate` gives them for several; printed with the worst first.
+    """Results by the names of their models, as `evaluate` returns them for several; printed with the worst first.
 
     Examples
     --------
     >>> import truecal
     >>> one = truecal.evaluate([0, 1, 1, 0], [0.1, 0.7, 0.9, 0.3])
-    >>> truecal.results.Models({"a": one, "b": one})
-    Both models cannot be told
-      verdict      model  refuted  by chance  observed / predicted
-      cannot tell  a      too few        5 %  1.00 (0.17 to 1.83)
-      cannot tell  b      too few        5 %  1.00 (0.17 to 1.83)
+    >>> truecal.results.Models({"a": one, "b": one}).summary
+    'Both models are inconclusive.'
     """
 
-    def _cells(self) -> dict[str, list[str]]:
-        """The columns that are shown, the worst model first."""
-        ranked = [(name, self[name]) for name in rank_models(self)]
-        found = [result.verdict for _, result in ranked]
-        chance = [result.references.get("ltce") for _, result in ranked]
-        return {
-            "verdict": ["" if each is None else each.word for each in found],
-            "model": [printable(name) for name, _ in ranked],
-            "refuted": ["" if each is None else each.refuted for each in found],
-            "by chance": [
-                "" if each is None else f"{100 * each.significance:g} %" if drawn is None else LTCE.format(drawn.mean)
-                for each, drawn in zip(found, chance, strict=True)
-            ],
-            "observed / predicted": [
-                "" if each is None or not each.expected > 0 else format_span(each.ratio, *each.interval)
-                for each in found
-            ],
-        }
+    @property
+    def table(self) -> ModelTable:
+        """The models as a table, the worst first."""
+        return ModelTable.of(self)
+
+    @property
+    def summary(self) -> str:
+        """How many models are miscalibrated, consistent and inconclusive, in one sentence."""
+        from truecal import words
+
+        return words.summarize_models(self)
 
     def __repr__(self) -> str:
-        if not self:
-            return "No models"
-        cells = [
-            Column(name, texts, left=name not in ("refuted", "by chance")) for name, texts in self._cells().items()
-        ]
-        return f"{count_verdicts(self)}\n{Terminal(width=1000).table(cells)}"
+        return f"{self.summary}\n{self.table.text()}" if self else self.summary
 
     def _repr_html_(self) -> str:
         if not self:
-            return "<p>No models</p>"
-        cells = self._cells()
-        findings = [self[name].short_finding for name in rank_models(self)]
-        cells = {**cells, "what was found": findings}
-        head = "".join(f"<th>{escape_html(name)}</th>" for name in cells)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape_html(cell)}</td>" for cell in row) + "</tr>"
-            for row in zip(*cells.values(), strict=True)
-        )
-        said = count_verdicts(self)
-        picture = _draw_inline("models", self, f"{said}. {'; '.join(findings)}.")
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        return f"<p><b>{escape_html(said)}</b></p>{table}{picture}"
+            return f"<p>{self.summary}</p>"
+        table = self.table
+        picture = _draw_inline("models", self, f"{self.summary} {'; '.join(table.finding)}.")
+        return f"<p><b>{escape_html(self.summary)}</b></p>{table.html()}{picture}"
 
 
-def count_verdicts(named: Mapping[str, Result]) -> str:
-    """How many models are off, consistent, or cannot be told: "3 of 10 models are off, 5 consistent"."""
-    words = [result.verdict.word for result in named.values() if result.verdict is not None]
-    counts = [(words.count(word), text) for word, text in COUNTED.items()]
-    counts.append((len(named) - len(words), "without a verdict"))
-    known = [(count, text) for count, text in counts if count]
-    if len(named) == 1:
-        return f"The model {'is ' * (known[0][1] in STATES)}{known[0][1]}"
-    if len(known) == 1:
-        every = "Both models" if len(named) == 2 else f"All {len(named):,} models"
-        return f"{every} {'are ' * (known[0][1] in STATES)}{known[0][1]}"
-    (first, text), *rest = known
-    verb = ("is " if first == 1 else "are ") if text in STATES else ""
-    others = "".join(f", {count:,} {text}" for count, text in rest)
-    return f"{first:,} of {plural(len(named), 'model')} {verb}{text}{others}"
+def _find_null_mean(result: Result) -> float:
+    """The mean of Local TCE under calibration: simulated, or its level; NaN without a verdict."""
+    if result.verdict is None:
+        return math.nan
+    simulated = result.nulls.get("ltce")
+    return 100 * result.significance if simulated is None else simulated.mean
 
 
 def rank_models(named: Mapping[str, Result]) -> list[str]:
-    """The names of models, those that are off first, and the most refuted first among those of one word."""
+    """Return the names of models: miscalibrated ones first, and those with the largest Local TCE first among equals."""
 
     def place(name: str) -> tuple[int, float]:
         found = named[name].verdict
-        if found is None:
-            return len(COUNTED), 0.0
-        return ("off", "cannot tell", "consistent").index(found.word), -found.local.value
+        return (len(RANKS), 0.0) if found is None else (RANKS.index(found.status), -found.local.value)
 
     return sorted(named, key=place)

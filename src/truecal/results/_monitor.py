@@ -1,4 +1,4 @@
-"""What a monitor knows: the state it keeps between runs, and the table of its streams."""
+"""The state that a monitor keeps between runs, and the table of its series."""
 
 from __future__ import annotations
 
@@ -9,170 +9,225 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from truecal._text import about, plural
-from truecal.inference import Process, Turn, WindowSums, find_change
-from truecal.metrics import Tolerance
-from truecal.observations import AS_THEY_ARE, Bools, Floats, Ints, Labelling, Segment
-from truecal.results._json import Stored, register
+from truecal._codes import Code
+from truecal.data import NO_SAMPLING, Bools, Floats, Ints, Sampling, Segment
+from truecal.inference import PeriodSums, Process, find_change_point
+from truecal.metrics import Direction, Tolerance
+from truecal.results._json import JsonMixin, register
 from truecal.results._table import Column, Table, column, register_table
+
+
+def _format_count(count: float) -> str:
+    from truecal import words
+
+    return words.format_count(count)
+
+
+def _format_e_value(e_value: float) -> str:
+    from truecal import words
+
+    return words.format_e_value(e_value)
+
+
+def _format_ratio(ratio: float) -> str:
+    from truecal import words
+
+    return words.format_ratio(ratio)
+
+
+class MonitorStatus(Code):
+    """The state of a monitor or of one of its series."""
+
+    ALARM = "alarm"
+    NO_ALARM = "no alarm"
+    NO_DATA = "no data"  # no period was evaluated since the start or the last reset
+
+
+class AlarmCause(Code):
+    """Why an alarm was raised."""
+
+    EVIDENCE = "evidence"  # the e-value reached the threshold
+    CONTRADICTED = "contradicted"  # a label contradicts a prediction of exactly 0 or 1
 
 
 @register
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Stream(Stored):
-    """One segment's windows in order, or those of all rows together, and the evidence so far.
+class Series(JsonMixin):
+    """The periods of one segment in order, or of all rows together, and the evidence so far.
 
-    `share` is the stream's part of the significance, `pivot` the score that its bets on the slope turn around,
-    `raised` the window with which the alarm was raised. `e_value` is the evidence after each window, times the share.
+    `share` is the part of the significance that the series spends, `pivot` the score that its bets on the slope turn
+    around, `alarm_period` the period whose evidence raised the alarm. `e_value` is the evidence after each period,
+    times the share.
     """
 
     segment: Segment | None
     share: float
     pivot: float
-    windows: tuple[Any, ...] = ()
+    periods: tuple[Any, ...] = ()
     n: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     observed: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     expected: Floats = field(default_factory=lambda: np.zeros(0))
     information: Floats = field(default_factory=lambda: np.zeros(0))
-    tilt: Floats = field(default_factory=lambda: np.zeros(0))
+    slope_surplus: Floats = field(default_factory=lambda: np.zeros(0))
     e_value: Floats = field(default_factory=lambda: np.zeros(0))
     process: Process = field(default_factory=Process.start)
-    raised: Any = None
+    alarm_period: Any = None
     alarm: bool = False
 
     @property
+    def status(self) -> MonitorStatus:
+        """Whether an alarm was raised, or no period was evaluated yet."""
+        if not self.process.count:
+            return MonitorStatus.NO_DATA
+        return MonitorStatus.ALARM if self.alarm else MonitorStatus.NO_ALARM
+
+    @property
+    def cause(self) -> AlarmCause | None:
+        """Why the alarm was raised; None without one."""
+        if not self.alarm:
+            return None
+        return AlarmCause.CONTRADICTED if math.isinf(self.evidence) else AlarmCause.EVIDENCE
+
+    @property
     def evidence(self) -> float:
-        """The e-value now, times the share; 0 before the first window."""
+        """The e-value after the last period, times the share; 0 before the first period."""
         return float(self.e_value[-1]) if self.process.count else 0.0
 
     @property
     def begun(self) -> int:
-        """The place of the first window since the start or the last reset."""
-        return len(self.windows) - self.process.count
+        """The index of the first period since the start or the last reset."""
+        return len(self.periods) - self.process.count
 
     @property
-    def turn(self) -> Turn | None:
-        """What the evidence says of predictions; None while it says nothing: it is not above 1."""
-        count = self.process.count
-        return self.process.turn if self.alarm or (count and self.process.e_value > 1) else None
+    def direction(self) -> Direction | None:
+        """How predictions deviate; None without evidence: an e-value of at most 1, or a contradicted certainty."""
+        return self.process.direction if self.alarm or self.evidence > 1 else None
 
     @property
-    def change(self) -> int | None:
-        """The place of the window with which the change likely began; None while nothing speaks for one."""
-        turn, first = self.turn, self.begun
-        if turn is None:
+    def change_index(self) -> int | None:
+        """The index of the estimated change point; None without evidence of one."""
+        first, direction = self.begun, self.direction
+        if self.cause == AlarmCause.CONTRADICTED:
+            return first + int(np.argmax(np.isinf(self.e_value[first:])))
+        if direction is None:
             return None
-        surplus = self.observed - self.expected if turn in ("too low", "too high") else self.tilt
-        sign = 1 if turn in ("too low", "too timid") else -1
-        return first + find_change(surplus[first:], self.information[first:], sign)
+        of_total = direction in (Direction.UNDER, Direction.OVER)
+        surplus = self.observed - self.expected if of_total else self.slope_surplus
+        sign = 1 if direction in (Direction.UNDER, Direction.UNDERCONFIDENT) else -1
+        return first + find_change_point(surplus[first:], self.information[first:], sign)
 
     @property
-    def since(self) -> Any:
-        """The window with which the change likely began; None while nothing speaks for one."""
-        return None if self.change is None else self.windows[self.change]
+    def change_point(self) -> Any:
+        """The estimated change point, the first period that deviates; None without evidence of one."""
+        return None if self.change_index is None else self.periods[self.change_index]
 
     def totals(self) -> tuple[int, float]:
-        """Positives observed and expected since the change, or in all windows since the start or the last reset."""
-        first = self.begun if self.change is None else self.change
+        """Return the observed and expected positives since the change point, or of all periods since the last reset."""
+        first = self.begun if self.change_index is None else self.change_index
         return int(self.observed[first:].sum()), float(self.expected[first:].sum())
 
     @property
     def ratio(self) -> float:
-        """Observed over expected of `totals`; NaN where neither is above 0."""
+        """Observed over expected positives of `totals`; NaN if both are 0."""
         observed, expected = self.totals()
         return observed / expected if expected > 0 else math.inf if observed else math.nan
 
 
 @register
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Waiting(Stored):
-    """A window of a stream whose labels are not complete yet."""
+class PendingPeriod(JsonMixin):
+    """A period of a series whose labels are not complete yet."""
 
     segment: Segment | None
-    window: Any
-    sums: WindowSums
+    period: Any
+    sums: PeriodSums
 
 
 @register
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class MonitorState(Stored):
+class MonitorState(JsonMixin):
     """Everything that a monitor keeps between runs; frozen, so that an update replaces it as a whole.
 
-    `batches` counts how often new segments appeared. `last` is the last window that was counted.
+    `batches` counts how often new segments appeared. `last` is the last period that was evaluated.
     """
 
     significance: float
-    mature_after: timedelta | None
+    label_lag: timedelta | None
     tolerance: Tolerance | None
-    above: float | None
+    threshold: float | None
     label: str | None = None
     score: str | None = None
     by: tuple[str, ...] = ()
     every: str | None = None
-    streams: tuple[Stream, ...] = ()
-    waiting: tuple[Waiting, ...] = ()
+    series: tuple[Series, ...] = ()
+    pending: tuple[PendingPeriod, ...] = ()
     batches: int = 0
     last: Any = None
-    labelling: Labelling = AS_THEY_ARE
+    sampling: Sampling = NO_SAMPLING
 
 
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class MonitorTable(Table):
-    """A table with one row per stream of a monitor: all rows together, then each segment, most evidence first.
+    """A table with one row per series of a monitor: all rows together, then each segment, most evidence first.
 
-    An e-value is the evidence against "the predictions are right", times the stream's share of the `significance`: an
-    alarm is raised where it reaches 1 / significance.
+    An e-value is the evidence against calibration, times the series' share of the `significance`: an alarm is raised
+    when it reaches 1 / significance.
 
     Examples
     --------
     >>> import truecal
     >>> monitor = truecal.Monitor()
     >>> for day in range(3):
-    ...     look = monitor.update([0, 1] * 100, [0.45] * 200)
+    ...     update = monitor.update([0, 1] * 100, [0.45] * 200)
     >>> table = monitor.table
-    >>> table.stream, table.windows.tolist(), table.observed.tolist()
+    >>> table.series, table.periods.tolist(), table.observed.tolist()
     (('all rows',), [3], [300])
     """
 
-    stream: tuple[str, ...] = field(metadata=column("key", "stream", "All rows, or the segment."))
-    windows: Ints = field(
-        metadata=column("count", "windows", "Windows that were counted since the start or the last reset.")
-    )
-    n: Ints = field(metadata=column("count", "n", "Rows in these windows."))
-    observed: Ints = field(metadata=column("count", "observed", "Positives that came in them."))
-    expected: Floats = field(metadata=column("count", "expected", "Positives that were predicted.", about))
-    e_value: Floats = field(metadata=column("ratio", "e-value", "The evidence now."))
-    direction: tuple[str, ...] = field(
+    series: tuple[str, ...] = field(metadata=column("key", "series", "All rows, or the segment."))
+    periods: Ints = field(metadata=column("count", "periods", "Periods evaluated since the start or the last reset."))
+    n: Ints = field(metadata=column("count", "n", "Rows in these periods."))
+    observed: Ints = field(metadata=column("count", "O", "Positives observed in these periods."))
+    expected: Floats = field(metadata=column("count", "E", "Positives expected in these periods.", _format_count))
+    e_value: Floats = field(metadata=column("ratio", "e-value", "The evidence after the last period.", _format_e_value))
+    alarm: Bools = field(metadata=column("flag", "alarm", "Whether an alarm was raised since the last reset."))
+    direction: tuple[Direction | None, ...] = field(
         metadata=column(
             "text",
             "direction",
-            'What the evidence says of predictions, if anything: "too low", "too high", "too timid" (high ones too low '
-            'and low ones too high) or "too extreme".',
+            'How predictions deviate: "under-predicts", "over-predicts", "underconfident" (high predictions too low '
+            'and low ones too high) or "overconfident"; empty without evidence.',
         )
     )
-    since: tuple[Any, ...] = field(
-        metadata=column("text", "since", "The window with which the change likely began, if there is any.")
+    change_point: tuple[Any, ...] = field(
+        metadata=column("text", "change point", "The estimated first period of the deviation; empty without evidence.")
     )
-    ratio: Floats = field(metadata=column("ratio", "obs / exp since", "Observed over expected positives since then."))
-    alarm: Bools = field(metadata=column("flag", "alarm", "Whether an alarm was raised, at this look or before."))
+    ratio: Floats = field(
+        metadata=column(
+            "ratio", "O/E", "Observed over expected positives since the change point, or of all periods.", _format_ratio
+        )
+    )
     significance: float = 0.05
 
     _derived_columns: ClassVar[tuple[Column, ...]] = ()
     _shown: ClassVar[tuple[str, ...]] = (
-        *("stream", "windows", "n", "observed", "expected", "e_value", "direction", "since", "ratio", "alarm"),
+        *("series", "periods", "n", "observed", "expected", "e_value", "alarm", "direction", "change_point", "ratio"),
     )
+    _spare: ClassVar[tuple[str, ...]] = ("n", "periods", "ratio", "change_point", "expected", "observed")
 
+    @property
     def summary(self) -> str:
-        """Return the numbers of streams and alarms."""
-        alarms = plural(int(self.alarm.sum()), "alarm")
-        return f"{plural(len(self), 'stream')}; {alarms} (an e-value of {1 / self.significance:g} or more)"
+        """Return the numbers of series and alarms in one sentence."""
+        from truecal import words
+
+        return words.summarize_monitor_table(self)
 
 
-def order_streams(streams: tuple[Stream, ...]) -> list[Stream]:
-    """All rows first, then segments with the most evidence first; alarms before the others."""
+def order_series(series: tuple[Series, ...]) -> list[Series]:
+    """Return all rows first, then segments with the most evidence first; alarms before the others."""
 
-    def rank(stream: Stream) -> tuple[bool, bool, float]:
-        return stream.segment is not None, not stream.alarm, -stream.evidence
+    def rank(one: Series) -> tuple[bool, bool, float]:
+        return one.segment is not None, not one.alarm, -one.evidence
 
-    return sorted(streams, key=rank)
+    return sorted(series, key=rank)

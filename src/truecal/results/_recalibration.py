@@ -1,4 +1,4 @@
-"""A recalibration: the map, what it does on rows that it has not seen, and how it is written elsewhere."""
+"""A recalibration: the calibration map, its held-out validation, and the map as SQL."""
 
 from __future__ import annotations
 
@@ -12,174 +12,219 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from truecal import _draw_inline
+from truecal._codes import Code
 from truecal._errors import option
-from truecal._text import Terminal, escape_html, plural, printable
+from truecal._text import Terminal, escape_html
+from truecal.data import Floats, Ints, Note, Segment
 from truecal.inference import Difference, Map
-from truecal.observations import Floats, Ints, Segment
-from truecal.results._json import Stored, register
+from truecal.results._json import JsonMixin, register
 from truecal.results._result import Result
 from truecal.results._table import WIDE, Column, Table, column, register_table
+from truecal.verdict import Status
 
 Quotes = Literal["ansi", "backtick"]
-CLIPPED = (
-    "An outcome that was predicted to be impossible has an infinite log loss; it counts as if its probability were "
-    "1e-15."
-)
-UNPROVEN = (
-    "The model is off, but it is not shown that one map for all rows mends it: look for groups of rows (`truecal "
-    "slices`), and let each have an offset of its own ({by})."
-)
-STILL = "It is off still: look for groups of rows (`truecal slices`), try another kind, or train again."
-SHOWN = np.array([0.01, 0.1, 0.5])  # predictions by which a map is told
-FARTHEST = 600.0  # log-odds whose exponential a double holds, with room for the offsets of segments
-WORDS = {
-    "none": "none, predictions stay as they are",
-    "offset": "one factor on all odds",
-    "logistic": "intercept and slope on the log-odds",
-    "beta": "a beta map",
-    "isotonic": "steps of isotonic regression",
-}
+FARTHEST = 600.0  # log-odds whose exponential a double holds (its limit is 709), with room for the offsets of segments
+
+
+class RecalibrationStatus(Code):
+    """What is known of a recalibration, by its held-out validation."""
+
+    HELPS = "helps"  # the log loss falls, beyond chance
+    HARMS = "harms"  # the log loss rises, beyond chance
+    NOT_SHOWN = "not shown to help"  # no change beyond chance, and the model may need one
+    NOT_NEEDED = "not needed"  # no change beyond chance, and the model is consistent with its labels
+    NOT_FITTED = "cannot be fitted"  # all labels are the same
+    NOT_VALIDATED = "not validated"
+
+
+class ValidationMethod(Code):
+    """Which rows a map was validated on."""
+
+    FOLDS = "cross-validation"  # each fold by a map of the others
+    FORWARD = "forward in time"  # each period by a map of earlier periods
+    SEPARATE = "separate rows"  # by the map itself
+
+
+class SegmentChange(Code):
+    """How the held-out log loss of a segment changes, beyond chance."""
+
+    BETTER = "better"
+    WORSE = "worse"
 
 
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class ProofTable(Table):
-    """A table with one row per segment: what a recalibration does to it, on rows that it was not fitted to.
+class ValidationTable(Table):
+    """A table with one row per segment: the effect of a recalibration on rows that it was not fitted to.
 
-    Verdicts are by p-values that are adjusted for the number of segments by Holm's method, and intervals hold for all
-    segments together (Bonferroni).
+    Statuses are by Holm-adjusted p-values, and intervals are simultaneous over all segments (Bonferroni).
 
     Examples
     --------
     >>> import truecal
     >>> columns = {"y": [0, 1] * 200, "p": [0.3] * 400, "country": ["de"] * 300 + ["fr"] * 100}
-    >>> mend = truecal.recalibrate(truecal.read(columns, label="y", score="p", by="country"))
-    >>> table = mend.proof.segments
+    >>> recalibration = truecal.recalibrate(truecal.read(columns, label="y", score="p", by="country"))
+    >>> table = recalibration.validation.segments
     >>> table.segment, table.change
-    ((('de',), ('fr',)), ('better', ''))
+    ((('de',), ('fr',)), ('better', None))
     """
 
     segment: tuple[Segment, ...] = field(metadata=column("key", "segment", "Its values in the columns `by`."))
     n: Ints = field(metadata=column("count", "n", "Rows."))
-    ratio_before: Floats = field(metadata=column("ratio", "obs / exp before", "Observed over expected, before."))
-    ratio_after: Floats = field(metadata=column("ratio", "obs / exp after", "The same after."))
-    before: tuple[str, ...] = field(metadata=column("text", "before", "The verdict on it before."))
-    after: tuple[str, ...] = field(metadata=column("text", "after", "The verdict on it after."))
-    common: tuple[str, ...] = field(
-        metadata=column("text", "by the common map", "The verdict on it after the common map alone, without an offset.")
+    ratio_before: Floats = field(
+        metadata=column("ratio", "O/E before", "Observed over expected positives before recalibration.")
     )
-    fall: Floats = field(metadata=column("ratio", "log loss falls by", "The mean fall of the rows' log loss."))
-    low: Floats = field(metadata=column("ratio", "low", "Lower end of its interval."))
-    high: Floats = field(metadata=column("ratio", "high", "Upper end of it."))
+    ratio_after: Floats = field(metadata=column("ratio", "O/E after", "The same after recalibration."))
+    before: tuple[Status, ...] = field(metadata=column("text", "before", "The verdict before recalibration."))
+    after: tuple[Status, ...] = field(metadata=column("text", "after", "The verdict after recalibration."))
+    common: tuple[Status, ...] = field(
+        metadata=column("text", "common map", "The verdict after the common map alone, without the segment's offset.")
+    )
+    reduction: Floats = field(
+        metadata=column("ratio", "log loss reduction", "The mean log loss before minus that after.")
+    )
+    low: Floats = field(metadata=column("ratio", "low", "Lower end of the confidence interval of the reduction."))
+    high: Floats = field(metadata=column("ratio", "high", "Upper end of the confidence interval of the reduction."))
     by: tuple[str, ...] = ()
     confidence: float = 0.95
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
-        Column("ratios", "text", "obs / exp", "Observed over expected before, then after."),
-        Column("interval", "text", "interval", "Both ends of the interval of the fall."),
-        Column("change", "text", "it is", '"better" or "worse" where the interval shows it, else "".'),
+        Column("interval", "label", "CI", "The confidence interval of the reduction."),
+        Column("change", "text", "change", '"better" or "worse" if the interval excludes 0.'),
     )
-    _shown: ClassVar[tuple[str, ...]] = ("segment", "n", "ratios", "before", "after", "fall", "interval", "change")
-    _spare: ClassVar[tuple[str, ...]] = ("interval", "ratios", "before", "fall", "n", "change")
+    _shown: ClassVar[tuple[str, ...]] = (
+        *("segment", "n", "ratio_before", "ratio_after", "before", "after", "reduction", "interval", "change"),
+    )
+    _spare: ClassVar[tuple[str, ...]] = (
+        "interval",
+        "ratio_before",
+        "before",
+        "reduction",
+        "n",
+        "change",
+        "ratio_after",
+    )
 
     @property
     def names(self) -> list[str]:
-        """The segments in words."""
+        """The segments as text: "country=de, age=old"."""
         return _name_segments(self.by, self.segment)
 
     @property
-    def ratios(self) -> list[str]:
-        """Observed over expected before, then after, in words."""
-        pairs = zip(self.ratio_before.tolist(), self.ratio_after.tolist(), strict=True)
-        return [f"{before:.3g}, then {after:.3g}" for before, after in pairs]
-
-    @property
     def interval(self) -> list[str]:
-        """Both ends of the interval of the fall, in words."""
+        """The confidence interval of the reduction, as text."""
         return [f"{low:.3g} to {high:.3g}" for low, high in zip(self.low.tolist(), self.high.tolist(), strict=True)]
 
     @property
-    def change(self) -> tuple[str, ...]:
-        """Whether each is better or worse, beyond chance."""
+    def change(self) -> tuple[SegmentChange | None, ...]:
+        """Whether each segment is better or worse, beyond chance."""
         return tuple(
-            "better" if low > 0 else "worse" if high < 0 else ""
+            SegmentChange.BETTER if low > 0 else SegmentChange.WORSE if high < 0 else None
             for low, high in zip(self.low.tolist(), self.high.tolist(), strict=True)
         )
 
+    @property
     def summary(self) -> str:
-        """Return how many segments are better, worse and off, and which the common map alone leaves or makes off."""
-        alone = f"{self.common.count('off'):,} would be off{self._name(self.common, 'off')}"
-        return (
-            f"Of {plural(len(self), 'segment')} the log loss falls beyond chance in {self.change.count('better'):,} "
-            f"and grows in {self.change.count('worse'):,}{self._name(self.change, 'worse')}; before, "
-            f"{_count_words(self.before)}; after, {_count_words(self.after)}"
-            f"{f'; by the common map alone {alone}' if self.common != self.after else ''}"
-        )
+        """Return how many segments are better, worse and miscalibrated, in one or two sentences."""
+        from truecal import words
 
-    def _name(self, words: Sequence[str], word: str) -> str:
-        """Some segments of a word, in brackets."""
-        found = [printable(name) for name, each in zip(self.names, words, strict=True) if each == word]
-        return f" ({', '.join(found[:3])}{', ...' * (len(found) > 3)})" if found else ""
+        return words.summarize_validation_table(self)
 
 
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class FactorTable(Table):
-    """A table with one row per segment of a map by segments: what its odds are multiplied by, beyond the common map.
+class OffsetTable(Table):
+    """A table with one row per segment of a map by segments: its odds ratio beyond the common map.
 
-    Segments are listed from the largest factor to the smallest.
+    Segments are listed from the largest odds ratio to the smallest.
 
     Examples
     --------
     >>> import truecal
     >>> columns = {"y": [0, 1] * 200 + [0, 0, 0, 1] * 100, "p": [0.3] * 800, "country": ["de"] * 400 + ["fr"] * 400}
-    >>> mend = truecal.recalibrate(truecal.read(columns, label="y", score="p", by="country"), by="country")
-    >>> [(row.segment, round(row.factor, 2)) for row in mend.factors]
+    >>> recalibration = truecal.recalibrate(truecal.read(columns, label="y", score="p", by="country"), by="country")
+    >>> [(row.segment, round(row.odds_ratio, 2)) for row in recalibration.offset_table]
     [(('de',), 1.66), (('fr',), 0.57)]
     """
 
     segment: tuple[Segment, ...] = field(metadata=column("key", "segment", "Its values in the columns `by`."))
-    offset: Floats = field(metadata=column("ratio", "log-odds +", "What is added to its log-odds."))
+    offset: Floats = field(metadata=column("ratio", "log-odds offset", "What is added to its log-odds."))
     by: tuple[str, ...] = ()
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
-        Column("factor", "ratio", "odds x", "What its odds are multiplied by."),
+        Column("odds_ratio", "ratio", "odds ratio", "What its odds are multiplied by."),
     )
-    _shown: ClassVar[tuple[str, ...]] = ("segment", "factor", "offset")
+    _shown: ClassVar[tuple[str, ...]] = ("segment", "odds_ratio", "offset")
 
     @property
     def names(self) -> list[str]:
-        """The segments in words."""
+        """The segments as text: "country=de, age=old"."""
         return _name_segments(self.by, self.segment)
 
     @property
-    def factor(self) -> Floats:
-        """What the odds of each are multiplied by."""
+    def odds_ratio(self) -> Floats:
+        """What the odds of each segment are multiplied by."""
         with np.errstate(over="ignore"):
             return np.exp(self.offset)
 
+    @property
     def summary(self) -> str:
-        """Return what the table is of."""
-        return f"Beyond the common map, the odds of {plural(len(self), 'segment')} are multiplied by"
+        """Return what the table contains."""
+        from truecal import words
+
+        return words.summarize_offset_table(self)
+
+
+@register_table
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class EffectTable(Table):
+    """A table with one row per metric of the held-out rows, before and after recalibration.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> table = truecal.recalibrate([0, 1] * 200, [0.3] * 400).validation.table
+    >>> table.metric[:3]
+    ('O/E', 'ltce', 'log_loss')
+    """
+
+    metric: tuple[str, ...] = field(metadata=column("key", "metric", "Observed over expected positives, or a metric."))
+    before: Floats = field(metadata=column("metric", "before", "Its value before recalibration."))
+    after: Floats = field(metadata=column("metric", "after", "Its value after recalibration."))
+    reduction: Floats = field(metadata=column("ratio", "reduction", "Before minus after, of mean losses; else empty."))
+    low: Floats = field(metadata=column("ratio", "low", "Lower end of the confidence interval of the reduction."))
+    high: Floats = field(metadata=column("ratio", "high", "Upper end of the confidence interval of the reduction."))
+    confidence: float = 0.95
+
+    _shown: ClassVar[tuple[str, ...]] = ("metric", "before", "after", "reduction", "low", "high")
+
+    @property
+    def summary(self) -> str:
+        """Return what the table contains."""
+        from truecal import words
+
+        return words.summarize_effect_table(self)
 
 
 @register
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Proof(Stored):
-    """What a recalibration does on rows that it was not fitted to.
+class Validation(JsonMixin):
+    """Held-out validation: the effect of a recalibration on rows that it was not fitted to.
 
     `before` and `after` are results of the same held-out rows, `log_loss` and `brier` the mean differences of the rows'
-    losses, before minus after, with intervals: above 0 is better. `kinds` counts what was chosen in the folds. `skill`
-    is the share of the log loss of a constant prediction that is gone, before and after: a constant is calibrated and
-    useless. `segments` has the same for each segment, where rows were read by some.
+    losses, before minus after, with confidence intervals: above 0 is better. `kinds` counts the kinds of map that were
+    fitted. `skill` is the share of the log loss of a constant prediction that is removed, before and after: a constant
+    is calibrated and has no skill. `method` and `parts` (folds or periods) say which rows were held out, `source` names
+    separate rows, `cluster` the column by which folds were made. `segments` has the effect on each segment, if rows
+    were read by some.
 
     Examples
     --------
     >>> import truecal
     >>> columns = {"y": [0, 1] * 200, "p": [0.3] * 400, "country": ["de"] * 300 + ["fr"] * 100}
-    >>> mend = truecal.recalibrate(truecal.read(columns, label="y", score="p", by="country"))
-    >>> mend.proof.before.verdict.word, mend.proof.after.verdict.word, mend.proof.log_loss.low > 0
-    ('off', 'consistent', True)
+    >>> validation = truecal.recalibrate(truecal.read(columns, label="y", score="p", by="country")).validation
+    >>> validation.before.verdict.status, validation.after.verdict.status, validation.log_loss.low > 0
+    ('miscalibrated', 'consistent', True)
     """
 
     before: Result
@@ -188,55 +233,87 @@ class Proof(Stored):
     brier: Difference
     kinds: dict[str, int]
     skill: tuple[float, float]
-    how: str
-    segments: ProofTable | None = None
+    method: ValidationMethod
+    parts: int = 1
+    source: str | None = None
+    cluster: str | None = None
+    segments: ValidationTable | None = None
 
     @property
     def helped(self) -> bool:
-        """Whether the log loss is better beyond chance."""
+        """Whether the log loss falls, beyond chance."""
         return self.log_loss.low > 0
 
     @property
-    def headword(self) -> str:
-        """What is said of it first: whether it helps; a model that is off is not one to leave alone."""
-        off = self.before.verdict is not None and self.before.verdict.word == "off"
-        return "It helps" if self.helped else "No map is shown to help" if off else "Leave it alone"
-
-    @property
-    def scope(self) -> str:
-        """Whose log loss it is, in words, where that is not the population's."""
-        found = self.before.verdict
-        return "" if found is None or found.labelling.plain else " of the rows as they were sampled and labelled"
-
-    @property
     def harmed(self) -> bool:
-        """Whether the log loss is worse beyond chance."""
+        """Whether the log loss rises, beyond chance."""
         return self.log_loss.high < 0
 
     @property
-    def headlines(self) -> tuple[str, str]:
-        """The verdicts before and after, in words."""
-        before, after = ("" if each.verdict is None else each.verdict.headline for each in (self.before, self.after))
+    def statuses(self) -> tuple[Status | None, Status | None]:
+        """The verdicts before and after."""
+        before, after = (
+            None if result.verdict is None else result.verdict.status for result in (self.before, self.after)
+        )
         return before, after
+
+    @property
+    def table(self) -> EffectTable:
+        """Observed over expected and each metric, before and after; mean losses with their reduction."""
+        ratios = [math.nan if one.verdict is None else one.verdict.ratio for one in (self.before, self.after)]
+        gaps = {"log_loss": self.log_loss, "brier": self.brier}
+        names = tuple(self.before.values)
+        columns = {
+            part: np.array([math.nan, *(getattr(gaps[name], part) if name in gaps else math.nan for name in names)])
+            for part in ("difference", "low", "high")
+        }
+        return EffectTable(
+            metric=("O/E", *names),
+            before=np.array([ratios[0], *(self.before[name] for name in names)]),
+            after=np.array([ratios[1], *(self.after[name] for name in names)]),
+            reduction=columns["difference"],
+            low=columns["low"],
+            high=columns["high"],
+            confidence=self.log_loss.confidence,
+        )
+
+
+@register
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ErrorChange(JsonMixin):
+    """A change over time of the error that a map leaves: observed over expected positives before and since a period."""
+
+    period: Any
+    every: str | None
+    p_value: float
+    ratio_before: float
+    ratio_since: float
 
 
 @register
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class Recalibration(Stored):
-    """How to mend a model's predictions, and whether that helps.
+class Recalibration(JsonMixin):
+    """A calibration map for a model's predictions, and its held-out validation.
 
     Parameters
     ----------
     map : Map
-        The map of all predictions: its kind and its numbers.
+        The map of all predictions: its kind and its parameters.
     by, segments, offsets
         Columns, and for each of their segments what is added to the log-odds, shrunk towards 0.
     n, positives : int
         The rows that it was fitted to.
     means : two floats or None
-        Their mean predictions, of all and of the positives, by which they are known again; None of few distinct ones.
-    proof : Proof or None
-        What it does on rows that it has not seen.
+        Mean predictions of these rows and of the positives among them, by which the rows are recognized; None if there
+        are few distinct predictions.
+    validation : Validation or None
+        The effect on rows that it was not fitted to.
+    contradicted : int
+        Labels that contradict a prediction of exactly 0 or 1, which no map of the odds changes.
+    error_change : ErrorChange or None
+        A change over time of the error that the map leaves, if it is beyond chance.
+    weighted : bool
+        Whether rows have importance weights, which neither the map nor its validation uses.
 
     Examples
     --------
@@ -244,9 +321,9 @@ class Recalibration(Stored):
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(1, 9, size=20_000)
     >>> y = rng.random(20_000) < 2 * p / (1 + p)               # the odds are twice those predicted
-    >>> mend = truecal.recalibrate(y, p)
-    >>> mend.kind, round(float(mend.apply(0.1)), 3)
-    ('offset', 0.18)
+    >>> recalibration = truecal.recalibrate(y, p)
+    >>> recalibration.kind, recalibration.status, round(float(recalibration.apply(0.1)), 3)
+    ('offset', 'helps', 0.18)
     """
 
     map: Map
@@ -258,11 +335,14 @@ class Recalibration(Stored):
     offsets: Floats = field(default_factory=lambda: np.zeros(0))
     label: str | None = None
     score: str | None = None
-    proof: Proof | None = None
-    notes: tuple[str, ...] = ()
+    validation: Validation | None = None
+    contradicted: int = 0
+    error_change: ErrorChange | None = None
+    weighted: bool = False
+    notes: tuple[Note, ...] = ()
     version: str = ""
 
-    _derived: ClassVar[tuple[str, ...]] = ("kind", "helped")
+    _derived: ClassVar[tuple[str, ...]] = ("kind", "status", "helped")
 
     @property
     def kind(self) -> str:
@@ -270,31 +350,51 @@ class Recalibration(Stored):
         return self.map.kind
 
     @property
-    def helped(self) -> bool:
-        """Whether held-out rows show that it helps."""
-        return self.proof is not None and self.proof.helped
+    def status(self) -> RecalibrationStatus:
+        """Whether held-out rows show that it helps or harms, or why that is not known."""
+        if self.positives in (0, self.n):
+            return RecalibrationStatus.NOT_FITTED
+        validation = self.validation
+        if validation is None:
+            return RecalibrationStatus.NOT_VALIDATED
+        if validation.helped:
+            return RecalibrationStatus.HELPS
+        if validation.harmed:
+            return RecalibrationStatus.HARMS
+        consistent = validation.statuses[0] == Status.CONSISTENT
+        return RecalibrationStatus.NOT_NEEDED if consistent else RecalibrationStatus.NOT_SHOWN
 
     @property
-    def factors(self) -> FactorTable | None:
-        """What the odds of each segment are multiplied by, beyond the common map; None of a map without segments."""
+    def helped(self) -> bool:
+        """Whether held-out rows show that it helps."""
+        return self.validation is not None and self.validation.helped
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether a smooth map makes all predictions the same: higher predictions have fewer positives."""
+        return self.kind in ("logistic", "beta") and self.map.low == self.map.high == 0
+
+    @property
+    def offset_table(self) -> OffsetTable | None:
+        """The odds ratio of each segment beyond the common map; None for a map without segments."""
         if not self.by:
             return None
         order = np.argsort(-self.offsets, kind="stable")
-        return FactorTable(
-            segment=tuple(self.segments[place] for place in order.tolist()), offset=self.offsets[order], by=self.by
+        return OffsetTable(
+            segment=tuple(self.segments[index] for index in order.tolist()), offset=self.offsets[order], by=self.by
         )
 
     def apply(self, p: Any, segments: Mapping[str, Sequence[Any]] | None = None) -> Any:
-        """Return recalibrated predictions: of one or of many, and for a map by segments with the columns that it names.
+        """Return recalibrated predictions, a number or an array; a map by segments needs the columns that it names.
 
-        Segments that were not there when it was fitted get the common map.
+        Segments that were absent when it was fitted get the common map.
         """
         values = np.asarray(p, dtype=np.float64)
         if ((values < 0) | (values > 1)).any() or np.isnan(values).any():
             raise ValueError(f"{option('p')} must lie in [0, 1]; some do not.")
         if not self.by:
-            found = self.map.apply(values)
-            return float(found) if values.ndim == 0 else found
+            recalibrated = self.map.apply(values)
+            return float(recalibrated) if values.ndim == 0 else recalibrated
         if segments is None or any(name not in segments for name in self.by):
             raise ValueError(f"{option('segments')} must have the columns {', '.join(map(repr, self.by))}.")
         known = dict(zip(self.segments, self.offsets.tolist(), strict=True))
@@ -302,20 +402,20 @@ class Recalibration(Stored):
         return self.map.apply(values, np.array([known.get(key, 0.0) for key in keys], dtype=np.float64))
 
     def to_sql(self, score: str = "p", quotes: Quotes = "ansi") -> str:
-        """Return the map as an expression of SQL on a column or expression `score`.
+        """Return the map as an SQL expression of a column or expression `score`.
 
         It runs in DuckDB, Postgres and, with `quotes="backtick"`, in Spark and BigQuery. Predictions that are NULL stay
-        NULL. Signs of segments that are not printable are written by their numbers.
+        NULL. Characters of segments that are not printable are written by their code points.
         """
         one = self.map
         offset = self._offset_sql(quotes)
         if one.kind != "isotonic":
             return _smooth_sql(one, score, offset)
         steps = zip(reversed(one.edges.tolist()), reversed(one.values.tolist()), strict=True)
-        found = f"CASE {' '.join(f'WHEN {score} >= {edge!r} THEN {value!r}' for edge, value in steps)} END"
+        expression = f"CASE {' '.join(f'WHEN {score} >= {edge!r} THEN {value!r}' for edge, value in steps)} END"
         if one.share < 1:
-            found = f"{one.share!r} * {found} + {1 - one.share!r} * ({_smooth_sql(one, score)})"
-        return found if not offset else _odds_sql(f"({found})", f"EXP(-({offset}))")
+            expression = f"{one.share!r} * {expression} + {1 - one.share!r} * ({_smooth_sql(one, score)})"
+        return expression if not offset else _odds_sql(f"({expression})", f"EXP(-({offset}))")
 
     def _offset_sql(self, quotes: Quotes) -> str:
         if not self.by:
@@ -331,28 +431,11 @@ class Recalibration(Stored):
             cases.append(f"WHEN {' AND '.join(tests)} THEN {shift!r}")
         return f"CASE {' '.join(cases)} ELSE 0 END"
 
-    def to_python(self) -> str:
-        """Return a function of three lines that needs NumPy alone; without segments."""
-        if self.by:
-            raise ValueError("A map by segments must be applied by `Recalibration.apply` or `to_sql`.")
-        one = self.map
-        edges, values = one.edges.tolist(), one.values.tolist()
-        steps = "values[np.searchsorted(edges, p, side='right') - 1]"
-        smooth = "1 / (1 + np.exp(-(c + a * np.log(p) - b * np.log1p(-np.asarray(p)))))"
-        numbers = f"{one.intercept!r}, {one.low!r}, {one.high!r}"
-        line, found = f"c, a, b = {numbers}", smooth
-        if one.kind == "isotonic":
-            line, found = f"edges, values = np.array({edges}), np.array({values})", steps
-            if one.share < 1:
-                line = f"{line}; c, a, b = {numbers}"
-                found = f"{one.share!r} * {steps} + {1 - one.share!r} * {smooth}"
-        return f"import numpy as np\n{line}\ndef recalibrate(p): return {found}\n"
-
     @property
     def temperature(self) -> float:
-        """For logits, of offset and logistic maps: `logit / temperature + bias` are the recalibrated ones.
+        """The temperature of an offset or logistic map: `logit / temperature + bias` are the recalibrated logits.
 
-        Plain numbers, for torch as for anything else: `probabilities = torch.sigmoid(logits / temperature + bias)`.
+        Plain numbers, for torch or any other library: `probabilities = torch.sigmoid(logits / temperature + bias)`.
         """
         if self.by or self.map.low != self.map.high or self.kind == "isotonic":
             raise ValueError(f'A temperature belongs to maps of kind "offset" or "logistic"; this is {self.kind!r}.')
@@ -360,129 +443,67 @@ class Recalibration(Stored):
 
     @property
     def bias(self) -> float:
-        """What is added to logits after they were divided by the temperature."""
+        """What is added to logits after the division by the temperature."""
         return self.map.intercept
 
-    def sentences(self) -> tuple[str, ...]:
-        """What it does, and whether it helps, in words."""
-        one = self.map
-        shift = math.exp(min(max(one.intercept, -700.0), 700.0))
-        numbers = {
-            "offset": f": x {shift:.3g}",
-            "logistic": f": {one.intercept:.3g} and {one.low:.3g}",
-            "beta": f": {one.intercept:.3g}, {one.low:.3g} and {one.high:.3g}",
-            "isotonic": f": {plural(len(one.values), 'step')}",
-        }
-        count = plural(len(self.segments), "segment")
-        more = f", and an offset for each of {count}" if self.by else ""
-        if self.by and not self.offsets.any():
-            more = f", and no offset for any of {count}: they differ by no more than chance"
-        head = f"The map: {WORDS[self.kind]}{numbers.get(self.kind, '')}{_name_share(one)}{more}."
-        if self.kind != "none":
-            changes = zip(SHOWN.tolist(), one.apply(SHOWN).tolist(), strict=True)
-            told = ", ".join(f"{100 * p:g} % becomes {100 * q:.3g} %" for p, q in changes)
-            head = f"{head} {told}{' before offsets' if self.by else ''}."
-        if self.positives in (0, self.n):
-            label = "positive" if self.positives else "negative"
-            return head, f"No map can be fitted: every label is {label}. See first that this is right."
-        if self.proof is None:
-            return head, "It was not tried on rows that it was not fitted to."
-        return head, *self._judge(self.proof)
+    @property
+    def summary(self) -> str:
+        """Whether the recalibration helps, in one sentence."""
+        from truecal import words
 
-    def _judge(self, proof: Proof) -> tuple[str, ...]:
-        gap, (before, after) = proof.log_loss, proof.headlines
-        where = f"on rows that it was not fitted to ({printable(proof.how)})"
-        way = "falls" if proof.helped else "grows" if proof.harmed else "does not fall beyond chance:"
-        grows = gap.difference < 0
-        way += " it grows" * (grows and not proof.harmed)
-        size, low, high = (-gap.difference, -gap.high, -gap.low) if grows else (gap.difference, gap.low, gap.high)
-        span = f"by {size:.3g} ({100 * gap.confidence:g} % interval {low:.3g} to {high:.3g})"
-        said = f"{proof.headword}: {where} the log loss{proof.scope} {way} {span}"
-        left = [f"{100 * (1 - share):.3g} %" for share in proof.skill]
-        if idle := self.kind == "none" and gap.low == gap.high == 0:
-            said = f"{proof.headword}: no map is better by enough {where}"
-        words = [None if each.verdict is None else each.verdict.word for each in (proof.before, proof.after)]
-        unproven = words[0] == "off" and not proof.helped and not proof.harmed
-        return (
-            f"{said}; {after if idle else f'before: {before}, after: {after}'}.",
-            *((STILL,) if words[1] == "off" else (UNPROVEN.format(by=option("by")),) if unproven else ()),
-            *(
-                (
-                    f"The log loss is {left[0] if idle else f'before {left[0]} and after {left[1]}'} of that of a "
-                    "constant prediction, which is calibrated and useless.",
-                )
-                if all(map(math.isfinite, proof.skill))
-                else ()
-            ),
-            *((CLIPPED,) if math.isinf(proof.before["log_loss"]) or math.isinf(proof.after["log_loss"]) else ()),
-            *(
-                ()
-                if proof.segments is None and (self.kind == "none" or unproven)
-                else (_describe_segments(proof.segments),)
-            ),
-        )
+        return words.summarize_recalibration(self)
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return the map, its validation and the verdicts before and after, as sentences."""
+        from truecal import words
+
+        return words.describe_recalibration(self)
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return what a user should check before the map is applied, as notes."""
+        from truecal import words
+
+        return words.describe_recalibration_notes(self)
 
     def __repr__(self) -> str:
+
         lines = [line for text in self.sentences() for line in wrap(text, 100, subsequent_indent="  ")]
-        return "\n".join([*lines, *self.tables(), *(f"Note: {note}." for note in self.notes)])
+        return "\n".join([*lines, *self.tables(), *(f"Note: {note}." for note in self.warnings())])
 
     def tables(self, terminal: Terminal = WIDE) -> list[str]:
-        """As text, what the map does to each segment, and what the odds of each are multiplied by."""
-        proven = None if self.proof is None else self.proof.segments
-        found = [] if proven is None else [proven.text(terminal)]
-        if self.factors is not None and self.offsets.any():
-            found.append(f"{terminal.wrap(self.factors.summary())}:\n{self.factors.text(terminal)}")
-        return found
+        """Return the tables of segments as text: the validation of each, and its odds ratio."""
+        validated = None if self.validation is None else self.validation.segments
+        texts = [] if validated is None else [validated.text(terminal)]
+        if self.offset_table is not None and self.offsets.any():
+            texts.append(f"{terminal.wrap(self.offset_table.summary)}:\n{self.offset_table.text(terminal)}")
+        return texts
 
     def _repr_html_(self) -> str:
-        text = " ".join(self.sentences())
-        if self.proof is None:
-            return f"<p>{escape_html(text)}</p>"
-        rows = "".join(
-            f"<tr><th>{word}</th><td>{escape_html(headline)}</td><td>{escape_html(found.finding)}</td></tr>"
-            for word, headline, found in zip(
-                ("before", "after"), self.proof.headlines, (self.proof.before, self.proof.after), strict=True
-            )
-        )
-        tables = (self.proof.segments, self.factors if self.offsets.any() else None)
+        text = escape_html(" ".join(self.sentences()))
+        if self.validation is None:
+            return f"<p>{text}</p>"
+        tables = (self.validation.table, self.validation.segments, self.offset_table if self.offsets.any() else None)
         shown = "".join(table.html(table._shown) for table in tables if table is not None)
-        return f"<p>{escape_html(text)}</p><table>{rows}</table>{_draw_inline('recalibration', self, text)}{shown}"
+        return f"<p>{text}</p>{_draw_inline('recalibration', self, self.summary)}{shown}"
 
 
 def _name_segments(by: tuple[str, ...], segments: Sequence[Segment]) -> list[str]:
-    """Segments in words: "country=de, age=old"."""
+    """Return segments as text: "country=de, age=old"."""
     return [", ".join(f"{name}={value}" for name, value in zip(by, key, strict=True)) for key in segments]
 
 
-def _count_words(words: Sequence[str]) -> str:
-    """How many segments have each verdict: "0 off, 8 cannot tell"."""
-    counts = {word: words.count(word) for word in ("off", "consistent", "cannot tell")}
-    return ", ".join(f"{count:,} {word}" for word, count in counts.items() if count or word == "off")
-
-
-def _name_share(one: Map) -> str:
-    """What else is in a map than what was fitted."""
-    if one.kind == "isotonic":
-        return ", averaged with a smooth map" if one.share < 1 else ""
-    return f" (shrunk: {100 * one.share:.0f} % of the fit)" if one.share < 1 else ""
-
-
-def _describe_segments(table: ProofTable | None) -> str:
-    if table is None:
-        return "Segments were not looked at: a map that helps overall may harm some of them."
-    return f"{table.summary()}."
-
-
 def _find_ends(one: Map) -> tuple[str, str]:
-    """The predictions that a map makes 0 and 1, to more digits than a double shows: where the odds are beyond exp(-600)
-    and exp(600). Postgres and BigQuery refuse an exponential that overflows."""
+    """Return the predictions from which on a map gives 0 or 1: odds beyond exp(-600) and exp(600).
+
+    Postgres and BigQuery raise an error if an exponential overflows.
+    """
     first = math.exp(min((-FARTHEST - one.intercept) / one.low, 0.0)) if one.low > 0 else 0.0
     last = -math.expm1(min((one.intercept - FARTHEST) / one.high, 0.0)) if one.high > 0 else 1.0
     return repr(first) if first > 0 else "0", repr(last) if last < 1 else "1"
 
 
 def _smooth_sql(one: Map, score: str, offset: str = "") -> str:
-    """The map of c, a and b."""
+    """Return a map of c, a and b as SQL."""
     shift = " + ".join(filter(None, [repr(one.intercept) if one.intercept else "", offset])) or "0"
     if (one.low, one.high) == (1.0, 1.0):
         if not offset and one.intercept == 0:
@@ -498,14 +519,14 @@ def _odds_sql(score: str, factor: str) -> str:
 
 
 def quote_name(name: str, mark: str = '"') -> str:
-    """The name of a column in SQL. Signs that are not printable cannot be written there."""
+    """Return the name of a column in SQL, where characters that are not printable cannot be written."""
     if not name.isprintable():
         raise ValueError(f"Names of columns must be printable to be written as SQL; {name!r} is not.")
     return mark + name.replace(mark, mark * 2) + mark
 
 
 def _literal(value: Any, quotes: Quotes) -> str:
-    """A segment's value in SQL."""
+    """Return the value of a segment in SQL."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, (int, float)):

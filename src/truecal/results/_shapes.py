@@ -14,8 +14,8 @@ from itertools import groupby, pairwise
 import numpy as np
 
 from truecal import _kernel
-from truecal.observations import Floats, Ints, Sorted, Tally
-from truecal.results._json import Stored, register
+from truecal.data import Floats, Ints, Sorted, Tally
+from truecal.results._json import JsonMixin, register
 
 CELLS = 60
 POINTS = 24
@@ -24,7 +24,7 @@ FLOOR = 1e-9  # on a logit axis, scores nearer to 0 or 1 are drawn at this dista
 DECADE = np.log(10)
 
 
-class Ranked:
+class RankIndex:
     """Sorted rows with their ranks: the entries of scores, and the rows before entries."""
 
     __slots__ = ("_inner", "_ranks", "data")
@@ -42,17 +42,17 @@ class Ranked:
 
     def score(self, places: Ints) -> Floats:
         """Return the predictions of entries."""
-        return self.data.labelling.predicted(_kernel.scores_at(self.data.entries, np.ascontiguousarray(places)))
+        return self.data.sampling.predicted(_kernel.scores_at(self.data.entries, np.ascontiguousarray(places)))
 
     def find(self, score: Floats) -> Ints:
         """Return the first entries with at least these predictions."""
-        flat = np.ascontiguousarray(self.data.labelling.seen(score), dtype=np.float64).ravel()
+        flat = np.ascontiguousarray(self.data.sampling.seen(score), dtype=np.float64).ravel()
         return _kernel.locate(self.data.entries, flat, False).reshape(np.shape(score))
 
     def cut(self, edges: Floats, first: Ints, last: Ints) -> Ints:
         """Return the entries at which the cells between these edges begin, given those from first to last of each
         bin, which has a line of edges; every one of these is in a cell, despite rounding."""
-        flat = np.ascontiguousarray(self.data.labelling.seen(edges), dtype=np.float64).ravel()
+        flat = np.ascontiguousarray(self.data.sampling.seen(edges), dtype=np.float64).ravel()
         return _kernel.locate_within(self.data.entries, flat, first, last).reshape(edges.shape)
 
     def before(self, places: Ints) -> Ints:
@@ -73,7 +73,7 @@ class Ranked:
 
 @register
 @dataclass(frozen=True, slots=True, eq=False)
-class Histogram(Stored):
+class Histogram(JsonMixin):
     """The numbers of rows between neighbouring `edges`, which are scores."""
 
     edges: Floats
@@ -96,7 +96,7 @@ class Scores:
     logit: Histogram
 
     @classmethod
-    def of(cls, data: Ranked) -> Scores:
+    def of(cls, data: RankIndex) -> Scores:
         """Make the histograms of sorted rows."""
         first, last = data.inner()
         begin, end, total = data.before(np.array([first, last, len(data)])).tolist()
@@ -107,7 +107,7 @@ class Scores:
 
 @register
 @dataclass(frozen=True, slots=True, eq=False)
-class Outline(Stored):
+class Outline(JsonMixin):
     """The predictions of each bin on one scale.
 
     low, high
@@ -117,7 +117,7 @@ class Outline(Stored):
         For each bin, the density of its predictions at points evenly spaced from low to high, in thousandths of the
         maximum.
     n_too_low, n_too_high
-        For each cell of the histogram of all predictions, how many are refuted as too low and as too high.
+        For each cell of the histogram of all predictions, how many are rejected as too low and as too high.
     zeros, ones
         The same two of the exact zeros and of the exact ones that no cell of a logit histogram counts.
     """
@@ -132,8 +132,8 @@ class Outline(Stored):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Refuted:
-    """Bins that begin at these entries, and how many rows of each are refuted as too low and as too high: its first
+class Rejected:
+    """Bins that begin at these entries, and how many rows of each are rejected as too low and as too high: its first
     ones and its last ones, or `evenly` all over it."""
 
     starts: Ints
@@ -146,8 +146,8 @@ class Refuted:
         """How many points outline a bin."""
         return POINTS if len(self.n_too_low) <= MOST_OUTLINED else 2
 
-    def count(self, data: Ranked, cuts: Ints) -> tuple[Ints, Ints]:
-        """How many rows before each cut, which is a number of rows, are refuted as too low and as too high.
+    def count(self, data: RankIndex, cuts: Ints) -> tuple[Ints, Ints]:
+        """How many rows before each cut, which is a number of rows, are rejected as too low and as too high.
 
         The rare holes of an exact test are ignored; they move a few rows within their bin.
         """
@@ -173,7 +173,7 @@ class Shape:
     logit: Outline
 
     @classmethod
-    def of(cls, data: Ranked, scores: Scores, tables: Sequence[Refuted]) -> list[Shape]:
+    def of(cls, data: RankIndex, scores: Scores, tables: Sequence[Rejected]) -> list[Shape]:
         """The shapes of the bins of several tables of the same rows, which are traced together."""
         grids = [_count_cuts(scores, logit) for logit in (False, True)]
         cuts, size = np.concatenate(grids), len(grids[0])
@@ -222,7 +222,7 @@ def _from_log_odds(x: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
-def _make_histogram(data: Ranked, logit: bool) -> Histogram:
+def _make_histogram(data: RankIndex, logit: bool) -> Histogram:
     first, last = data.inner() if logit else (0, len(data))
     low, high = data.score(np.array([first, last - 1])) if last > first else np.array([0.5, 0.5])
     if low == high and not logit:
@@ -235,7 +235,7 @@ def _make_histogram(data: Ranked, logit: bool) -> Histogram:
     return Histogram(edges, np.diff(data.before(data.cut(edges, np.array([first]), np.array([last])))))
 
 
-def _space_rounded(data: Ranked, low: float, high: float) -> Floats | None:
+def _space_rounded(data: RankIndex, low: float, high: float) -> Floats | None:
     """Return the edges of cells that hold equally many values each, up to the last, of scores that are all rounded to
     two or three decimals: cells of another width would hold now one and now two. None for other scores, and where cells
     are narrow enough to hold one value at most."""
@@ -263,7 +263,7 @@ def _space_decades(low: float, high: float) -> Floats:
 
 
 def _trace_outlines(
-    data: Ranked, tables: Sequence[Ints], points: int
+    data: RankIndex, tables: Sequence[Ints], points: int
 ) -> Iterator[tuple[tuple[Floats, Floats, Ints], ...]]:
     """The outlines of the bins of tables that begin at these entries, each on the linear and on the logit scale."""
     places = np.cumsum([0, *(len(starts) - 1 for starts in (*tables, *tables))])

@@ -1,29 +1,28 @@
-"""The table of groups of rows that a search found."""
+"""The table of slices that a search found."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from truecal._text import about, plural, printable
-from truecal.observations import Account, Floats, Ints
-from truecal.results._table import Table, column, register_table
-
-NAMED = 2  # columns that are told by their names
+from truecal.data import Floats, Ints, Note, RowCounts
+from truecal.metrics import Direction
+from truecal.results._ratios import RATIO_CI, format_count, format_ratio_cells, name_ratio
+from truecal.results._table import Column, Table, column, register_table
 
 
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class SliceTable(Table):
-    """A table of groups of rows whose predictions are off, the largest loss first.
+    """A table of miscalibrated slices, the largest loss first.
 
-    A group is listed where those before it do not explain that it is off; many more may be off because they share rows
-    with one of these.
+    A slice is listed if those before it do not explain its miscalibration; many more may be miscalibrated because they
+    share rows with one of these.
 
-    `searched` is the number of groups that there are; p-values are multiplied by it (Bonferroni). What
-    is expected of a group is after those before it were mended: their odds multiplied by a factor. `columns_searched`
-    are the columns whose levels made groups, `score` which of them are the scores, and `pairs` says whether pairs of
-    columns made groups, too.
+    `searched` is the number of candidate slices; p-values are multiplied by it (Bonferroni). The expected positives of
+    a slice are those after the slices before it were recalibrated: their odds multiplied by an odds ratio.
+    `columns_searched` are the columns whose levels define slices, `score` which of them holds the scores, and `pairs`
+    whether pairs of columns define slices, too.
 
     Examples
     --------
@@ -31,33 +30,33 @@ class SliceTable(Table):
     >>> columns = {"y": [0, 1] * 200, "p": [0.5] * 200 + [0.2] * 200, "country": ["de"] * 200 + ["fr"] * 200}
     >>> table = truecal.slices(columns, label="y", score="p")
     >>> table.slice, table.direction
-    (('country=fr',), ('too low',))
+    (('country=fr',), ('under-predicts',))
     """
 
     slice: tuple[str, ...] = field(metadata=column("key", "slice", "The conditions that its rows meet."))
     n: Ints = field(metadata=column("count", "n", "Rows."))
     share: Floats = field(metadata=column("share", "share", "Its share of all rows."))
-    observed: Ints = field(metadata=column("count", "observed", "Positives that came."))
-    expected: Floats = field(metadata=column("count", "expected", "Positives that the predictions add up to.", about))
-    ratio: Floats = field(metadata=column("ratio", "obs / exp", "Observed over expected."))
+    observed: Ints = field(metadata=column("count", "O", "Positives."))
+    expected: Floats = field(metadata=column("count", "E", "The sum of the predictions.", format_count))
+    ratio: Floats = field(metadata=column("ratio", "O/E", "Observed over expected."))
     ratio_low: Floats = field(
         metadata=column(
-            "ratio", "low", "Lower end of its interval, exact for independent rows, under a common factor on all odds."
+            "ratio", "O/E low", "Lower confidence limit of O/E, exact for independent rows, under a common odds ratio."
         )
     )
-    ratio_high: Floats = field(metadata=column("ratio", "high", "Upper end of it."))
-    p_value: Floats = field(
-        metadata=column("p-value", "p", "The p-value of its positives, exact for independent rows.")
-    )
+    ratio_high: Floats = field(metadata=column("ratio", "O/E high", "Upper confidence limit of O/E."))
+    p_value: Floats = field(metadata=column("p-value", "p", "The p-value of the total, exact for independent rows."))
     p_adjusted: Floats = field(
-        metadata=column("p-value", "p adjusted", "The same, adjusted for all groups that were searched.")
+        metadata=column("p-value", "adjusted p", "The p-value adjusted for all slices searched.")
     )
-    direction: tuple[str, ...] = field(metadata=column("text", "direction", 'Predictions are "too low" or "too high".'))
+    direction: tuple[Direction, ...] = field(
+        metadata=column("code", "direction", '"under-predicts", "over-predicts", or "mixed" if the CI contains 1.')
+    )
     loss: Floats = field(
         metadata=column(
             "ratio",
-            "log loss lost",
-            "By how much its rows' log loss, added up, would fall with a factor on their odds.",
+            "log loss gain",
+            "By how much the summed log loss of its rows would fall if their odds were multiplied by an odds ratio.",
         )
     )
     rows: int = 0
@@ -66,24 +65,38 @@ class SliceTable(Table):
     score: str | None = None
     pairs: bool = True
     significance: float = 0.05
-    account: Account | None = None
-    notes: tuple[str, ...] = ()
+    row_counts: RowCounts | None = None
+    notes: tuple[Note, ...] = ()
 
+    _derived_columns: ClassVar[tuple[Column, ...]] = (RATIO_CI,)
     _picture: ClassVar[str] = "slices"
     _shown: ClassVar[tuple[str, ...]] = (
-        *("slice", "n", "observed", "expected", "ratio", "ratio_low", "ratio_high", "p_adjusted", "direction", "loss"),
+        *("slice", "n", "observed", "expected", "ratio_ci", "p_adjusted", "direction", "loss"),
     )
+    _spare: ClassVar[tuple[str, ...]] = ("loss", "observed", "expected", "p_adjusted", "n")
+    _key_width: ClassVar[float] = 0.4
 
+    @property
+    def ratio_ci(self) -> list[str]:
+        """Observed over expected with its confidence interval, as text."""
+        return format_ratio_cells(self.ratio, self.ratio_low, self.ratio_high)
+
+    def heading(self, name: str) -> str:
+        """Return the heading of a column; that of intervals has their confidence."""
+        return name_ratio(self.significance) if name == "ratio_ci" else Table.heading(self, name)
+
+    def _style(self, name: str, row: int) -> str:
+        return "red" if name in ("ratio_ci", "direction") else ""
+
+    @property
     def summary(self) -> str:
-        """Return how many groups were searched, and how many are listed; what these explain is not."""
-        level = f"(adjusted p-value at most {self.significance:g})"
-        found = f"none is shown to be off {level}"
-        if len(self):
-            number, explained = ("1 is", "it explains") if len(self) == 1 else (f"{len(self):,} are", "they explain")
-            found = f"{number} listed as off {level}; groups that {explained} are not listed"
-        others = [printable(name) for name in self.columns_searched if name != self.score]
-        parts = others if len(others) <= NAMED else [f"{len(others):,} columns"]
-        parts += ["the scores"] if self.score in self.columns_searched else []
-        where = " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
-        how = "alone and in pairs" if self.pairs else "alone"
-        return f"Of {plural(self.searched, 'group')} in {where}, {how}, {found}"
+        """How many slices are miscalibrated among those searched, in one sentence."""
+        from truecal import words
+
+        return words.summarize_slices(self)
+
+    def sentences(self) -> tuple[str, ...]:
+        """How many slices are miscalibrated, and what is not listed."""
+        from truecal import words
+
+        return words.describe_slices(self)

@@ -1,6 +1,6 @@
 """Tables whose columns are declared once, with name, unit, heading and meaning.
 
-Text, HTML, CSV, JSON and dataframes follow from the declaration.
+Text, HTML, CSV, JSON and dataframes are views of the declaration, and so are the tables of the terminal and of reports.
 """
 
 from __future__ import annotations
@@ -20,15 +20,21 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 
 from truecal import _draw_inline, _text
-from truecal.results._json import Stored, decode_fields, encode, encode_fields, register
+from truecal._codes import Code
+from truecal.results._json import JsonMixin, decode_fields, encode, encode_fields, register
 
 FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 WIDE = _text.Terminal(width=100_000)
 
 
 def format_share(share: float) -> str:
-    """Format a share in percent, with enough digits to tell it from 100 %."""
-    return f"{100 * share:.3g} %" if share < 0.9995 or share == 1 else f"{100 * share:.5g} %"
+    """Format a share in percent, with enough digits to tell it from 100%."""
+    return f"{100 * share:.3g}%" if share < 0.9995 or share == 1 else f"{100 * share:.5g}%"
+
+
+def format_p(p_value: float) -> str:
+    """Format a p-value of a table."""
+    return "< 0.0001" if p_value < 1e-4 else f"{p_value:.3g}"
 
 
 # units of columns, and how their values are printed; "metric" has the unit of the table's metric
@@ -36,15 +42,17 @@ UNITS: dict[str, Callable[[Any], str]] = {
     "key": str,  # identifies the row; the first column
     "label": str,  # for people, in text and HTML only
     "text": str,
+    "code": str,  # a member of a closed set, or nothing
     "flag": lambda flag: "yes" if flag else "",
     "count": lambda count: f"{count:,}",
     "share": format_share,
     "score": lambda score: f"{score:.4g}",
-    "p-value": lambda p_value: f"{p_value:.3g}",
+    "p-value": format_p,
     "ratio": lambda ratio: f"{ratio:.3g}",
     "metric": lambda value: f"{value:.5g}",
 }
-LEFT = ("key", "label", "text")
+LEFT = ("key", "label", "text", "code")
+STATUS_STYLES = {"miscalibrated": "red", "consistent": "green", "inconclusive": "yellow", "pending": "dim"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +77,14 @@ def column(
     return MappingProxyType({"column": (unit, heading, meaning, format)})
 
 
-class Table(Stored):
+class Table(JsonMixin):
     """Columns of one length, and the settings they were computed with.
 
     A subclass is a dataclass. A field with `column` metadata is a column; other fields are settings. `_derived_columns`
-    declares properties that are columns, `_shown` names the columns that text shows, `_spare` those of them that give
-    way first where they do not fit, `_most` is how many rows it shows.
+    declares properties that are columns. `_shown` names the columns that people see, in text, on a terminal, in a
+    notebook and in a report; those without any value are left out. `_spare` names those that give way on a narrow
+    terminal, the first to go first; the key is shortened to the share `_key_width` of it before that. `_most` is how
+    many rows text has.
 
     Examples
     --------
@@ -88,6 +98,7 @@ class Table(Stored):
     _derived_columns: ClassVar[tuple[Column, ...]] = ()
     _shown: ClassVar[tuple[str, ...]] = ()
     _spare: ClassVar[tuple[str, ...]] = ()
+    _key_width: ClassVar[float] = 0.0
     _most: ClassVar[int] = 20
     _picture: ClassVar[str] = ""  # the kind that notebooks show
 
@@ -130,7 +141,22 @@ class Table(Stored):
     def arrays(self) -> dict[str, Any]:
         """Return the columns by name, as arrays and lists."""
         found = {each.name: getattr(self, each.name) for each in self.columns if each.unit != "label"}
-        return {name: value if isinstance(value, np.ndarray) else list(value) for name, value in found.items()}
+        return {
+            name: value
+            if isinstance(value, np.ndarray)
+            else [part.value if isinstance(part, Code) else part for part in value]
+            for name, value in found.items()
+        }
+
+    def records(self, **common: Any) -> list[dict[str, Any]]:
+        """Return the rows as dicts, each after what all have in common."""
+        lists = self._lists()
+        return [common | dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+
+    def _lists(self) -> dict[str, list[Any]]:
+        """The columns by name, as CSV has them."""
+        found = self.arrays().items()
+        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in found}
 
     def heading(self, name: str) -> str:
         """Return the heading of a column."""
@@ -143,9 +169,18 @@ class Table(Stored):
         found = {}
         for name in known if names is None else names:
             each = known[name]
-            values = self.names if each.unit == "key" else getattr(self, name)
+            values = self._key_cells() if each.unit == "key" else getattr(self, name)
             found[name] = [self._cell(each, row, values[row]) for row in wanted]
         return found
+
+    def _key_cells(self) -> list[str]:
+        """The key of each row below its heading."""
+        return self.names
+
+    def shown_cells(self, rows: Sequence[int] | None = None) -> dict[str, list[str]]:
+        """Return the columns that people see as text by name, without those that are empty in all these rows."""
+        found = self.cells(self._shown, rows)
+        return {name: cells for name, cells in found.items() if name == self._shown[0] or any(cells) or not cells}
 
     def _cell(self, each: Column, row: int, value: Any) -> str:
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -166,32 +201,55 @@ class Table(Stored):
 
     def to_csv(self) -> str:
         """Return the table as CSV with a header; NaN and None are empty."""
-        arrays = self.arrays()
-        plain = [value.tolist() if isinstance(value, np.ndarray) else value for value in arrays.values()]
+        lists = self._lists()
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(arrays)
-        for row in zip(*plain, strict=True):
+        writer.writerow(lists)
+        for row in zip(*lists.values(), strict=True):
             writer.writerow(
                 ["" if isinstance(value, float) and math.isnan(value) else _text.escape_csv(value) for value in row]
             )
         return stream.getvalue()
 
+    @property
     def summary(self) -> str:
-        """Return a line about the table."""
-        return _text.plural(len(self), "row")
+        """One sentence about the table."""
+        return f"{_text.plural(len(self), 'row')}."
 
-    def text(self, terminal: _text.Terminal = WIDE) -> str:
-        """Return the shown columns as text, with headings, as far as they fit a terminal."""
-        rows = self._rows_shown()
-        units = {each.name: each.unit for each in self.columns}
-        shown = []
-        for name, cells in self.cells(self._shown, [row for row in rows if row >= 0]).items():
-            if -1 in rows:
-                cells.insert(rows.index(-1), "..." if name == self._shown[0] else "")
-            rank = len(self._spare) - self._spare.index(name) if name in self._spare else 0
-            shown.append(_text.Column(self.heading(name), cells, rank, left=units[name] in LEFT))
-        return terminal.table(shown) if len(self) else "  (no rows)"
+    def text(self, terminal: _text.Terminal = WIDE, rows: Sequence[int] | None = None) -> str:
+        """Return the shown columns as text, with headings, as far as they fit a terminal; all rows or these.
+
+        By default they are the rows that text has room for.
+        """
+        if not len(self):
+            return "  (no rows)"
+        chosen = self._rows_shown() if rows is None else list(rows)
+        units, spare = {each.name: each.unit for each in self.columns}, self._spare_columns()
+        columns = []
+        for name, cells in self.shown_cells([row for row in chosen if row >= 0]).items():
+            if -1 in chosen:
+                cells.insert(chosen.index(-1), "..." if name == self._shown[0] else "")
+            rank = len(spare) - spare.index(name) if name in spare else 0
+            styles = [self._style(name, row) if row >= 0 else "" for row in chosen]
+            shrinks = self._key_width if name == self._shown[0] else 0.0
+            columns.append(
+                _text.Column(
+                    self.heading(name), cells, rank, units[name] in LEFT, styles, shrinks, self._name_omitted(name)
+                )
+            )
+        return terminal.table(columns)
+
+    def _spare_columns(self) -> Sequence[str]:
+        """The shown columns that give way where they do not fit, the first to go first."""
+        return self._spare
+
+    def _name_omitted(self, name: str) -> str:
+        """Return what a column is called below the table if it does not fit; by default its heading."""
+        return ""
+
+    def _style(self, name: str, row: int) -> str:
+        """The style of a cell on a terminal."""
+        return ""
 
     def _rows_shown(self) -> list[int]:
         """Return the rows that text shows; -1 stands for rows left out."""
@@ -201,8 +259,8 @@ class Table(Stored):
         return [*range(half), -1, *range(len(self) - half, len(self))]
 
     def html(self, names: Sequence[str] | None = None, rows: Sequence[int] | None = None) -> str:
-        """Return columns as an HTML table."""
-        cells = self.cells(names, rows)
+        """Return columns as an HTML table, by default those that people see."""
+        cells = self.shown_cells(rows) if names is None else self.cells(names, rows)
         head = "".join(f"<th>{_text.escape_html(self.heading(name))}</th>" for name in cells)
         body = "".join(
             "<tr>" + "".join(f"<td>{_text.escape_html(cell)}</td>" for cell in row) + "</tr>"
@@ -211,12 +269,16 @@ class Table(Stored):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def __repr__(self) -> str:
-        return "\n".join([self.summary(), self.text(), *(f"Note: {note}." for note in getattr(self, "notes", ()))])
+        from truecal import words
+
+        return "\n".join([self.summary, self.text(), *words.list_notes(getattr(self, "notes", ()))])
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<p>Note: {_text.prose_html(note)}.</p>" for note in getattr(self, "notes", ()))
-        picture = _draw_inline(self._picture, self, self.summary()) if self._picture and len(self) else ""
-        return f"<p>{_text.escape_html(self.summary())}</p>{picture}{self.html(self._shown)}{notes}"
+        from truecal import words
+
+        notes = "".join(f"<p>{_text.prose_html(note)}</p>" for note in words.list_notes(getattr(self, "notes", ())))
+        picture = _draw_inline(self._picture, self, self.summary) if self._picture and len(self) else ""
+        return f"<p>{_text.escape_html(self.summary)}</p>{picture}{self.html()}{notes}"
 
     def _write(self) -> dict[str, Any]:
         written = encode_fields(self)

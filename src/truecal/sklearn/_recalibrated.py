@@ -12,8 +12,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from truecal._options import MapKind
 from truecal.analysis import recalibrate
-from truecal.inference import Kind
 
 
 class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -22,22 +22,22 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     Parameters
     ----------
     estimator : classifier
-        One that has `predict_proba`. Fitted and in scikit-learn's `FrozenEstimator` it stays as it is, and `fit` takes
-        rows that it has not seen. Any other is cloned: the map is fitted to predictions of rows that were left out in
-        `cv` folds, and the classifier then to all rows.
+        One with `predict_proba`. A fitted one in scikit-learn's `FrozenEstimator` stays as it is, and `fit` takes rows
+        that it was not fitted to. Any other is cloned: the map is fitted to out-of-fold predictions of `cv` folds, and
+        the classifier then to all rows.
     kind : "auto", "offset", "logistic", "beta", "isotonic" or "none"
         As in `truecal.recalibrate`.
     cv : int
-        The folds in which a classifier that is not frozen predicts the rows that it was not fitted to.
+        The folds of the out-of-fold predictions of a classifier that is not frozen.
     folds : int
-        The folds of the proof, as in `truecal.recalibrate`; 0 for none.
+        The folds of the held-out validation, as in `truecal.recalibrate`; 0 for none.
     random_state : int
-        The seed by which rows are dealt.
+        The seed by which rows are assigned to folds.
 
     Attributes
     ----------
     recalibration_ : Recalibration
-        The map, and what it does on rows that it was not fitted to.
+        The calibration map and its held-out validation.
     estimator_ : classifier
         The classifier whose probabilities are recalibrated.
     classes_ : array
@@ -50,19 +50,19 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from truecal.sklearn import RecalibratedClassifier
     >>> rng = np.random.default_rng(0)
-    >>> X = np.repeat(rng.normal(size=(6000, 1)), 4, axis=1)  # four times the same, which naive Bayes takes as four
+    >>> X = np.repeat(rng.normal(size=(6000, 1)), 4, axis=1)  # naive Bayes takes four copies for four columns
     >>> y = rng.random(6000) < 1 / (1 + np.exp(-X[:, 0]))
     >>> model = GaussianNB().fit(X[:2000], y[:2000])
-    >>> mended = RecalibratedClassifier(FrozenEstimator(model)).fit(X[2000:], y[2000:])
-    >>> mended.recalibration_.kind, mended.recalibration_.helped
-    ('logistic', True)
+    >>> recalibrated = RecalibratedClassifier(FrozenEstimator(model)).fit(X[2000:], y[2000:])
+    >>> recalibrated.recalibration_.kind, recalibrated.recalibration_.status
+    ('logistic', 'helps')
     """
 
     def __init__(
         self,
         estimator: Any,
         *,
-        kind: Kind | Literal["auto"] = "auto",
+        kind: MapKind | Literal["auto"] = "auto",
         cv: int = 5,
         folds: int = 5,
         random_state: int = 0,
@@ -89,9 +89,9 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             self.classes_, counts = np.unique(y, return_counts=True)
             if len(counts) < 2 or counts.min() < 2:
                 raise ValueError(f"Each class must have two rows or more; one class has {counts.min()} of {len(y):,}.")
-            deal = StratifiedKFold(min(self.cv, int(counts.min())), shuffle=True, random_state=self.random_state)
+            folds = StratifiedKFold(min(self.cv, int(counts.min())), shuffle=True, random_state=self.random_state)
             self.estimator_ = clone(self.estimator).fit(X, y)
-            p = cross_val_predict(clone(self.estimator), X, y, cv=deal, method="predict_proba")
+            p = cross_val_predict(clone(self.estimator), X, y, cv=folds, method="predict_proba")
         if len(self.classes_) != 2:
             raise ValueError(f"The classifier must know two classes; it knows {len(self.classes_)}.")
         self.recalibration_ = recalibrate(
@@ -103,19 +103,19 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return self
 
     def predict_proba(self, X: Any) -> Any:
-        """The recalibrated probabilities, a column for each class."""
+        """Return the recalibrated probabilities, a column for each class."""
         check_is_fitted(self)
         p = self.recalibration_.apply(self.estimator_.predict_proba(X)[:, 1])
         return np.stack([1 - p, p], axis=1)
 
     def predict(self, X: Any) -> Any:
-        """The more probable class."""
-        found = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[found]
+        """Return the more probable class."""
+        index = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[index]
 
     def __sklearn_tags__(self) -> Any:
-        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = own.input_tags.sparse
-        tags.input_tags.allow_nan = own.input_tags.allow_nan
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags

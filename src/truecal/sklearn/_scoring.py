@@ -13,7 +13,7 @@ import numpy as np
 from truecal._errors import option
 from truecal.analysis import evaluate
 from truecal.metrics import METRICS, Measure, as_error, check_metric, compute, compute_any
-from truecal.plot import DiagramAxes, Scale, test_based
+from truecal.plot import DiagramAxes, Scale, test_reliability
 from truecal.results import Result
 
 
@@ -133,7 +133,7 @@ class TestBasedReliabilityDisplay:
         self, ax: Any = None, *, metric: str | None = None, scale: Scale | None = None
     ) -> TestBasedReliabilityDisplay:
         """Draw the diagram in the given axes or in a new figure."""
-        self.axes_: DiagramAxes = test_based(self.result_, metric, scale=scale, title=self.name, ax=ax)
+        self.axes_: DiagramAxes = test_reliability(self.result_, metric, scale=scale, title=self.name, ax=ax)
         self.ax_ = self.axes_.main
         self.figure_ = self.ax_.get_figure(root=True)
         return self

@@ -1,0 +1,237 @@
+"""Rows that share a customer, a patient or a document: which rows of a tally belong together.
+
+A cluster is known by a hash of 64 bits of its value, the same in every file, engine and run, so that rows of different
+batches, files and machines come together. Two values that share a hash would be taken as one; among a million values
+that happens in one of 37 million data sets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecal._errors import option
+from truecal._text import plural
+from truecal.data._arrays import AnyArray, is_missing, raise_for_missing, read_ids
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Clusters:
+    """The distinct pairs of a cluster and a score of a tally, with the rows and the positives of each.
+
+    Parameters
+    ----------
+    cluster : array of int64
+        The hash of each pair's cluster; in increasing order.
+    place : array of int64
+        The position of each pair's score, or cell, in the tally; in increasing order within a cluster.
+    n, pos : arrays of int64
+        Rows (at least 1) and positives (0 to n) of each pair.
+    memo : dict
+        What was computed of them.
+    """
+
+    cluster: Ints
+    place: Ints
+    n: Ints
+    pos: Ints
+    memo: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def merge(cls, cluster: Ints, place: Ints, n: Ints, pos: Ints) -> Clusters:
+        """Merge pairs in any order. The same pair may occur more than once."""
+        distinct, code = np.unique(cluster, return_inverse=True)
+        size = int(place.max(initial=0)) + 1
+        fits = len(distinct) * size < 2**63
+        order = np.argsort(code * size + place) if fits else np.lexsort((place, code))
+        cluster, place, n, pos = cluster[order], place[order], n[order], pos[order]
+        first = np.flatnonzero(_differs(cluster) | _differs(place))
+        if len(first) == len(cluster):
+            return cls(cluster, place, n, pos)
+        return cls(cluster[first], place[first], np.add.reduceat(n, first), np.add.reduceat(pos, first))
+
+    @staticmethod
+    def join(parts: Sequence[tuple[Clusters | None, Floats]], whole: Floats) -> Clusters | None:
+        """Merge the pairs of several tallies, given the scores of each and those of all; None where none has any."""
+        known = [(own, score) for own, score in parts if own is not None]
+        if not known:
+            return None
+        if len(known) < len(parts):
+            raise ValueError(
+                f"Observations must all have been read with {option('cluster')} to add, or none; only some were."
+            )
+        columns = ((own.cluster, np.searchsorted(whole, score)[own.place], own.n, own.pos) for own, score in known)
+        return Clusters.merge(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+
+    def move(self, place: Ints) -> Clusters:
+        """The same pairs in a tally of other scores or cells, given where each one is now."""
+        return Clusters.merge(self.cluster, place[self.place], self.n, self.pos)
+
+    def tail(self, start: int) -> Clusters:
+        """The pairs of the scores from a position on, which becomes 0."""
+        kept = self.place >= start
+        return Clusters(self.cluster[kept], self.place[kept] - start, self.n[kept], self.pos[kept])
+
+    @property
+    def starts(self) -> Ints:
+        """Where each cluster begins, and where the last one ends."""
+        return np.append(np.flatnonzero(_differs(self.cluster)), len(self.cluster))
+
+    @property
+    def count(self) -> int:
+        """The number of clusters."""
+        return len(self.starts) - 1
+
+    def adds_up(self, n: Ints, pos: Ints) -> bool:
+        """Whether the pairs add up to the rows and positives of the tally's scores."""
+        pairs = (self.n, n), (self.pos, pos)
+        return all(np.array_equal(np.bincount(self.place, own, len(whole)), whole) for own, whole in pairs)
+
+    def check(self, n: Ints, pos: Ints) -> None:
+        """Raise an error unless they do."""
+        if not self.adds_up(n, pos):
+            raise RuntimeError(
+                f"The rows of clusters must be those of the tally; {int(self.n.sum()):,} with {int(self.pos.sum()):,} "
+                f"positive are not the {int(n.sum()):,} with {int(pos.sum()):,} of the tally.\n\n"
+                "Hint: please report this as a bug."
+            )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Clusters):
+            return NotImplemented
+        names = ("cluster", "place", "n", "pos")
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.cluster)
+
+    def __repr__(self) -> str:
+        return f"Clusters({plural(self.count, 'cluster')}, {plural(int(self.n.sum()), 'row')})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellClusters:
+    """The distinct pairs of a cluster and a cell of `CellSums`, with the rows and the positives of each.
+
+    `starts` says where each cluster begins among the pairs, and where the last one ends; within a cluster cells
+    increase. Of several groups of cells the clusters of the first come first, and so on. `memo` is as in `Clusters`;
+    `hashes` are those of the clusters, in increasing order, where they are those of one tally.
+    """
+
+    starts: Ints
+    cell: Ints
+    n: Ints
+    pos: Ints
+    memo: dict[str, Any] = field(default_factory=dict)
+    hashes: Ints | None = None
+
+    @classmethod
+    def of(cls, clusters: Clusters, cell: Ints) -> CellClusters:
+        """The pairs of a tally, given the cell of each of its scores."""
+        place = cell[clusters.place]
+        first = np.flatnonzero(_differs(clusters.cluster) | _differs(place))
+        starts = np.searchsorted(first, clusters.starts)
+        n, pos = (np.add.reduceat(column, first) for column in (clusters.n, clusters.pos))
+        return cls(starts, place[first], n, pos, hashes=clusters.cluster[clusters.starts[:-1]])
+
+    @classmethod
+    def lay(cls, groups: Sequence[CellClusters], sizes: Sequence[int]) -> CellClusters:
+        """The pairs of several groups of so many cells, end to end."""
+        cells, pairs = (np.cumsum([0, *counts[:-1]]) for counts in (sizes, [len(each.cell) for each in groups]))
+        starts = [each.starts[:-1] + before for each, before in zip(groups, pairs.tolist(), strict=True)]
+        cell = [each.cell + before for each, before in zip(groups, cells.tolist(), strict=True)]
+        n, pos = (np.concatenate([getattr(each, name) for each in groups]) for name in ("n", "pos"))
+        return cls(np.append(np.concatenate(starts), len(n)), np.concatenate(cell), n, pos)
+
+    def add(self, column: Floats) -> Floats:
+        """The sum of a column of pairs over each cluster."""
+        return np.asarray(np.add.reduceat(column, self.starts[:-1]))
+
+    def owners(self, starts: Ints) -> Ints:
+        """The group of each cluster, given where the cells of groups begin and end."""
+        return np.asarray(np.searchsorted(starts, self.cell[self.starts[:-1]], side="right") - 1)
+
+
+def read_clusters(values: Any, size: int) -> Ints:
+    """The hash of each row's cluster, of a column of any type whose values can be told apart."""
+    array = read_ids(values, size)
+    if array.dtype.kind == "f" and (array == np.floor(array)).all() and (np.abs(array) < 2**63).all():
+        array = array.astype(np.int64)
+    if array.dtype.kind in "iub":
+        return hash_numbers(array)
+    if array.dtype.kind == "M":
+        array = array.astype("datetime64[us]")
+    distinct, code = number_values(array.tolist())
+    missing = np.array([is_missing(value) for value in distinct], dtype=np.bool_)
+    if missing.any():
+        raise_for_missing("cluster", missing[code])
+    return hash_values(distinct)[code]
+
+
+def name_clusters(clusters: Clusters | None) -> str:
+    """How many clusters rows are of, in words; nothing where that is not known."""
+    return "" if clusters is None else f" of {plural(clusters.count, 'cluster')}"
+
+
+def number_values(values: Iterable[Any]) -> tuple[list[Any], Ints]:
+    """The distinct values in the order of their first occurrence, and the number of each one's value."""
+    known: dict[Any, int] = {}
+    code = np.array([known.setdefault(value, len(known)) for value in values], dtype=np.int64)
+    return list(known), code
+
+
+def hash_numbers(values: AnyArray) -> Ints:
+    """The hash of whole numbers: splitmix64's mixing, which gives no two numbers of 64 bits the same."""
+    z = np.array(values, dtype=np.uint64 if values.dtype.kind == "u" else np.int64).view(np.uint64)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (z ^ (z >> np.uint64(31))).view(np.int64)
+
+
+def hash_values(values: Sequence[Any]) -> Ints:
+    """The hash of each value. A whole number has one hash, whatever its type; so has a text, a date or a time."""
+    plain = [_plain(value) for value in values]
+    if plain and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in plain):
+        return hash_numbers(np.array(plain, dtype=np.int64))
+    return np.array([_hash(value) for value in plain], dtype=np.int64)
+
+
+def _hash(value: Any) -> int:
+    if isinstance(value, int) and -(2**63) <= value < 2**63:
+        return int(hash_numbers(np.array([value], dtype=np.int64))[0])
+    text = value if isinstance(value, bytes) else f"{type(value).__name__}:{value}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little", signed=True)
+
+
+def _plain(value: Any) -> Any:
+    """A value as Python's own type, whole numbers as integers and times as text."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, (bool, int)):
+        return int(value)
+    if isinstance(value, (float, Decimal)) and math.isfinite(value) and value == int(value):
+        return int(value)
+    if isinstance(value, datetime) and (value.hour, value.minute, value.second, value.microsecond) == (0, 0, 0, 0):
+        return value.date().isoformat()
+    if isinstance(value, (date, datetime)):
+        return value.isoformat()
+    return value if isinstance(value, (str, bytes, float)) else str(value)
+
+
+def _differs(column: Ints) -> NDArray[np.bool_]:
+    """Where a column differs from the value before; at its first place."""
+    found = np.ones(len(column), dtype=np.bool_)
+    np.not_equal(column[1:], column[:-1], out=found[1:])
+    return found

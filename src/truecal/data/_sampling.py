@@ -1,0 +1,286 @@
+"""How rows got their labels and their place in the data: sampled by label, or with some labels flipped.
+
+A row of the population has the prediction p. Its label is wrong with a probability that depends on the true one, and
+then the row is kept with a probability that depends on the label as it stands: rows are sampled by labels that are
+noisy already. So among the rows that are there, such a row is labelled positive with the probability
+
+    p1 = p (1 - f1) + (1 - p) f0,    q = k1 p1 / (k1 p1 + k0 (1 - p1)),
+
+f0 and f1 the shares of negatives and positives whose label is flipped, k0 and k1 the shares of labelled negatives and
+positives that are kept. The predictions p are right for the population exactly if q is right for the rows that are
+there, so whatever is tested is tested on q, and nothing is lost. What people read is about p and about the population:
+each positive row stands for 1 / k1 rows, each negative one for 1 / k0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truecal._errors import option
+from truecal.data._arrays import read_numbers
+from truecal.data._label_delay import LabelDelay, discount
+from truecal.data._notes import Note, NoteCode
+
+Floats = NDArray[np.float64]
+LEAST = 1e-9  # the smallest share of rows that may be kept
+LAST = 1 - 2.0**-53  # the largest float below 1
+
+
+def _give(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Sampling:
+    """Which share of negatives and of positives was kept, and which share of each has a flipped label.
+
+    Parameters
+    ----------
+    negative_rate, positive_rate : float
+        The shares of rows that are in the data, by their label; above 0 and at most 1.
+    label_noise : pair of float
+        The shares of negatives that are labelled positive, and of positives that are labelled negative; less than 1
+        together.
+    label_delay : LabelDelay, str or array, optional
+        The share of positives that are known so far, if labels are still coming. For a dataframe or files a
+        `LabelDelay` of a column of ages, or a column of shares; for arrays a share for each row. Observations have
+        True: their scores are those of positives that are known by now.
+
+    Examples
+    --------
+    >>> Sampling(negative_rate=0.05)
+    Sampling(negative_rate=0.05)
+    >>> round(float(Sampling(negative_rate=0.05).seen(0.01)), 4)  # of 100 rows 1 positive and 5 of 99 negatives
+    0.1681
+    """
+
+    negative_rate: float = 1.0
+    positive_rate: float = 1.0
+    label_noise: tuple[float, float] = (0.0, 0.0)
+    label_delay: Any = None
+
+    def __post_init__(self) -> None:
+        for name in ("negative_rate", "positive_rate"):
+            object.__setattr__(self, name, _read_share(name, getattr(self, name)))
+        object.__setattr__(self, "label_noise", _read_flip(self.label_noise))
+        object.__setattr__(self, "label_delay", _read_delay(self.label_delay))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sampling):
+            return NotImplemented
+        if self._rates != other._rates or type(self.label_delay) is not type(other.label_delay):
+            return False
+        return bool(np.array_equal(self.label_delay, other.label_delay))
+
+    def __hash__(self) -> int:
+        return hash((self._rates, type(self.label_delay)))
+
+    @property
+    def _rates(self) -> tuple[Any, ...]:
+        return self.negative_rate, self.positive_rate, self.label_noise
+
+    def __repr__(self) -> str:
+        own = ((entry.name, getattr(self, entry.name), entry.default) for entry in fields(self))
+        return (
+            f"Sampling({', '.join(f'{name}={value!r}' for name, value, usual in own if not _is_usual(value, usual))})"
+        )
+
+    @property
+    def delayed(self) -> bool:
+        """Whether labels are still coming."""
+        return self.label_delay is not None
+
+    @property
+    def applied(self) -> Sampling:
+        """The same of scores that allow for the delay of labels already."""
+        return replace(self, label_delay=True) if self.delayed else self
+
+    @property
+    def plain(self) -> bool:
+        """Whether all rows are there with the labels that they have, or have so far."""
+        return self.negative_rate == self.positive_rate == 1.0 and not self.flips
+
+    @property
+    def flips(self) -> bool:
+        """Whether labels may be wrong."""
+        return self.label_noise != (0.0, 0.0)
+
+    def seen(
+        self,
+        p: Any,
+        where: Callable[[Any, Any, Any], Any] = np.where,
+        hold: Callable[[Any], Any] = _give,
+    ) -> Any:
+        """Return the probability that a row of prediction p is labelled positive, given that it is there.
+
+        It increases with p. What is no prediction, outside of [0, 1] or NaN, stays as it is. `where` and `hold` are as
+        in `truecal.data.cell`: every engine computes the same to the last bit.
+        """
+        if self.plain:
+            return p
+        f0, f1 = self.label_noise
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            # products and sums of what is not negative, so that no digits cancel near 0 or near 1
+            one = hold((p * (1.0 - f1) + (1.0 - p) * f0) * self.positive_rate)
+            zero = hold(((1.0 - p) * (1.0 - f0) + p * f1) * self.negative_rate)
+            total = hold(one + zero)
+            q = hold(where(one < zero, one / total, 1.0 - zero / total))
+            q = where((q == 1.0) & (zero > 0.0), LAST, q)  # rounding makes nothing certain
+            return where((p >= 0.0) & (p <= 1.0), q, p)
+
+    def predicted(self, q: Floats | float) -> Floats:
+        """Return the prediction p of which q is what `seen` gives: its inverse, within [0, 1]."""
+        q = np.asarray(q, dtype=np.float64)
+        if self.plain:
+            return q
+        f0, f1 = self.label_noise
+        one, zero = q * self.negative_rate, (1.0 - q) * self.positive_rate
+        low, high = one / (one + zero), zero / (one + zero)
+        sure = 1.0 - f0 - f1
+        found: Floats = np.clip(np.where(one < zero, (low - f0) / sure, 1.0 - (high - f1) / sure), 0.0, 1.0)
+        return found
+
+    def slope(self, p: Floats) -> Floats:
+        """Return by how much `seen` grows with p."""
+        f0, f1 = self.label_noise
+        one, k0, k1 = p * (1.0 - f1) + (1.0 - p) * f0, self.negative_rate, self.positive_rate
+        return np.asarray(k0 * k1 * (1.0 - f0 - f1) / (k1 * one + k0 * (1.0 - one)) ** 2)
+
+    def rows(self, n: Any, pos: Any) -> Any:
+        """Return how many rows of the population n rows stand for, `pos` of them positive."""
+        return n if self.plain else pos / self.positive_rate + (n - pos) / self.negative_rate
+
+    def positives(self, n: Any, pos: Any) -> Any:
+        """Return how many positives of the population n rows stand for, `pos` of them labelled positive.
+
+        With flipped labels this is an estimate of the true positives, and may fall below 0 in few rows.
+        """
+        if self.plain:
+            return pos
+        f0, f1 = self.label_noise
+        return (pos / self.positive_rate - f0 * self.rows(n, pos)) / (1.0 - f0 - f1)
+
+    def expected_rows(self, q: Any) -> Any:
+        """Return how many rows of the population a row stands for, whose seen probability is q, by that alone."""
+        return q / self.positive_rate + (1.0 - q) / self.negative_rate
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Notes for estimates that describe the population."""
+        return self._list_notes("population")
+
+    @property
+    def sample_notes(self) -> tuple[Note, ...]:
+        """Notes for estimates that describe the sample and its labels as they are."""
+        return self._list_notes("sample")
+
+    def _list_notes(self, estimates: str) -> tuple[Note, ...]:
+        notes = [Note(NoteCode.LABEL_DELAY)] if self.delayed else []
+        if min(self.negative_rate, self.positive_rate) < 1:
+            rates = {"negative_rate": self.negative_rate, "positive_rate": self.positive_rate}
+            notes.append(Note.of(NoteCode.SAMPLED_BY_LABEL, **rates, estimates=estimates))
+        if self.flips:
+            names = ("false_positive_rate", "false_negative_rate")
+            noise = dict(zip(names, self.label_noise, strict=True))
+            notes.append(Note.of(NoteCode.LABEL_NOISE, **noise, estimates=estimates))
+        return tuple(notes)
+
+
+def _is_usual(value: Any, usual: Any) -> bool:
+    return value is usual if usual is None else bool(value == usual)
+
+
+def as_sampling(given: object) -> Sampling:
+    """Return a sampling, None as that of all rows with their own labels; raise an error unless it is one."""
+    if given is None:
+        return NO_SAMPLING
+    if not isinstance(given, Sampling):
+        raise TypeError(f"{option('sampling')} must be a `Sampling`; it is {given!r}.")
+    return given
+
+
+def check_sampling(given: object) -> Sampling:
+    """Return a sampling; raise an error unless it is one, of scores that allow for the delay of labels."""
+    if not isinstance(given, Sampling):
+        raise TypeError(f"{option('sampling')} must be a `Sampling`; it is {given!r}.")
+    if given.label_delay is not None and given.label_delay is not True:
+        raise TypeError(
+            f"{option('label_delay')} must be allowed for in the scores already; it is {given.label_delay!r}."
+        )
+    return given
+
+
+def name_sampling(given: Sampling) -> dict[str, Any]:
+    """The parameters of a sampling, None for those that have their default."""
+    own = {entry.name: (getattr(given, entry.name), entry.default) for entry in fields(given)}
+    return {name: None if _is_usual(value, usual) else value for name, (value, usual) in own.items()}
+
+
+def apply_delay(y_prob: Any, sampling: Sampling) -> tuple[Any, Sampling]:
+    """Return the probabilities that rows are known to be positive by now, and the same sampling of these."""
+    if sampling.label_delay is None or sampling.label_delay is True:
+        return y_prob, sampling
+    return discount(read_numbers(y_prob, "y_prob"), sampling.label_delay), sampling.applied
+
+
+def check_same(first: Sampling, second: Sampling) -> Sampling:
+    """Return the labelling that two parts share; raise an error unless they do."""
+    if first != second:
+        raise ValueError(
+            f"Parts must have got their labels in the same way to add; these have {first!r} and {second!r}."
+        )
+    return first
+
+
+def _read_share(name: str, given: Any) -> float:
+    number = _read_number(given)
+    if not LEAST <= number <= 1:
+        raise ValueError(
+            f"{option(name)} must be the share of rows that was kept, above 0 (from {LEAST:g}) and at most 1; it is "
+            f"{given!r}.{_suggest(name, number)}"
+        )
+    return number
+
+
+def _suggest(name: str, number: float) -> str:
+    if not 1 < number <= 1 / LEAST:
+        return ""
+    return f"\n\nHint: where one row of {number:g} was kept it is {1 / number:.4g}."
+
+
+def _read_flip(given: Any) -> tuple[float, float]:
+    pair = tuple(given) if isinstance(given, (tuple, list)) else ()
+    shares = [_read_number(value) for value in pair]
+    if len(shares) != 2 or not all(0 <= share < 1 for share in shares) or not sum(shares) < 1:
+        raise ValueError(
+            f"{option('label_noise')} must be two shares, of negatives labelled positive and of positives labelled "
+            f"negative, each 0 or more and together below 1; it is {given!r}."
+        )
+    return shares[0], shares[1]
+
+
+def _read_delay(given: Any) -> Any:
+    if given is None or given is True or isinstance(given, (str, LabelDelay)):
+        return given
+    if not hasattr(given, "__len__") or isinstance(given, (bytes, dict)):
+        raise TypeError(
+            f"{option('label_delay')} must be a `LabelDelay(column, table)`, the name of a column of shares, or an "
+            f"array of shares, one for each row; it is {given!r}."
+        )
+    return np.asarray(given)
+
+
+def _read_number(given: Any) -> float:
+    """A plain number as a float, else NaN."""
+    known = isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool)
+    if not known or (isinstance(given, int) and abs(given) > 10**300):
+        return float("nan")
+    return float(given)
+
+
+NO_SAMPLING = Sampling()

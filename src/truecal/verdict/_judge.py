@@ -1,0 +1,152 @@
+"""From cells to verdicts.
+
+The verdict asks whether the predictions are right. Its p-value combines several component tests (`COMPONENTS`), each
+with power against other errors, and it states which errors would have been found. Nothing is drawn at random: the same
+data always give the same verdict. All of it is computed from cells (`CellSums`), so rows, files and merged tallies
+agree; within a cell of 12 bits scores are taken as equal.
+
+The component tests depend on each other, which makes their Cauchy combination a little liberal at 0.05
+(docs/inference.md has the measured size) and exact as p falls. A positive at a prediction of 0 or a negative at 1 is
+impossible: p = 0.
+
+With a tolerance the question is whether the predictions are off by more than it. Two tests answer, the total and the
+windows of Local TCE; the p-value is twice the smaller one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import repeat
+
+import numpy as np
+
+from truecal.data import CellGroups, CellSums, Floats, Ints, Part
+from truecal.metrics import (
+    Design,
+    Direction,
+    Tolerance,
+    as_tolerance,
+    check_significance,
+    count_positives,
+    find_local_errors,
+)
+from truecal.verdict._bands import find_score_bands
+from truecal.verdict._component import GroupData
+from truecal.verdict._components import combine_groups, compute_p_values, list_by_group
+from truecal.verdict._cox import find_slope_directions
+from truecal.verdict._power import OddsShiftPower
+from truecal.verdict._verdict import FACTOR, Status, Verdict
+
+
+def judge(cells: CellSums, significance: float = 0.05, tolerance: Tolerance | float | None = None) -> Verdict:
+    """The verdict on observations in cells; see `Verdict`.
+
+    Examples
+    --------
+    >>> from truecal import Tally
+    >>> from truecal.data import CellSums
+    >>> from truecal.verdict import judge
+    >>> judge(CellSums.of(Tally.from_arrays([0, 1] * 100, [0.2] * 100 + [0.3] * 100))).status
+    'miscalibrated'
+    """
+    (verdict,) = judge_all([cells], significance, tolerance)
+    return divide(verdict, cells)
+
+
+def divide(verdict: Verdict, cells: CellSums) -> Verdict:
+    """A verdict with all predictions in ranges of scores: they have a direction only where it is off."""
+    ranges = find_score_bands(cells, verdict.significance, verdict.tolerance)
+    if verdict.status != Status.MISCALIBRATED:
+        ranges = tuple(replace(found, direction=None, proven=False) if found.proven else found for found in ranges)
+    return replace(verdict, bands=ranges)
+
+
+def judge_all(
+    groups: Sequence[CellSums | Part],
+    significance: float = 0.05,
+    tolerance: Tolerance | float | None = None,
+    *,
+    level: float | None = None,
+) -> list[Verdict]:
+    """The verdict on each of several groups of rows, in one pass: that of a group does not depend on the others.
+
+    The words, the intervals and what would have been found are at `level`, which is lower than the significance where
+    groups are many; Local TCE rejects windows at the significance.
+    """
+    check_significance(significance)
+    tolerance = as_tolerance(tolerance)
+    if not all(map(len, groups)):
+        raise ValueError("A verdict needs at least one row; there is none.")
+    batches = CellGroups.batches(groups)
+    levels = significance, significance if level is None else level
+    return [verdict for batch in batches for verdict in _judge_batch(batch, *levels, tolerance)]
+
+
+def _judge_batch(
+    groups: CellGroups, significance: float, level: float, tolerance: Tolerance | None
+) -> Iterator[Verdict]:
+    data = GroupData.of(groups, significance, tolerance)
+    contradicted = _count_impossible(groups)
+    local = find_local_errors(groups, significance, tolerance)
+    tests = compute_p_values(data)
+    p_value = combine_groups(tests, tolerance)
+    if tolerance is None:  # with one, raised and lowered predictions decide what is impossible
+        p_value = np.where(contradicted > 0, 0.0, p_value)
+    detectable = _find_detectable(groups, level, tolerance)
+    columns = [column.tolist() for column in (p_value, groups.add(groups.cells.n), contradicted, *detectable)]
+    counts = count_positives(groups, *groups.bounds, level)
+    named, shared = list_by_group(tests, len(groups)), _describe_clusters(groups, data.design)
+    slopes: list[Direction | None] = [None] * len(groups)
+    if "cox" in tests:
+        slopes = find_slope_directions(data, tests["cox"], level)
+    for p, n, wrongs, found, above, below, count, own, errors, (clusters, effect), slope in zip(
+        *columns, counts, named, local, shared, slopes, strict=True
+    ):
+        powerful = Status.CONSISTENT if found <= FACTOR else Status.INCONCLUSIVE
+        yield Verdict(
+            status=Status.MISCALIBRATED if p <= level else powerful,
+            p_value=p,
+            significance=level,
+            tests=own,
+            n=n,
+            observed=count.observed,
+            expected=count.expected,
+            contradicted=wrongs,
+            odds_ratio=count.factor,
+            detectable=found,
+            detectable_above=above,
+            detectable_below=below,
+            local=errors,
+            tolerance=tolerance,
+            sampling=groups.cells.sampling,
+            clusters=clusters,
+            design_effect=effect,
+            slope_direction=slope,
+        )
+
+
+def _count_impossible(groups: CellGroups) -> Ints:
+    """Positives at a prediction of 0 and negatives at 1, of each group."""
+    cells, at = groups.cells, groups.cells.certain
+    wrong = np.where(cells.upper[at], cells.n[at] - cells.pos[at], cells.pos[at])
+    return np.bincount(groups.owners(at), wrong, len(groups)).astype(np.int64)
+
+
+def _find_detectable(groups: CellGroups, level: float, tolerance: Tolerance | None) -> tuple[Floats, Floats, Floats]:
+    """The odds ratios that would have been found: on all predictions, and on a fifth of the information up and down."""
+    power = OddsShiftPower.of(groups, level)
+    if tolerance is not None:
+        return power.detectable_beyond(tolerance)
+    above, below = (power.detectable((sign,), fifth=True) for sign in (1, -1))
+    return power.detectable((1, -1)), above, below
+
+
+def _describe_clusters(groups: CellGroups, design: Design | None) -> Iterator[tuple[int | None, float]]:
+    """The number of clusters of each group, and its design effect."""
+    clusters = groups.cells.clusters
+    if clusters is None:
+        return repeat((None, 1.0), len(groups))
+    counts = np.bincount(clusters.owners(groups.starts), minlength=len(groups)).tolist()
+    effects = np.ones(len(groups)) if design is None else design.effect
+    return zip(counts, effects.tolist(), strict=True)

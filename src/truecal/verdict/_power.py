@@ -1,0 +1,392 @@
+"""Power: the errors that the verdict finds in so many rows, and the rows that an error takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from truecal import _kernel
+from truecal._errors import option
+from truecal.data import NO_SAMPLING, Bools, CellGroups, CellSums, Floats, Ints, Sampling
+from truecal.metrics import (
+    MOST_ROWS,
+    Design,
+    Level,
+    Spread,
+    Tolerance,
+    check_counts,
+    check_probabilities,
+    check_significance,
+    find_rates,
+    is_number,
+    move_chances,
+    normal_quantile,
+)
+
+POWER = 0.8  # as studies are usually planned
+FIFTH = 0.2  # of the information: the range of scores that errors confined to some of them are planned for
+# Which share of the significance a total has in each tail, and that of a fifth: the combination of tests leaves one of
+# them about half of the level, and a scan divides its own among windows. study/plan.py measures the power that follows.
+TOTAL_TAILS, FIFTH_TAILS = 4, 148
+LARGEST = math.log(1e6)  # the largest log-factor that is looked for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OddsShiftPower:
+    """What a factor on the odds would change in each of some groups: the positives expected, and their variance.
+
+    The verdict finds an error of all odds where their total leaves z_(1 - a / 4) standard deviations, and one that is
+    confined to a fifth of the evidence where that fifth's total leaves z_(1 - a / 148), a the significance: the scans
+    look at many fifths. Factors are given by their logarithms, one for each group.
+    """
+
+    n: Floats
+    q: Floats
+    upper: Bools
+    starts: Ints  # where groups begin, and the end
+    v: Floats  # of each group
+    whole: Floats  # the standard deviations that the total must leave, and that of a fifth
+    fifth: Floats
+    effects: tuple[Floats, Floats]  # the design effects of all rows, and of a fifth of the evidence
+    sampling: Sampling = NO_SAMPLING
+
+    @classmethod
+    def of(cls, groups: CellGroups, significance: float) -> OddsShiftPower:
+        # cells of 7 bits are near enough: q differs by less than a part in 64 within each
+        coarse = groups.coarse.coarsen(7)
+        design = Design.of(groups)
+        spreads = (None, None) if design is None else (design.whole, _find_fifths(groups, design))
+        (whole, one), (fifth, other) = (
+            _find_limits(spread, significance / tails, len(groups))
+            for tails, spread in zip((TOTAL_TAILS, FIFTH_TAILS), spreads, strict=True)
+        )
+        cells, v = coarse.cells, groups.add(groups.cells.v)
+        n = cells.n.astype(np.float64)
+        return cls(n, cells.q, cells.upper, coarse.starts, v, whole, fifth, (one, other), cells.sampling)
+
+    def resized(self, rows: float) -> OddsShiftPower:
+        """The same scores of one group in another number of rows."""
+        scale = rows / float(self.n.sum())
+        return replace(self, n=self.n * scale, v=self.v * scale)
+
+    def moved(self, tolerance: Tolerance, *, up: bool) -> OddsShiftPower:
+        """The same with predictions raised or lowered by a tolerance, where errors beyond it begin."""
+        q = move_chances(self.q, self.upper, self.sampling, tolerance, up)
+        return replace(self, q=q, v=np.add.reduceat(self.n * q * (1 - q), self.starts[:-1]))
+
+    def detectable_beyond(self, tolerance: Tolerance) -> tuple[Floats, Floats, Floats]:
+        """The factors beyond a tolerance that are found with a probability of 80 %: on all odds, up or down, and on
+        those of a fifth of the evidence, up, and down. There is nothing to find where the tolerance takes all to 0 or
+        to 1."""
+        ways = [(self.moved(tolerance, up=sign > 0), sign) for sign in (1, -1)]
+        nothing = [(moved.v == 0) & (self.v > 0) for moved, _ in ways]
+        (up, down), fifths = (
+            [
+                np.where(none, 1.0, moved.detectable((sign,), fifth=fifth))
+                for (moved, sign), none in zip(ways, nothing, strict=True)
+            ]
+            for fifth in (False, True)
+        )
+        return np.maximum(up, down), fifths[0], fifths[1]
+
+    def expected(self, log_factor: Floats) -> Floats:
+        """The positives expected with all odds multiplied by a factor."""
+        own = self.n * np.where(self.upper, 1 - self.q, self.q)
+        return np.asarray(np.add.reduceat(own, self.starts[:-1]) + self._change(log_factor)[0])
+
+    def detectable(self, signs: tuple[int, ...], *, fifth: bool = False, power: float = POWER) -> Floats:
+        """The factor on all odds, or on those of a fifth of the evidence, that the verdict finds with this probability,
+        whichever of the signs its logarithm has; infinite beyond a million."""
+        share, threshold, effect = self._look(fifth)
+        reach = math.sqrt(share) / np.sqrt(effect)
+        wanted, limit = -normal_quantile(power), threshold * np.sqrt(self.v)
+        if not self.sampling.flips:
+            cells, ways = (self.n, self.q, self.upper, self.starts), (1 in signs, -1 in signs)
+            found = _kernel.find_factors(*cells, reach, limit, wanted, *ways, LARGEST)
+            return np.where(self.v == 0, np.inf, np.exp(found))
+
+        def missed(log_factor: Floats) -> Bools:
+            found = np.zeros(len(self.v), dtype=np.bool_)
+            for sign in signs:
+                change, spread = self._change(sign * log_factor)
+                found |= ((reach * np.abs(change) - limit) / np.sqrt(spread) < wanted) | (self.v == 0)
+            return found
+
+        return np.asarray(np.exp(_bisect(missed, len(self.v), 1e-3)))
+
+    def rows_needed(self, log_factor: float, power: float, *, fifth: bool = False) -> int:
+        """The fewest rows of one group's scores in which a factor is found with this probability."""
+        share, threshold, effect = self._look(fifth)
+        change, spread = (float(found[0]) for found in self._change(np.full(1, log_factor)))
+        z = normal_quantile(1 - power) * math.sqrt(spread) + float(threshold[0]) * math.sqrt(float(self.v[0]))
+        return max(1, math.ceil(float(self.n.sum()) * max(z, 0.0) ** 2 * float(effect[0]) / (share * change**2)))
+
+    def _look(self, fifth: bool) -> tuple[float, Floats, Floats]:
+        """The share of the evidence that is looked at, how many standard deviations it must leave, and its design
+        effect."""
+        return (FIFTH, self.fifth, self.effects[1]) if fifth else (1.0, self.whole, self.effects[0])
+
+    def _change(self, log_factor: Floats) -> tuple[Floats, Floats]:
+        """By how much a factor raises the total, and the total's variance then. Sampling by label changes no factor."""
+        if self.sampling.flips:
+            change, spread = self._change_flipped(log_factor)
+        else:
+            change, spread = _kernel.shift(self.n, self.q, self.upper, self.starts, np.exp(log_factor))
+        return change, np.maximum(spread, 1e-300)
+
+    def _change_flipped(self, log_factor: Floats) -> tuple[Floats, Floats]:
+        """The same where the odds are those of predictions whose labels may be flipped."""
+        seen = np.where(self.upper, 1 - self.q, self.q)
+        p = self.sampling.predicted(seen)
+        grown = np.repeat(np.exp(log_factor), np.diff(self.starts)) * p
+        moved = self.sampling.seen(grown / (1 - p + grown))
+        change, spread = (
+            np.add.reduceat(self.n * each, self.starts[:-1]) for each in (moved - seen, moved * (1 - moved))
+        )
+        return change, spread
+
+
+def _find_limits(spread: Spread | None, level: float, groups: int) -> tuple[Floats, Floats]:
+    """How many standard deviations a total of each group must leave to be found at a level, and its design effect."""
+    if spread is None:
+        return np.full(groups, normal_quantile(level)), np.ones(groups)
+    limits = np.array([normal_quantile(tail) for tail in spread.tails(level).tolist()])
+    return limits / np.sqrt(spread.effect), spread.effect
+
+
+def _find_fifths(groups: CellGroups, design: Design) -> Spread:
+    """The spread of the fifth of each group's evidence that has the largest design effect."""
+    v = groups.cells.v
+    middle = np.cumsum(v) - v / 2
+    before, total = (groups.repeat(column) for column in (middle[groups.starts[:-1]], groups.add(v)))
+    part = np.clip((middle - before) / np.maximum(total, 1e-300) / FIFTH, 0, 1 / FIFTH - 1).astype(np.int64)
+    new = np.diff(part, prepend=-1) != 0
+    new[groups.starts[:-1]] = True
+    begin = np.flatnonzero(new)
+    found = design.spread(begin, np.append(begin[1:], len(v)))
+    owner = groups.owners(begin)
+    largest = np.lexsort((-found.effect, owner))[np.searchsorted(owner, np.arange(len(groups)))]
+    return Spread(found.effect[largest], found.freedom[largest])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How many rows the verdict needs to find an error, and what it finds in so many.
+
+    Parameters
+    ----------
+    prediction, information : float
+        The mean prediction p, and the mean of p (1 - p): what a row tells.
+    significance, power : float
+        The level of the verdict, and the probability with which it must find the error.
+    factor, ratio : float or None
+        The error to find: a factor on all odds, and the positives it makes over those predicted. None where rows were
+        given.
+    rows, fifth_rows : int, int or None
+        The rows it takes, or those given; and the rows it takes where the factor is on the odds of a fifth of the
+        evidence alone, some range of neighbouring predictions.
+    above, below : float
+        What `rows` rows find: all odds multiplied by `above` or more, and divided by `below` or more. Infinite where
+        nothing is found.
+    fifth_above, fifth_below : float
+        The same for an error that is confined to a fifth of the evidence.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> found = truecal.plan(0.1, ratio=1.2)
+    >>> found.rows, round(found.factor, 3)
+    (2237, 1.227)
+    """
+
+    prediction: float
+    information: float
+    significance: float
+    power: float
+    factor: float | None
+    ratio: float | None
+    rows: int
+    fifth_rows: int | None
+    above: float
+    below: float
+    fifth_above: float
+    fifth_below: float
+
+
+def plan(
+    y_prob: Any,
+    *,
+    factor: float | None = None,
+    ratio: float | None = None,
+    rows: int | None = None,
+    power: float = POWER,
+    significance: float = 0.05,
+) -> Plan:
+    """Plan how many rows the verdict needs to find an error, or say what it finds in a number of rows.
+
+    The error is on all odds at once, the kind that a change of prevalence makes, or confined to a fifth of the
+    evidence. Rows are taken as independent.
+
+    Parameters
+    ----------
+    y_prob : float or array
+        One probability that is predicted for every row, such as the prevalence, or a sample of predictions as they
+        will come. Predictions that differ tell less a row than their mean says.
+    factor, ratio, rows
+        One of the three: the factor on the odds that must be found, or the positives over those predicted, below 1
+        where predictions are too high; or the rows that there will be.
+    power : float
+        The required probability that the verdict is "miscalibrated".
+    significance : float
+        The level of the verdict.
+
+    Examples
+    --------
+    >>> import truecal
+    >>> truecal.plan(0.01, ratio=1.2).rows  # 1.2 % where 1 % is predicted
+    24753
+    >>> round(truecal.plan(0.01, rows=100_000).above, 2)
+    1.1
+    """
+    check_significance(significance)
+    _check_power(power)
+    if sum(given is not None for given in (factor, ratio, rows)) != 1:
+        names = ", ".join(option(name) for name in ("factor", "ratio"))
+        raise ValueError(f"One of {names} and {option('rows')} must be given, and not more than one.")
+    row = _read_predictions(y_prob, significance)
+    mean, fifth_rows = _expect(row), None
+    if rows is None:
+        if factor is None:
+            factor = _find_factor(row, _read_change("ratio", ratio))
+        factor = _read_change("factor", factor)
+        ratio = _expect(row, math.log(factor)) / mean if ratio is None else ratio
+        rows, fifth_rows = (row.rows_needed(math.log(factor), power, fifth=fifth) for fifth in (False, True))
+    elif isinstance(rows, bool) or not isinstance(rows, int) or not 0 < rows <= MOST_ROWS:
+        raise ValueError(f"{option('rows')} must be a whole number above 0, at most 2^53; it is {rows!r}.")
+    there = row.resized(rows)
+    found = (
+        float(there.detectable((sign,), fifth=fifth, power=power)[0]) for fifth in (False, True) for sign in (1, -1)
+    )
+    return Plan(mean, float(row.v[0]), significance, power, factor, ratio, rows, fifth_rows, *found)
+
+
+def required_rows(
+    cells: CellSums, factor: float, significance: float, tolerance: Tolerance | None = None
+) -> int | None:
+    """The rows of such predictions in which the verdict surely finds a factor on all odds, up as well as down; None if
+    no number is enough. Samples differ in what their rows tell: twice the standard error of it is added, and the number
+    is rounded up to two digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cells = CellSums.from_arrays(np.zeros(100, dtype=bool), np.full(100, 0.25))
+    >>> required_rows(cells, 1.5, 0.05), required_rows(cells, 1.5, 0.01)
+    (370, 520)
+    """
+    here = OddsShiftPower.of(CellGroups.of([cells]), significance)
+    if not here.v[0] > 0:
+        return None
+    ways = [(here if tolerance is None else here.moved(tolerance, up=sign > 0), sign) for sign in (1, -1)]
+    needed = [way.rows_needed(sign * math.log(factor), POWER) for way, sign in ways if way.v[0] > 0]
+    rows, told, n = max(needed, default=1), here.q * (1 - here.q), float(here.n.sum())
+    varied = math.sqrt(max(0.0, float(here.n @ told**2) * n / float(here.n @ told) ** 2 - 1))
+    rows = math.ceil(rows * (1 + 2 * varied * math.sqrt(1 / n + 1 / rows)))
+    step = int(10 ** max(0, len(str(rows)) - 2))
+    return math.ceil(rows / step) * step
+
+
+def _expect(row: OddsShiftPower, log_factor: float = 0.0) -> float:
+    return float(row.expected(np.full(1, log_factor))[0])
+
+
+def _read_change(name: str, given: Any) -> float:
+    """A factor or a ratio as a plain number."""
+    if not is_number(given) or not 1e-300 <= float(given) <= 1e300 or given == 1:
+        raise ValueError(f"{option(name)} must be above 0 and not 1, from 1e-300 to 1e300; it is {given!r}.")
+    return float(given)
+
+
+def _check_power(power: float) -> None:
+    if not is_number(power) or not 0 < power < 1:
+        raise ValueError(f"{option('power')} must lie between 0 and 1; it is {power!r}.")
+
+
+def _read_predictions(y_prob: Any, significance: float) -> OddsShiftPower:
+    """One row of such predictions."""
+    if np.ndim(y_prob) == 0 and not 0 < y_prob < 1:
+        hint = "\n\nHint: divide percentages by 100." if 1 <= y_prob <= 100 else ""
+        raise ValueError(f"{option('y_prob')} must lie between 0 and 1; it is {y_prob!r}.{hint}")
+    sample = np.full(1, float(y_prob)) if np.ndim(y_prob) == 0 else y_prob
+    cells = CellSums.from_arrays(np.zeros(len(sample), dtype=bool), sample)
+    if not cells.v.any():
+        raise ValueError(f"{option('y_prob')} must hold predictions between 0 and 1; all are 0 or 1.")
+    return OddsShiftPower.of(CellGroups.of([cells]), significance).resized(1)
+
+
+def _find_factor(row: OddsShiftPower, ratio: float) -> float:
+    """The factor on all odds that multiplies the positives expected by a ratio."""
+    sign, wanted = 1 if ratio > 1 else -1, ratio * _expect(row)
+    found = math.inf
+    if ratio != 1:
+        found = float(_bisect(lambda t: sign * (wanted - row.expected(sign * t)) > 0, 1, 1e-9)[0])
+    if math.isinf(found):
+        raise ValueError(
+            f"{option('ratio')} must be above 0, not 1, and leave the rate of positives below 1; it is {ratio!r} for a "
+            f"mean prediction of {_expect(row):.4g}."
+        )
+    return math.exp(sign * found)
+
+
+def _bisect(missed: Callable[[Floats], Bools], size: int, precision: float) -> Floats:
+    """The log-factors from which on nothing is missed, of so many groups at once; infinite beyond the largest."""
+    never = missed(np.full(size, LARGEST))
+    low, high = np.zeros(size), np.ones(size)
+    while (more := ~never & (high < LARGEST) & missed(high)).any():
+        low, high = np.where(more, high, low), np.where(more, np.minimum(2 * high, LARGEST), high)
+    while (open_ := ~never & (high - low > precision * high)).any():
+        middle = (low + high) / 2
+        far = missed(middle)
+        low, high = np.where(open_ & far, middle, low), np.where(open_ & ~far, middle, high)
+    return np.where(never, np.inf, high)
+
+
+def detectable_rates(
+    n: Ints | int,
+    rate: Floats | float,
+    *,
+    power: float = 0.8,
+    significance: float = 0.05,
+    spread: Spread | None = None,
+) -> tuple[Floats, Floats]:
+    """Return the nearest true rates below and above the predicted `rate` that a bin of n rows detects with this power.
+
+    NaN if there is none. `spread` says how far clusters spread the positives of each bin.
+
+    Examples
+    --------
+    >>> from truecal.verdict import detectable_rates
+    >>> below, above = detectable_rates(1000, 0.1)  # a bin of 1,000 rows that are predicted at 10 %
+    >>> round(float(below), 3), round(float(above), 3)
+    (0.075, 0.128)
+    """
+    check_significance(significance)
+    _check_power(power)
+    n_, p = np.broadcast_arrays(check_counts(0, n)[1], check_probabilities(rate))
+    shape = n_.shape
+    n_, p = n_.ravel().copy(), p.ravel().copy()
+    low, high = critical_counts(n_, p, significance if spread is None else spread.levels(significance))
+    # P(X <= low) and P(X >= high) reach the power; the other tail is negligible
+    missed = 1 - power if spread is None else spread.tails(min(1 - power, 0.5))
+    below = np.where(low >= 0, find_rates(np.minimum(np.maximum(low, 0) + 1, n_), n_, missed), np.nan)
+    above = np.where(high <= n_, find_rates(np.clip(high, 1, n_), n_, missed, rest=True), np.nan)
+    return below.reshape(shape), above.reshape(shape)
+
+
+def critical_counts(n: Ints, p: Floats, significance: Level) -> tuple[Ints, Ints]:
+    """Return the largest rejected count below the likeliest one, or -1, and the smallest above it, or n + 1."""
+    return _kernel.critical_counts(n, p, np.broadcast_to(significance, n.shape) + 0.0)
