@@ -23,7 +23,7 @@ import numpy as np
 import truecal
 from truecal.data import Note, NoteCode, Reason
 from truecal.results._json import FORMAT, OWN, PARTS, PLAIN, JsonMixin, _find_items, find_part
-from truecal.results._table import Table, _list_columns
+from truecal.results._table import SHOWN_ONLY, Table, _list_columns
 
 PLACE = Path(__file__).parents[1] / "src" / "truecal" / "schema.json"
 PACKAGES = ("data", "metrics", "inference", "verdict", "results", "analysis", "gate")  # whose classes are registered
@@ -110,7 +110,7 @@ def _describe_class(kind: Any) -> Schema:
         more = {
             column.name: {"type": "array"}
             for column in _list_columns(kind)
-            if column.name not in parts and column.unit != "label"
+            if column.name not in parts and column.unit not in SHOWN_ONLY
         }
         columns = {name: parts.pop(name) for name in stored} | more
         inside = {"properties": columns, "required": list(columns), "additionalProperties": False}

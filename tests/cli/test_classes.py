@@ -37,7 +37,7 @@ def below_title(done):
 def test_the_most_probable_class_is_judged_where_labels_name_the_columns(pets):
     expected = truecal.evaluate(truecal.read(pets, **SHARED, multiclass="top-label"))
     guessed = run("evaluate", pets, "--null-draws", "0")
-    assert guessed.stderr == "note: guessed --label pet --score 'p_*' --multiclass top-label\n"
+    assert guessed.stderr == "note: inferred --label pet --score 'p_*' --multiclass top-label\n"
     for words in (
         ("-p", "p_bee,p_cat,p_dog"),
         ("-y", "pet", "-p", "p_*"),

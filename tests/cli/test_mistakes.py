@@ -83,7 +83,7 @@ def test_what_cannot_be_guessed_is_listed_with_the_command_to_type(folder):
     columns = {"a": [0, 1, 0, 1], "b": [1, 0, 0, 1], "c": [0.5, 0.1, 0.2, 0.3]}
     data = write_csv(folder / "unclear.csv", columns)
     told = refused("evaluate", data)
-    assert "--label cannot be guessed: one column must be meant, and these could be: 'a', 'b'." in told
+    assert "--label cannot be inferred: one column must be meant, and these could be: 'a', 'b'." in told
     assert f"Hint: say which, such as  truecal evaluate {data} --label a" in told
     columns = {"y": [0, 1, 0, 1], "old model": [0.5, 0.1, 0.2, 0.3], "new model": [0.5, 0.1, 0.2, 0.4]}
     data = write_csv(folder / "two.csv", columns)
@@ -225,7 +225,7 @@ def test_near_misses_come_with_the_remedy(folder):
     told = refused("evaluate", signed)
     assert "`risk` must hold numbers; it holds text such as '50%'.\nHint: write percentages without their signs" in told
     rare = write_csv(folder / "rare.csv", {"y": [0, 1, 0], "p": [0.5, 0.1, 0.2]})
-    assert "guessed --label y --score p" in run("evaluate", rare, "--percent", "--null-draws", "0").stderr
+    assert "inferred --label y --score p" in run("evaluate", rare, "--percent", "--null-draws", "0").stderr
     percent = write_csv(folder / "percent.csv", {"id": [3, 4, 5], "won": [1, 0, 0], "risk": [50.5, 10, 20]})
     told = refused("evaluate", percent)
     assert "Hint: 'risk' may hold percentages; --percent reads them as such." in told

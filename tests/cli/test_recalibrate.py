@@ -138,8 +138,10 @@ def test_drift_is_named_first_where_there_are_times(folder):
         "truecal slices timed.csv (which groups?)",
         "truecal recalibrate timed.csv",
     ]
-    shown = " ".join(run("evaluate", "timed.csv", cwd=folder).stdout.split())
-    assert shown.endswith(f"Next: {', '.join(following)}")
+    shown = run("evaluate", "timed.csv", cwd=folder).stdout
+    assert shown.endswith("\n  ".join(["\nNext:", *following]) + "\n")
+    shown = run("evaluate", "timed.csv", "-y", "y", "-p", "p", "--drop-missing", cwd=folder).stdout
+    assert shown.endswith("\n  truecal recalibrate timed.csv --label y --score p --drop-missing\n")
     told = (
         "one map for all rows does not correct a recent change: `truecal drift --time day` estimates the change point"
     )

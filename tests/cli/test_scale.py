@@ -118,8 +118,8 @@ def test_every_command_takes_tallies_in_the_place_of_data(days, data, folder):
     held = "6 files of observations of p for y by country, at (1d), exact: 9,000 predictions"
     score = run("evaluate", days)
     assert held in score.stderr
-    assert "guessed" not in score.stderr
-    of_rows, _, following = run("evaluate", data).stdout.partition("\n\n")[2].partition("\n\nNext: ")
+    assert "inferred" not in score.stderr
+    of_rows, _, following = run("evaluate", data).stdout.partition("\n\n")[2].partition("\n\nNext:\n")
     assert "truecal drift" in following  # which observations, whose rows are not there, cannot be given to
     assert score.stdout.partition("\n\n")[2] == f"{of_rows}\n"
     one = run("evaluate", days / "0.parquet", "--json", "--null-draws", "0")
@@ -177,7 +177,7 @@ def expected_drift(data, **options):
 def test_drift_prints_the_librarys_table(data, folder):
     done = run("drift", data)
     assert done.returncode == 0
-    assert done.stderr == "note: guessed --label y --score p --time at\n"
+    assert done.stderr == "note: inferred --label y --score p --time at\n"
     table = expected_drift(data)
     lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.startswith("  2026-")}
     lines = {name: line for name, line in lines.items() if not name.endswith(".")}  # of a wrapped sentence
@@ -208,7 +208,7 @@ def test_drift_as_json_and_csv(data, days):
     assert [float(row["value"]) for row in rows] == table.value.tolist()
     assert [row["status"] for row in rows] == list(table.status)
     from_days = run("drift", days, "--csv")
-    assert "guessed --time at" in from_days.stderr
+    assert "inferred --time at" in from_days.stderr
     assert rows_of(from_days.stdout) == rows
     weeks = [rows_of(run("drift", name, *words[2:], "--every", "1w", "--csv").stdout) for name in (data, days)]
     assert weeks[0] == weeks[1]
@@ -245,7 +245,7 @@ def test_drift_is_drawn_and_reported(data, folder):
     assert run("plot", data, "--time", "at", "--resamples", "0", "-o", folder / "a.svg").returncode == 0
     by_kind = run("plot", data, "--kind", "drift", "--resamples", "0", cwd=folder)
     assert by_kind.stdout == "Wrote drift.png\n"
-    assert "guessed --label y --score p --time at" in by_kind.stderr
+    assert "inferred --label y --score p --time at" in by_kind.stderr
     page = folder / "drift.html"
     assert run("report", data, "-o", page, "--time", "at", "--null-draws", "50", "--resamples", "0").returncode == 0
     assert 'id="by-period"' in page.read_text()
@@ -266,7 +266,7 @@ def test_mistakes_about_time_are_told(data, folder):
         told = refused(command, data, "--every", "1w", "-o", folder / ("a.png" if command == "plot" else "a.parquet"))
         assert "--time must name a column where --every is given" in told
     bare = write_csv(folder / "bare.csv", {"y": [0, 1], "p": [0.1, 0.9]})
-    assert "--time cannot be guessed: a column must look like dates or times" in refused("drift", bare)
+    assert "--time cannot be inferred: a column must look like dates or times" in refused("drift", bare)
     two = write_csv(folder / "two.csv", {"y": [0], "p": [0.5], "a": ["2026-01-01"], "b": ["2026-01-02"]})
     assert f"Hint: say which, such as  truecal drift {two} --time a" in refused("drift", two)
 

@@ -112,6 +112,6 @@ def test_mistakes(folder):
     beyond = run("evaluate", folder / "percent.csv", "-y", "y", "-p", "g,day", "--percent")
     assert beyond.returncode == 2
     guessed = run("evaluate", folder / "percent.csv", "--percent")
-    assert "guessed --label y --score p" in guessed.stderr
+    assert "inferred --label y --score p" in guessed.stderr
     with pytest.raises(ValueError, match=r"(?s)must not be 'logit' where `multiclass` is given.*softmax"):
         truecal.read(folder / "logit.csv", label="y", score=["p", "q"], multiclass="top-label", score_scale="logit")

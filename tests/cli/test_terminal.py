@@ -265,4 +265,4 @@ def test_standard_output_may_be_full(data):
 def test_notes_and_answers_do_not_mix(data):
     done = run("evaluate", data, "--json")
     json.loads(done.stdout)
-    assert done.stderr.startswith("note: guessed")
+    assert done.stderr.startswith("note: inferred")

@@ -115,7 +115,7 @@ def test_the_one_column_of_dates_or_times_is_guessed(tmp_path):
     (tmp_path / "a.csv").write_text("y,at,name\n1,2026-01-31T12:00:00,x\n")
     assert truecal.reading.infer_time(tmp_path / "a.csv") == "at"
     with pytest.raises(
-        truecal.reading.AmbiguousColumnsError, match="`time` cannot be guessed: .* these could be: 'day', 'at'"
+        truecal.reading.AmbiguousColumnsError, match="`time` cannot be inferred: .* these could be: 'day', 'at'"
     ):
         truecal.reading.infer_time(polars.DataFrame({"day": day, "at": moment}))
     with pytest.raises(

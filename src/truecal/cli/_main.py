@@ -114,7 +114,7 @@ def _tell(text: str, style: str) -> None:
 
 
 def _note_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    from truecal.cli._commands import note
+    from truecal.cli._output import note
 
     if issubclass(category, UserWarning):
         note(str(message))

@@ -51,11 +51,6 @@ def _round(value: float, infinite: str | None = None) -> float | str | None:
     return float(f"{value:.4g}") if math.isfinite(value) else infinite
 
 
-def to_records(monitor: Monitor) -> list[dict[str, Any]]:
-    """Return the series of a monitor as records."""
-    return [row._asdict() for row in monitor.table]
-
-
 def to_prometheus(monitor: Monitor) -> str:
     """Return the series of a monitor in the text format that Prometheus collects."""
     table = monitor.table

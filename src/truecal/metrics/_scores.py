@@ -372,7 +372,7 @@ class Slope(Score):
     """
 
     name: ClassVar[str] = "slope"
-    title: ClassVar[str] = "Cox slope"
+    title: ClassVar[str] = "slope"
     words: ClassVar[str] = "slope of the observed log-odds on the predicted"
     unit: ClassVar[Unit] = PLAIN
     bad: ClassVar[Side] = "both"
@@ -404,7 +404,7 @@ class Intercept(Score):
     """
 
     name: ClassVar[str] = "intercept"
-    title: ClassVar[str] = "Cox intercept"
+    title: ClassVar[str] = "intercept"
     words: ClassVar[str] = "observed minus predicted log-odds, at slope 1"
     unit: ClassVar[Unit] = PLAIN
     bad: ClassVar[Side] = "both"

@@ -325,7 +325,7 @@ class AmbiguousColumnsError(ValueError):
             problem = f"{count} must look like {LOOKS[role]}; {name!r} does by its name, but row {row:,} has {word!r}."
         else:
             problem = f"{count} must look like {LOOKS[role]}; of {', '.join(map(repr, columns))} none does."
-        super().__init__(f"{option(role)} cannot be guessed: {problem}{self._hint()}")
+        super().__init__(f"{option(role)} cannot be inferred: {problem}{self._hint()}")
 
     def _hint(self) -> str:
         for _, word in self.odd.values():

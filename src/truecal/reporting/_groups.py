@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from truecal import words
 from truecal._text import escape_html as escape
 from truecal._text import plural, prose_html
 from truecal.reporting._figures import Figures
-from truecal.reporting._page import Column, write_badge, write_table
+from truecal.reporting._page import write_badge, write_view
 from truecal.results import (
-    LEFT,
     ClassTable,
     Comparison,
     DriftTable,
     GroupTable,
     SliceTable,
-    Table,
 )
 from truecal.verdict import Status
 from truecal.words import BASE_RATES, count_periods, count_segments, label_outcome
@@ -30,7 +26,7 @@ def write_classes(table: ClassTable) -> str:
     what = f"{len(table):,} classes, each against the rest, smallest p-value first"
     rows = table.order().tolist()
     return _write_section(
-        "by-class", "Classes", table.summary, "miscalibrated" in table.status, _list_rows("classes", what, table, rows)
+        "by-class", "Classes", table.summary, "miscalibrated" in table.status, write_view("classes", what, table, rows)
     )  # fmt: skip
 
 
@@ -39,7 +35,7 @@ def write_comparison(table: Comparison, figures: Figures) -> str:
     caption = "Differences of the metrics with their confidence intervals; one that contains 0 shows no difference."
     text = " ".join(table.sentences())
     figure = figures.draw("comparison", "comparison", table, label=text, caption=caption)
-    rows = _list_rows("comparison-table", table.summary, table)
+    rows = write_view("comparison-table", table.summary, table)
     said = f'<p class="said">{prose_html(text)}</p>'
     return f'<section id="compared"><h2>Which is better</h2>{said}{figure}{_write_notes(table)}{rows}</section>'
 
@@ -50,14 +46,14 @@ def write_segments(table: GroupTable, figures: Figures, whose: str) -> str:
     caption = f"Dots are {INTERVALS.format(label_outcome(table.outcome), 'segments')}. {MARKS.format('segments')}"
     figure = figures.draw("segments", "segments", table, label=f"{text} {count_segments(table)}.", caption=caption)
     what = f"{plural(len(table), 'segment')}{whose}, worst first: the smallest p-value"
-    inside = figure + _write_notes(table) + _list_rows("segments-table", what, table, table.order().tolist())
+    inside = figure + _write_notes(table) + write_view("segments-table", what, table, table.order().tolist())
     return _write_section("by-segment", f"Segments{whose}", text, bool(table.alarm.any()), inside)
 
 
 def write_slices(table: SliceTable, whose: str) -> str:
     """The miscalibrated slices that a search found, the largest loss first."""
     what = f"{plural(len(table), 'miscalibrated slice')}, the largest loss first"
-    inside = _write_notes(table) + (_list_rows("slices-table", what, table) if len(table) else "")
+    inside = _write_notes(table) + (write_view("slices-table", what, table) if len(table) else "")
     return _write_section("by-slice", f"Slices{whose}", " ".join(table.sentences()), len(table) > 0, inside)
 
 
@@ -72,7 +68,7 @@ def write_drift(table: DriftTable, figures: Figures, whose: str) -> str:
     label = f"{count_periods(table)}. {text}"
     figure = figures.draw("drift", "drift", table, label=label, caption=caption)
     inside = figure + _write_notes(table)
-    inside += _list_rows("drift-table", f"{plural(len(table), 'period')}{whose}", table)
+    inside += write_view("drift-table", f"{plural(len(table), 'period')}{whose}", table)
     return _write_section("by-period", f"Over time{whose}", text, table.miscalibrated, inside)
 
 
@@ -84,13 +80,3 @@ def _write_section(number: str, title: str, text: str, off: bool, inside: str) -
 
 def _write_notes(table: GroupTable | SliceTable | DriftTable | Comparison) -> str:
     return "".join(f'<p class="soft">{prose_html(note)}</p>' for note in words.list_notes(table.notes))
-
-
-def _list_rows(number: str, caption: str, table: Table, rows: Sequence[int] | None = None) -> str:
-    """The shown columns of a table, all rows or these; its file has every column."""
-    units = {each.name: each.unit for each in table.columns}
-    columns = [
-        Column(table.heading(name), cells, text=units[name] in LEFT and name != "ratio_ci")
-        for name, cells in table.shown_cells(rows).items()
-    ]
-    return write_table(number, caption, columns, table.to_csv(), sorts=True)

@@ -9,8 +9,8 @@ from truecal._text import escape_html as escape
 from truecal._text import lower_first, plural, prose_html
 from truecal.metrics import LTCE
 from truecal.plot import Scale, make_thumbnail
-from truecal.reporting._page import TONES, Column, write_badge, write_table
-from truecal.results import LEFT, ClassResults, ModelTable, Result, format_share
+from truecal.reporting._page import TONES, Column, is_text, write_badge, write_table
+from truecal.results import ClassResults, ModelTable, Result, format_share
 from truecal.verdict import Status
 
 NUMBERS = ("rejected", "null_mean", "ratio_ci")  # columns of models that small screens name beside their cells
@@ -89,12 +89,11 @@ def write_strip(named: Mapping[str, Result], scale: Scale, *, compared: bool) ->
     cells = table.shown_cells()
     cells["model"] = [f'<a href="#model-{numbers[name]}">{escape(name)}</a>' for name in table.model]
     cells["status"] = ["" if status is None else write_badge(status) for status in table.status]
-    units = {each.name: each.unit for each in table.columns}
     columns = [
         Column(
             table.heading(name),
             texts,
-            text=units[name] in LEFT and name not in NUMBERS,
+            text=is_text(table, name),
             html=name in ("model", "status"),
             named=name in NUMBERS,
         )

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from truecal._text import escape_html as escape
 from truecal.data import Outcome
+from truecal.results import LEFT, Table
 from truecal.verdict import Status
 from truecal.words import label_sign
 
@@ -81,6 +82,29 @@ def write_table(number: str, caption: str, columns: Sequence[Column], csv: str =
         f'<table id="{number}"{" class=sorts" * sorts}><caption>{escape(caption)}</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>{link}"
     )
+
+
+def write_view(
+    number: str,
+    caption: str,
+    table: Table,
+    rows: Sequence[int] | None = None,
+    names: Sequence[str] | None = None,
+    *,
+    file: bool = True,
+) -> str:
+    """The shown columns of a table, or those named; all rows or these. Its file has every column."""
+    cells = table.shown_cells(rows) if names is None else table.cells(names, rows)
+    columns = [
+        Column(table.heading(name), texts, text=is_text(table, name)) for name, texts in cells.items() if any(texts)
+    ]
+    return write_table(number, caption, columns, table.to_csv() if file else "", sorts=True)
+
+
+def is_text(table: Table, name: str) -> bool:
+    """Whether a column is aligned and sorted as text."""
+    unit = next(each.unit for each in table.columns if each.name == name)
+    return unit in LEFT and unit != "span"
 
 
 def _write_cell(column: Column, row: int) -> str:

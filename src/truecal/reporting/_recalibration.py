@@ -6,8 +6,8 @@ from truecal import words
 from truecal._text import escape_html as escape
 from truecal._text import prose_html
 from truecal.reporting._figures import Figures
-from truecal.reporting._page import Column, write_table
-from truecal.results import LEFT, Recalibration, Table
+from truecal.reporting._page import Column, write_table, write_view
+from truecal.results import Recalibration
 
 
 def write_recalibration(recalibration: Recalibration, figures: Figures, whose: str) -> str:
@@ -25,13 +25,13 @@ def write_recalibration(recalibration: Recalibration, figures: Figures, whose: s
             "recalibration-picture", "recalibration", recalibration, label=recalibration.summary, caption=caption
         )
         effect = f"Before and after: {words.describe_method(validation)}"
-        inside = picture + _write_view("recalibration-effect", effect, validation.table) + inside
+        inside = picture + write_view("recalibration-effect", effect, validation.table) + inside
         if validation.segments is not None:
             caption = f"{validation.segments.summary}."
-            inside += _write_view("recalibration-segments", caption, validation.segments)
+            inside += write_view("recalibration-segments", caption, validation.segments)
     offsets = recalibration.offset_table
     if offsets is not None and recalibration.offsets.any():
-        inside += _write_view("recalibration-offsets", f"{offsets.summary}.", offsets)
+        inside += write_view("recalibration-offsets", f"{offsets.summary}.", offsets)
     return (
         f'<section id="recalibration"><h2>Recalibration{escape(whose)}</h2>'
         f'<p class="said">{prose_html(text)}</p>{inside}</section>'
@@ -53,13 +53,3 @@ def _list_parameters(recalibration: Recalibration) -> str:
     lines["SQL"] = recalibration.to_sql(score if score and score.isidentifier() else "p")
     columns = [Column("parameter", list(lines), text=True), Column("value", list(lines.values()), text=True)]
     return write_table("recalibration-map", "Calibration map", columns)
-
-
-def _write_view(number: str, caption: str, table: Table) -> str:
-    """Write the shown columns of a table."""
-    units = {column.name: column.unit for column in table.columns}
-    columns = [
-        Column(table.heading(name), cells, text=units[name] in LEFT)
-        for name, cells in table.cells(table._shown).items()
-    ]
-    return write_table(number, caption, columns, table.to_csv(), sorts=True)

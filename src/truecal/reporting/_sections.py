@@ -11,11 +11,10 @@ from truecal._text import plural, prose_html
 from truecal.metrics import Direction, Quantile, Uniform, format_name
 from truecal.plot import get_table, group_metrics, list_binnings
 from truecal.reporting._figures import Figures
-from truecal.reporting._page import Column, write_table
-from truecal.results import EIGHT_GRIDS, BinTable, MetricTable, Result
-from truecal.verdict import COMPONENTS, FACTOR, Verdict
+from truecal.reporting._page import Column, write_table, write_view
+from truecal.results import BinTable, ComponentTable, MetricTable, Result
+from truecal.verdict import FACTOR, Verdict
 
-LOOKS_FOR = {test.name: test.looks_for for test in COMPONENTS}
 ARROWS = {Direction.UNDER: "\N{BLACK UP-POINTING TRIANGLE}", Direction.OVER: "\N{BLACK DOWN-POINTING TRIANGLE}"}
 TONES = {Direction.UNDER: "low", Direction.OVER: "high"}
 
@@ -64,17 +63,7 @@ def write_sure(number: int, result: Result) -> str:
     found = result.verdict
     if found is None:
         return ""
-    tests = list(found.tests)
-    columns = [
-        Column("test", [*tests, "combined"], text=True),
-        Column(
-            "looks for", [*(LOOKS_FOR[name] for name in tests), "any of these (Cauchy combination test)"], text=True
-        ),
-        Column("p", [words.format_p_cell(found.tests[name]) for name in tests] + [words.format_p_cell(found.p_value)]),
-    ]
-    if found.tolerance is not None:
-        columns[1] = Column("looks for", [*(LOOKS_FOR[name] for name in tests), "twice the smaller"], text=True)
-    table = write_table(f"parts-{number}", "Component tests of the verdict", columns)
+    table = write_view(f"parts-{number}", "Component tests of the verdict", ComponentTable.of(found), file=False)
     notes = "".join(f'<p class="soft">{prose_html(note)}</p>' for note in words.list_notes(result.notes))
     beside = f"{_write_detectable(found)}{_write_nulls(number, result)}{notes}"
     return f'<div class="sure"><div>{table}</div><div>{beside}</div></div>'
@@ -102,23 +91,17 @@ def _write_nulls(number: int, result: Result) -> str:
         return ""
     table = MetricTable.of_results({"": result})
     rows = [table.metric.index(name) for name in names]
-    cells = table.cells(["metric", "value", "null_mean", "null_span", "p"], rows)
-    cells["metric"] = [format_name(name) for name in names]
-    columns = [Column(table.heading(key), texts, text=key == "metric") for key, texts in cells.items()]
     count = plural(result.nulls[names[0]].replicates, "simulated calibrated model")
-    return write_table(f"null-{number}", f"Rejected predictions, and those of {count} with these scores", columns)
+    caption = f"Rejected predictions, and those of {count} with these scores"
+    return write_view(
+        f"null-{number}", caption, table, rows, ["title", "value", "null_mean", "null_span", "p"], file=False
+    )
 
 
 def write_metrics(named: Mapping[str, Result], figures: Figures) -> str:
     """Every metric: a row for each model, metrics one below the other."""
     table = MetricTable.of_results(named)
-    cells = table.cells(["metric", "of", "value", "null_mean", "null_span", "p", "interval", "cell_bounds", "meaning"])
-    cells["metric"] = [format_name(name) for name in table.metric]
-    columns = [
-        Column(table.heading(key), texts, text=key in ("metric", "of", "meaning"))
-        for key, texts in cells.items()
-        if any(texts)
-    ]
+    names = ["title", "of", "value", "null_mean", "null_span", "p", "interval", "cell_bounds", "meaning"]
     levels = sorted({span.confidence for result in named.values() for span in result.intervals.values()})
     notes = [
         "If calibrated: the mean and the 5% and 95% quantiles under calibration (labels simulated from the "
@@ -126,7 +109,8 @@ def write_metrics(named: Mapping[str, Result], figures: Figures) -> str:
     ] * any(result.nulls for result in named.values())
     notes += [f"{100 * level:g}% CI: bootstrap confidence interval of the metric." for level in levels]
     text = f'<p class="soft">{escape(" ".join(notes))}</p>' if notes else ""
-    return f"{write_table('metrics', 'Every metric', columns, sorts=True)}{text}{_draw_metrics(named, figures)}"
+    view = write_view("metrics", "Every metric", table, names=names, file=False)
+    return f"{view}{text}{_draw_metrics(named, figures)}"
 
 
 def _draw_metrics(named: Mapping[str, Result], figures: Figures) -> str:
@@ -194,32 +178,7 @@ def write_bins(number: int, name: str, result: Result, metric: str | None, *, fu
 
 def _write_bin_table(number: str, name: str, result: Result, metric: str, *, files: bool) -> str:
     table = result.tables[metric]
-    cells, windows = table.cells(), result.in_windows(metric)
-    accepted = ["" if text == "(empty)" else text for text in table.accepted]
-    sides = [
-        f"{100 * (low + high):.3g}%{_point(low, high)}" if n else ""
-        for low, high, n in zip(table.too_low.tolist(), table.too_high.tolist(), table.n.tolist(), strict=True)
-    ]
-    ratios = [
-        words.format_ratio_cell(*values) if math.isfinite(sum(values)) else ""
-        for values in zip(table.ratio.tolist(), table.ratio_low.tolist(), table.ratio_high.tolist(), strict=True)
-    ]
-    columns = [
-        Column("predictions", table.scores, text=True),
-        Column("rows", cells["n"]),
-        Column("predicted", cells["mean"]),
-        Column("observed", cells["rate"]),
-        Column("O/E (CI)", ratios),
-        Column("accepted means" if windows else "accepted", accepted),
-        Column("rejected in 8 grids" if windows else "rejected", sides),
-        Column("p", [words.format_p_cell(p) if p == p else "" for p in table.p_value.tolist()]),  # noqa: PLR0124
-        *([Column("adjusted p", cells["p_adjusted"])] if result.adjust else []),
-    ]
-    level = f"{100 * (1 - result.significance):g}%"
-    grids = f". {EIGHT_GRIDS}" if windows else ""
-    what = f"{plural(len(table), 'bin')} of {format_name(metric)} for {name}; O/E with its {level} CI"
-    return write_table(number, what + grids, columns, table.to_csv() if files else "", sorts=True)
-
-
-def _point(low: float, high: float) -> str:
-    return f" {ARROWS[Direction.UNDER if low > high else Direction.OVER]}" if low != high else ""
+    caption = " ".join(
+        filter(None, [f"{plural(len(table), 'bin')} of {format_name(metric)} for {name}.", words.explain_bins(table)])
+    )
+    return write_view(number, caption, table, file=files)

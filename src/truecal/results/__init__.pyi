@@ -1,11 +1,11 @@
 from truecal.results._bands import BandTable as BandTable
-from truecal.results._bins import EIGHT_GRIDS as EIGHT_GRIDS
 from truecal.results._bins import BinTable as BinTable
 from truecal.results._classes import ClassResults as ClassResults
 from truecal.results._classes import ClassTable as ClassTable
 from truecal.results._comparison import Better as Better
 from truecal.results._comparison import Comparison as Comparison
 from truecal.results._comparison import Undecided as Undecided
+from truecal.results._components import ComponentTable as ComponentTable
 from truecal.results._curve import Curve as Curve
 from truecal.results._directions import find_directions as find_directions
 from truecal.results._drift import Change as Change
@@ -62,3 +62,4 @@ from truecal.results._table import Table as Table
 from truecal.results._table import column as column
 from truecal.results._table import format_share as format_share
 from truecal.results._table import register_table as register_table
+from truecal.results._table import write_csv as write_csv

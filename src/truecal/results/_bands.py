@@ -51,8 +51,8 @@ class BandTable(Table):
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
         Column("band", "label", "score band", "The band by its scores."),
-        Column("over", "label", "O/E", "Observed over expected, with the digits of its interval."),
-        Column("interval", "label", "CI", "The confidence interval of O/E, simultaneous over the bands."),
+        Column("over", "span", "O/E", "Observed over expected, with the digits of its interval."),
+        Column("interval", "span", "CI", "The confidence interval of O/E, simultaneous over the bands."),
         Column("bar", "label", "bar", "O/E with its interval as a bar, on a logarithmic scale."),
     )
     _shown: ClassVar[tuple[str, ...]] = (

@@ -20,23 +20,22 @@ from truecal.metrics import (
     divide_rates,
     exact_interval,
 )
-from truecal.results._table import Column, Table, column, register_table
+from truecal.results._ratios import RATIO_CI, RatioTable
+from truecal.results._table import Column, column, register_table
 from truecal.verdict import detectable_rates
-
-EIGHT_GRIDS = (
-    "Acceptance intervals and p are for each bin alone; the rejected share is the mean over eight grids of overlapping "
-    "bins, of which these are one."
-)
 
 
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BinTable(Table):
+class BinTable(RatioTable):
     """A table with one row per bin. Empty bins are kept, with n = 0, none rejected, and NaN for what is undefined.
 
     "Exact interval" is the Clopper-Pearson interval of level 1 - significance. If rows were sampled by label, counts
     describe the sample, and scores, rates and ratios the population. If rows are clustered, tests and intervals account
     for each bin's design effect.
+
+    `windows` tells whether the bins are score windows of Local TCE: one of eight grids of overlapping bins, over which
+    the share of rejected predictions is the mean. `significance` is the level of tests and intervals.
 
     Examples
     --------
@@ -49,11 +48,11 @@ class BinTable(Table):
     left: Floats = field(metadata=column("score", "from", "Left end of the interval [left, right) of scores."))
     right: Floats = field(metadata=column("score", "to", "Right end of it; the last interval is closed."))
     n: Ints = field(metadata=column("count", "n", "Rows."))
-    k: Ints = field(metadata=column("count", "k", "Positives."))
-    rate: Floats = field(metadata=column("score", "rate", "k / n."))
+    k: Ints = field(metadata=column("count", "O", "Positives."))
+    rate: Floats = field(metadata=column("score", "observed", "k / n."))
     rate_low: Floats = field(metadata=column("score", "rate low", "Lower end of the exact interval of the true rate."))
     rate_high: Floats = field(metadata=column("score", "rate high", "Upper end of it."))
-    mean: Floats = field(metadata=column("score", "mean", "Mean prediction."))
+    mean: Floats = field(metadata=column("score", "predicted", "Mean prediction."))
     accepted_low: Floats = field(
         metadata=column("score", "accepted low", "Smallest prediction that the test accepts, given k and n.")
     )
@@ -83,17 +82,23 @@ class BinTable(Table):
     )
     ratio_low: Floats = field(metadata=column("ratio", "ratio low", "Lower end of its exact interval."))
     ratio_high: Floats = field(metadata=column("ratio", "ratio high", "Upper end of it."))
+    significance: float = 0.05
+    windows: bool = False
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
         Column("n_rejected", "count", "n rejected", "Rows whose prediction the test rejects."),
         Column("rejected", "share", "rejected", "Their share of n.", lambda share: f"{100 * share:.1f}%"),
         Column("too_low", "share", "too low", "The share of n that is rejected as too low."),
         Column("too_high", "share", "too high", "The share of n that is rejected as too high."),
-        Column("bin", "label", "bin", "The number of the bin."),
-        Column("scores", "label", "scores", "Its interval of scores."),
-        Column("accepted", "label", "accepted", "The predictions that the test accepts."),
+        Column("scores", "label", "scores", "The interval of scores."),
+        RATIO_CI,
+        Column("accepted", "span", "accepted", "The predictions that the test accepts."),
+        Column("side", "label", "side", "Whether more predictions are rejected as too low or as too high."),
     )
-    _shown: ClassVar[tuple[str, ...]] = ("bin", "scores", "n", "k", "rate", "mean", "accepted", "rejected")
+    _shown: ClassVar[tuple[str, ...]] = (
+        *("scores", "n", "k", "mean", "rate", "ratio_ci", "accepted", "p_value", "p_adjusted", "rejected", "side"),
+    )
+    _spare: ClassVar[tuple[str, ...]] = ("ratio_ci", "k", "p_value", "accepted", "side", "n", "p_adjusted")
 
     @classmethod
     def of(cls, tables: Sequence[tuple[Binned, RejectionTest]], adjust: Adjustment = None) -> list[BinTable]:
@@ -138,6 +143,8 @@ class BinTable(Table):
                     n_too_low=n_too_low,
                     n_too_high=n_too_high,
                     p_adjusted=adjust_p_values(own["p_value"], adjust),
+                    significance=significance,
+                    windows=isinstance(test, WindowTest),
                     **own,
                 )
             )
@@ -167,11 +174,6 @@ class BinTable(Table):
         return np.where(self.n > 0, count / np.maximum(self.n, 1), np.nan)
 
     @property
-    def bin(self) -> list[str]:
-        """The numbers of the bins, from 1."""
-        return [str(i + 1) for i in range(len(self))]
-
-    @property
     def scores(self) -> list[str]:
         """The intervals of scores, such as "[0.2, 0.4)"."""
         ends = ")" * (len(self) - 1) + "]"
@@ -179,9 +181,22 @@ class BinTable(Table):
 
     @property
     def accepted(self) -> list[str]:
-        """The predictions that the test accepts, such as "0.1 to 0.3"; "(empty)" for a bin without rows."""
+        """The predictions that the test accepts, such as "0.1 to 0.3"; nothing for a bin without rows."""
         low, high = self.accepted_low, self.accepted_high
-        return [f"{a:.4g} to {b:.4g}" if n else "(empty)" for a, b, n in zip(low, high, self.n, strict=True)]
+        return [f"{a:.4g} to {b:.4g}" if n else "" for a, b, n in zip(low, high, self.n, strict=True)]
+
+    @property
+    def side(self) -> list[str]:
+        """Whether more predictions are rejected as too low or as too high; nothing if none is."""
+        rows = zip(self.n_too_low.tolist(), self.n_too_high.tolist(), strict=True)
+        return ["too low" if low > high else "too high" if high > low else "" for low, high in rows]
+
+    def _list_shown(self) -> Sequence[str]:
+        adjusted = not np.array_equal(self.p_value, self.p_adjusted, equal_nan=True)
+        return [name for name in self._shown if adjusted or name != "p_adjusted"]
+
+    def _style(self, name: str, row: int) -> str:
+        return "red" if name in ("rejected", "side") and self.n_rejected[row] else ""
 
     @property
     def summary(self) -> str:

@@ -16,15 +16,15 @@ from truecal.metrics import LTCE, Direction, adjust_p_values
 from truecal.results._directions import find_directions
 from truecal.results._groups import DIRECTION, SLOPE_DIRECTION
 from truecal.results._json import JsonMixin, register
-from truecal.results._ratios import RATIO_CI, format_count, format_ratio_cells, name_ratio
+from truecal.results._ratios import RATIO_CI, RatioTable, format_count
 from truecal.results._result import Result
-from truecal.results._table import STATUS_STYLES, Column, Table, column, register_table
+from truecal.results._table import STATUS_STYLES, Column, column, register_table
 from truecal.verdict import Status, Verdict
 
 
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class ClassTable(Table):
+class ClassTable(RatioTable):
     """A table with one row per class, each against the rest, in the order given.
 
     A row holds the verdict on the probabilities of the class; `significance` is its level. P-values are adjusted for
@@ -120,15 +120,6 @@ class ClassTable(Table):
         """How each miscalibrated class misses; None for the others."""
         off = np.array([status == Status.MISCALIBRATED for status in self.status], dtype=np.bool_)
         return find_directions(off, self.ratio, self.ratio_low, self.ratio_high, self.slope_direction)
-
-    @property
-    def ratio_ci(self) -> list[str]:
-        """Observed over expected with its confidence interval, as text."""
-        return format_ratio_cells(self.ratio, self.ratio_low, self.ratio_high)
-
-    def heading(self, name: str) -> str:
-        """Return the heading of a column; that of intervals has their confidence."""
-        return name_ratio(self.significance) if name == "ratio_ci" else Table.heading(self, name)
 
     def _style(self, name: str, row: int) -> str:
         return STATUS_STYLES[self.status[row]] if name in ("status", "direction") else ""

@@ -81,7 +81,7 @@ class Comparison(Table):
             'Why none is better: "undefined" if a model has no such value, "interval contains 0", or "not '
             'miscalibrated" if the verdict on the worse model is not "miscalibrated".',
         ),
-        Column("interval", "label", "CI", "The confidence interval of the difference."),
+        Column("interval", "span", "CI", "The confidence interval of the difference."),
         Column("conclusion", "label", "conclusion", "Which model is better."),
     )
     _picture: ClassVar[str] = "comparison"

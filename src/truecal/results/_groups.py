@@ -13,7 +13,7 @@ from truecal._text import printable
 from truecal.data import NO_SAMPLING, Bools, Floats, Ints, Note, Outcome, RowCounts, Sampling
 from truecal.metrics import LTCE, Adjustment, Direction, Measure, Tolerance, adjust_p_values
 from truecal.results._directions import find_directions
-from truecal.results._ratios import RATIO_CI, format_count, format_ratio_cells, name_ratio
+from truecal.results._ratios import RATIO_CI, RatioTable, format_count
 from truecal.results._table import STATUS_STYLES, Column, Table, column, register_table
 from truecal.verdict import FACTOR, Status, Verdict
 
@@ -44,7 +44,7 @@ VERDICT_COLUMNS = (
     STATUS,
     DIRECTION,
     RATIO_CI,
-    Column("bounds", "label", "bounds", "The lowest and highest value that scores in cells leave possible."),
+    Column("bounds", "span", "bounds", "The lowest and highest value that scores in cells leave possible."),
 )
 
 
@@ -54,7 +54,7 @@ def format_detectable(odds_ratio: float) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class VerdictTable(Table):
+class VerdictTable(RatioTable):
     """The columns and settings of tables with a verdict on each row, and a metric beside it."""
 
     n: Ints = field(metadata=column("count", "n", "Rows."))
@@ -160,11 +160,6 @@ class VerdictTable(Table):
         return find_directions(self.alarm, self.ratio, self.ratio_low, self.ratio_high, self.slope_direction)
 
     @property
-    def ratio_ci(self) -> list[str]:
-        """Observed over expected with its confidence interval, as text."""
-        return format_ratio_cells(self.ratio, self.ratio_low, self.ratio_high)
-
-    @property
     def bounds(self) -> list[str]:
         """The lowest and highest possible value of the metric as text, if scores are grouped into cells."""
         from truecal import words
@@ -180,7 +175,7 @@ class VerdictTable(Table):
             return ADJUSTED[self.adjust]
         if name == "prevalence":
             return "prevalence" if self.outcome == "positive" else "accuracy"
-        return name_ratio(self.significance) if name == "ratio_ci" else Table.heading(self, name)
+        return RatioTable.heading(self, name)
 
     def order(self) -> Ints:
         """Return the positions of the rows by p-value, then by the difference of observed and expected."""

@@ -142,7 +142,10 @@ class JsonMixin:
 
     def _write(self) -> dict[str, Any]:
         written = encode_fields(self)
-        return written | {name: encode(getattr(self, name)) for name in self._derived}
+        return written | self._write_derived()
+
+    def _write_derived(self) -> dict[str, Any]:
+        return {name: encode(getattr(self, name), float | None) for name in self._derived}
 
     @classmethod
     def _read(cls, raw: dict[str, Any]) -> Self:

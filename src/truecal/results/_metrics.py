@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from truecal.data import Floats, Ints
+from truecal.metrics import format_name
 from truecal.results._result import Result
 from truecal.results._table import Column, Table, column
 from truecal.verdict import Status
@@ -42,11 +43,12 @@ class MetricTable(Table):
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
         Column("name", "label", "metric", "The metric, in the first of its rows."),
+        Column("title", "label", "metric", "The metric as text writes it."),
         Column("of", "label", "model", "The model, if there are several."),
-        Column("cell_bounds", "label", "within cells", "The lowest and highest value within cells."),
-        Column("interval", "label", "CI", "The confidence interval."),
-        Column("null_span", "label", "if calibrated, 5\N{EN DASH}95%", "The quantiles under calibration."),
-        Column("p", "label", "p", "The p-value under calibration."),
+        Column("cell_bounds", "span", "within cells", "The lowest and highest value within cells."),
+        Column("interval", "span", "CI", "The confidence interval."),
+        Column("null_span", "span", "if calibrated, 5\N{EN DASH}95%", "The quantiles under calibration."),
+        Column("p", "span", "p", "The p-value under calibration."),
         Column("bins", "label", "bins", "The bins of the metric."),
         Column("meaning", "label", "definition", "What the metric measures."),
     )
@@ -78,6 +80,11 @@ class MetricTable(Table):
     def name(self) -> list[str]:
         """The metrics, each in the first of its rows."""
         return ["" if i and self.metric[i - 1] == name else name for i, name in enumerate(self.metric)]
+
+    @property
+    def title(self) -> list[str]:
+        """The metrics as text writes them."""
+        return [format_name(name) for name in self.metric]
 
     @property
     def of(self) -> list[str]:

@@ -13,16 +13,16 @@ from truecal import _draw_inline
 from truecal._text import escape_html
 from truecal.data import Floats, Ints
 from truecal.metrics import LTCE
-from truecal.results._ratios import RATIO_CI, format_ratio_cells, name_ratio
+from truecal.results._ratios import RATIO_CI, RatioTable
 from truecal.results._result import Result
-from truecal.results._table import STATUS_STYLES, Column, Table, column
+from truecal.results._table import STATUS_STYLES, Column, column
 from truecal.verdict import Status
 
 RANKS = (Status.MISCALIBRATED, Status.INCONCLUSIVE, Status.CONSISTENT)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class ModelTable(Table):
+class ModelTable(RatioTable):
     """A table with one row per model, those that are miscalibrated first."""
 
     model: tuple[str, ...] = field(metadata=column("key", "model", "The name of the model."))
@@ -40,7 +40,7 @@ class ModelTable(Table):
     significance: float = 0.05
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
-        Column("rejected", "label", "Local TCE", "The share of predictions that Local TCE rejects."),
+        Column("rejected", "span", "Local TCE", "The share of predictions that Local TCE rejects."),
         RATIO_CI,
         Column("finding", "label", "finding", "The finding in short."),
     )
@@ -82,20 +82,11 @@ class ModelTable(Table):
         return [words.format_rejected(result) for result in self.results.values()]
 
     @property
-    def ratio_ci(self) -> list[str]:
-        """Observed over expected with its confidence interval, as text."""
-        return format_ratio_cells(self.ratio, self.ratio_low, self.ratio_high)
-
-    @property
     def finding(self) -> list[str]:
         """The finding on each model, in short."""
         from truecal import words
 
         return [words.label_result(result) for result in self.results.values()]
-
-    def heading(self, name: str) -> str:
-        """Return the heading of a column; that of intervals has their confidence."""
-        return name_ratio(self.significance) if name == "ratio_ci" else Table.heading(self, name)
 
     def _style(self, name: str, row: int) -> str:
         status = self.status[row]

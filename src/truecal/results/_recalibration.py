@@ -89,7 +89,7 @@ class ValidationTable(Table):
     confidence: float = 0.95
 
     _derived_columns: ClassVar[tuple[Column, ...]] = (
-        Column("interval", "label", "CI", "The confidence interval of the reduction."),
+        Column("interval", "span", "CI", "The confidence interval of the reduction."),
         Column("change", "text", "change", '"better" or "worse" if the interval excludes 0.'),
     )
     _shown: ClassVar[tuple[str, ...]] = (

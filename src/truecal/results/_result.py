@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from truecal import _draw_inline
-from truecal._text import escape_html, plural, prose_html
+from truecal._text import Terminal, escape_html, plural, prose_html
 from truecal.data import NO_SAMPLING, Note, NoteCode, Outcome, RowCounts, Sampling
 from truecal.inference import Interval, NullDistribution
 from truecal.metrics import Adjustment, Measure, Metric, PointwiseTest, Test, Tolerance, check_test
 from truecal.results._bands import BandTable
-from truecal.results._bins import EIGHT_GRIDS, BinTable
+from truecal.results._bins import BinTable
 from truecal.results._curve import Curve
 from truecal.results._json import JsonMixin, register
 from truecal.results._shapes import Scores, Shape
@@ -220,8 +220,8 @@ class Result(JsonMixin):
         if self.adjust:
             notes += words.list_notes([Note.of(NoteCode.P_VALUES_ADJUSTED, method=self.adjust)])
         name = next(iter(self.tables), "")
-        bins = ["", f"Bins of {name}", self.bins.text()] if self.tables else []
-        bins += wrap(EIGHT_GRIDS, 98) if self.tables and self.in_windows(name) else []
+        bins = ["", f"Bins of {name}", self.bins.text(Terminal())] if self.tables else []
+        bins += wrap(words.explain_bins(self.bins), 98) if self.tables else []
         return "\n".join([*lines, *bins, *notes])
 
     def _repr_html_(self) -> str:
@@ -235,9 +235,8 @@ class Result(JsonMixin):
         notes = "".join(f"<p>{prose_html(note)}</p>" for note in words.list_notes(self.notes))
         bins = ""
         if self.tables:
-            names = [each.name for each in self.bins.columns if each.unit != "label"]
             title = f"{len(self.bins)} bins of {escape_html(next(iter(self.tables)))}"
-            bins = f"<details><summary>{title}</summary>{self.bins.html(names)}</details>"
+            bins = f"<details><summary>{title}</summary>{self.bins.html()}</details>"
         drawn = self.tables and self.scores is not None
         picture = _draw_inline("calibration", self, " ".join(self.sentences())) if drawn else ""
         metrics = f"<details><summary>{plural(len(self.metrics), 'metric')}</summary><table>{values}</table></details>"

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from truecal.data import Floats, Ints, Note, RowCounts
 from truecal.metrics import Direction
-from truecal.results._ratios import RATIO_CI, format_count, format_ratio_cells, name_ratio
-from truecal.results._table import Column, Table, column, register_table
+from truecal.results._ratios import RATIO_CI, RatioTable, format_count
+from truecal.results._table import Column, column, register_table
 
 
 @register_table
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class SliceTable(Table):
+class SliceTable(RatioTable):
     """A table of miscalibrated slices, the largest loss first.
 
     A slice is listed if those before it do not explain its miscalibration; many more may be miscalibrated because they
@@ -75,15 +75,6 @@ class SliceTable(Table):
     )
     _spare: ClassVar[tuple[str, ...]] = ("loss", "observed", "expected", "p_adjusted", "n")
     _key_width: ClassVar[float] = 0.4
-
-    @property
-    def ratio_ci(self) -> list[str]:
-        """Observed over expected with its confidence interval, as text."""
-        return format_ratio_cells(self.ratio, self.ratio_low, self.ratio_high)
-
-    def heading(self, name: str) -> str:
-        """Return the heading of a column; that of intervals has their confidence."""
-        return name_ratio(self.significance) if name == "ratio_ci" else Table.heading(self, name)
 
     def _style(self, name: str, row: int) -> str:
         return "red" if name in ("ratio_ci", "direction") else ""

@@ -41,6 +41,7 @@ def format_p(p_value: float) -> str:
 UNITS: dict[str, Callable[[Any], str]] = {
     "key": str,  # identifies the row; the first column
     "label": str,  # for people, in text and HTML only
+    "span": str,  # the same, of numbers: an interval, or a value with its interval
     "text": str,
     "code": str,  # a member of a closed set, or nothing
     "flag": lambda flag: "yes" if flag else "",
@@ -51,7 +52,8 @@ UNITS: dict[str, Callable[[Any], str]] = {
     "ratio": lambda ratio: f"{ratio:.3g}",
     "metric": lambda value: f"{value:.5g}",
 }
-LEFT = ("key", "label", "text", "code")
+LEFT = ("key", "label", "span", "text", "code")
+SHOWN_ONLY = ("label", "span")
 STATUS_STYLES = {"miscalibrated": "red", "consistent": "green", "inconclusive": "yellow", "pending": "dim"}
 
 
@@ -140,18 +142,13 @@ class Table(JsonMixin):
 
     def arrays(self) -> dict[str, Any]:
         """Return the columns by name, as arrays and lists."""
-        found = {each.name: getattr(self, each.name) for each in self.columns if each.unit != "label"}
+        found = {each.name: getattr(self, each.name) for each in self.columns if each.unit not in SHOWN_ONLY}
         return {
             name: value
             if isinstance(value, np.ndarray)
             else [part.value if isinstance(part, Code) else part for part in value]
             for name, value in found.items()
         }
-
-    def records(self, **common: Any) -> list[dict[str, Any]]:
-        """Return the rows as dicts, each after what all have in common."""
-        lists = self._lists()
-        return [common | dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
     def _lists(self) -> dict[str, list[Any]]:
         """The columns by name, as CSV has them."""
@@ -179,8 +176,12 @@ class Table(JsonMixin):
 
     def shown_cells(self, rows: Sequence[int] | None = None) -> dict[str, list[str]]:
         """Return the columns that people see as text by name, without those that are empty in all these rows."""
-        found = self.cells(self._shown, rows)
+        found = self.cells(self._list_shown(), rows)
         return {name: cells for name, cells in found.items() if name == self._shown[0] or any(cells) or not cells}
+
+    def _list_shown(self) -> Sequence[str]:
+        """The columns of `_shown` that these rows have."""
+        return self._shown
 
     def _cell(self, each: Column, row: int, value: Any) -> str:
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -199,17 +200,9 @@ class Table(JsonMixin):
         """Return a dataframe of "pandas", "polars" or "pyarrow", by default the first that is installed."""
         return as_frame(self.arrays(), library)
 
-    def to_csv(self) -> str:
-        """Return the table as CSV with a header; NaN and None are empty."""
-        lists = self._lists()
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(lists)
-        for row in zip(*lists.values(), strict=True):
-            writer.writerow(
-                ["" if isinstance(value, float) and math.isnan(value) else _text.escape_csv(value) for value in row]
-            )
-        return stream.getvalue()
+    def to_csv(self, **common: Any) -> str:
+        """Return the table as CSV with a header, after columns that all rows have in common; NaN and None are empty."""
+        return write_csv({name: [value] * len(self) for name, value in common.items()} | self._lists())
 
     @property
     def summary(self) -> str:
@@ -284,8 +277,7 @@ class Table(JsonMixin):
         written = encode_fields(self)
         columns = {name: written.pop(name) for name in _list_stored(type(self))}
         derived = {each.name: encode(getattr(self, each.name)) for each in _list_written(type(self))}
-        more = {name: encode(getattr(self, name)) for name in self._derived}
-        return {**written, **more, "columns": columns | derived}
+        return {**written, **self._write_derived(), "columns": columns | derived}
 
     @classmethod
     def _read(cls, raw: dict[str, Any]) -> Self:
@@ -323,11 +315,23 @@ def _list_stored(kind: type[Table]) -> tuple[str, ...]:
 
 def _list_written(kind: type[Table]) -> list[Column]:
     """Return the derived columns that JSON holds."""
-    return [each for each in kind._derived_columns if each.unit != "label"]
+    return [each for each in kind._derived_columns if each.unit not in SHOWN_ONLY]
 
 
 def _list_row_names(kind: type[Table]) -> list[str]:
-    return [each.name for each in _list_columns(kind) if each.unit != "label"]
+    return [each.name for each in _list_columns(kind) if each.unit not in SHOWN_ONLY]
+
+
+def write_csv(columns: Mapping[str, Sequence[Any]]) -> str:
+    """Write columns as CSV with a header; NaN and None are empty, and a spreadsheet computes nothing."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow(
+            ["" if isinstance(value, float) and math.isnan(value) else _text.escape_csv(value) for value in row]
+        )
+    return stream.getvalue()
 
 
 def as_frame(columns: Mapping[str, Any], library: str | None) -> Any:

@@ -65,6 +65,8 @@ from truecal.words._notes import describe_note as describe_note
 from truecal.words._notes import describe_reason_kind as describe_reason_kind
 from truecal.words._notes import describe_reasons as describe_reasons
 from truecal.words._notes import list_notes as list_notes
+from truecal.words._plan import list_plan as list_plan
+from truecal.words._plan import summarize_plan as summarize_plan
 from truecal.words._recalibration import describe_map as describe_map
 from truecal.words._recalibration import describe_method as describe_method
 from truecal.words._recalibration import describe_recalibration as describe_recalibration
@@ -82,6 +84,8 @@ from truecal.words._result import describe_rejected as describe_rejected
 from truecal.words._result import describe_result as describe_result
 from truecal.words._result import describe_source as describe_source
 from truecal.words._result import describe_support as describe_support
+from truecal.words._result import explain_bins as explain_bins
+from truecal.words._result import explain_result as explain_result
 from truecal.words._result import explain_value as explain_value
 from truecal.words._result import format_head as format_head
 from truecal.words._result import format_interval as format_interval

@@ -13,9 +13,14 @@ from truecal._text import Column, Terminal, plural, printable, prose_html
 from truecal.gate import SHOWN, WORST_FIRST, Cause, CheckResult, CheckStatus, Decision, Rule, exceeds
 from truecal.metrics import Unit, find_metric
 from truecal.verdict import FACTOR, Verdict
-from truecal.words._format import format_confidence, format_count, format_odds_ratio, format_p_value, format_ratio_ci
+from truecal.words._format import format_confidence, format_odds_ratio, format_p_value
 from truecal.words._notes import describe_dropped, describe_reasons, list_notes
-from truecal.words._verdict import describe_claim, describe_excess_tolerance
+from truecal.words._verdict import (
+    describe_claim,
+    describe_excess_tolerance,
+    format_total,
+    format_total_ratio,
+)
 
 # what each kind of rule asks for
 RULES = {
@@ -88,23 +93,13 @@ def _describe_miscalibrated(result: CheckResult) -> str:
     verdict, p_value = result.details.verdict, f"{_format_p(result)}, at most {result.rule.significance:g}"
     if verdict is None:
         return f"miscalibrated ({p_value})"
-    text = f"miscalibrated{_name_tolerance(verdict)} ({p_value}): {_count(verdict)}"
+    total = format_total(verdict, result.details.groups, _name_groups(result))
+    text = f"miscalibrated{_name_tolerance(verdict)} ({p_value}): {total}"
     if verdict.contradicted:
         one = verdict.contradicted == 1
         text += f"; {verdict.contradicted:,} row{'s' * (not one)} contradict{'s' * one} a prediction of exactly 0 or 1"
     claim = describe_claim(verdict)[0]
     return f"{text}. {claim[0].upper()}{claim[1:]}" if claim and not verdict.contradicted else text
-
-
-def _count(verdict: Verdict) -> str:
-    """Observed and expected counts with their ratio and its confidence interval."""
-    noun = "" if verdict.outcome == "positive" else " correct"
-    text = f"observed {format_count(verdict.observed)}{noun}, expected {format_count(verdict.expected)}"
-    return f"{text}, {_format_ratio(verdict)}" if verdict.expected > 0 else text
-
-
-def _format_ratio(verdict: Verdict) -> str:
-    return format_ratio_ci(verdict.ratio, *verdict.interval, format_confidence(verdict.significance))
 
 
 def _describe_consistent(result: CheckResult, sign: str = "no miscalibration{tolerance} found") -> str:
@@ -115,7 +110,8 @@ def _describe_consistent(result: CheckResult, sign: str = "no miscalibration{tol
 
 def _describe_tolerance(result: CheckResult) -> str:
     verdict = result.details.verdict
-    ratio = "O/E" if verdict is None else _format_ratio(verdict)
+    groups = result.details.groups
+    ratio = "O/E" if verdict is None else format_total_ratio(verdict, groups, _name_groups(result))
     text = f"{ratio} lies beyond the tolerance, but this is not significant ({_compare_p(result)})"
     return f"{text}{_doubt_tolerance(verdict)}"
 

@@ -7,7 +7,7 @@ import math
 from truecal._text import plural
 from truecal.inference import NullDistribution
 from truecal.metrics import LTCE, Measure, Metric, format_name
-from truecal.results import Result
+from truecal.results import BinTable, Result
 from truecal.verdict import Status
 from truecal.words._bands import label_bands
 from truecal.words._format import (
@@ -17,6 +17,7 @@ from truecal.words._format import (
     format_percent,
     format_ratio_cell,
 )
+from truecal.words._groups import explain_metrics
 from truecal.words._verdict import (
     describe_claim,
     describe_evidence,
@@ -148,7 +149,11 @@ def list_metrics(result: Result) -> list[str]:
     Metrics without bins have no bias to speak of, and no mean is shown.
     """
     texts, named = [], False
+    few = result.verdict is not None and result.verdict.few
     for name, metric in result.metrics.items():
+        if few and metric.rejection is not None:
+            texts.append(f"{format_name(name)}: {TOO_FEW}")
+            continue
         more = []
         if name in result.bounds:
             more.append(f"{format_metric_span(metric, *result.bounds[name])} within cells")
@@ -193,6 +198,36 @@ def explain_value(result: Result, name: str) -> list[str]:
     if name in result.intervals:
         lines.append(format_interval(result, name))
     return lines
+
+
+def explain_result(result: Result) -> list[tuple[str, str]]:
+    """Return what the metrics and the headings of their table mean."""
+    terms = explain_metrics(result.metrics)
+    if result.bounds:
+        terms.append(
+            (
+                "within cells",
+                "the lowest and highest value on these bins of cells, wherever in its cell a score lies; exact bins "
+                "differ",
+            )
+        )
+    if result.nulls:
+        draws = plural(next(iter(result.nulls.values())).replicates, "simulation")
+        terms.append(("if calibrated", f"the mean of {draws}: labels simulated from the predictions"))
+        terms.append(("p", "the share of simulations as extreme; two-sided for log loss, Brier score and net benefit"))
+    if result.intervals:
+        terms.append(("CI", "bootstrap confidence interval of the metric"))
+    return terms
+
+
+def explain_bins(table: BinTable) -> str:
+    """Return what the columns of score windows refer to; nothing for other bins."""
+    if not table.windows:
+        return ""
+    return (
+        "Acceptance intervals (of the mean prediction) and p are for each bin alone; the rejected share is the mean "
+        "over eight grids of overlapping bins, of which these are one."
+    )
 
 
 def describe_bands(result: Result) -> str:

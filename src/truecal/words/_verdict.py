@@ -132,13 +132,21 @@ def find_places(bands: Sequence[ScoreBand], way: Direction) -> list[int]:
     return sorted([*found, *between])
 
 
-def format_total(verdict: Verdict) -> str:
-    """Return the counts of a verdict, with O/E and its confidence interval."""
+def format_total(verdict: Verdict, groups: int = 1, noun: str = "") -> str:
+    """Return the counts of a verdict, with O/E and its confidence interval.
+
+    A verdict on one of several groups has a level that their intervals share; `noun` names them.
+    """
     counts = format_counts(verdict, verdict.observed, verdict.expected)
-    if not verdict.expected > 0:
-        return counts
-    confidence = format_confidence(verdict.significance)
-    return f"{counts}, {format_ratio_ci(verdict.ratio, *verdict.interval, confidence)}"
+    return f"{counts}, {format_total_ratio(verdict, groups, noun)}" if verdict.expected > 0 else counts
+
+
+def format_total_ratio(verdict: Verdict, groups: int = 1, noun: str = "") -> str:
+    """Return O/E of a verdict with its confidence interval, which may be simultaneous over several groups."""
+    ratio = format_ratio_ci(verdict.ratio, *verdict.interval, format_confidence(groups * verdict.significance))
+    if groups == 1 or not ratio.endswith(")"):
+        return ratio
+    return f"{ratio.removesuffix(')')}, simultaneous over {groups:,} {noun})"
 
 
 def format_counts(verdict: Verdict | VerdictTable, observed: float, expected: float, *, ratio: bool = False) -> str:
