@@ -11,6 +11,15 @@ PIPED = 100  # columns without a terminal
 READABLE = 100  # columns of running text, however wide the terminal
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 HARD_SPACE = "\N{NO-BREAK SPACE}"
+# signs of our own texts, for terminals that have no others
+ASCII = str.maketrans(
+    {
+        "\N{EN DASH}": "-",
+        "\N{LESS-THAN OR EQUAL TO}": "<=",
+        "\N{MULTIPLICATION X}": "x",
+        "\N{CHECK MARK}": "+",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +64,10 @@ class Terminal:
         except (UnicodeEncodeError, LookupError):
             unicode = False
         return cls(max(shutil.get_terminal_size(fallback).columns, 20), wanted, unicode)
+
+    def spell(self, text: str) -> str:
+        """Return text with the signs that the terminal has."""
+        return text if self.unicode else text.translate(ASCII)
 
     def paint(self, text: str, style: str) -> str:
         """Return text in a style: bold, dim, red, green or yellow."""

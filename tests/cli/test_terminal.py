@@ -94,6 +94,8 @@ def test_an_ascii_terminal_gets_ascii(folder):
     assert done.returncode == 0
     assert done.stdout.isascii()
     assert "K\\xf6ln" in done.stdout
+    assert "\\u" not in done.stdout
+    assert re.search(r"\d \(\d\.\d+-\d\.\d+\)", done.stdout)  # an interval, with a hyphen for the dash
     assert "..." in done.stdout
     assert "K\N{LATIN SMALL LETTER O WITH DIAERESIS}ln" in run("segments", data, "--by", "city").stdout
     assert "\x1b" not in run("segments", data, "--by", "city").stdout

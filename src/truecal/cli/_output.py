@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def note(text: str) -> None:
     """Say something beside the answer."""
-    terminal, text = Terminal.of(sys.stderr), printable_lines(text)
+    terminal = Terminal.of(sys.stderr)
+    text = terminal.spell(printable_lines(text))
     line = terminal.wrap(f"note: {text}", "      ", "") if sys.stderr.isatty() else f"note: {text}"
     print(terminal.paint(line, "dim"), file=sys.stderr)
 
@@ -56,7 +57,8 @@ def print_answer(
         answer = csv().rstrip("\n")
     else:
         as_data = False
-        answer = text(Terminal.of(sys.stdout) if place is None else Terminal())
+        terminal = Terminal.of(sys.stdout) if place is None else Terminal()
+        answer = terminal.spell(text(terminal))
     with naming(place or "standard output"):
         if place is not None:
             write_text(place, answer + "\n")

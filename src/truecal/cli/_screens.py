@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from truecal import words
 from truecal._text import Terminal, plural, printable
 from truecal.metrics import find_metric
-from truecal.results import MetricTable, Models, Result, format_share
+from truecal.results import STATUS_STYLES, MetricTable, Models, Result, format_share
 from truecal.verdict import Status
 
 if TYPE_CHECKING:
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from truecal.results import ClassResults, Comparison, DriftTable, GroupTable, SliceTable
     from truecal.verdict import Plan
 
-SIGNS = {
-    Status.MISCALIBRATED: ("x", "red"),
-    Status.CONSISTENT: ("+", "green"),
-    Status.INCONCLUSIVE: ("?", "yellow"),
-}  # in ASCII, with a colour
 STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 DRIFT_STYLES = {"stable": "green", "base rate shifted": "green", "consistent": "green", "inconclusive": "yellow"}
 CLASSES = 20  # rows of a table of classes, which may have a thousand
@@ -109,16 +104,10 @@ def _fill(texts: Sequence[str], terminal: Terminal) -> str:
 
 def _head(verdict: Status, finding: str, terminal: Terminal) -> str:
     """The status in capitals and in its colour, and the numbers behind it, in bold."""
-    word, style = _sign_word(verdict, terminal)
+    word, style = f"{words.label_sign(verdict)} {verdict.upper()}", STATUS_STYLES[verdict]
     first, *rest = terminal.wrap(f"{word}   {finding}", "  ", "").split("\n")
     bold = [terminal.paint(word, style) + terminal.paint(first.removeprefix(word), "bold")]
     return "\n".join([*bold, *(terminal.paint(line, "bold") for line in rest)])
-
-
-def _sign_word(status: Status, terminal: Terminal) -> tuple[str, str]:
-    """The status in capitals with its sign, and its colour."""
-    plain, style = SIGNS[status]
-    return f"{words.label_sign(status) if terminal.unicode else plain} {status.upper()}", style
 
 
 def _classes(found: ClassResults, terminal: Terminal) -> list[str]:

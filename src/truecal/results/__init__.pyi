@@ -57,6 +57,7 @@ from truecal.results._shapes import space_evenly as space_evenly
 from truecal.results._slices import SliceTable as SliceTable
 from truecal.results._table import FRAMES as FRAMES
 from truecal.results._table import LEFT as LEFT
+from truecal.results._table import STATUS_STYLES as STATUS_STYLES
 from truecal.results._table import Column as Column
 from truecal.results._table import Table as Table
 from truecal.results._table import column as column
