@@ -333,7 +333,7 @@ def test_regions_are_judged_alone(rng):
     assert "scores of at least 0.45" in repr(alert)
     top = truecal.evaluate(y, shifted, top=0.01)
     assert top.n == 50
-    assert "the top 1 % of 5,000 predictions" in repr(top)
+    assert "the top 1% of 5,000 predictions" in repr(top)
     assert "the top 50 of 5,000" in repr(truecal.evaluate(y, shifted, top=50))
     assert Result.from_json(top.to_json()) == top
     with pytest.raises(ValueError, match="One of `threshold` and `top`"):

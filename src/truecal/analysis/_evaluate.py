@@ -61,7 +61,7 @@ from truecal.metrics import (
     choose_bits,
     grid_bounds,
 )
-from truecal.results import FRAMES, BinTable, Curve, Models, RankIndex, Rejected, Result, Scores, Shape
+from truecal.results import FRAMES, BinTable, Curve, Models, RankIndex, Region, Rejected, Result, Scores, Shape
 from truecal.verdict import judge
 
 if TYPE_CHECKING:
@@ -398,16 +398,16 @@ def is_whole(options: TestOptions) -> bool:
     return options["threshold"] is None and options["top"] is None
 
 
-def choose_region(data: Sorted, threshold: float | None, top: int | float | None) -> tuple[Sorted, str | None]:
-    """The predictions that are judged, and which these are, in words."""
+def choose_region(data: Sorted, threshold: float | None, top: int | float | None) -> tuple[Sorted, Region | None]:
+    """Return the predictions that are evaluated, and which these are; None for all."""
     check_region(threshold, top)
     if threshold is not None:
-        return data.above(threshold), f"scores of at least {threshold:g}"
+        return data.above(threshold), Region(threshold=float(threshold))
     if top is not None:
         chosen = data.top(top)
-        share = f"{top:,}" if isinstance(top, (int, np.integer)) else f"{100 * top:g} %"
         total = data.unweighted.population.n_rows if isinstance(data, Tally) else data.n_rows
-        return chosen, f"the top {share} of {total:,.0f} predictions"
+        count = int(top) if isinstance(top, (int, np.integer)) else float(top)
+        return chosen, Region(top=count, total=float(total))
     return data, None
 
 

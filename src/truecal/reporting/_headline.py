@@ -110,5 +110,5 @@ def write_strip(named: Mapping[str, Result], scale: Scale, *, compared: bool) ->
 def describe_source(result: Result, source: str | None) -> str:
     """Where the numbers come from, in a line."""
     positives = f"{format_share(result.prevalence)} {result.outcome}"
-    region = f" ({result.region})" if result.region else ""
+    region = "" if result.region is None else f" ({words.describe_region(result.region)})"
     return " \N{MIDDLE DOT} ".join(filter(None, [source, f"{plural(result.n, 'row')}{region}", positives]))

@@ -267,7 +267,7 @@ def _list_options(result: Result) -> dict[str, str]:
         "significance": f"{result.significance:g}",
         "tolerance": "none" if result.tolerance is None else repr(result.tolerance),
         "p-values of bins": f"adjusted ({result.adjust})" if result.adjust else "not adjusted",
-        "evaluated": result.region or "all predictions",
+        "evaluated": "all predictions" if result.region is None else words.describe_region(result.region),
         "labels": "; ".join(map(words.describe_note, result.sampling.notes)) or "of the sample",
         "metrics": ", ".join(result.metrics),
         "null draws": ", ".join(f"{count:,}" for count in sorted(drawn)) or "none",

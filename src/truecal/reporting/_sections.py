@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from truecal import words
@@ -13,7 +12,7 @@ from truecal.plot import get_table, group_metrics, list_binnings
 from truecal.reporting._figures import Figures
 from truecal.reporting._page import Column, write_table, write_view
 from truecal.results import BinTable, ComponentTable, MetricTable, Result
-from truecal.verdict import FACTOR, Verdict
+from truecal.verdict import Verdict
 
 ARROWS = {Direction.UNDER: "\N{BLACK UP-POINTING TRIANGLE}", Direction.OVER: "\N{BLACK DOWN-POINTING TRIANGLE}"}
 TONES = {Direction.UNDER: "low", Direction.OVER: "high"}
@@ -71,17 +70,8 @@ def write_sure(number: int, result: Result) -> str:
 
 def _write_detectable(found: Verdict) -> str:
     """The minimum detectable odds ratios."""
-    values = found.detectable, found.detectable_above, found.detectable_below
-    whole, above, below = map(words.format_odds_ratio, values)
-    beyond = "" if found.tolerance is None else " beyond the tolerance"
-    needed = "at most" if found.detectable <= FACTOR else "more than"
-    text = (
-        f"On all predictions{beyond}: {whole}, {needed} the {FACTOR:g} that a consistent verdict requires. Confined "
-        f"to a fifth of the information: {above} if predictions are too low, {below} if they are too high."
-    )
-    if all(map(math.isinf, values)):
-        text = "No odds ratio would have been detected with 80% power."
-    return f"<h3>Minimum detectable odds ratio (80% power)</h3><p>{escape(text)}</p>"
+    text = escape(words.describe_detectable(found))
+    return f"<h3>Minimum detectable odds ratio (80% power)</h3><p>{text}</p>"
 
 
 def _write_nulls(number: int, result: Result) -> str:

@@ -43,6 +43,7 @@ from truecal.results._recalibration import Validation as Validation
 from truecal.results._recalibration import ValidationMethod as ValidationMethod
 from truecal.results._recalibration import ValidationTable as ValidationTable
 from truecal.results._recalibration import quote_name as quote_name
+from truecal.results._region import Region as Region
 from truecal.results._result import Result as Result
 from truecal.results._shapes import DECADE as DECADE
 from truecal.results._shapes import Histogram as Histogram

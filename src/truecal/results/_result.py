@@ -18,6 +18,7 @@ from truecal.results._bands import BandTable
 from truecal.results._bins import BinTable
 from truecal.results._curve import Curve
 from truecal.results._json import JsonMixin, register
+from truecal.results._region import Region
 from truecal.results._shapes import Scores, Shape
 from truecal.verdict import Verdict
 
@@ -94,7 +95,7 @@ class Result(JsonMixin):
     notes: tuple[Note, ...]
     version: str
     adjust: Adjustment = None
-    region: str | None = None
+    region: Region | None = None
     nulls: dict[str, NullDistribution] = field(default_factory=dict)
     intervals: dict[str, Interval] = field(default_factory=dict)
     bounds: dict[str, tuple[float, float]] = field(default_factory=dict)

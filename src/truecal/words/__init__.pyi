@@ -80,6 +80,7 @@ from truecal.words._result import describe_bands as describe_bands
 from truecal.words._result import describe_head as describe_head
 from truecal.words._result import describe_metric as describe_metric
 from truecal.words._result import describe_notes as describe_notes
+from truecal.words._result import describe_region as describe_region
 from truecal.words._result import describe_rejected as describe_rejected
 from truecal.words._result import describe_result as describe_result
 from truecal.words._result import describe_source as describe_source
@@ -102,6 +103,7 @@ from truecal.words._slices import explain_slices as explain_slices
 from truecal.words._slices import summarize_slices as summarize_slices
 from truecal.words._verdict import describe_blind_side as describe_blind_side
 from truecal.words._verdict import describe_claim as describe_claim
+from truecal.words._verdict import describe_detectable as describe_detectable
 from truecal.words._verdict import describe_evidence as describe_evidence
 from truecal.words._verdict import describe_excess_tolerance as describe_excess_tolerance
 from truecal.words._verdict import describe_power as describe_power

@@ -7,7 +7,7 @@ import math
 from truecal._text import plural
 from truecal.inference import NullDistribution
 from truecal.metrics import LTCE, Measure, Metric, format_name
-from truecal.results import BinTable, Result
+from truecal.results import BinTable, Region, Result
 from truecal.verdict import Status
 from truecal.words._bands import label_bands
 from truecal.words._format import (
@@ -90,9 +90,18 @@ def describe_notes(result: Result) -> tuple[str, ...]:
     return (describe_reach(verdict), *lines)
 
 
+def describe_region(region: Region) -> str:
+    """Return which predictions were evaluated."""
+    if region.threshold is not None:
+        return f"scores of at least {region.threshold:g}"
+    top, total = region.top or 0, region.total or 0.0
+    count = f"{top:,}" if isinstance(top, int) else format_percent(top)
+    return f"the top {count} of {total:,.0f} predictions"
+
+
 def describe_source(result: Result) -> str:
     """Return how many predictions and positives there are."""
-    region = f" ({result.region})" if result.region else ""
+    region = "" if result.region is None else f" ({describe_region(result.region)})"
     share = format_percent(result.prevalence)
     if not result.sampling.plain:
         return f"{plural(result.n, 'prediction')}{region}, {share} {result.outcome}"

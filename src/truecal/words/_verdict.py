@@ -183,6 +183,20 @@ def describe_reach(verdict: Verdict) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
+def describe_detectable(verdict: Verdict) -> str:
+    """Return the minimum detectable odds ratios, on all predictions and confined to a fifth of the information."""
+    ratios = verdict.detectable, verdict.detectable_above, verdict.detectable_below
+    if all(map(math.isinf, ratios)):
+        return "No odds ratio would have been detected with 80% power."
+    everywhere, above, below = map(format_odds_ratio, ratios)
+    required = "at most" if verdict.detectable <= FACTOR else "more than"
+    return (
+        f"On all predictions{_beyond(verdict)}: {everywhere}, {required} the {FACTOR:g} that a consistent verdict "
+        f"requires. Confined to a fifth of the information: {above} if predictions are too low, {below} if they are "
+        "too high."
+    )
+
+
 def describe_blind_side(verdict: Verdict) -> str:
     """Return which error would go undetected at any odds ratio if `detectable` is infinite."""
     noun = "predictions" if verdict.outcome == "positive" else "confidences"
