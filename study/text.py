@@ -65,7 +65,7 @@ BAD_SEGMENT = """One of 20 segments is off: it sees 0.4 times the positives that
 are twice as far apart as the truth's. How often it is found, in %, with Holm's adjustment for 20 segments. `expected`
 is what one segment predicts."""
 
-DRIFT = """## Drift's words
+DRIFT = """## Drift statuses
 
 One look at 30 windows, {sets} streams a line, the first 10 windows being the baseline: how often each word is said, in
 %. Right models are said to be off in {low} to {high} %. This holds for one look. A job that looks every day at the last
