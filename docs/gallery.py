@@ -43,7 +43,7 @@ def sigmoid(z: Any) -> Any:
 
 
 def draw(truth: Any, said: Any, seed: int = 1) -> Data:
-    """Labels of these true probabilities beside what a model says."""
+    """Labels simulated from true probabilities, beside a model's predictions."""
     return {"y": np.random.default_rng(seed).random(len(said)) < truth, "p": said}
 
 
@@ -59,7 +59,7 @@ def tied() -> Data:
 
 
 def ten_models() -> Data:
-    """Some right, some over-confident, timid or shifted."""
+    """Some calibrated, some overconfident, underconfident or shifted."""
     z = odds()
     y = np.random.default_rng(1).random(ROWS) < sigmoid(z)
     changes = ((1, 0), (1.4, 0), (1, 0.3), (0.7, 0), (1, -0.3), (1, 0.02), (2, 0), (1.02, 0), (1, 0.6), (0.99, 0))
@@ -67,7 +67,7 @@ def ten_models() -> Data:
 
 
 def frame() -> Data:
-    """Italy is understated, and from the third week on so is everybody."""
+    """Under-predicted in Italy, and from the third week on everywhere."""
     rng, z = np.random.default_rng(3), odds()
     land = rng.choice(["de", "fr", "it", "es"], ROWS)
     day = rng.integers(0, 42, ROWS)
@@ -78,7 +78,7 @@ def frame() -> Data:
 
 
 def three_classes() -> Data:
-    """Over-confident in all of three classes."""
+    """Overconfident in all of three classes."""
     rng = np.random.default_rng(0)
     q = rng.dirichlet([1, 2, 3], 5_000)
     y = np.array(["bird", "cat", "dog"])[(q.cumsum(axis=1) > rng.random((5_000, 1))).argmax(axis=1)]
@@ -97,7 +97,7 @@ DRIFT = (
 )
 ENTRIES = (
     Entry(
-        *("perfect", "A calibrated model", "No more is rejected than by chance, and nothing is coloured."),
+        *("perfect", "A calibrated model", "No more is rejected than the level of the tests, and nothing is coloured."),
         *(lambda: draw(sigmoid(odds()), sigmoid(odds())), CALIBRATION),
     ),
     Entry(
@@ -105,7 +105,7 @@ ENTRIES = (
         *(lambda: draw(sigmoid(odds()), sigmoid(-2.5 + 1.5 * (odds() + 2.5))), CALIBRATION),
     ),
     Entry(
-        *("prior-shift", "Prior shift", "Learned at twice the odds: the same factor everywhere."),
+        *("prior-shift", "Prior shift", "Trained at twice the odds: the same odds ratio everywhere."),
         *(lambda: draw(sigmoid(odds()), sigmoid(odds() + np.log(2))), CALIBRATION),
     ),
     Entry(
@@ -135,7 +135,7 @@ ENTRIES = (
         ('found = truecal.evaluate_classes(y, p, labels=["bird", "cat", "dog"])', "truecal.plot.classes(found.table)"),
     ),
     Entry(
-        *("recalibrated", "Recalibrated", "Before and after, on rows that the map was not fitted to."),
+        *("recalibrated", "Recalibrated", "Before and after recalibration, on held-out rows."),
         lambda: draw(sigmoid(odds()), sigmoid(odds() + np.log(2))),
         ("fitted = truecal.recalibrate(y, p)", "truecal.plot.recalibration(fitted)"),
     ),
@@ -177,9 +177,9 @@ def write(folder: Path) -> str:
     matplotlib.use("agg")
     folder.mkdir(parents=True, exist_ok=True)
     head = (
-        "# Gallery\n\nTwelve pictures of simulated data, each with the two lines that make it. `y` are labels and `p`\n"
+        "# Gallery\n\nTwelve plots of simulated data, each with the two lines that make it. `y` are labels and `p`\n"
         "predicted probabilities, or columns of `frame`. `docs/gallery.py` simulates the data, draws, and writes\n"
-        "this page; [plots.md](plots.md) says how to read them.\n"
+        "this page; [plots.md](plots.md) explains how to read them.\n"
     )
     return "\n".join([head, *(make(entry, folder / f"{entry.name}.png") for entry in ENTRIES)])
 

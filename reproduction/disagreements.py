@@ -21,7 +21,7 @@ class Disagreement:
 
 MEANS = Disagreement(
     "Class means: 2y - 1 in the text, half of that in the tables",
-    "The text draws x around -1 and +1. The tables come out, every digit, with means of -1/2 and +1/2. The "
+    "The text samples x around -1 and +1. The tables are reproduced, every digit, with means of -1/2 and +1/2. The "
     "classes then overlap more, which is why a shift of ten points in prevalence moves TCE to 96 rather than "
     "84.",
     ("class_means",),
@@ -31,10 +31,10 @@ MEANS = Disagreement(
 SIZES = Disagreement(
     "N_min and N_max are exchanged in a caption",
     "A caption of the two size tables names the wrong one of the two limits. The numbers settle it: TCE(P) "
-    "comes out when the minimum-size table varies N_min with N_max = N and the maximum-size table varies N_max "
+    "is reproduced when the minimum-size table varies N_min with N_max = N and the maximum-size table varies N_max "
     "with N_min = 0.",
     ("swapped_sizes",),
-    "as the row's name says",
+    "as the row is labelled",
     "exchanged",
 )
 RANGES = Disagreement(
@@ -47,8 +47,8 @@ RANGES = Disagreement(
 )
 SLIP = Disagreement(
     "The row [10, 20] is [5, 20]",
-    "In the size-range table the fourth label is [5, 20] at 50 % and [10, 20] at 40 %. Only TCE(P) can tell, "
-    "and it says that the row was run with [5, 20].",
+    "In the size-range table the fourth label is [5, 20] at 50% and [10, 20] at 40%. Only TCE(P) depends on it, "
+    "and it shows that the row was run with [5, 20].",
     ("range_slip",),
     "[5, 20]",
     "[10, 20] as printed",
@@ -83,8 +83,8 @@ ROWS = Disagreement(
     "14000",
 )
 NOISE = Disagreement(
-    "Prediction noise is drawn on from the data",
-    "The noise is added to the logit of each prediction. It is drawn from the stream that drew the data, one "
+    "Prediction noise is drawn from the data's random stream",
+    "The noise is added to the logit of each prediction. It is drawn from the random stream of the data, one "
     "vector for each row of the table including the row without noise; that gives all 84 cells. A generator of "
     "its own gives other draws; the result file `gda_noise_seeds.csv` has the range of each cell over twenty of "
     "them.",
@@ -104,7 +104,7 @@ LAST = Disagreement(
     "The rule for the last bin",
     "Line 10 of Algorithm 1 joins the last N_min rows to the last block only while the sum stays within N_max. "
     "The published numbers come from another test, 2 N_min <= N_max, which does not look at the block: with "
-    "N/20 and N/5 it always joins, and the last bin can exceed N_max. Among the published cells at hand it "
+    "N/20 and N/5 it always joins, and the last bin can exceed N_max. Among the available published cells it "
     "decides two, both on mammography, and it is the whole reason for the random forest's 19.40, which none of "
     "the 103 tie orders above reaches by the paper's rule. On ImageNet both rules give the same TCE. The last "
     "row counts random data sets (N = 1000, N_min = 20, N_max = 50).",
@@ -113,10 +113,10 @@ LAST = Disagreement(
     "joined if it fits (text, truecal)",
 )
 SOLVER = Disagreement(
-    "The solver's version, and the 1 % rows",
+    "The solver's version, and the 1% rows",
     "Logistic regression in scikit-learn 1.2.1 minimised the sum of the losses and stopped at a gradient of "
     "1e-4; since 1.4 (pull request 26721) it minimises the mean, so the same 1e-4 stops far earlier. The "
-    "predictions move by up to 0.03 (abalone), and those for rare events enough to move the paper's 1 % rows: "
+    "predictions change by up to 0.03 (abalone), and those for rare events enough to change the paper's 1% rows: "
     "the solver alone accounts for them. Solving the old problem with SciPy gives back the stored predictions "
     "of 1.2.1 to 3e-9 on the seven sets, and every published cell.",
     ("solver", "solver_uci"),
@@ -134,9 +134,9 @@ published cell that ties touch, mammography's random forest together with the la
 
 T_TEST = """The published t-test divides by the variance of the labels where the standard deviation belongs. A
 variance is at most 1/4 and its root at least twice as large, so every t is at least twice too large. With
-the variance, all 30 cells of the -T columns come out; with the root the t-test rejects {proper_low:.1f}
-to {proper_high:.1f} % of the calibrated model's predictions instead of {wrong_low:.1f} to
-{wrong_high:.1f} %, and TCE(P) with it stays within {apart:.1f} points of the binomial one in every row.
+the variance, all 30 cells of the -T columns are reproduced; with the root the t-test rejects {proper_low:.1f}
+to {proper_high:.1f}% of the calibrated model's predictions instead of {wrong_low:.1f} to
+{wrong_high:.1f}%, and TCE(P) with it stays within {apart:.1f} points of the binomial one in every row.
 The paper's conclusion that the t-test is the worse choice is an artefact of the missing root."""
 
 TIME = """The paper gives 71.78 s for TCE. Here truecal's TCE of {model} (50,000 rows, sort included, median of seven
@@ -148,11 +148,11 @@ and gaps as ECE and MCE(Q) those of ACE, yet they are given as a hundred times f
 
 VERSION = """Gradient boosting of the installed scikit-learn no longer grows the trees of 1.2.1: on pen_digits the
 predictions are the same to 3e-16, on the other sets some differ, by up to {distance}. Which change of the
-library does it was not worked out. On the stored predictions every cell comes out. Support vector
+library does it was not determined. On the stored predictions every cell is reproduced. Support vector
 machines, random forests and multilayer perceptrons need no such help: fitted here, they give the
 published numbers."""
 
-DIGITS = """Two cells at hand remain whose last digit no computation tried here gives.
+DIGITS = """Two available cells remain whose last digit no computation tried here gives.
 
 - ImageNet, Res152, MCE(Q): published 0.0102, here {imagenet:.6f}. The bin holds 5000 rows and no tie is cut, so there
   is nothing to choose; rounding first to 0.01015 and then to 0.0102 would print it.

@@ -44,10 +44,10 @@ are fitted. Where it does not give the printed digits, the variants of `reproduc
 computations that its text does not have) are tried singly and together; the fewest that do are the cause, and
 `reproduced` is the value with them. No variant is part of the library.
 """
-PICTURES = """Drawn by the library's own functions; [plots.md](plots.md) says how to read them. The test-based
+PICTURES = """Drawn by the library's own functions; [plots.md](plots.md) explains them. The test-based
 diagrams have the paper's bin sizes; those of ImageNet, most of whose predictions are near 0, a logit axis. Beside them
 are the standard diagrams on linear axes. Where the paper gives the sizes and the rates of bins a panel each, here one
-has what came in each bin against what was predicted, and its heading their sizes.
+has observed against predicted rates in each bin, and its heading their sizes.
 """
 
 
@@ -82,10 +82,10 @@ def _summary(held: dict[str, list[Cell]]) -> str:
         digit = sum("last digit" in cell.cause for cell in at_hand)
         unexplained = sum(cell.cause == UNEXPLAINED for cell in at_hand)
         variant = len(at_hand) - equal - digit - unexplained
-        near = f"{100 * sum(map(is_close, at_hand)) / len(at_hand):.0f} %" if at_hand else ""
+        near = f"{100 * sum(map(is_close, at_hand)) / len(at_hand):.0f}%" if at_hand else ""
         rows.append((table_title(name), len(cells), len(at_hand), equal, variant, digit, unexplained, near))
     total = ("**all**", *(sum(row[i] for row in rows) for i in range(1, 7)), "")
-    head = ("table", "cells", "data at hand", "equal in print", "by a variant", "last digit", "unexplained", "near")
+    head = ("table", "cells", "available", "equal in print", "by a variant", "last digit", "unexplained", "near")
     note = "\n`near`: plain truecal within 0.5 percentage points (TCE) or 0.001 (the others) of the published number.\n"
     return "## Summary\n\n" + _table(head, [*rows, total]) + note
 
@@ -99,7 +99,7 @@ def _missing(held: dict[str, list[Cell]]) -> str:
     names = {cell.cause.partition(": ")[2] for cells in held.values() for cell in cells if cell.truecal is None}
     if not names:
         return ""
-    return fill(f"Data that was not at hand, named and never replaced: {', '.join(sorted(names))}.", 118) + "\n"
+    return fill(f"Data that was not available, named and never replaced: {', '.join(sorted(names))}.", 118) + "\n"
 
 
 def _disagreements() -> str:
@@ -122,7 +122,7 @@ def _matches(rows: Sequence[dict[str, str]], topic: said.Disagreement) -> str:
     if not printed:
         return ""
     return (
-        f"Cells that come out as printed, of {len(printed)}: {hits[0]} ({topic.tables}), {hits[1]} ({topic.other}).\n\n"
+        f"Cells reproduced as printed, of {len(printed)}: {hits[0]} ({topic.tables}), {hits[1]} ({topic.other}).\n\n"
     )
 
 

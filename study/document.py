@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import matplotlib
@@ -61,6 +62,29 @@ WORDS = (
 )
 WRONG_WORDS = ("miscalibrated throughout", "calibration drift", "recovered", "miscalibrated")
 FINDERS = ["TCE", "ECE", "ACE", *TESTS]
+# Names in the result files, and how the page writes them.
+NAMES = {
+    r"(?<=\d) %": "%",
+    r"\b(over|under)-confident": r"\1confident",
+    r"\bperfect\b": "calibrated",
+    r"\bright(?=,? (?:Beta|\d|sharp|and noisy|\|))": "calibrated",
+    r"one region and right": "one region and calibrated",
+    r"expected or seen": "expected or observed",
+    r"in window (?=\d)": "in period ",
+    r"a stream of all": "a series of all",
+    r"\bkept ([\d.]+) of negatives": r"negatives sampled at \1",
+    r"\bkept (?=\d)": "negatives and positives sampled at ",
+    r"labels flipped": "label noise",
+    r"\bflipped (?=\d)": "label noise ",
+    r"\| late \|": "| label delay |",
+}
+
+
+def rename(text: str) -> str:
+    """Names of the result files as the page writes them."""
+    for name, written in NAMES.items():
+        text = re.sub(name, written, text)
+    return text
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -132,17 +156,21 @@ def verdict_section() -> list[str]:
         "p <= 0.01": "verdict at 0.01",
         "five <= 0.01": "five at 0.01",
     }
-    said = ("off, x 1.5", "consistent, x 1.5", "off, / 1.5", "consistent, / 1.5")
-    kept = ("right, off", "x 1.1, off", "x 0.9, off", "x 1.2, off")
+    shares = {
+        f"{word}, {odds}": f"{status}, odds {odds}"
+        for odds in ("x 1.5", "/ 1.5")
+        for word, status in (("off", "miscalibrated"), ("consistent", "consistent"))
+    }
+    tolerated = {"right, off": "calibrated"} | {f"{rate}, off": rate for rate in ("x 1.1", "x 0.9", "x 1.2")}
     return [
         text,
         across(size, {"p <= 0.05": 100, "p <= 0.01": 100}),
         POWER.format(sets=power[0]["sets"], five=span(size, "five <= 0.05")["mean"], ours=at_5["mean"]),
         listed(power, ["error"], found),
         CONSISTENT,
-        listed(read_rows("verdict_consistent"), ["predictions", "rows"], {key: key for key in said}),
+        listed(read_rows("verdict_consistent"), ["predictions", "rows"], shares),
         TOLERANCE,
-        listed(read_rows("verdict_tolerance"), ["predictions", "rows"], {key: key for key in kept}),
+        listed(read_rows("verdict_tolerance"), ["predictions", "rows"], tolerated),
     ]
 
 
@@ -158,7 +186,7 @@ def gate_section() -> list[str]:
     ]
 
 
-GROUP_COLUMNS = ("some segment off", "the gate fails")
+GROUP_COLUMNS = {"some segment off": "some segment miscalibrated", "the gate fails": "the gate fails"}
 
 
 def segments_section() -> list[str]:
@@ -177,9 +205,9 @@ def segments_section() -> list[str]:
     found = [row | {"expected": f"{float(row['expected']):.1f}"} for row in power]
     return [
         GROUPS.format(**span(rows, "some segment off")),
-        table(["predictions", "segments", "rows", *GROUP_COLUMNS], body),
+        table(["predictions", "segments", "rows", *GROUP_COLUMNS.values()], body),
         BAD_SEGMENT,
-        listed(found, ["error", "predictions", "rows", "expected"], {"found": "found"}),
+        listed(found, ["error", "predictions", "rows", "expected"], {"found": "detected"}),
     ]
 
 
@@ -190,7 +218,7 @@ def drift_section() -> list[str]:
     words = [word for word in WORDS if any(float(row[word]) > 0 for row in rows)]
     right = [row for row in rows if row["error"] == "none"]
     called = [row | {"miscalibrated": str(sum(float(row[word]) for word in WRONG_WORDS))} for row in right]
-    heads = {word: word for word in (*words, "some window off")}
+    heads = {word: word for word in words} | {"some window off": "some period miscalibrated"}
     return [DRIFT.format(**span(called, "miscalibrated")), listed(rows, ["predictions", "rows", "error"], heads)]
 
 
@@ -221,7 +249,7 @@ def sizes_picture(target: Path) -> None:
             ax.plot(*zip(*points, strict=True), marker="o", ms=3, color=colour, label=rule)
         ax.set(xscale="log", title=name, xlabel="rows")
         ax.axhspan(1, 16, color="0.92", zorder=0)
-    axes[0].set_ylabel("TCE of a perfect model, %")
+    axes[0].set_ylabel("TCE of a calibrated model, %")
     axes[0].legend(fontsize=8)
     save(figure, target)
 
@@ -237,9 +265,9 @@ def landscape_picture(target: Path) -> None:
             ax = axes[row, column]
             grid = np.array([[float(found[m, prevalence, size][f]) for f in FINDERS] for m in MODELS])
             image = ax.imshow(grid, vmin=0, vmax=1, cmap="cividis", aspect="auto")
-            ax.set_title(f"{100 * prevalence:g} % positives, N = {size:,}", fontsize=10)
+            ax.set_title(f"{100 * prevalence:g}% positives, N = {size:,}", fontsize=10)
             ax.set_xticks(range(len(FINDERS)), FINDERS, rotation=60, ha="right", fontsize=8)
-            ax.set_yticks(range(len(MODELS)), list(MODELS), fontsize=8)
+            ax.set_yticks(range(len(MODELS)), [rename(name) for name in MODELS], fontsize=8)
             for (i, j), value in np.ndenumerate(grid):
                 ax.text(
                     j, i, f"{100 * value:.0f}", ha="center", va="center", fontsize=7, color="w" if value < 0.6 else "k"
@@ -269,7 +297,7 @@ def values_table() -> str:
         ]
         for r in rows
     ]
-    return table(["model", "positives", "TCE, % (by chance)", "ECE (by chance)", "slope"], body)
+    return table(["model", "positives", "TCE, % (null mean)", "ECE (null mean)", "slope"], body)
 
 
 def end_numbers() -> dict[str, str]:
@@ -299,7 +327,7 @@ def level_table() -> str:
         ]
         for r in read_rows("level")
     ]
-    return table(["predictions", "N", "mean TCE", "mean reference", "p < 0.05", "p < 0.5"], body)
+    return table(["predictions", "N", "mean TCE", "null mean", "p < 0.05", "p < 0.5"], body)
 
 
 def power_table() -> str:
@@ -368,12 +396,12 @@ def watch_section() -> list[str]:
     ]
     return [
         WATCH.format(looks=rows[0]["looks"]),
-        table(["predictions", "rows a day", "streams", "ever an alarm"], level),
+        table(["predictions", "rows a day", "series", "ever an alarm"], level),
         DELAY,
-        table(["error", "begins on day", "streams", "found within 30 days", "median days", "90 % within days"], soon),
+        table(["error", "begins on day", "series", "detected within 30 days", "median days", "90 % within days"], soon),
         VISITORS,
         table(
-            ["customers a day", "rows of each", "correlation", "come again", "streams", "ever an alarm", "odds x 1.5"],
+            ["customers a day", "rows of each", "correlation", "returning", "series", "ever an alarm", "odds x 1.5"],
             [
                 [
                     r["customers"],
@@ -403,7 +431,7 @@ def slices_section() -> list[str]:
         ]
         for r in read_rows("slices")
     ]
-    heads = ["N", "columns", "groups", "factor", "data sets", "anything listed", "c0=b among it"]
+    heads = ["N", "columns", "groups", "odds ratio", "data sets", "anything listed", "c0=b among it"]
     if not has_rows("slices_clusters"):
         return [SLICES, table(heads, body)]
     customers = [
@@ -453,19 +481,20 @@ def remedy_section() -> list[str]:
         right=span(right, "helped")["high"],
         sets=min(int(one["proven"]) for one in right),
     )
-    heads = ["world", "set on", "rows", "data sets", *kinds, "over best", "in numbers", "said to help"]
+    heads = ["scenario", "tuned on", "rows", "data sets", *kinds, "over best", "in parameters", "helps"]
     shown = [text, table(heads, body)]
     if has_rows("remedy_clusters"):
         names = ["labels", "correlation", "rows", "size", "positives", "sets"]
-        shown += [REMEDY_CLUSTERS, listed(read_rows("remedy_clusters"), names, {"helped": "said to help"})]
+        shown += [REMEDY_CLUSTERS, listed(read_rows("remedy_clusters"), names, {"helped": "helps"})]
     if has_rows("remedy_windows"):
-        names = ["windows", "rows", "positives", "odds later", "sets"]
-        shown += [REMEDY_WINDOWS, listed(read_rows("remedy_windows"), names, {"moved": "said to move"})]
+        names = ["periods", "rows", "positives", "odds later", "sets"]
+        rows = [row | {"periods": row["windows"]} for row in read_rows("remedy_windows")]
+        shown += [REMEDY_WINDOWS, listed(rows, names, {"moved": "change noted"})]
     return shown
 
 
 def rows_section() -> list[str]:
-    """Models whose rows are sampled, flipped or late: how often right ones and wrong ones are off, by prevalence."""
+    """Sampling by label, label noise and label delay: how often models are called miscalibrated, by prevalence."""
     level, power = read_rows("labelling_level"), read_rows("labelling_power")
 
     def by_prevalence(rows: list[dict[str, str]], names: tuple[str, ...]) -> str:
@@ -475,21 +504,21 @@ def rows_section() -> list[str]:
             for r in rows
         }
         body = [[kind, *(found.get((kind, p), "") for p in prevalences)] for kind in kinds]
-        return table(["rows are", *(f"{100 * float(p):g} % positive" for p in prevalences)], body)
+        return table(["data", *(f"{100 * float(p):g} % positive" for p in prevalences)], body)
 
     flipped = [r for r in power if r["as counted"]]
     rare = [r for r in flipped if float(r["prevalence"]) < 0.1]
     found, same, counted = (sum(float(r[name]) for r in rare) for name in ("found", "without", "as counted"))
     least = min(rare, key=lambda r: float(r["found"]) / float(r["without"]))
     worst = (
-        f"{100 * float(least['prevalence']):g} % are positive and labels {least['rows are']}, "
+        f"{100 * float(least['prevalence']):g} % are positive with {least['rows are']}, "
         f"{100 * float(least['found']):.1f} for {100 * float(least['without']):.1f} %, "
-        f"where the weighted sum alone finds {100 * float(least['weighted alone']):.1f}"
+        f"while the weighted sum alone detects {100 * float(least['weighted alone']):.1f}"
     )
     kinds = dict.fromkeys(r["rows are"] for r in (*level, *power))
     late = any(sum(r["rows are"] == kind for r in rows) < 3 for rows in (level, power) for kind in kinds)
     shares = {
-        "blank": " What is blank was not measured." if late else "",
+        "blank": " Blank cells were not measured." if late else "",
         "counted": f"{100 * found / counted:.0f}",
         "same": f"{100 * found / same:.0f}",
         "short": str(sum(float(r["found"]) < 0.8 * float(r["without"]) for r in rare)),
@@ -508,7 +537,7 @@ def rows_section() -> list[str]:
 
 
 def rare_section() -> list[str]:
-    """Flipped labels of rare positives, with odds off both ways."""
+    """Label noise with rare positives, and odds ratios in both directions."""
     if not has_rows("labelling_rare"):
         return []
     rows = read_rows("labelling_rare")
@@ -546,7 +575,7 @@ def rare_section() -> list[str]:
         "fewest": f"{count_sets(rows)[-1]:,}",
         "most": f"{count_sets(rows)[0]:,}",
     }
-    head = ["labels are", "rows", "information", "odds x 1.25", "odds / 1.25", "of both"]
+    head = ["data", "rows", "information", "odds x 1.25", "odds / 1.25", "of both"]
     return [ROWS_RARE.format(**numbers), table(head, body)]
 
 
@@ -563,13 +592,13 @@ WAYS = {"copula": "c", "log-odds effect": "o", "beta-binomial": "r"}
 
 
 def clusters_section() -> list[str]:
-    """Models whose rows share customers: how often right ones and wrong ones are off."""
+    """Clustered rows: how often calibrated and miscalibrated models are called miscalibrated."""
     if not all(map(has_rows, ("clusters_level", "clusters_power", "clusters_worlds"))):
         return []
     rows, power = read_rows("clusters_level"), read_rows("clusters_power")
     ways = list(dict.fromkeys((WAYS[r["labels"]], r["correlation"]) for r in rows))
     lines = dict.fromkeys((r["positives"], r["rows"], r["size"]) for r in rows)
-    missing = " What is blank was not measured." if len(rows) < len(lines) * len(ways) else ""
+    missing = " Blank cells were not measured." if len(rows) < len(lines) * len(ways) else ""
     found: dict[tuple[str, ...], dict[tuple[str, str], str]] = {}
     for r in rows:
         line = found.setdefault((r["positives"], f"{int(r['rows']):,}", r["size"]), {})
@@ -586,7 +615,7 @@ def clusters_section() -> list[str]:
         CLUSTERS.format(**clusters_numbers(rows), missing=missing),
         table(["positives", "rows", "of a customer", *(f"{way} {c}" for way, c in ways)], body),
         CLUSTERS_POWER.format(sets=power[0]["sets"]),
-        listed(shown, names, {"miscalibrated": "found", "independent rows": "independent rows"}),
+        listed(shown, names, {"miscalibrated": "detected", "independent rows": "independent rows"}),
     ]
 
 
@@ -664,7 +693,7 @@ def main() -> None:
             *rows_section(),
             *clusters_section(),
             SIZES,
-            "![TCE of perfect models](inference/sizes.png)",
+            "![TCE of calibrated models](inference/sizes.png)",
             sizes_table(),
             LEVEL,
             level_table(),
@@ -674,7 +703,7 @@ def main() -> None:
             DIFFERENCES,
             differences_table(),
             FINDS,
-            "![Who finds what](inference/landscape.png)",
+            "![Power of each test](inference/landscape.png)",
             VALUES,
             values_table(),
             ALERT,
@@ -683,7 +712,7 @@ def main() -> None:
         ]
     )
     temporary = DOCS / f"inference.{os.getpid()}.tmp"
-    temporary.write_text(page + "\n")
+    temporary.write_text(rename(page) + "\n")
     temporary.replace(DOCS / "inference.md")
 
 

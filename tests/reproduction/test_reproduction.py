@@ -317,7 +317,7 @@ def test_the_page_is_generated_from_the_results(tmp_path: Path, monkeypatch: pyt
     document.run(Sources(None, download=False))
     text = (tmp_path / "page.md").read_text()
     assert text == (ROOT / "docs" / "reproduction.md").read_text()
-    for said in ("missing square root", "one of many", "2y - 1", "exchanged in a caption", "last bin", "1 % rows"):
+    for said in ("missing square root", "one of many", "2y - 1", "exchanged in a caption", "last bin", "1% rows"):
         assert said in text
 
 

@@ -43,7 +43,7 @@ class CoxTest:
     statistic: str = (
         "intercept and slope of a logistic recalibration against 0 and 1: likelihood ratio, two degrees of freedom"
     )
-    looks_for: str = "odds that are all too high or too low, or too extreme or too timid"
+    looks_for: str = "odds that are all too high or too low; overconfidence and underconfidence"
     weight: float = 1.0
     least_information: float = ASYMPTOTIC
 

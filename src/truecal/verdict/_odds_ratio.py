@@ -36,11 +36,11 @@ class OddsRatioTest:
     name: str = "odds_ratio"
     title: str = "one factor on all odds"
     statistic: str = (
-        "only where labels may be flipped: each label weighted by its information about one odds ratio on all "
-        "predictions, which a flip hides where predictions are small; against a gamma distribution with the same three "
+        "only with label noise: each label weighted by its information about one odds ratio on all "
+        "predictions, which the noise hides if predictions are small; against a gamma distribution with the same three "
         "moments"
     )
-    looks_for: str = "odds that are all too high or too low, by labels weighted with what they tell"
+    looks_for: str = "odds that are all too high or too low, by labels weighted with their information"
     weight: float = 1.0
     least_information: float = ASYMPTOTIC
 

@@ -76,9 +76,9 @@ class ScanTest:
 SCAN_INFORMATION = ScanTest(
     name="scan_information",
     title="ranges of equal evidence",
-    statistic="a scan: halves, quarters, eighths, ... of the information, each two neighbouring parts a window, each "
+    statistic="a scan: halves, quarters, eighths, ... of the information, each two neighbours a window, each "
     "window by its exact mid-p",
-    looks_for="any range of scores, with as much evidence in each",
+    looks_for="errors in any score window, with equal information in each",
     by="information",
 )
 SCAN_ROWS = ScanTest(
@@ -86,7 +86,7 @@ SCAN_ROWS = ScanTest(
     title="ranges of equally many rows",
     statistic="the same scan in rows, windows of at least max(20, N^(2/3) / 8) rows: it finds errors near 0 and 1, "
     "where there is little information",
-    looks_for="any range of scores, with as many rows in each",
+    looks_for="errors in any score window, with equally many rows in each",
     by="rows",
 )
 

@@ -25,7 +25,7 @@ class WindowsTest:
         "only with a tolerance: the windows of Local TCE with predictions raised and lowered by it, the smallest "
         "p-value by Holm"
     )
-    looks_for: str = "the worst window of scores"
+    looks_for: str = "the worst score window"
     weight: float = 1.0
     least_information: float = 0.0
 
