@@ -121,9 +121,7 @@ def _matches(rows: Sequence[dict[str, str]], topic: said.Disagreement) -> str:
     hits = [sum(is_printed(float(row[key]), row["published"]) for row in printed) for key in READINGS]
     if not printed:
         return ""
-    return (
-        f"Cells reproduced as printed, of {len(printed)}: {hits[0]} ({topic.tables}), {hits[1]} ({topic.other}).\n\n"
-    )
+    return f"Cells reproduced as printed, of {len(printed)}: {hits[0]} ({topic.tables}), {hits[1]} ({topic.other}).\n\n"
 
 
 def _digits(row: dict[str, str], key: str) -> str:

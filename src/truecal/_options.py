@@ -283,22 +283,22 @@ class ModelOptions(RowOptions, total=False):
         more={"": "commas or repeated", "plot": "for --kind segments; commas or repeated"},
     )]
     time: Annotated["str | None", Option(
-        "A column of dates or times, which makes windows of length `every`. It is added to `by` as the last.",
+        "A column of dates or times, which makes periods of length `every`. It is added to `by` as the last.",
         constraint=COLUMN, commands="drift monitor recalibrate report plot tally", group=TIME, metavar="COLUMN",
         help="the column of dates or times",
         more={
             **dict.fromkeys(("drift", "monitor"), "inferred if left out"), "report": "for a section on drift",
-            "plot": "for --kind drift", "tally": "it makes windows",
+            "plot": "for --kind drift", "tally": "it makes periods",
             "recalibrate": "the map is then validated forward in time",
         },
     )]
     every: Annotated["str | None", Option(
-        'The length of windows: "1h", "1d", "1w" (from Monday), "1mo", "1q" or "1y". With None each distinct value, of '
-        "any type, is a window. Times with a zone are taken in UTC; DuckDB and Spark take their session's zone.",
+        'The length of periods: "1h", "1d", "1w" (from Monday), "1mo", "1q" or "1y". With None each distinct value, of '
+        "any type, is a period. Times with a zone are taken in UTC; DuckDB and Spark take their session's zone.",
         "1d", OneOf((*WINDOWS, None)), "drift monitor report plot tally recalibrate", TIME,
-        help="the length of windows; weeks begin on Monday",
+        help="the length of periods; weeks begin on Monday",
         more={
-            "": "none takes the values of `time` as they are; default 1d, or as in the tallies",
+            "": "none takes the values of `time` as they are; default 1d, or as in the observations",
             **dict.fromkeys(("tally", "recalibrate"), "default 1d"),
         },
     )]
@@ -332,7 +332,7 @@ class DataOptions(ModelOptions, total=False):
 
     multiclass: Annotated["Multiclass", Option(
         'What to read of several classes. "top-label": the most probable one, the first of equals, and whether it is '
-        'the right one. "classwise": that, and each class against the rest, as `ClassObservations`.',
+        'the true one. "classwise": that, and each class against the rest, as `ClassObservations`.',
         constraint=OneOf(("top-label", "classwise")), commands=CLASSES,
         help="what is evaluated of several classes: the most probable one, or each against the rest as well",
         more={"": "inferred where labels name the columns of `score`"},
@@ -369,8 +369,8 @@ class ArrayOptions(WeightedOptions, total=False):
     """What is said of rows that are arrays, of one or more classes; see `truecal.evaluate`."""
 
     multiclass: Annotated["Multiclass", Option(
-        "Of several classes the most probable one is evaluated: positives are the rows where it is the right one. Two "
-        'columns need this option. With "classwise" each class is evaluated against the rest as well, as '
+        "Of several classes the most probable one is evaluated; positives are the rows of which it is the true one. "
+        'Two columns need this option. With "classwise" each class is evaluated against the rest as well, as '
         "`evaluate_classes` does it.",
         constraint=OneOf(("top-label", "classwise")),
     )]
@@ -435,9 +435,9 @@ class TestOptions(TypedDict, total=False):
         COMPUTED, "LEVEL",
     )]
     tolerance: Annotated["Tolerance | float | None", Option(
-        "How far a probability may be off without counting: `Absolute`, `Relative`, or a number.",
+        "How far a probability may miss and still count as calibrated: `Absolute`, `Relative`, or a number.",
         commands=f"{JUDGING} monitor", group=COMPUTED, metavar="T",
-        help="how far predictions may be off, as a probability or as a percentage of each",
+        help="how far predictions may miss, as a probability or as a percentage of each",
     )]
     threshold: Annotated["float | None", Option(
         "Evaluate only predictions at or above this decision threshold.", None, PROBABILITY, f"{JUDGING} monitor",
@@ -487,29 +487,29 @@ class GroupOptions(TestOptions, total=False):
 
 
 class DriftOptions(GroupOptions, total=False):
-    """How windows of time are tested; see `truecal.drift`."""
+    """How periods are tested; see `truecal.drift`."""
 
     every: Annotated["str | None", Option(
-        "Longer windows than those that were read.", None, OneOf((*WINDOWS, None))
+        "Longer periods than those that were read.", None, OneOf((*WINDOWS, None))
     )]
     baseline: Annotated["int | str | Observations | None", Option(
-        "What windows are compared with: so many of the first windows, a third of them by default; those of a range, "
+        "What periods are compared with: so many of the first, a third of them by default; those of a range, "
         '"2026-01-01..2026-01-31"; or other `Observations`, read in the same way.',
         commands="drift", group=TIME, metavar="N|RANGE|FILE",
-        help="what windows are compared with: so many of the first, those of 2026-01-01..2026-01-31, or a file of "
+        help="what periods are compared with: so many of the first, those of 2026-01-01..2026-01-31, or a file of "
         "other rows; default a third",
     )]
     label_lag: Annotated["Span | None", Option(
-        'How long after the end of a window its labels are complete, such as "30d", "12h" or "6w". Windows that are '
+        'How long after the end of a period its labels are complete, such as "30d", "12h" or "6w". Periods that are '
         "younger are shown, not judged.",
         commands="drift monitor report plot", group=TIME, metavar="SPAN",
-        help="how long after the end of a window its labels are complete, such as 30d, 12h or 6w",
+        help="how long after the end of a period its labels are complete, such as 30d, 12h or 6w",
         more={"": "until then it is not judged", "monitor": "until then it waits, and may be read again"},
     )]
     now: Annotated["Moment | None", Option(
-        "What `label_lag` is counted to; by default the end of the last window.",
+        "What `label_lag` is counted to; by default the end of the last period.",
         commands="drift monitor report plot", group=TIME, metavar="DATE", help="what `label_lag` is counted to",
-        more={"": "default the end of the last window", "monitor": "default the clock, in UTC"},
+        more={"": "default the end of the last period", "monitor": "default the clock, in UTC"},
     )]
 
 

@@ -275,7 +275,7 @@ def test_a_map_that_fits_noise_is_not_said_to_help():
     found = truecal.recalibrate(y, p, "isotonic")
     assert not found.helped
     assert found.status == "not shown to help"  # 300 rows are too few to call the model consistent
-    assert "held-out log loss does not change beyond chance, from 0." in " ".join(str(found).split())
+    assert "held-out log loss does not change significantly, from 0." in " ".join(str(found).split())
 
 
 def test_a_miscalibrated_model_is_not_said_to_need_no_recalibration(rng):
@@ -368,7 +368,7 @@ def test_a_segment_that_a_map_harms_is_told():
     assert found.helped
     assert (table.change, table.names) == (("worse", "better", "better"), ["name=a", "name=b", "name=c"])
     assert (table.before[0], table.after[0]) == ("consistent", "miscalibrated")
-    assert "rises in 1 (name=a), beyond chance" in " ".join(str(found).split())
+    assert "rises significantly in 1 (name=a)" in " ".join(str(found).split())
     for segment, reduction, n in zip("abc", table.reduction, table.n, strict=True):
         own = name == segment
         losses = [-np.mean(np.where(y[own], np.log(q), np.log1p(-q))) for q in (p[own], found.apply(p[own]))]

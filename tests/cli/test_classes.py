@@ -113,7 +113,7 @@ def test_segments_windows_and_tallies_are_of_the_most_probable_class(pets, tmp_p
     assert below_title(run("evaluate", place, "--null-draws", "0")) == below_title(data)
     for words in (("--multiclass", "top-label"), ("--labels", "a")):
         done = run("evaluate", place, *words)
-        assert (done.returncode, "must be left out where tallies are read" in done.stderr) == (2, True)
+        assert (done.returncode, "must be left out if observations are read" in done.stderr) == (2, True)
 
 
 def test_the_gate_judges_the_most_probable_class_and_each(pets):

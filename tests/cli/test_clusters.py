@@ -103,7 +103,7 @@ def test_files_of_tallies_are_judged_as_the_rows_are(data, folder):
         assert truecal.Result.from_json(run("evaluate", place, "--json").stdout).verdict == expected
     other = run("evaluate", folder / "all.parquet", "--cluster", "g")
     assert other.returncode == 2
-    assert "--cluster must be left out where tallies are read" in other.stderr
+    assert "--cluster must be left out if observations are read" in other.stderr
 
 
 def test_slices_of_rows_that_go_together_are_not_off(data):

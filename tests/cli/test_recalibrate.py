@@ -114,7 +114,7 @@ def test_clusters_are_heeded_in_both_files(folder):
 
 def test_segments_are_shown_before_and_after(folder):
     done = run("recalibrate", "train.csv", "--by", "country", "-o", "map.json", cwd=folder)
-    assert "Of 3 segments, held-out log loss falls in" in " ".join(done.stdout.split())
+    assert "Of 3 segments, held-out log loss falls significantly in" in " ".join(done.stdout.split())
     assert "country=at" in done.stdout
     offsets = Recalibration.from_json((folder / "map.json").read_text()).offset_table
     assert f"Odds ratio of 3 segments beyond the common map:\n{offsets.text()}" in done.stdout
@@ -234,7 +234,7 @@ def test_the_map_names_its_columns_and_rows_left_out_are_told(tmp_path):
     run("tally", "apart.csv", "--drop-missing", "-o", "t.parquet", cwd=tmp_path)
     done = run("apply", "map.json", "t.parquet", "-o", "recalibrated.csv", cwd=tmp_path)
     assert done.returncode == 2
-    assert "needs rows; 't.parquet' holds tallies" in done.stderr
+    assert "needs rows; 't.parquet' holds observations" in done.stderr
 
 
 def test_nothing_is_said_of_a_constant_where_no_row_is_positive():

@@ -79,7 +79,7 @@ def test_tallies_keep_it(data, folder):
     assert truecal.read(place) == truecal.read(data, label="y", score="p", **SETTINGS)
     done = run("evaluate", place, "--negative-rate", "0.1")
     assert done.returncode == 2
-    assert "--negative-rate must be left out where tallies are read" in done.stderr
+    assert "--negative-rate must be left out if observations are read" in done.stderr
 
 
 def test_the_file_of_a_gate_may_say_it(data, folder):

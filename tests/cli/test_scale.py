@@ -147,15 +147,15 @@ def test_every_command_takes_tallies_in_the_place_of_data(days, data, folder):
 
 def test_what_tallies_do_not_hold_is_refused(days, data):
     told = refused("compare", days)
-    assert f"Two models are compared on the same rows; '{days}' holds tallies, which have none." in told
+    assert f"Two models are compared on the same rows; '{days}' holds observations, which have none." in told
     assert "--score must be that of the tallies" in refused("evaluate", days, "-p", "q")
     assert "--by must be one of the columns 'country', 'at'; it is 'kind'" in refused("segments", days, "--by", "kind")
-    assert "--drop-missing must be left out where tallies are read" in refused("evaluate", days, "--drop-missing")
+    assert "--drop-missing must be left out if observations are read" in refused("evaluate", days, "--drop-missing")
     assert "--grid, --limit and --memory must be left out" in refused("evaluate", days, "--grid", "5")
     assert "--every must be that of the tallies, '1d', or a longer one: '1w'" in refused("drift", days, "--every", "1h")
     assert "--time must be one of the columns" in refused("drift", days, "--time", "day")
     told = refused("check", days, "--max-worse", "0", "--baseline", "old")
-    assert "--baseline must be a saved result, named .json, where tallies are read: they have no rows." in told
+    assert "--baseline must be a saved result, named .json, if observations are read: they have no rows." in told
 
 
 def test_damaged_and_foreign_tallies_are_named(days, data, folder):

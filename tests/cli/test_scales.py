@@ -68,7 +68,7 @@ def test_tallies_a_page_and_a_map_hold_probabilities(folder, need, tmp_path, sca
     expected = truecal.read(folder / "probability.csv", label="y", score="p")
     np.testing.assert_allclose(found.tally.score, expected.tally.score, rtol=1e-12)
     refused = run("evaluate", tmp_path / "t.parquet", *more)
-    assert "--percent or --logit must be left out where tallies are read" in refused.stderr
+    assert "--percent or --logit must be left out if observations are read" in refused.stderr
     need("matplotlib")
     page = tmp_path / "a.html"
     assert run("report", data, "-y", "y", "-p", "p", "--by", "g", "--slices", *more, "-o", page).returncode == 0

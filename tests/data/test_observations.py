@@ -390,7 +390,7 @@ def test_tallies_are_checked_like_their_data(both):
         assert truecal.check(data, rules) == wanted
     old = truecal.evaluate(observations, metrics=["tce"], resamples=50, random_state=0)
     assert truecal.check(observations, [Rule("worse", 5, metric="tce")], baseline=old, resamples=50).results
-    with pytest.raises(ValueError, match="`baseline` must be left out where tallies are read: they have no rows"):
+    with pytest.raises(ValueError, match="`baseline` must be left out if observations are read: they have no rows"):
         truecal.read(place, baseline="q")
     with pytest.raises(TypeError, match="`label` and `score` must name columns of the data; they are None and None"):
         truecal.read(frame)
@@ -408,7 +408,7 @@ def test_tallies_can_be_read_again(both):
         ({"label": "z"}, "`label` must be that of the tallies, 'y', or be left out; it is 'z'"),
         ({"score": "q"}, "`score` must be that of the tallies, .*'p'.*it is .*'q'"),
         ({"pos_label": 0}, "`pos_label` must be that of the tallies, None, or be left out; it is 0"),
-        ({"missing": "drop"}, "`missing` must be left out where tallies are read: they have no rows"),
+        ({"missing": "drop"}, "`missing` must be left out if observations are read: they have no rows"),
         ({"format": "csv"}, "`format` must be left out"),
         ({"limits": Limits(grid=4)}, "`limits` must be left out"),
         ({"by": "country"}, "`by` must be one of the columns 'segment', 'day'; it is 'country'"),

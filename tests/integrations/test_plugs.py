@@ -78,7 +78,7 @@ def test_lightgbm_logs_and_is_not_stopped(need, table):
     last = truecal.evaluate(y[600:], booster.predict(x[600:]), ["ltce", "log_loss"], null_draws=0)
     assert log.history[-1] == {
         "round": 20,
-        "verdict": last.verdict.status,
+        "status": last.verdict.status,
         "ltce": last["ltce"],
         "log_loss": last["log_loss"],
     }
@@ -109,7 +109,7 @@ def test_boosting_logs_what_evaluate_computes(right):
         log = BoostingLog(p, y, metrics=metrics, every=1)
         log(SimpleNamespace(iteration=0, model=SimpleNamespace(predict=lambda data: data)))
         wanted = truecal.evaluate(y, p, metrics, null_draws=0)
-        assert log.history == [{"round": 1, "verdict": wanted.verdict.status, **wanted.values}]
+        assert log.history == [{"round": 1, "status": wanted.verdict.status, **wanted.values}]
     with pytest.raises(ValueError, match="(?s)`metrics` must be among .*did you mean 'ltce'"):
         BoostingLog(p, y, metrics=["lcte"])
 

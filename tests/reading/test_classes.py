@@ -160,7 +160,7 @@ def test_what_makes_no_sense_with_classes_is_refused(need):
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             truecal.read(frame, **good | options)
-    with pytest.raises(ValueError, match="`multiclass` must be left out where tallies are read"):
+    with pytest.raises(ValueError, match="`multiclass` must be left out if observations are read"):
         truecal.read(truecal.read(frame, **good), multiclass="top-label")
 
 

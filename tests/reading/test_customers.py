@@ -134,7 +134,7 @@ def test_tallies_keep_their_clusters(rows, need):
     )
     assert truecal.read(found, by=()).tally == expected(rows, "customer")
     assert truecal.read(found, cluster="customer") == found
-    with pytest.raises(ValueError, match="`cluster` must be left out where tallies are read"):
+    with pytest.raises(ValueError, match="`cluster` must be left out if observations are read"):
         truecal.read(found, cluster="name")
     other = truecal.read(frame, label="y", score="p", by="country")
     with pytest.raises(ValueError, match="Observations must agree on `cluster` to add"):
@@ -158,7 +158,7 @@ def test_files_of_tallies_know_the_clusters_of_all_days(rows, need, tmp_path, bi
     found, expected = (truecal.evaluate(each).verdict.p_value for each in (both, whole))
     assert found == pytest.approx(expected, rel=1e-12)  # sums of scores in cells agree to rounding
     assert truecal.read(str(tmp_path), by=(), cluster="name").whole().clusters == whole.whole().clusters
-    with pytest.raises(ValueError, match="`cluster` must be left out where tallies are read"):
+    with pytest.raises(ValueError, match="`cluster` must be left out if observations are read"):
         truecal.read(str(tmp_path), cluster="customer")
 
 

@@ -296,7 +296,7 @@ def test_a_decision_counts_its_checks():
     ("cause", "hint"),
     [
         (Cause.CERTAIN, "Predictions of exactly 0 and 1 are class labels"),
-        (Cause.UNPROVEN, "A calibrated model can exceed a limit by chance"),
+        (Cause.UNPROVEN, "A calibrated model can exceed a limit through sampling variation"),
         (Cause.UNDERPOWERED, "--allow-inconclusive lets"),
     ],
 )

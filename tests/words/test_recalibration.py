@@ -47,7 +47,9 @@ def test_a_map_shows_what_becomes_of_three_predictions():
     by = {"by": ("country",), "segments": (("de",), ("fr",))}
     own, none = (bare(Map("none"), **by, offsets=np.array(offsets)) for offsets in ([0.1, -0.1], [0.0, 0.0]))
     assert words.describe_map(own).endswith("Each of 2 segments has an offset of its own.")
-    assert words.describe_map(none).endswith("No offset for any of 2 segments: they differ no more than by chance.")
+    assert words.describe_map(none).endswith(
+        "No offset for any of 2 segments: no difference between them is significant."
+    )
 
 
 def test_the_summary_has_the_losses_and_their_difference(shifted):
@@ -70,9 +72,9 @@ def test_the_summary_has_the_losses_and_their_difference(shifted):
     [
         ((0.002, 0.001, 0.003), "miscalibrated", "helps", "falls from"),
         ((-0.002, -0.003, -0.001), "consistent", "harms", "rises from"),
-        ((0.0, -0.001, 0.001), "miscalibrated", "not shown to help", "does not change beyond chance, from"),
-        ((0.0, -0.001, 0.001), "inconclusive", "not shown to help", "does not change beyond chance, from"),
-        ((0.0, -0.001, 0.001), "consistent", "not needed", "does not change beyond chance, from"),
+        ((0.0, -0.001, 0.001), "miscalibrated", "not shown to help", "does not change significantly, from"),
+        ((0.0, -0.001, 0.001), "inconclusive", "not shown to help", "does not change significantly, from"),
+        ((0.0, -0.001, 0.001), "consistent", "not needed", "does not change significantly, from"),
     ],
 )
 def test_every_status_has_its_sentence(shifted, interval, before, status, verb):

@@ -60,7 +60,7 @@ def check_saved(args: Namespace) -> None:
 
 
 def check_time(args: Namespace) -> None:
-    """Refuse options about windows where there are none."""
+    """Refuse options about periods if there are none."""
     given = [name for name in ("every", "label_lag", "now") if getattr(args, name, None) is not None]
     if given and args.time is None:
         word = f"--{given[0].replace('_', '-')}"
@@ -70,7 +70,7 @@ def check_time(args: Namespace) -> None:
 def check_places(args: Namespace, *places: str | Path | None) -> None:
     """Refuse outputs that cannot be written, that are one file, or that are inputs; None and - are standard output.
 
-    The sum of tallies may take the place of one of them: `_check_outside`.
+    The sum of observations may take the place of one of them: `_check_outside`.
     """
     from truecal._atomic import check_place
 

@@ -188,7 +188,7 @@ def _name_columns(args: Namespace) -> list[str]:
 
 
 def _has_rows(args: Namespace) -> bool:
-    """Whether the files hold rows that can be read again, as saved results, tallies and standard input do not."""
+    """Whether the files hold rows that can be read again, as saved results, observations and standard input do not."""
     from truecal.reading import is_observations
 
     return not (is_saved(args) or "-" in args.files or is_observations(args.files))
@@ -252,7 +252,7 @@ def slices(args: Namespace) -> int:
 
 
 def drift(args: Namespace) -> int:
-    """Every window of time."""
+    """Every period."""
     from truecal.cli import _screens as screens
 
     check_places(args, args.output)
@@ -260,7 +260,7 @@ def drift(args: Namespace) -> int:
     metric = choose_metric(args)
     source = open_source(args, timed=True)
     _need_one_score(source, "drift")
-    table = judge_windows(args, source.read(args), metric, _open_baseline(args, source))
+    table = judge_periods(args, source.read(args), metric, _open_baseline(args, source))
     note_all([table])
     if picture:
         from truecal.plot import save
@@ -444,7 +444,7 @@ def report(args: Namespace) -> int:
     if source and args.slices:
         tables["slices"] = search_slices(args, source)
     if models and args.time:
-        tables["drift"] = judge_windows(args, models, "ltce")
+        tables["drift"] = judge_periods(args, models, "ltce")
     if args.map:
         tables["recalibration"] = recalibration = _read_map(args.map)
         if source is not None and recalibration.score not in (None, source.scores[0]):
@@ -453,7 +453,7 @@ def report(args: Namespace) -> int:
                 f"{recalibration.score}",
                 "report",
             )
-    of_one = {"segments": "segments are those", "slices": "slices are those", "drift": "windows are those"}
+    of_one = {"segments": "segments are those", "slices": "slices are those", "drift": "periods are those"}
     of_one["recalibration"] = "map is that"
     for what in (of_one[name] for name in of_one if len(results) > 1 and name in tables):
         note(f"on the page the {what} of {next(iter(results))}")
@@ -509,7 +509,7 @@ def _choose_picture(args: Namespace, kind: str | None) -> tuple[str, Any, dict[s
     if kind == "drift":
         source = open_source(args, timed=True)
         _need_one_model(kind, source.models)
-        table = judge_windows(args, source.read(args), "ltce")
+        table = judge_periods(args, source.read(args), "ltce")
         note_all([table])
         return kind, table, {"title": args.title}
     if kind == "segments":
@@ -626,7 +626,7 @@ def _choose_baseline(args: Namespace, source: Source) -> tuple[dict[str, Any], s
     if saved or args.baseline is None:
         return {}, args.baseline
     if not isinstance(source.data, list):
-        raise UsageError("--baseline must be a saved result, named .json, where tallies are read: they have no rows")
+        raise UsageError("--baseline must be a saved result, named .json, if observations are read: they have no rows")
     return {"baseline": args.baseline, "on": args.on or ()}, None
 
 
@@ -661,7 +661,7 @@ def _make_rule(word: str, *given: Any, **choices: Any) -> Any:
 
 
 def tally(args: Namespace) -> int:
-    """Data as a file of tallies."""
+    """Data as a file of observations."""
     place = _observations_place(args)
     check_time(args)
     source = open_source(args, timed=args.time is not None)
@@ -672,7 +672,7 @@ def tally(args: Namespace) -> int:
 
 
 def merge(args: Namespace) -> int:
-    """The sum of files of tallies."""
+    """The sum of files of observations."""
     from truecal.reading import load_observations
 
     place = _observations_place(args)
@@ -819,8 +819,8 @@ def search_slices(args: Namespace, source: Source, **options: Any) -> SliceTable
     )
 
 
-def judge_windows(args: Namespace, models: Mapping[str, Any], metric: str, baseline: Any = None) -> DriftTable:
-    """The windows of the first model."""
+def judge_periods(args: Namespace, models: Mapping[str, Any], metric: str, baseline: Any = None) -> DriftTable:
+    """The periods of the first model."""
     from truecal.analysis import drift
 
     options = {name: getattr(args, name) for name in ("label_lag", "now", "significance")}
@@ -831,7 +831,7 @@ def judge_windows(args: Namespace, models: Mapping[str, Any], metric: str, basel
 
 
 def _open_baseline(args: Namespace, source: Source) -> int | str | Observations | None:
-    """What --baseline names: a number of windows, a range of them, or other rows, which are read."""
+    """What --baseline names: a number of periods, a range of them, or other rows, which are read."""
     from truecal.reading import is_observations
 
     text = args.baseline
@@ -839,7 +839,7 @@ def _open_baseline(args: Namespace, source: Source) -> int | str | Observations 
         return str(text) if text else None
     if text.isdigit():
         return int(text)
-    known = {"percent": False, "logit": False}  # tallies hold probabilities
+    known = {"percent": False, "logit": False}  # observations hold probabilities
     columns = known if is_observations([text]) else {"label": source.label, "score": source.scores}
     other = Namespace(**(vars(args) | {"files": [text], "time": None, "every": None} | columns))
     return find_top_label(next(iter(open_source(other).read(other).values())))

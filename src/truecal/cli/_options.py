@@ -174,7 +174,7 @@ class Many(argparse.Action):
 LIMITS = {
     "max_value": "value at most this",
     "min_value": "value at least this",
-    "max_excess": "value above what chance gives at most this",
+    "max_excess": "value minus its null mean at most this",
     "max_upper": "upper end of the interval at most this",
     "min_p_value": "p-value at least this",
     "max_worse": "not shown to be more than this above the baseline",
@@ -386,7 +386,7 @@ OPTIONS = (
         "FILE", required=True,
     ),
     Argument(
-        "--reset", "forget the evidence and the alarm, after the model was changed", MONITOR, "monitor",
+        "--reset", "start anew, without the evidence and the alarm, after the model was changed", MONITOR, "monitor",
         action="store_true",
     ),
     Argument(
@@ -474,7 +474,10 @@ OPTIONS = (
     Argument(
         "--bins", "the bins of the first metric as well; with --csv, instead", OUTPUT, "evaluate", action="store_true"
     ),
-    Argument("--explain", "all metrics beside chance, and what they mean", OUTPUT, "evaluate", action="store_true"),
+    Argument(
+        "--explain", "all metrics with their null distributions, and what they mean", OUTPUT, "evaluate",
+        action="store_true",
+    ),
     Argument("--worst", "how many are shown; 0 for all; default 20", OUTPUT, "segments", "N", type=whole, default=20),
     Argument("--plot", "a picture as well; .png, .svg or .pdf", OUTPUT, "drift", "FILE"),
     Argument(
@@ -552,7 +555,7 @@ COMMANDS = {
     ),
     "drift": Command(
         "whether calibration drifted, or the model was miscalibrated throughout",
-        "The verdict on all windows of time together and on each, and what moved since a baseline: the error of the "
+        "The verdict on all periods together and on each, and what changed since a baseline: the error of the "
         "predictions, or the prevalence, which the predictions may follow.",
         (
             "truecal drift preds.parquet --time day --every 1w",
@@ -644,7 +647,7 @@ COMMANDS = {
     ),
     "tally": Command(
         "a small file that stands for the data",
-        "Counts by score, segment and window as a Parquet file, which every command but compare takes in the place of "
+        "Counts by score, segment and period as a Parquet file, which every command but compare takes in the place of "
         "the data. Such files add: see truecal merge.",
         (
             "truecal tally preds.csv -o day.parquet --by country",
@@ -654,7 +657,7 @@ COMMANDS = {
         ("Observations.save", "truecal.read"),
     ),
     "merge": Command(
-        "one file of tallies of many",
+        "one file of observations of many",
         "Adds files of `truecal tally`, over days, shards and machines.",
         (
             "truecal merge days/ -o month.parquet",

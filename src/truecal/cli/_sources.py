@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The files of a command, or the tallies in them, and the columns; with windows, their column and length."""
+    """The files of a command, or the observations in them, and the columns; with periods, their column and length."""
 
     data: list[str] | Observations
     format: str | None
@@ -44,7 +44,7 @@ class Source:
         return 1 if self.multiclass else len(self.scores)
 
     def read(self, args: Namespace, scores: list[str] | None = None, **baseline: Any) -> dict[str, Any]:
-        """The tallies of every model, by the segments and windows that are asked for, in one pass."""
+        """The observations of every model, by the segments and periods that are asked for, in one pass."""
         from truecal.reading import read, read_models
 
         options: Any = {
@@ -70,7 +70,7 @@ class Source:
 
 
 def find_top_label(observations: Observations | ClassObservations) -> Observations:
-    """The tallies of a model, of several classes those of the most probable one."""
+    """The observations of a model, of several classes those of the most probable one."""
     from truecal.data import ClassObservations
 
     return observations.top if isinstance(observations, ClassObservations) else observations
@@ -135,8 +135,10 @@ def find_sampling(args: Namespace, data: list[str] | Observations) -> Sampling:
 
 
 def find_scale(args: Namespace, *, rows: bool = True) -> ScoreScale:
-    """What scores are, by --percent or --logit, or by the file of rules; tallies, which have no rows, are probabilities
-    whatever that says."""
+    """What scores are, by --percent or --logit, or by the file of rules.
+
+    Observations, which have no rows, hold probabilities whatever that says.
+    """
     if args.percent and args.logit:
         raise UsageError("--percent and --logit must not be given together", args.command)
     given: ScoreScale | None = "percent" if args.percent else "logit" if args.logit else None
@@ -203,7 +205,7 @@ def _join_names(args: Namespace, paths: list[str], format: str | None) -> None:
 
 
 def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: bool = False) -> Source:
-    """The files, or the tallies in them unless rows are needed, and the columns; what is guessed is said."""
+    """The files, or the observations in them unless rows are needed, and the columns; what is inferred is noted."""
     from truecal.reading import (
         RECALIBRATED,
         AmbiguousColumnsError,
@@ -228,7 +230,7 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
     _join_names(args, paths, format)
     try:
         several = hasattr(args, "multiclass") and args.pos_label is None
-        guess = infer_columns(
+        columns = infer_columns(
             paths,
             label=args.label,
             score=args.score or None,
@@ -237,32 +239,33 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
             format=format,
             score_scale=find_scale(args),
         )
-        time, every = _choose_windows(args, paths, format) if timed else (None, None)
+        time, every = _choose_periods(args, paths, format) if timed else (None, None)
     except AmbiguousColumnsError as error:
         if not hasattr(args, "multiclass"):
             _refuse_classes(args, paths, format)
         _ask_which(args, error)
-    _doubt_scale(args, paths, format, guess.scores)
+    _doubt_scale(args, paths, format, columns.scores)
+    scores = describe_columns(columns.scores) if columns.classes else ",".join(columns.scores)
     words = {
-        "label": f"--label {shlex.quote(guess.label)}",
-        "score": f"--score {shlex.quote(describe_columns(guess.scores) if guess.classes else ','.join(guess.scores))}",
+        "label": f"--label {shlex.quote(columns.label)}",
+        "score": f"--score {shlex.quote(scores)}",
         "time": f"--time {shlex.quote(time or '')}",
     }
     asked = getattr(args, "multiclass", None), getattr(args, "labels", None)
-    multiclass: Multiclass = asked[0] or ("top-label" if guess.classes or asked[1] else None)
+    multiclass: Multiclass = asked[0] or ("top-label" if columns.classes or asked[1] else None)
     words["classes"] = f"--multiclass {multiclass}"
-    guessed = [*guess.guessed, *(["time"] if timed and args.time is None else [])]
-    guessed += ["classes"] if multiclass and asked == (None, None) else []
-    if guessed:
-        more = f" ({', '.join(guess.others[:5])} could be a score, too)" if guess.others else ""
-        note(f"inferred {' '.join(words[role] for role in guessed)}{more}")
-    for score in guess.scores:
+    inferred = [*columns.inferred, *(["time"] if timed and args.time is None else [])]
+    inferred += ["classes"] if multiclass and asked == (None, None) else []
+    if inferred:
+        more = f" ({', '.join(columns.others[:5])} could be a score, too)" if columns.others else ""
+        note(f"inferred {' '.join(words[role] for role in inferred)}{more}")
+    for score in columns.scores:
         if score.endswith(RECALIBRATED):
             note(f"if `{score}` was recalibrated by a map fitted to these rows, it always looks calibrated on them")
     limits = _read_limits(args, paths, format)
-    _note_repeats(args, paths, format, [guess.label, *guess.scores, time, *(getattr(args, "by", None) or ())])
-    name, scores = name_files(args.files), list(guess.scores)
-    return Source(paths, format, name, guess.label, scores, limits, time, every, multiclass)
+    _note_repeats(args, paths, format, [columns.label, *columns.scores, time, *(getattr(args, "by", None) or ())])
+    name = name_files(args.files)
+    return Source(paths, format, name, columns.label, list(columns.scores), limits, time, every, multiclass)
 
 
 def _refuse_classes(args: Namespace, paths: list[str], format: str | None) -> None:
@@ -270,12 +273,12 @@ def _refuse_classes(args: Namespace, paths: list[str], format: str | None) -> No
     from truecal.reading import AmbiguousColumnsError, infer_columns
 
     with suppress(AmbiguousColumnsError):
-        guess = infer_columns(paths, label=args.label, score=args.score or None, classes=True, format=format)
-        if guess.classes:
-            command = shlex.join(["truecal", *args.words, "--label", guess.label, "--score", guess.scores[0]])
+        columns = infer_columns(paths, label=args.label, score=args.score or None, classes=True, format=format)
+        if columns.classes:
+            command = shlex.join(["truecal", *args.words, "--label", columns.label, "--score", columns.scores[0]])
             raise ValueError(
-                f"`truecal {args.command}` takes one column of probabilities; {', '.join(map(repr, guess.scores))} are "
-                f"of several classes, which {guess.label!r} names.\n\n"
+                f"`truecal {args.command}` takes one column of probabilities; {', '.join(map(repr, columns.scores))} "
+                f"are of several classes, which {columns.label!r} names.\n\n"
                 f"Hint: take one class against the rest, such as  {command} --pos-label CLASS"
             )
 
@@ -295,8 +298,8 @@ def _doubt_scale(args: Namespace, paths: list[str], format: str | None, scores: 
         note(f"{names} {verb} in [0, 1] in the first rows, and --{scale} {done}: are they probabilities already?")
 
 
-def _choose_windows(args: Namespace, paths: list[str], format: str | None) -> tuple[str, str | None]:
-    """The column of times in files, given or guessed, and the length of windows."""
+def _choose_periods(args: Namespace, paths: list[str], format: str | None) -> tuple[str, str | None]:
+    """The column of times in files, given or inferred, and the length of periods."""
     from truecal.reading import column_names, infer_time
 
     if args.time is None:
@@ -308,14 +311,14 @@ def _choose_windows(args: Namespace, paths: list[str], format: str | None) -> tu
 
 
 def _open_observations(args: Namespace, paths: list[str], models: int, *, timed: bool) -> Source:
-    """The sum of tallies in files, by the columns that are needed; what they hold is said."""
+    """The sum of observations in files, by the columns that are needed; what they hold is noted."""
     from truecal.data import read_settings
     from truecal.reading import AmbiguousColumnsError, expand, load_observations
 
     name, places = name_files(args.files), [place for path in paths for place in expand(path)]
     if models > 1:
         raise ValueError(
-            f"Two models are compared on the same rows; {name!r} holds tallies, which have none.\n\n"
+            f"Two models are compared on the same rows; {name!r} holds observations, which have none.\n\n"
             "Hint: compare the data that they were made of."
         )
     settings = read_settings(places[0])
@@ -333,7 +336,7 @@ def _open_observations(args: Namespace, paths: list[str], models: int, *, timed:
     observations = load_observations(paths, by=list(kept), windows={time: every} if time else {})
     for given in ("multiclass", "labels"):
         if getattr(args, given, None) is not None:
-            raise UsageError(f"--{given} must be left out where tallies are read: they have no rows", args.command)
+            raise UsageError(f"--{given} must be left out if observations are read: they have no rows", args.command)
     what = "observations" if len(places) == 1 else f"{len(places):,} files of observations"
     note(f"{name}: {what} of {describe_observations(observations, by, own)}")
     label, scores = args.label or observations.label, args.score or [observations.score]
@@ -341,11 +344,11 @@ def _open_observations(args: Namespace, paths: list[str], models: int, *, timed:
 
 
 def refuse_observations(args: Namespace, paths: list[str]) -> NoReturn:
-    raise ValueError(f"`truecal {args.command}` needs rows; {name_files(paths)!r} holds tallies, which have none.")
+    raise ValueError(f"`truecal {args.command}` needs rows; {name_files(paths)!r} holds observations, which have none.")
 
 
 def describe_observations(observations: Observations, by: Sequence[str], windows: Mapping[str, str | None]) -> str:
-    """What tallies hold, in words."""
+    """What observations hold, in words."""
     names = [f"{name} ({windows[name]})" if windows.get(name) else name for name in by]
     how = "exact" if observations.bits is None else f"in cells of {observations.bits} bits"
     return (
@@ -355,7 +358,7 @@ def describe_observations(observations: Observations, by: Sequence[str], windows
 
 
 def _ask_which(args: Namespace, error: AmbiguousColumnsError) -> NoReturn:
-    """Refuse to guess, with a command that would not have to, if there is one."""
+    """Refuse to infer a column, with a command that would not have to, if there is one."""
     if error.odd or (error.near and error.role == "score"):
         raise error
     if error.wanted > len(error.candidates) == 1 and len(args.files) > 1:

@@ -130,7 +130,7 @@ def name_file(path: PathLike, rule: str = "") -> Iterator[None]:
 
 
 def _parse_settings(data: bytes) -> dict[str, Any]:
-    """Return the settings in a file's metadata; raise an error unless it holds tallies of a known version."""
+    """Return the settings in a file's metadata; raise an error unless it holds observations of a known version."""
     if data[:4] != MAGIC:
         raise ValueError(f"it is {'not a Parquet file' if data else 'empty'}")
     if data[-4:] != MAGIC or len(data) < 12:

@@ -35,7 +35,7 @@ class BoostingLog:
     Attributes
     ----------
     history : list of dict
-        A row for each look: "round", "verdict", and the value of each metric.
+        A row for each look: "round", "status" (of the verdict), and the value of each metric.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class BoostingLog:
         result = evaluate(self._labels, predict(self._data), self._metrics, null_draws=0)
         assert result.verdict is not None
         values = {name: result[name] for name in self._metrics}
-        self.history.append({"round": number + 1, "verdict": result.verdict.status, **values})
+        self.history.append({"round": number + 1, "status": result.verdict.status, **values})
         if self._log is not None:
             told = ", ".join(f"{name} {metric.format(values[name])}" for name, metric in self._metrics.items())
             self._log(f"[{number + 1}] {told}: {result.verdict.status}")

@@ -214,7 +214,7 @@ def _read_multiclass(data: Any, given: DataOptions) -> Observations | ClassObser
     choose_multiclass(given["multiclass"], len(scores))
     if is_observations(data):
         raise ValueError(
-            f"{option('multiclass')} must be left out where tallies are read: they have no rows.\n\n"
+            f"{option('multiclass')} must be left out if observations are read: they have no rows.\n\n"
             "Hint: tallies of the most probable class are judged as such."
         )
     _check_named(label, scores)
@@ -309,7 +309,7 @@ def _check_settings(observations: Observations, roles: Roles) -> Observations:
         *((name, getattr(roles.extras, name) is None) for name in ("count", "importance_weight")),
     ):
         if not idle:
-            raise ValueError(f"{option(name)} must be left out where tallies are read: they have no rows.")
+            raise ValueError(f"{option(name)} must be left out if observations are read: they have no rows.")
     return observations
 
 

@@ -44,8 +44,8 @@ CERTAIN_HINT = (
     "Predictions of exactly 0 and 1 are class labels: use the probabilities behind them. More rows do not help."
 )
 UNPROVEN_HINT = (
-    "A calibrated model can exceed a limit by chance: raise the limit, or limit the excess over the null mean with "
-    "--max-excess."
+    "A calibrated model can exceed a limit through sampling variation: raise the limit, or limit the excess over the "
+    "null mean with --max-excess."
 )
 ALLOW_HINT = "--allow-inconclusive lets an inconclusive verdict pass."
 

@@ -105,7 +105,7 @@ def describe_map(found: Recalibration) -> str:
     count = plural(len(found.segments), "segment")
     if found.offsets.any():
         return f"{text} Each of {count} has an offset of its own."
-    return f"{text} No offset for any of {count}: they differ no more than by chance."
+    return f"{text} No offset for any of {count}: no difference between them is significant."
 
 
 def describe_recalibration_notes(found: Recalibration) -> tuple[str, ...]:
@@ -134,8 +134,8 @@ def summarize_validation_table(table: ValidationTable) -> str:
     """Summarize how many segments are better, worse and miscalibrated."""
     better, worse = table.change.count(SegmentChange.BETTER), table.change.count(SegmentChange.WORSE)
     sentences = [
-        f"Of {plural(len(table), 'segment')}, held-out log loss falls in {better:,} and rises in {worse:,}"
-        f"{_name_some(table, table.change, SegmentChange.WORSE)}, beyond chance",
+        f"Of {plural(len(table), 'segment')}, held-out log loss falls significantly in {better:,} and rises "
+        f"significantly in {worse:,}{_name_some(table, table.change, SegmentChange.WORSE)}",
         f"Before: {_count_statuses(table.before)}; after: {_count_statuses(table.after)}",
     ]
     if table.common != table.after:
@@ -186,7 +186,7 @@ def _describe_loss(found: Recalibration, validation: Validation) -> str:
         return f"no map improves held-out log loss by enough ({method})"
     gap = validation.log_loss
     sampled = validation.before.verdict is not None and not validation.before.verdict.sampling.plain
-    verb = "falls" if validation.helped else "rises" if validation.harmed else "does not change beyond chance,"
+    verb = "falls" if validation.helped else "rises" if validation.harmed else "does not change significantly,"
     interval = f"{_format_change(-gap.high)} to {_format_change(-gap.low)}"
     return (
         f"held-out log loss{' of the sample' if sampled else ''} {verb} from {gap.first:.4g} to {gap.second:.4g} "
