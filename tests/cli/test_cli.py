@@ -190,7 +190,8 @@ def test_options_reach_the_library(data):
     result = Result.from_json(run("evaluate", data, *words.split(), "--json").stdout)
     options_ = dict(metrics=["tce_q", "mce"], significance=0.01, threshold=0.2, random_state=0)
     assert result == truecal.evaluate(truecal.read(data, **COLUMNS), **options_)
-    assert "(the top 100 of 3,000 predictions)" in run("evaluate", data, "--top", "100").stdout.splitlines()[0]
+    shown = run("evaluate", data, "--top", "100").stdout
+    assert "(the top 100 of 3,000 predictions)" in " ".join(shown.split())
     assert len(Result.from_json(run("evaluate", data, "--metrics", "all", "--json").stdout).values) == len(
         options.METRICS
     )
