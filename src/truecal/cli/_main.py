@@ -19,6 +19,7 @@ from truecal import __version__
 from truecal._errors import describe_missing, did_you_mean, speak
 from truecal._text import Terminal, printable_lines
 from truecal.cli._options import COMMANDS, UsageError, make_parser, overview, spell_parameters
+from truecal.cli._output import note, print_notes
 
 MISTAKES = (ValueError, TypeError, OSError, EOFError, ImportError, UsageError)
 
@@ -54,10 +55,12 @@ def main(words: list[str] | None = None) -> int:
             import traceback
 
             traceback.print_exc()
+        print_notes()
         _tell(f"error: {explain(error)}", "red")
         _abandon(sys.stdout)
         return 2
     finally:
+        print_notes()
         speak(None)
     return code
 
@@ -114,8 +117,6 @@ def _tell(text: str, style: str) -> None:
 
 
 def _note_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    from truecal.cli._output import note
-
     if issubclass(category, UserWarning):
         note(str(message))
 

@@ -15,12 +15,24 @@ if TYPE_CHECKING:
     from truecal.results import Table
 
 
-def note(text: str) -> None:
-    """Say something beside the answer."""
+_notes: list[str] = []  # that wait for the answer
+
+
+def note(text: str, *, at_once: bool = False) -> None:
+    """Print a note on standard error, after the answer unless it is wanted at once."""
+    _notes.append(text)
+    if at_once:
+        print_notes()
+
+
+def print_notes() -> None:
+    """Print the notes so far, each once."""
     terminal = Terminal.of(sys.stderr)
-    text = terminal.spell(printable_lines(text))
-    line = terminal.wrap(f"note: {text}", "      ", "") if sys.stderr.isatty() else f"note: {text}"
-    print(terminal.paint(line, "dim"), file=sys.stderr)
+    for text in dict.fromkeys(_notes):
+        line = f"note: {terminal.spell(printable_lines(text))}"
+        line = terminal.wrap(line, "      ", "") if sys.stderr.isatty() else line
+        print(terminal.paint(line, "dim"), file=sys.stderr)
+    _notes.clear()
 
 
 def note_one_label(rows: int, share: float) -> None:

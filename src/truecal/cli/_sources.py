@@ -220,7 +220,7 @@ def open_source(args: Namespace, models: int = 1, *, timed: bool = False, rows: 
     if paths == ["-"]:
         _heed_interrupts(polars=False)
         if sys.stdin.isatty():
-            note(f"reading {format or 'csv'} from standard input; Ctrl-D ends it")
+            note(f"reading {format or 'csv'} from standard input; Ctrl-D ends it", at_once=True)
         paths, format = [str(keep_input())], format or "csv"
     _heed_interrupts(polars=not is_plain(paths, format))
     if is_observations(paths):
