@@ -38,7 +38,7 @@ def test_tests_are_those_of_the_scores_as_they_are_seen(sampled):
     found = truecal.evaluate(
         y[kept], p[kept], ["ltce_information", "spiegelhalter"], sampling=Sampling(negative_rate=KEPT)
     )
-    plain = truecal.evaluate(y[kept], how.seen(p[kept]), ["ltce_information", "spiegelhalter"])
+    plain = truecal.evaluate(y[kept], how.to_sampled(p[kept]), ["ltce_information", "spiegelhalter"])
     assert (found.verdict.tests, found.verdict.p_value) == (plain.verdict.tests, plain.verdict.p_value)
     assert found.verdict.detectable == plain.verdict.detectable
     assert found.values == plain.values

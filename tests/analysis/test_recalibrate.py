@@ -81,7 +81,7 @@ def test_rows_of_a_file_and_of_arrays_have_the_same_map(tmp_path):
     p[:2], y[:2] = (0, 1), (1, 0)
     pl.DataFrame({"y": y, "p": p}).write_parquet(tmp_path / "a.parquet")
     data = truecal.read(tmp_path / "a.parquet", label="y", score="p")
-    assert isinstance(data.whole(), SortedRows)  # single rows, not grouped by score
+    assert isinstance(data.pooled(), SortedRows)  # single rows, not grouped by score
     for kind in KINDS:
         found, arrays = truecal.recalibrate(data, kind=kind), truecal.recalibrate(y, p, kind)
         assert (found.n, found.positives, found.notes) == (arrays.n, arrays.positives, arrays.notes)
@@ -385,7 +385,7 @@ def test_a_segment_that_a_map_harms_is_told():
     )
     assert "With the common map alone: 3 miscalibrated (name=a, name=b, name=c)" in " ".join(str(own).split())
     assert "With the common map alone" not in str(found)
-    alone = truecal.recalibrate(data.over(()), kind="offset")
+    alone = truecal.recalibrate(data.group_by(()), kind="offset")
     assert alone.validation.segments is None
     assert "Segments were not evaluated" in str(alone)
     assert Recalibration.from_json(found.to_json()) == found
@@ -407,7 +407,7 @@ def in_weeks(rng, factors, rows=400):
     for week, factor in enumerate(factors):
         y, p = draw(rng, rows, lambda x, factor=factor: x + math.log(factor))
         parts[week,] = Tally.from_arrays(y, p)
-    return Observations("y", "p", parts, by=("week",), windows={"week": None})
+    return Observations("y", "p", parts, by=("week",), periods={"week": None})
 
 
 @pytest.mark.parametrize("late", [1, 2])
@@ -435,7 +435,7 @@ def test_what_segments_explain_does_not_move():
         for name, rows, factor in (("a", 600 - 50 * week, 1.0), ("b", 100 + 50 * week, 3.0)):
             y, p = draw(rng, rows, lambda x, factor=factor: x + math.log(factor))
             parts[week, name] = Tally.from_arrays(y, p)
-    data = Observations("y", "p", parts, by=("week", "name"), windows={"week": None})
+    data = Observations("y", "p", parts, by=("week", "name"), periods={"week": None})
     changes = {by: truecal.recalibrate(data, kind="offset", by=by, folds=0).error_change for by in ((), ("name",))}
     assert changes[()] is not None
     assert changes["name",] is None

@@ -94,7 +94,7 @@ def test_reference_is_what_fresh_labels_give(rng):
         assert found.mean == pytest.approx(np.mean(values), abs=5 * error * np.sqrt(2))
         assert found.low <= found.median <= found.high
         assert found.excess == pytest.approx(result[name] - found.mean)
-        assert found.replicates == 400
+        assert found.draws == 400
     drawn = redraw(Tally.from_arrays(y, p), p[np.argsort(p)], TCE_ALONE, Draws(400, 0))
     as_large = np.sum(drawn["tce"] >= result["tce"])
     assert result.nulls["tce"].p_value == (1 + as_large) / 401
@@ -360,7 +360,7 @@ def test_adjusted_p_values(rng):
 
 def test_bad_options_are_refused():
     tally = Tally.from_arrays([0, 1], [0.2, 0.7])
-    for name in ("replicates", "threads"):
+    for name in ("draws", "threads"):
         for bad in (0, -1, 2.5, True):
             with pytest.raises(ValueError, match=f"`{name}` must be a whole number, 1 or more"):
                 Draws(**{name: bad})
@@ -425,7 +425,7 @@ def test_an_interrupt_stops_it_at_once_and_pipes_stay_clean():
     assert time.monotonic() - begin < 10
     assert process.returncode != 0
     assert "KeyboardInterrupt" in error
-    assert "replicates" not in error.split("Traceback")[0]  # no progress bar where standard error is no terminal
+    assert "draws" not in error.split("Traceback")[0]  # no progress bar where standard error is no terminal
 
 
 @pytest.mark.slow
@@ -440,7 +440,7 @@ def test_a_terminal_sees_progress(monkeypatch):
         null_distribution(Tally.from_arrays([0, 1, 1], [0.2, 0.6, 0.7]), TCE_ALONE, Draws(600, 0, threads=2))
     seen = b"".join(iter(lambda: read_terminal(parent), b""))
     os.close(parent)
-    assert b"of 600 replicates" in seen
+    assert b"of 600 draws" in seen
     assert seen.endswith(b"\r")  # the line is wiped in the end
 
 

@@ -45,7 +45,7 @@ def find_score_threshold(data: Observations, options: TestOptions) -> float | No
     check_region(threshold, top)
     if top is None:
         return None if threshold is None else see_threshold(threshold, data.sampling)
-    return float(data.whole().tally.top(top).score[0])
+    return float(data.pooled().tally.top(top).score[0])
 
 
 def keep_above(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any, Part]:
@@ -58,7 +58,7 @@ def keep_above(parts: Mapping[Any, Part], threshold: float | None) -> dict[Any, 
 
     kept = {key: part.reaching(threshold) for key, part in parts.items() if find_highest(part) >= threshold}
     if not kept:
-        lowest = float(next(iter(parts.values())).sampling.predicted(threshold))
+        lowest = float(next(iter(parts.values())).sampling.to_population(threshold))
         raise ValueError(f"{option('threshold')} must leave some rows; all scores are below {lowest:.6g}.")
     return kept
 
@@ -119,7 +119,7 @@ def measure_groups(
     sizes = rows if sampling.plain else [part.tally.unweighted.population.n_rows for part in parts.values()]
     expected = np.array([found.expected for found in verdicts])
     return {
-        "prevalence": sampling.predicted(np.array([part.positives for part in parts.values()]) / rows),
+        "prevalence": sampling.to_population(np.array([part.positives for part in parts.values()]) / rows),
         "mean": np.minimum(expected / np.array(sizes), 1.0),
         "value": value,
         "lowest": lowest,
@@ -128,7 +128,7 @@ def measure_groups(
         "null_p": null_p,
         "null_p_adjusted": adjusted,
         "metric": metric,
-        "replicates": most,
+        "draws": most,
         "tolerance": as_tolerance(options["tolerance"]),
         "sampling": sampling,
     }

@@ -160,7 +160,7 @@ def _legend(result: Result) -> list[tuple[str, str]]:
     if result.bounds:
         terms.append(("within cells", ON_GRID))
     if result.nulls:
-        count = next(iter(result.nulls.values())).replicates
+        count = next(iter(result.nulls.values())).draws
         terms.append(
             ("if calibrated", f"the mean of {plural(count, 'simulation')}: labels simulated from the predictions")
         )

@@ -680,7 +680,7 @@ def _check_outside(given: list[str], place: Path) -> None:
 def _save_tallies(args: Namespace, observations: Observations, place: Path) -> int:
     with naming(place):
         observations.save(place)
-    note(f"{place} holds {describe_tallies(observations, observations.by, observations.windows)}")
+    note(f"{place} holds {describe_tallies(observations, observations.by, observations.periods)}")
     return tell_files(args, [place])
 
 
@@ -1109,7 +1109,7 @@ def _open_tallies(args: Namespace, paths: list[str], models: int, *, timed: bool
             "Hint: compare the data that they were made of."
         )
     settings = read_settings(places[0])
-    by, own = tuple(settings["by"]), dict(settings["windows"])
+    by, own = tuple(settings["by"]), dict(settings["periods"])
     time, every = args.time if timed else None, None
     if timed:
         if time is None and len(own) != 1:
@@ -1120,7 +1120,7 @@ def _open_tallies(args: Namespace, paths: list[str], models: int, *, timed: bool
         check_column("time", time, by)
         every = own.get(time) if args.every is None else None if args.every == "none" else args.every
     kept = dict.fromkeys([*(getattr(args, "by", None) or ()), *([time] if time else [])])
-    observations = load_observations(paths, by=list(kept), windows={time: every} if time else {})
+    observations = load_observations(paths, by=list(kept), periods={time: every} if time else {})
     for given in ("multiclass", "labels"):
         if getattr(args, given, None) is not None:
             raise UsageError(f"--{given} must be left out where tallies are read: they have no rows", args.command)
@@ -1134,9 +1134,9 @@ def _refuse_tallies(args: Namespace, paths: list[str]) -> NoReturn:
     raise ValueError(f"`truecal {args.command}` needs rows; {_name(paths)!r} holds tallies, which have none.")
 
 
-def describe_tallies(observations: Observations, by: Sequence[str], windows: Mapping[str, str | None]) -> str:
+def describe_tallies(observations: Observations, by: Sequence[str], periods: Mapping[str, str | None]) -> str:
     """What tallies hold, in words."""
-    names = [f"{name} ({windows[name]})" if windows.get(name) else name for name in by]
+    names = [f"{name} ({periods[name]})" if periods.get(name) else name for name in by]
     how = "exact" if observations.bits is None else f"in cells of {observations.bits} bits"
     return (
         f"{observations.score} for {observations.label}{' by ' * bool(by)}{', '.join(names)}, {how}: "

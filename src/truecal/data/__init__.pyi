@@ -61,7 +61,7 @@ from truecal.data._sampling import Sampling as Sampling
 from truecal.data._sampling import apply_delay as apply_delay
 from truecal.data._sampling import as_sampling as as_sampling
 from truecal.data._sampling import check_sampling as check_sampling
-from truecal.data._sampling import name_sampling as name_sampling
+from truecal.data._sampling import list_settings as list_settings
 from truecal.data._slice_tables import CodedRows as CodedRows
 from truecal.data._slice_tables import Conditions as Conditions
 from truecal.data._slice_tables import Crossed as Crossed
@@ -84,8 +84,8 @@ from truecal.data._tally import sort_rows as sort_rows
 from truecal.data._tally import unchecked as unchecked
 from truecal.data._time import Moment as Moment
 from truecal.data._time import Span as Span
+from truecal.data._time import find_complete as find_complete
 from truecal.data._time import find_ends as find_ends
-from truecal.data._time import find_mature as find_mature
 from truecal.data._time import read_moment as read_moment
 from truecal.data._time import read_span as read_span
 from truecal.data._time import window_start as window_start

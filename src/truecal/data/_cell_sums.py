@@ -252,7 +252,7 @@ class CellSums:
     def population(self) -> Population:
         """What the cells stand for: predictions with rows and positives of the population."""
         how, n, pos = self.sampling, self.n.astype(np.float64), self.pos.astype(np.float64)
-        return Population(how.predicted(self.p), how.rows(n, pos), how.positives(n, pos))
+        return Population(how.to_population(self.p), how.rows(n, pos), how.positives(n, pos))
 
     @property
     def n_rows(self) -> int:

@@ -55,7 +55,7 @@ class Sampling:
     --------
     >>> Sampling(negative_rate=0.05)
     Sampling(negative_rate=0.05)
-    >>> round(float(Sampling(negative_rate=0.05).seen(0.01)), 4)  # of 100 rows 1 positive and 5 of 99 negatives
+    >>> round(float(Sampling(negative_rate=0.05).to_sampled(0.01)), 4)  # of 100 rows 1 positive and 5 of 99 negatives
     0.1681
     """
 
@@ -67,7 +67,7 @@ class Sampling:
     def __post_init__(self) -> None:
         for name in ("negative_rate", "positive_rate"):
             object.__setattr__(self, name, _read_share(name, getattr(self, name)))
-        object.__setattr__(self, "label_noise", _read_flip(self.label_noise))
+        object.__setattr__(self, "label_noise", _read_noise(self.label_noise))
         object.__setattr__(self, "label_delay", _read_delay(self.label_delay))
 
     def __eq__(self, other: object) -> bool:
@@ -103,14 +103,14 @@ class Sampling:
     @property
     def plain(self) -> bool:
         """Whether all rows are there with the labels that they have, or have so far."""
-        return self.negative_rate == self.positive_rate == 1.0 and not self.flips
+        return self.negative_rate == self.positive_rate == 1.0 and not self.noisy
 
     @property
-    def flips(self) -> bool:
+    def noisy(self) -> bool:
         """Whether labels may be wrong."""
         return self.label_noise != (0.0, 0.0)
 
-    def seen(
+    def to_sampled(
         self,
         p: Any,
         where: Callable[[Any, Any, Any], Any] = np.where,
@@ -133,8 +133,8 @@ class Sampling:
             q = where((q == 1.0) & (zero > 0.0), LAST, q)  # rounding makes nothing certain
             return where((p >= 0.0) & (p <= 1.0), q, p)
 
-    def predicted(self, q: Floats | float) -> Floats:
-        """Return the prediction p of which q is what `seen` gives: its inverse, within [0, 1]."""
+    def to_population(self, q: Floats | float) -> Floats:
+        """Return the prediction p of which q is what `to_sampled` gives: its inverse, within [0, 1]."""
         q = np.asarray(q, dtype=np.float64)
         if self.plain:
             return q
@@ -146,7 +146,7 @@ class Sampling:
         return found
 
     def slope(self, p: Floats) -> Floats:
-        """Return by how much `seen` grows with p."""
+        """Return by how much `to_sampled` grows with p."""
         f0, f1 = self.label_noise
         one, k0, k1 = p * (1.0 - f1) + (1.0 - p) * f0, self.negative_rate, self.positive_rate
         return np.asarray(k0 * k1 * (1.0 - f0 - f1) / (k1 * one + k0 * (1.0 - one)) ** 2)
@@ -184,7 +184,7 @@ class Sampling:
         if min(self.negative_rate, self.positive_rate) < 1:
             rates = {"negative_rate": self.negative_rate, "positive_rate": self.positive_rate}
             notes.append(Note.of(NoteCode.SAMPLED_BY_LABEL, **rates, estimates=estimates))
-        if self.flips:
+        if self.noisy:
             names = ("false_positive_rate", "false_negative_rate")
             noise = dict(zip(names, self.label_noise, strict=True))
             notes.append(Note.of(NoteCode.LABEL_NOISE, **noise, estimates=estimates))
@@ -215,7 +215,7 @@ def check_sampling(given: object) -> Sampling:
     return given
 
 
-def name_sampling(given: Sampling) -> dict[str, Any]:
+def list_settings(given: Sampling) -> dict[str, Any]:
     """The parameters of a sampling, None for those that have their default."""
     own = {entry.name: (getattr(given, entry.name), entry.default) for entry in fields(given)}
     return {name: None if _is_usual(value, usual) else value for name, (value, usual) in own.items()}
@@ -253,7 +253,7 @@ def _suggest(name: str, number: float) -> str:
     return f"\n\nHint: where one row of {number:g} was kept it is {1 / number:.4g}."
 
 
-def _read_flip(given: Any) -> tuple[float, float]:
+def _read_noise(given: Any) -> tuple[float, float]:
     pair = tuple(given) if isinstance(given, (tuple, list)) else ()
     shares = [_read_number(value) for value in pair]
     if len(shares) != 2 or not all(0 <= share < 1 for share in shares) or not sum(shares) < 1:

@@ -240,7 +240,7 @@ class Tally:
         if how.plain and weights is None:
             return self
         n, pos = (self.n, self.pos) if weights is None else (weights.total, weights.positive)
-        return Population(how.predicted(self.score), how.rows(n, pos), how.positives(n, pos))
+        return Population(how.to_population(self.score), how.rows(n, pos), how.positives(n, pos))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
@@ -547,7 +547,7 @@ def read_seen(y_true: Any, y_prob: Any, pos_label: Any, sampling: Sampling) -> t
     """Read scores and labels of the same rows, with scores as a labelling gives them; see `read_pair`."""
     check_sampling(sampling)
     score, label = arrays.read_pair(y_true, y_prob, pos_label)
-    return (score if sampling.plain else sampling.seen(score.astype(np.float64))), label
+    return (score if sampling.plain else sampling.to_sampled(score.astype(np.float64))), label
 
 
 def _first_reaching(data: Sorted, score: float) -> int:
@@ -558,7 +558,7 @@ def see_threshold(threshold: float, sampling: Sampling) -> float:
     """Return the score, as tests see it, of the least prediction that is judged."""
     if not isinstance(threshold, (int, float, np.number)) or not 0 <= threshold <= 1:
         raise ValueError(f"{option('threshold')} must lie in [0, 1]; it is {threshold!r}.")
-    return float(sampling.seen(float(threshold)))
+    return float(sampling.to_sampled(float(threshold)))
 
 
 def _first_above(data: Sorted, threshold: float) -> int:

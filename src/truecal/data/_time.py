@@ -88,7 +88,7 @@ def find_ends(starts: Sequence[Any], every: str | None) -> list[datetime]:
     for start in starts:
         if not isinstance(start, date):
             raise TypeError(
-                f"Windows must begin at dates or times to be judged mature; one begins at {start!r}.\n\n"
+                f"Windows must begin at dates or times to have complete labels; one begins at {start!r}.\n\n"
                 f"Hint: leave {option('label_lag')} out, or read a column of times."
             )
     if every is not None:
@@ -99,7 +99,7 @@ def find_ends(starts: Sequence[Any], every: str | None) -> list[datetime]:
     return [*begins[1:], _add(begins[-1], begins[-1] - begins[-2])]
 
 
-def find_mature(ends: Sequence[datetime], after: timedelta, now: Moment | None) -> tuple[list[bool], datetime]:
+def find_complete(ends: Sequence[datetime], after: timedelta, now: Moment | None) -> tuple[list[bool], datetime]:
     """Return which windows ended at least `after` before `now`, and `now` itself: the latest end by default."""
     zone = ends[0].tzinfo
     moment = max(ends) if now is None else read_moment(now)

@@ -17,7 +17,7 @@ from truecal.data import CellGroups, CellSums, Clusters, Floats, Ints, Pairs, Ta
 from truecal.metrics import Binned, Bins, Design, Measure, Windows, bin_once
 
 MOST_TOGETHER = 64
-MOST_REPLICATES = 10_000_000
+MOST_DRAWS = 10_000_000
 ROWS_AT_ONCE = 200_000
 MANY = 50_000  # scores beyond which labels are drawn for cells, where that is all that is asked for
 NODES = 21  # at which a mean over a normal variable is taken
@@ -36,16 +36,16 @@ class Draws:
     Examples
     --------
     >>> from truecal.inference import Draws
-    >>> Draws(200, random_state=0).replicates
+    >>> Draws(200, random_state=0).draws
     200
     """
 
-    replicates: int = 1000
+    draws: int = 1000
     random_state: RandomState = None
     threads: int = 1
 
     def __post_init__(self) -> None:
-        check_count("replicates", self.replicates, MOST_REPLICATES)
+        check_count("draws", self.draws, MOST_DRAWS)
         check_count("threads", self.threads, MOST_THREADS)
         known = (int, np.integer, np.random.Generator, np.random.RandomState)
         if self.random_state is not None and not isinstance(self.random_state, known):
@@ -56,7 +56,7 @@ class Draws:
 
     def seeds(self, count: int | None = None) -> Ints:
         """Draw seeds, one for each replicate, or `count` of them."""
-        size = self.replicates if count is None else count
+        size = self.draws if count is None else count
         if isinstance(self.random_state, np.random.RandomState):
             return self.random_state.randint(0, 2**63 - 1, size=size, dtype=np.int64)
         return np.random.default_rng(self.random_state).integers(0, 2**63 - 1, size=size)
@@ -195,14 +195,14 @@ def map_seeds(function: Callable[[list[int]], list[Any]], draws: Draws, together
     interrupted."""
     seeds = draws.seeds().tolist()
     step = min(together, MOST_TOGETHER)
-    with Progress(draws.replicates, "replicates") as progress:
+    with Progress(draws.draws, "draws") as progress:
 
         def work(first: int, last: int) -> list[Any]:
             found = function(seeds[first:last])
             progress.step(last - first)
             return found
 
-        return map_chunks(work, draws.replicates, step, draws.threads)
+        return map_chunks(work, draws.draws, step, draws.threads)
 
 
 def find_quantiles(values: Floats, shares: Sequence[float]) -> Floats:

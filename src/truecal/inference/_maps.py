@@ -112,7 +112,7 @@ def fit_map(data: Sorted, kind: MapKind) -> Map:
 
 def _fit_odds(tally: Tally, kind: MapKind) -> Map:
     """Fit c, a and b."""
-    p = tally.sampling.predicted(tally.score)
+    p = tally.sampling.to_population(tally.score)
     open_ = (p > 0) & (p < 1)
     p, n, pos = p[open_], tally.n[open_], tally.pos[open_]
     if not 0 < pos.sum() < n.sum():
@@ -230,7 +230,7 @@ def log_losses(p: Floats) -> tuple[Floats, Floats]:
 
 def mean_loss(tally: Tally, p: Floats) -> float:
     """The mean log loss of a tally's rows at other predictions."""
-    one, zero = log_losses(tally.sampling.seen(p))
+    one, zero = log_losses(tally.sampling.to_sampled(p))
     total = np.sum(np.where(tally.pos > 0, tally.pos * one, 0.0)) + np.sum(
         np.where(tally.n > tally.pos, (tally.n - tally.pos) * zero, 0.0)
     )
@@ -271,7 +271,7 @@ def _choose_smooth(tally: Tally, effect: float) -> tuple[Map, Map, float]:
     `ENOUGH` positives and negatives for each: few rows may be ranked perfectly by chance, which has no finite slope.
     """
     rarer = min(tally.positives, tally.n_rows - tally.positives) / effect
-    p = tally.sampling.predicted(tally.score)
+    p = tally.sampling.to_population(tally.score)
     maps = [fit_map(tally, kind) for kind in SMOOTH]
     reached = [-tally.n_rows * mean_loss(tally, np.clip(one.apply(p), *PROBABILITY)) / effect for one in maps]
     chosen, rest, share = 0, 0, 1.0

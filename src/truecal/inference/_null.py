@@ -19,10 +19,10 @@ from truecal.inference._logistic import recalibrate, recalibrate_pairs
 from truecal.inference._paired import measure_error
 from truecal.metrics import Bins, MeanScore, Measure, as_error, bin_once, normal_quantile
 
-FIRST = 199  # replicates of the first batch of a sequential reference
+FIRST = 199  # draws of the first batch of a sequential reference
 ENOUGH = 10  # redrawn values as large as the observed one, at which it stops
 FEW = 5  # positives or negatives below which a difference of means has no interval
-GROWTH = 4  # factor from the replicates of one batch to those of the next
+GROWTH = 4  # factor from the draws of one batch to those of the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class NullDistribution:
     """The values that a metric has for a perfect model, and how the observed value compares with them.
 
     `mean`, `low`, `median` and `high` are the mean and the 5, 50 and 95 % quantiles over redrawn labels. `excess` is
-    the value minus the mean. `p_value` is (1 + number of redrawn values as bad as the observed one) / (replicates + 1):
+    the value minus the mean. `p_value` is (1 + number of redrawn values as bad as the observed one) / (draws + 1):
     as large, or as far from the best value for metrics that have one between bad ones. Log loss, Brier score and net
     benefit are as bad where they lie as far from the mean, on either side: predictions that are too timid do better
     than they expect. NaN where the metric is.
@@ -50,7 +50,7 @@ class NullDistribution:
     high: float
     p_value: float
     excess: float
-    replicates: int
+    draws: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Interval:
     low: float
     high: float
     confidence: float
-    replicates: int
+    resamples: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Difference:
     low: float
     high: float
     confidence: float
-    replicates: int
+    resamples: int
 
 
 def null_distribution(
@@ -116,7 +116,7 @@ def null_distribution(
     """
     observed = _compute_values(tally, metrics) if observed is None else observed
     drawn = redraw(tally, tally.score, metrics, draws)
-    replicates, nulls = draws.replicates, {}
+    nulls = {}
     for name, values in drawn.items():
         metric, known = metrics[name], _drop_unknown(values)
         with np.errstate(invalid="ignore"):  # log loss may be infinite, and slopes both ways
@@ -127,8 +127,8 @@ def null_distribution(
         else:
             errors, error = as_error(metric, values), as_error(metric, observed[name])
         as_bad = int(np.count_nonzero(reaches(errors, error)))
-        p_value = math.nan if math.isnan(observed[name]) else (1 + as_bad) / (replicates + 1)
-        nulls[name] = NullDistribution(mean, low, median, high, p_value, observed[name] - mean, replicates)
+        p_value = math.nan if math.isnan(observed[name]) else (1 + as_bad) / (draws.draws + 1)
+        nulls[name] = NullDistribution(mean, low, median, high, p_value, observed[name] - mean, draws.draws)
     return nulls
 
 
@@ -147,10 +147,10 @@ def _drop_unknown(values: Floats) -> Floats:
 def sequential_reference(tally: Tally, metric: Measure, draws: Draws) -> NullDistribution:
     """Return a null reference that stops early.
 
-    Labels are redrawn in growing batches, up to `draws.replicates` times, while few of the redrawn values reach the
+    Labels are redrawn in growing batches, up to `draws.draws` times, while few of the redrawn values reach the
     observed one. The p-value is valid, since the batch sizes are fixed in advance (Besag and Clifford, 1991).
     """
-    metrics, most = {"": metric}, draws.replicates
+    metrics, most = {"": metric}, draws.draws
     observed = _compute_values(tally, metrics)
     state = draws.random_state
     seeds = state if isinstance(state, np.random.RandomState) else np.random.default_rng(state)
@@ -159,10 +159,10 @@ def sequential_reference(tally: Tally, metric: Measure, draws: Draws) -> NullDis
         return null_distribution(tally, metrics, Draws(count, seeds, draws.threads), observed)[""]
 
     found = draw(min(most, FIRST))
-    while not math.isnan(found.p_value) and found.replicates < most and _count_reached(found) < ENOUGH:
-        total = min(most, GROWTH * (found.replicates + 1) - 1)
-        more = draw(total - found.replicates)
-        mean = (found.replicates * found.mean + more.replicates * more.mean) / total
+    while not math.isnan(found.p_value) and found.draws < most and _count_reached(found) < ENOUGH:
+        total = min(most, GROWTH * (found.draws + 1) - 1)
+        more = draw(total - found.draws)
+        mean = (found.draws * found.mean + more.draws * more.mean) / total
         p_value = (1 + _count_reached(found) + _count_reached(more)) / (total + 1)
         excess = found.excess + found.mean - mean
         found = NullDistribution(mean, found.low, found.median, found.high, p_value, excess, total)
@@ -171,7 +171,7 @@ def sequential_reference(tally: Tally, metric: Measure, draws: Draws) -> NullDis
 
 def _count_reached(found: NullDistribution) -> int:
     """Return how many redrawn values reached the observed one."""
-    return round(found.p_value * (found.replicates + 1)) - 1
+    return round(found.p_value * (found.draws + 1)) - 1
 
 
 def intervals(
@@ -210,7 +210,7 @@ def intervals(
         below, above = _measure_spread(values, confidence)
         unit = metrics[name].unit
         low, high = max(observed[name] - below, unit.bottom), min(observed[name] + above, unit.top)
-        found[name] = Interval(low, high, confidence, draws.replicates)
+        found[name] = Interval(low, high, confidence, draws.draws)
     return found
 
 
@@ -262,7 +262,7 @@ def differences(
     compared = {}
     for name, gap in gaps.items():
         ends = clip_difference(metrics[name], gap - spreads[name][0], gap + spreads[name][1])
-        compared[name] = Difference(first[name], second[name], gap, *ends, confidence, draws.replicates)
+        compared[name] = Difference(first[name], second[name], gap, *ends, confidence, draws.draws)
     return compared
 
 
@@ -294,12 +294,12 @@ def _measure_error(pairs: Pairs, metric: MeanScore, gap: float, confidence: floa
 
     What one model calls impossible happened: its expected loss is infinite, and nothing about that is left to chance.
     """
-    if math.isinf(gap) and not pairs.sampling.flips:
+    if math.isinf(gap) and not pairs.sampling.noisy:
         return 0.0
     if min(int(pairs.pos.sum()), int((pairs.n - pairs.pos).sum())) < FEW:
         return math.nan
     how = pairs.sampling
-    (first, first_not), (second, second_not) = (metric.losses(how.predicted(score)) for score in pairs.scores)
+    (first, first_not), (second, second_not) = (metric.losses(how.to_population(score)) for score in pairs.scores)
     with np.errstate(invalid="ignore"):
         positive, negative = first - second - gap, first_not - second_not - gap
         if not how.plain:  # what a row labelled so stands for, as a share of what a row stands for on average

@@ -385,7 +385,7 @@ def cut(binning: Binning, data: Sorted) -> Partition:
     if is_own(binning):
         return partition
     checked = check_partition(partition, data, type(binning).__name__)
-    return replace(checked, edges=data.sampling.predicted(checked.edges))
+    return replace(checked, edges=data.sampling.to_population(checked.edges))
 
 
 def check_partition(partition: Partition, data: Sorted, name: str) -> Partition:
@@ -443,7 +443,7 @@ def _check_bin(fine: Bools, name: str, rule: str, values: AnyArray) -> None:
 
 def _cut_at(data: Sorted, edges: Floats) -> Partition:
     check_rows(data)
-    starts = _kernel.locate(data.entries, np.asarray(data.sampling.seen(edges)), False)
+    starts = _kernel.locate(data.entries, np.asarray(data.sampling.to_sampled(edges)), False)
     starts[-1] = len(data.entries[0])
     n, k = _kernel.count(data.entries, starts)
     return Partition(starts, n, k, edges)
@@ -454,7 +454,7 @@ def edges_between(data: Sorted, starts: Ints) -> Floats:
     if data.sampling.plain:
         return _kernel.edges_between(data.entries, starts)
     inner = starts[1:-1]
-    left, right = (data.sampling.predicted(_kernel.scores_at(data.entries, inner - back)) for back in (1, 0))
+    left, right = (data.sampling.to_population(_kernel.scores_at(data.entries, inner - back)) for back in (1, 0))
     middle = left + (right - left) / 2
     return np.concatenate([[0.0], np.where(middle > left, middle, right), [1.0]])
 

@@ -42,7 +42,7 @@ def grid_bounds(cells: GridTally, metric: Metric, partition: Partition | None = 
     if partition is None:
         partition = cut(metric.binning, cells.tally)
     else:
-        seen = np.asarray(cells.sampling.seen(partition.edges))
+        seen = np.asarray(cells.sampling.to_sampled(partition.edges))
         partition = check_partition(replace(partition, edges=seen), cells.tally, "`partition`")
     sizes = cells.sampling.rows(partition.n, partition.k)
     low, high = (

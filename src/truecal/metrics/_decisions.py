@@ -296,7 +296,7 @@ def widen(cuts: Floats, tolerance: Tolerance | None, sampling: Sampling = NO_SAM
     if tolerance is None or tolerance.value == 0:
         return cuts
     if not sampling.plain:
-        return np.asarray(sampling.seen(widen(sampling.predicted(cuts), tolerance)))
+        return np.asarray(sampling.to_sampled(widen(sampling.to_population(cuts), tolerance)))
     t = tolerance.value
     absolute = isinstance(tolerance, Absolute)
 

@@ -86,7 +86,7 @@ def ltce(
         How far a probability may be off without counting; a plain number is absolute. A right model then scores at
         most the level.
     weight : "rows" or "information"
-        Whether rows count alike, or by p (1 - p): the share of the evidence, which sees errors in the few rows that
+        Whether rows count alike, or by p (1 - p): the share of the information, which sees errors in the few rows that
         matter for rare events and is blind to predictions of 0 and 1. NaN where all predictions are 0 or 1.
 
     Examples

@@ -43,7 +43,7 @@ Decided = dict[int, tuple[float, float]]  # what a window with some number of po
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """The windows of Local TCE: of similar size and evidence, chosen without a look at the labels.
+    """The windows of Local TCE: of similar size and information, chosen without a look at the labels.
 
     The bins are the windows of the first of the eight grids.
 
@@ -213,8 +213,8 @@ class LocalError:
     value : float
         The percentage of predictions in rejected windows, over the eight grids. A right model scores 100 x
         significance on average, with a tolerance at most that.
-    evidence : float or None
-        The same by information, v instead of rows: the share of the evidence. Blind to predictions of 0 and 1, so
+    information : float or None
+        The same by information, v instead of rows: the share of the information. Blind to predictions of 0 and 1, so
         it is read beside `value`, never alone; None where all predictions are 0 or 1.
     too_low, too_high : float
         The two parts of `value`.
@@ -240,7 +240,7 @@ class LocalError:
     """
 
     value: float
-    evidence: float | None
+    information: float | None
     too_low: float
     too_high: float
     proven: float
@@ -290,8 +290,8 @@ def find_local_errors(groups: CellGroups, significance: float, tolerance: Tolera
     for at, found in _find_ranges(groups, first, decided, proven, significance):
         ranges[at].append(found)
     with np.errstate(divide="ignore", invalid="ignore"):
-        evidence = 100 * rejected / (GRIDS * information)
-    columns = (column.tolist() for column in (low + high, evidence, low, high, share, smallest, windows))
+        weighted = 100 * rejected / (GRIDS * information)
+    columns = (column.tolist() for column in (low + high, weighted, low, high, share, smallest, windows))
     return [
         LocalError(value, None if math.isnan(seen) else seen, under, over, sure, p, number, tuple(own))
         for value, seen, under, over, sure, p, number, own in zip(*columns, ranges, strict=True)
@@ -468,7 +468,7 @@ def _find_ranges(
     edges, last = edges[rejected], last[rejected]
     begin, end = starts[edges], starts[last]
     counts = count_positives(groups, begin, end, significance)
-    p = cells.sampling.predicted(cells.p)
+    p = cells.sampling.to_population(cells.p)
     found = []
     for i, (b, e, each) in enumerate(zip(begin.tolist(), end.tolist(), counts, strict=True)):
         window = int(edges[i])

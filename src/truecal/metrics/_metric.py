@@ -296,7 +296,7 @@ class PointwiseTest:
         if how.plain:
             low, high = ask(self.test, "accepted", *counts, level, tolerance)
             return low, high
-        low, high = (how.predicted(end) for end in ask(self.test, "accepted", *counts, level, None))
+        low, high = (how.to_population(end) for end in ask(self.test, "accepted", *counts, level, None))
         cuts = widen(np.stack([low, low, low, high, high, high], axis=1), tolerance)
         return np.clip(cuts[:, 0], 0, 1), np.clip(cuts[:, 5], 0, 1)
 

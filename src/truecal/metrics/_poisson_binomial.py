@@ -103,11 +103,11 @@ def move_chances(q: Floats, upper: Bools, sampling: Sampling, tolerance: Toleran
     """Chances, of a negative in upper cells, with predictions raised or lowered by a tolerance, within [0, 1]."""
     p, rest = np.where(upper, 1 - q, q), np.where(upper, q, 1 - q)
     if not sampling.plain:
-        p = sampling.predicted(p)
+        p = sampling.to_population(p)
     step = tolerance.value * (1.0 if isinstance(tolerance, Absolute) else p) * (1 if up else -1)
     if sampling.plain:
         return np.asarray(np.clip(np.where(upper, rest - step, p + step), 0.0, 1.0))
-    seen = sampling.seen(np.clip(p + step, 0.0, 1.0))
+    seen = sampling.to_sampled(np.clip(p + step, 0.0, 1.0))
     return np.asarray(np.where(upper, 1 - seen, seen))
 
 

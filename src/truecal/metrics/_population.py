@@ -126,7 +126,7 @@ class _Weighed:
         sure = 1 - f0 - f1
         one = ((1 - f0) / sure - p) / how.positive_rate
         zero = -(f0 / sure + p) / how.negative_rate
-        return np.asarray(how.seen(p)), one, zero
+        return np.asarray(how.to_sampled(p)), one, zero
 
     def log_tail(self, log_factor: float, *, above: bool) -> float:
         """The logarithm of the probability that O - E is as far above, or below, as it is, or further."""

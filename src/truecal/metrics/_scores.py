@@ -95,7 +95,7 @@ class Rows:
         score, n, how = self.seen.score, self.seen.n, self.seen.sampling
         places = _kernel.cells(self.seen.entries, BITS)[0][:-1]
         rows = np.add.reduceat(n, places)
-        x = log_odds(how.predicted(score) if how.flips else score)
+        x = log_odds(how.to_population(score) if how.noisy else score)
         return places, np.add.reduceat(n * x, places) / rows, rows
 
     @property
@@ -112,7 +112,7 @@ class Rows:
         """Intercept and slope of Cox's regression of labels on log-odds; the slope is 1 unless it is asked for."""
         x, n, pos = self.cells
         how = self.seen.sampling
-        if not how.flips:
+        if not how.noisy:
             return _kernel.recalibrate(x, n, pos, slope)
         columns = np.stack([np.ones_like(x), x], axis=1)
         found = fit_logistic(columns, n, pos, np.array([0.0, 1.0]), free=(True, slope), sampling=how)
@@ -233,7 +233,7 @@ class MeanScore(Score):
                 value = _divide(parts[0] + parts[1], tally.n_rows)
                 if value is not None:
                     return value
-        if rows.seen.sampling.flips:
+        if rows.seen.sampling.noisy:
             pos = _believe_certain(rows.seen, tally.n, pos, np.isinf(positive), np.isinf(negative))
         with np.errstate(invalid="ignore"):
             loss = np.where(pos != 0, pos * positive, 0.0)
@@ -619,7 +619,7 @@ def fit_logistic(
         away = ridge / 2 * np.sum((candidate - start) ** 2)
         if sampling.plain:
             return float(np.sum(n * np.logaddexp(0, eta) - pos * eta) + away)
-        q = np.clip(sampling.seen(_sigmoid(eta)), 1e-300, LAST)
+        q = np.clip(sampling.to_sampled(_sigmoid(eta)), 1e-300, LAST)
         return float(away - np.sum(pos * np.log(q) + (n - pos) * np.log1p(-q)))
 
     current = loss(beta)
@@ -627,7 +627,7 @@ def fit_logistic(
         p = _sigmoid(columns @ beta)
         score, information = pos - n * p, n * p * (1 - p)
         if not sampling.plain:
-            q = np.clip(sampling.seen(p), 1e-300, LAST)
+            q = np.clip(sampling.to_sampled(p), 1e-300, LAST)
             slope = sampling.slope(p) * p * (1 - p)  # of q along the log-odds
             score, information = (pos - n * q) * slope / (q * (1 - q)), n * slope**2 / (q * (1 - q))
         gradient = columns.T @ score - ridge * (beta - start)

@@ -105,7 +105,7 @@ def _write_nulls(number: int, result: Result) -> str:
     cells = table.cells(["metric", "value", "null_mean", "null_span", "p"], rows)
     cells["metric"] = [format_name(name) for name in names]
     columns = [Column(table.heading(key), texts, text=key == "metric") for key, texts in cells.items()]
-    count = plural(result.nulls[names[0]].replicates, "simulated calibrated model")
+    count = plural(result.nulls[names[0]].draws, "simulated calibrated model")
     return write_table(f"null-{number}", f"Rejected predictions, and those of {count} with these scores", columns)
 
 

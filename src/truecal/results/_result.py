@@ -114,7 +114,7 @@ class Result(JsonMixin):
     @property
     def prevalence(self) -> float:
         """The share of positives, that of the population where rows were sampled by label."""
-        return float(self.sampling.predicted(self.positives / self.n))
+        return float(self.sampling.to_population(self.positives / self.n))
 
     @property
     def bands(self) -> BandTable:

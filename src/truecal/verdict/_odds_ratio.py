@@ -46,7 +46,7 @@ class OddsRatioTest:
 
     def applies(self, data: GroupData) -> Bools:
         """Return the groups of independent rows with enough information about the odds ratio."""
-        if not data.groups.cells.sampling.flips:
+        if not data.groups.cells.sampling.noisy:
             return data.every(False)
         _, _, information = _weigh(data.groups)
         return data.informative(self.least_information) & (information >= self.least_information)
@@ -59,7 +59,7 @@ class OddsRatioTest:
 def _weigh(groups: CellGroups) -> tuple[Floats, Floats, Floats]:
     """The derivative of p' by the log-odds and p' (1 - p') of each cell, and the information of each group."""
     cells, sampling = groups.cells, groups.cells.sampling
-    p, v = sampling.predicted(cells.p), np.maximum(cells.q * (1 - cells.q), TINY)
+    p, v = sampling.to_population(cells.p), np.maximum(cells.q * (1 - cells.q), TINY)
     slope = np.asarray(sampling.slope(p) * p * (1 - p))
     return slope, v, groups.add(cells.n * slope**2 / v)
 

@@ -37,11 +37,11 @@ LARGEST = math.log(1e6)  # the largest log-factor that is looked for
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OddsShiftPower:
-    """What a factor on the odds would change in each of some groups: the positives expected, and their variance.
+    """The effect of an odds ratio on the expected positives of each group, and on their variance.
 
-    The verdict finds an error of all odds where their total leaves z_(1 - a / 4) standard deviations, and one that is
-    confined to a fifth of the evidence where that fifth's total leaves z_(1 - a / 148), a the significance: the scans
-    look at many fifths. Factors are given by their logarithms, one for each group.
+    With significance a, the verdict detects a common odds ratio if the total number of positives deviates by more than
+    z_(1 - a / 4) standard deviations. An error confined to a fifth of the information must deviate by z_(1 - a / 148)
+    in that fifth, because the scans test many fifths. Odds ratios are given by their logarithms, one for each group.
     """
 
     n: Floats
@@ -51,7 +51,7 @@ class OddsShiftPower:
     v: Floats  # of each group
     whole: Floats  # the standard deviations that the total must leave, and that of a fifth
     fifth: Floats
-    effects: tuple[Floats, Floats]  # the design effects of all rows, and of a fifth of the evidence
+    effects: tuple[Floats, Floats]  # the design effects of all rows, and of a fifth of the information
     sampling: Sampling = NO_SAMPLING
 
     @classmethod
@@ -79,9 +79,11 @@ class OddsShiftPower:
         return replace(self, q=q, v=np.add.reduceat(self.n * q * (1 - q), self.starts[:-1]))
 
     def detectable_beyond(self, tolerance: Tolerance) -> tuple[Floats, Floats, Floats]:
-        """The factors beyond a tolerance that are found with a probability of 80 %: on all odds, up or down, and on
-        those of a fifth of the evidence, up, and down. There is nothing to find where the tolerance takes all to 0 or
-        to 1."""
+        """The minimum detectable odds ratios beyond a tolerance (80% power).
+
+        They are: on all predictions, in both directions; on a fifth of the information, up; and down. Nothing is
+        detectable, and 1 is returned, if the tolerance moves every prediction to 0 or to 1.
+        """
         ways = [(self.moved(tolerance, up=sign > 0), sign) for sign in (1, -1)]
         nothing = [(moved.v == 0) & (self.v > 0) for moved, _ in ways]
         (up, down), fifths = (
@@ -99,12 +101,14 @@ class OddsShiftPower:
         return np.asarray(np.add.reduceat(own, self.starts[:-1]) + self._change(log_factor)[0])
 
     def detectable(self, signs: tuple[int, ...], *, fifth: bool = False, power: float = POWER) -> Floats:
-        """The factor on all odds, or on those of a fifth of the evidence, that the verdict finds with this probability,
-        whichever of the signs its logarithm has; infinite beyond a million."""
+        """The minimum odds ratio, on all predictions or on a fifth of the information, detected with this power.
+
+        It holds for every sign of the logarithm in `signs`; infinite above a million.
+        """
         share, threshold, effect = self._look(fifth)
         reach = math.sqrt(share) / np.sqrt(effect)
         wanted, limit = -normal_quantile(power), threshold * np.sqrt(self.v)
-        if not self.sampling.flips:
+        if not self.sampling.noisy:
             cells, ways = (self.n, self.q, self.upper, self.starts), (1 in signs, -1 in signs)
             found = _kernel.find_factors(*cells, reach, limit, wanted, *ways, LARGEST)
             return np.where(self.v == 0, np.inf, np.exp(found))
@@ -126,13 +130,13 @@ class OddsShiftPower:
         return max(1, math.ceil(float(self.n.sum()) * max(z, 0.0) ** 2 * float(effect[0]) / (share * change**2)))
 
     def _look(self, fifth: bool) -> tuple[float, Floats, Floats]:
-        """The share of the evidence that is looked at, how many standard deviations it must leave, and its design
+        """The share of the information that is looked at, how many standard deviations it must leave, and its design
         effect."""
         return (FIFTH, self.fifth, self.effects[1]) if fifth else (1.0, self.whole, self.effects[0])
 
     def _change(self, log_factor: Floats) -> tuple[Floats, Floats]:
         """By how much a factor raises the total, and the total's variance then. Sampling by label changes no factor."""
-        if self.sampling.flips:
+        if self.sampling.noisy:
             change, spread = self._change_flipped(log_factor)
         else:
             change, spread = _kernel.shift(self.n, self.q, self.upper, self.starts, np.exp(log_factor))
@@ -141,9 +145,9 @@ class OddsShiftPower:
     def _change_flipped(self, log_factor: Floats) -> tuple[Floats, Floats]:
         """The same where the odds are those of predictions whose labels may be flipped."""
         seen = np.where(self.upper, 1 - self.q, self.q)
-        p = self.sampling.predicted(seen)
+        p = self.sampling.to_population(seen)
         grown = np.repeat(np.exp(log_factor), np.diff(self.starts)) * p
-        moved = self.sampling.seen(grown / (1 - p + grown))
+        moved = self.sampling.to_sampled(grown / (1 - p + grown))
         change, spread = (
             np.add.reduceat(self.n * each, self.starts[:-1]) for each in (moved - seen, moved * (1 - moved))
         )
@@ -159,7 +163,7 @@ def _find_limits(spread: Spread | None, level: float, groups: int) -> tuple[Floa
 
 
 def _find_fifths(groups: CellGroups, design: Design) -> Spread:
-    """The spread of the fifth of each group's evidence that has the largest design effect."""
+    """The spread of the fifth of each group's information that has the largest design effect."""
     v = groups.cells.v
     middle = np.cumsum(v) - v / 2
     before, total = (groups.repeat(column) for column in (middle[groups.starts[:-1]], groups.add(v)))
@@ -188,12 +192,12 @@ class Plan:
         given.
     rows, fifth_rows : int, int or None
         The rows it takes, or those given; and the rows it takes where the factor is on the odds of a fifth of the
-        evidence alone, some range of neighbouring predictions.
+        information alone, some range of neighbouring predictions.
     above, below : float
         What `rows` rows find: all odds multiplied by `above` or more, and divided by `below` or more. Infinite where
         nothing is found.
     fifth_above, fifth_below : float
-        The same for an error that is confined to a fifth of the evidence.
+        The same for an error that is confined to a fifth of the information.
 
     Examples
     --------
@@ -229,7 +233,7 @@ def plan(
     """Plan how many rows the verdict needs to find an error, or say what it finds in a number of rows.
 
     The error is on all odds at once, the kind that a change of prevalence makes, or confined to a fifth of the
-    evidence. Rows are taken as independent.
+    information. Rows are taken as independent.
 
     Parameters
     ----------

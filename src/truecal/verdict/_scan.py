@@ -78,7 +78,7 @@ SCAN_INFORMATION = ScanTest(
     title="ranges of equal evidence",
     statistic="a scan: halves, quarters, eighths, ... of the information, each two neighbouring parts a window, each "
     "window by its exact mid-p",
-    looks_for="any range of scores, with as much evidence in each",
+    looks_for="any range of scores, with as much information in each",
     by="information",
 )
 SCAN_ROWS = ScanTest(

@@ -138,7 +138,7 @@ def format_null_p(null: NullDistribution) -> str:
     """Return the p-value under calibration; the smallest that the draws allow is a bound."""
     if math.isnan(null.p_value):
         return "undefined"
-    floor = 1 / (null.replicates + 1)
+    floor = 1 / (null.draws + 1)
     return f"\N{LESS-THAN OR EQUAL TO} {floor:.2g}" if null.p_value <= 1.000001 * floor else f"{null.p_value:.2g}"
 
 
