@@ -95,7 +95,7 @@ models are mostly too wide, since some chance is taken for error. Those of gap m
 92 are {worst}."""
 
 DIFFERENCES = """**Differences** of two models on the same rows, as `compare` gives them, 95 % meant. Log loss and Brier
-score have the interval of a paired mean, the others redraw labels from a logistic regression on both models. Those of
+score have the interval of a paired mean, the others compute_on_draws labels from a logistic regression on both models. Those of
 ECE and ACE cover too little where they were measured (86 to 95 %), so `compare` does not offer them; those of
 intercept, Spiegelhalter's z, cumulative differences, smooth ECE, ATB and net benefit were not measured. Log loss and
 Brier score cover less than 92 % where 1,000 rows have ten positives: a mean of so few large terms is not normal. Those

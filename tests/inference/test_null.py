@@ -18,7 +18,7 @@ from truecal import Result, Tally, _threads
 from truecal.analysis import _evaluate as module
 from truecal.data import Pairs, sort_rows
 from truecal.inference import Draws, _bootstrap, differences, find_quantiles, intervals, null_distribution
-from truecal.inference._bootstrap import redraw
+from truecal.inference._bootstrap import compute_on_draws
 from truecal.inference._logistic import recalibrate
 from truecal.metrics import METRICS, fit_logistic, log_odds
 
@@ -95,7 +95,7 @@ def test_reference_is_what_fresh_labels_give(rng):
         assert found.low <= found.median <= found.high
         assert found.excess == pytest.approx(result[name] - found.mean)
         assert found.draws == 400
-    drawn = redraw(Tally.from_arrays(y, p), p[np.argsort(p)], TCE_ALONE, Draws(400, 0))
+    drawn = compute_on_draws(Tally.from_arrays(y, p), p[np.argsort(p)], TCE_ALONE, Draws(400, 0))
     as_large = np.sum(drawn["tce"] >= result["tce"])
     assert result.nulls["tce"].p_value == (1 + as_large) / 401
 
@@ -143,7 +143,7 @@ def test_interval_covers_what_new_labels_average(rng):
         truth = np.sort(rng.beta(2, 2, 2000))
         p = sigmoid(1.5 * log_odds(truth))
         tally = Tally.from_arrays(rng.random(2000) < truth, p)
-        target = redraw(tally, truth, TCE_ALONE, Draws(100, i))["tce"].mean()
+        target = compute_on_draws(tally, truth, TCE_ALONE, Draws(100, i))["tce"].mean()
         span = intervals(tally, TCE_ALONE, Draws(150, i))["tce"]
         inside.append(span.low <= target <= span.high)
     assert 0.95 - 4 * 0.0218 <= np.mean(inside) <= 1
@@ -450,9 +450,9 @@ def test_replicates_taken_together_are_the_ones_taken_alone(monkeypatch, rng, me
     p = np.round(rng.beta(0.5, 5, 3000), 3)
     tally = Tally.from_arrays(rng.random(3000) < p, p)
     chosen = {metric: truecal.metrics.METRICS[metric]}
-    together = redraw(tally, tally.score, chosen, Draws(70, 1, threads=2))
+    together = compute_on_draws(tally, tally.score, chosen, Draws(70, 1, threads=2))
     monkeypatch.setattr(_bootstrap, "ROWS_AT_ONCE", 1)
-    alone = redraw(tally, tally.score, chosen, Draws(70, 1))
+    alone = compute_on_draws(tally, tally.score, chosen, Draws(70, 1))
     np.testing.assert_array_equal(together[metric], alone[metric])
 
 
@@ -515,7 +515,9 @@ def test_labels_drawn_for_cells_have_the_law_of_those_drawn_for_scores(rng, monk
     other, found = 0.8 * tally.score, {}
     for many in (0, 10**6):
         monkeypatch.setattr(_bootstrap, "MANY", many)
-        found[many] = [redraw(tally, chances, metrics, Draws(600, random_state=1)) for chances in (tally.score, other)]
+        found[many] = [
+            compute_on_draws(tally, chances, metrics, Draws(600, random_state=1)) for chances in (tally.score, other)
+        ]
     for cells, scores in zip(*found.values(), strict=True):
         for name in metrics:
             assert not np.array_equal(cells[name], scores[name])

@@ -117,7 +117,7 @@ def test_windows_that_are_surely_right_are_decided_as_by_their_tails(name, signi
         found = decide_windows(coins, grids, significance, None)
         assert np.allclose(found, expected, rtol=0, atol=1e-11)
         rows, *sides = reject_windows(cells, significance)
-        partition = Windows().over(cells)[1]
+        partition = Windows().partition_cells(cells)[1]
         assert rows.tolist() == partition.n.tolist()
         assert np.allclose(sides, partition.shares(significance, None, "rows"), rtol=0, atol=1e-11)
         expected = Metric(Windows(), WindowTest(significance))(Tally.from_arrays(y, p))

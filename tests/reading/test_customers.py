@@ -171,8 +171,8 @@ def test_a_file_whose_clusters_are_not_those_of_its_rows_is_refused(rows, need, 
     for change in (
         {"n": pl.when(pair & last).then(pl.col("n") + 1).otherwise("n")},
         {"pos": pl.when(pair).then(pl.col("n") + 1).otherwise("pos")},
-        {"place": pl.when(pair & last).then(-1).otherwise("place")},
-        {"place": pl.when(pair & last).then(10**6).otherwise("place")},
+        {"position": pl.when(pair & last).then(-1).otherwise("position")},
+        {"position": pl.when(pair & last).then(10**6).otherwise("position")},
     ):
         frame.with_columns(**change).write_parquet(place, metadata={"truecal": settings})
         data = place.read_bytes()

@@ -28,9 +28,9 @@ from truecal.data import (
     Tally,
     find_complete,
     find_ends,
+    find_threshold_score,
     read_moment,
     read_span,
-    see_threshold,
 )
 from truecal.inference import PeriodSums, Process, find_pivot
 from truecal.metrics import Direction, Tolerance, as_tolerance, check_significance
@@ -397,7 +397,7 @@ def _read_observations(state: MonitorState, data: Observations) -> tuple[Monitor
         if any(key[0] is None for key in parts):
             raise ValueError(f"Every row must have a time; `{time}` is null in some.")
         if state.threshold is not None:
-            parts = keep_above(parts, see_threshold(state.threshold, data.sampling))
+            parts = keep_above(parts, find_threshold_score(state.threshold, data.sampling))
         for (period, *segment), part in parts.items():
             cells.setdefault(period, {})[tuple(segment) if names else None] = CellSums.of(part)
     return state, cells

@@ -510,7 +510,7 @@ class _Losses:
         cluster, rows, positives = (
             np.concatenate([getattr(one, name) for one in clusters]) for name in ("cluster", "n", "pos")
         )
-        indices = [np.searchsorted(tally.score, q)[one.place] for one, q in zip(clusters, seen, strict=True)]
+        indices = [np.searchsorted(tally.score, q)[one.position] for one, q in zip(clusters, seen, strict=True)]
         return unchecked(*tally.entries, sampling, Clusters.merge(cluster, np.concatenate(indices), rows, positives))
 
     def losses(self, kind: str) -> list[tuple[Floats, Floats]]:

@@ -76,10 +76,10 @@ from truecal.data._tally import Sorted as Sorted
 from truecal.data._tally import SortedRows as SortedRows
 from truecal.data._tally import Tally as Tally
 from truecal.data._tally import Weighed as Weighed
+from truecal.data._tally import find_threshold_score as find_threshold_score
 from truecal.data._tally import group_keys as group_keys
 from truecal.data._tally import merge as merge
 from truecal.data._tally import pack_keys as pack_keys
-from truecal.data._tally import see_threshold as see_threshold
 from truecal.data._tally import sort_rows as sort_rows
 from truecal.data._tally import unchecked as unchecked
 from truecal.data._time import Moment as Moment

@@ -127,8 +127,8 @@ def _read_or_mask(values: Any, name: str) -> tuple[AnyArray, Bools]:
     if array.dtype.kind == "f":
         missing = missing | np.isnan(array)
     elif array.dtype == object:
-        own = np.array([is_missing(value) for value in array.ravel()], dtype=bool).reshape(array.shape)
-        missing = missing | own
+        null_objects = np.array([is_missing(value) for value in array.ravel()], dtype=bool).reshape(array.shape)
+        missing = missing | null_objects
     return array, np.asarray(missing.reshape(len(array), -1).any(axis=1)) if len(array) else np.zeros(0, dtype=bool)
 
 
@@ -180,12 +180,12 @@ def check_indexes(columns: Mapping[str, Any]) -> None:
         first, other = indexed[0]
         if other.equals(index) or len(other) != len(index) or not (differ := np.asarray(other != index)).any():
             continue
-        place = int(np.argmax(differ))
-        names = " and ".join(repr(each[place : place + 1].tolist()[0]) for each in (other, index))
+        position = int(np.argmax(differ))
+        names = " and ".join(repr(row_names[position : position + 1].tolist()[0]) for row_names in (other, index))
         raise ValueError(
-            f"`{first}` and `{name}` must have the same index, since rows are paired; at position {place} the indexes "
-            f"have {names}.\n\nHint: if rows belong together by position, give `.to_numpy()` of both; if by index, "
-            f"`{name}.loc[{first}.index]`."
+            f"`{first}` and `{name}` must have the same index, since rows are paired; at position {position} the "
+            f"indexes have {names}.\n\nHint: if rows belong together by position, give `.to_numpy()` of both; if by "
+            f"index, `{name}.loc[{first}.index]`."
         )
 
 
@@ -317,10 +317,10 @@ class Classes:
         def look(first: int, last: int) -> list[tuple[bool, Any, Any]]:
             return [_look_at_rows(block) for block in blocks[first:last]]
 
-        seen = map_chunks(look, len(blocks), 1, threads if len(blocks) > 1 else 1) if blocks else []
-        if not all(fine for fine, _, _ in seen):
+        checked = map_chunks(look, len(blocks), 1, threads if len(blocks) > 1 else 1) if blocks else []
+        if not all(fine for fine, _, _ in checked):
             raise_for_scores(flat)
-        sums, chosen = (np.concatenate([each[i] for each in seen] or [np.zeros(0, np.int64)]) for i in (1, 2))
+        sums, chosen = (np.concatenate([answer[i] for answer in checked] or [np.zeros(0, np.int64)]) for i in (1, 2))
         off = ~((sums >= SUM[0]) & (sums <= SUM[1]))
         if off.any():
             first = int(np.argmax(off))
@@ -376,17 +376,17 @@ def _find_classes(y_true: Any, names: Sequence[Any], size: int) -> NDArray[np.in
     if labels.ndim != 1:
         raise ValueError(f"`y_true` must have one dimension; its shape is {labels.shape}.")
     check_lengths(y_true=len(labels), y_prob=size)
-    found = np.full(size, -1)
+    positions = np.full(size, -1)
     for index, name in enumerate(names):
-        found[np.asarray(labels == name)] = index
-    if (found < 0).any():
-        first = int(np.argmax(found < 0))
+        positions[np.asarray(labels == name)] = index
+    if (positions < 0).any():
+        first = int(np.argmax(positions < 0))
         shown = repr(list(names)) if len(names) <= 10 else f"{names[0]!r}, {names[1]!r}, ..., {names[-1]!r}"
         raise ValueError(
             f"`y_true` must hold the classes {shown}; at position {first} is {labels[first]!r}.\n\n"
             f"Hint: {option('labels')} names the classes in the order of the columns."
         )
-    return found
+    return positions
 
 
 def read_column(values: Any, name: str) -> AnyArray:
@@ -480,12 +480,12 @@ def _match_label(array: AnyArray, pos_label: Any) -> AnyArray:
             f"`y_true` must hold two classes; it holds {len(values)}: {_list_classes(array)}.\n\n"
             "Hint: for several classes pass probabilities of shape (rows, classes)."
         )
-    found = np.asarray(array == pos_label)
-    if found.ndim == 0 or (len(values) == 2 and not found.any()):
+    positive = np.asarray(array == pos_label)
+    if positive.ndim == 0 or (len(values) == 2 and not positive.any()):
         raise ValueError(
             f"{option('pos_label')} must be one of the labels {_list_classes(array)}; it is {pos_label!r}."
         )
-    return found
+    return positive
 
 
 def _suggest_labels(array: AnyArray) -> str:

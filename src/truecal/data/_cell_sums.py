@@ -29,7 +29,7 @@ from truecal.data._tally import (
     Tally,
     check_rows,
     check_total,
-    read_seen,
+    read_sampled,
     whole_numbers,
 )
 
@@ -135,18 +135,18 @@ class CellSums:
         check_threads(threads)
         if sample_weight is not None or cluster is not None:
             return cls.of(Tally.from_arrays(y_true, y_prob, sample_weight, pos_label, sampling, cluster), pooled)
-        score, label = read_seen(y_true, y_prob, pos_label, sampling)
-        how = pooled, count_threads(len(score), threads)
-        cells = _count(score[:AT_ONCE], label[:AT_ONCE], sampling, *how)
+        score, label = read_sampled(y_true, y_prob, pos_label, sampling)
+        options = pooled, count_threads(len(score), threads)
+        cells = _count(score[:AT_ONCE], label[:AT_ONCE], sampling, *options)
         for begin in range(AT_ONCE, len(score), AT_ONCE):
-            cells = cells + _count(score[begin : begin + AT_ONCE], label[begin : begin + AT_ONCE], sampling, *how)
+            cells = cells + _count(score[begin : begin + AT_ONCE], label[begin : begin + AT_ONCE], sampling, *options)
         return cells
 
     @staticmethod
     def of_classes(classes: Classes, first: int, last: int) -> list[CellSums]:
         """The pooled cells of some classes, each against the rest; see `of`."""
-        found = _kernel.cell_classes(classes.probabilities, classes.target, first, last)
-        return [unchecked_sums(columns) for columns in found]
+        class_columns = _kernel.cell_classes(classes.probabilities, classes.target, first, last)
+        return [unchecked_sums(columns) for columns in class_columns]
 
     @classmethod
     def of(cls, data: Part, pooled: bool = False) -> CellSums:
@@ -180,16 +180,16 @@ class CellSums:
         """key, n, pos, s1, s2, s3."""
         return self.key, self.n, self.pos, self.s1, self.s2, self.s3
 
-    def once(self, key: object, compute: Callable[[], T]) -> T:
+    def cached(self, key: object, compute: Callable[[], T]) -> T:
         """Something of the cells that is computed when it is first asked for, and kept with them."""
         if key not in self._known:
             self._known[key] = compute()
-        found: T = self._known[key]
-        return found
+        value: T = self._known[key]
+        return value
 
     def _keep(self, name: str, compute: Callable[[], AnyArray]) -> AnyArray:
         """A column that is computed when it is first asked for."""
-        column = self.once(name, compute)
+        column = self.cached(name, compute)
         column.flags.writeable = False
         return column
 
@@ -251,8 +251,8 @@ class CellSums:
     @property
     def population(self) -> Population:
         """What the cells stand for: predictions with rows and positives of the population."""
-        how, n, pos = self.sampling, self.n.astype(np.float64), self.pos.astype(np.float64)
-        return Population(how.to_population(self.p), how.rows(n, pos), how.positives(n, pos))
+        sampling, n, pos = self.sampling, self.n.astype(np.float64), self.pos.astype(np.float64)
+        return Population(sampling.to_population(self.p), sampling.rows(n, pos), sampling.positives(n, pos))
 
     @property
     def n_rows(self) -> int:
@@ -386,17 +386,17 @@ class CellGroups:
     @property
     def coarse(self) -> CellGroups:
         """The same in cells of 8 bits, whose log-odds differ by less than 1/128."""
-        return self.once("coarse", lambda: self.coarsen(8))
+        return self.cached("coarse", lambda: self.coarsen(8))
 
-    def once(self, key: object, compute: Callable[[], T]) -> T:
+    def cached(self, key: object, compute: Callable[[], T]) -> T:
         """Something of the groups that is computed when it is first asked for; of a single one it is kept with its
         cells."""
         if len(self) == 1:
-            return self.cells.once(key, compute)
+            return self.cells.cached(key, compute)
         if key not in self._known:
             self._known[key] = compute()
-        found: T = self._known[key]
-        return found
+        value: T = self._known[key]
+        return value
 
     @property
     def bounds(self) -> tuple[Ints, Ints]:

@@ -285,10 +285,10 @@ class GridTally:
         if bits == self.bits:
             return self
         key = cell(self.key, bits)
-        found = _merge_sorted(bits, (key, *self.columns[1:]), self.sampling)
+        coarse = _merge_sorted(bits, (key, *self.columns[1:]), self.sampling)
         if self.clusters is None:
-            return found
-        return found.holding(self.clusters.move(np.searchsorted(found.key, key)))
+            return coarse
+        return coarse.with_clusters(self.clusters.move(np.searchsorted(coarse.key, key)))
 
     @property
     def highest(self) -> float:
@@ -299,9 +299,9 @@ class GridTally:
         """Return the cells whose mean score is at least the threshold."""
         return self.tail(len(self) - len(self.tally.above(threshold)))
 
-    def reaching(self, score: float) -> GridTally:
+    def at_least(self, score: float) -> GridTally:
         """Return the cells whose mean score, as tests see it, is at least this."""
-        return self.tail(len(self) - len(self.tally.reaching(score)))
+        return self.tail(len(self) - len(self.tally.at_least(score)))
 
     def tail(self, start: int) -> GridTally:
         """Return the cells from position `start` to the end."""
@@ -315,11 +315,11 @@ class GridTally:
         check_total(np.array([self.n_rows, other.n_rows]))
         bits = min(self.bits, other.bits)
         both = self.coarsen(bits), other.coarsen(bits)
-        columns: Any = tuple(np.concatenate(pair) for pair in zip(*(each.columns for each in both), strict=True))
+        columns: Any = tuple(np.concatenate(pair) for pair in zip(*(cells.columns for cells in both), strict=True))
         whole = _merge(bits, columns, check_same(self.sampling, other.sampling))
-        return whole.holding(Clusters.join([(each.clusters, each.key) for each in both], whole.key))
+        return whole.with_clusters(Clusters.join([(cells.clusters, cells.key) for cells in both], whole.key))
 
-    def holding(self, clusters: Clusters | None) -> GridTally:
+    def with_clusters(self, clusters: Clusters | None) -> GridTally:
         """The same rows, with what is known of their clusters."""
         if clusters is not None:
             clusters.check(self.n, self.pos)

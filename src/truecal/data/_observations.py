@@ -108,7 +108,7 @@ class Observations:
             check_bits(self.bits)
         if self.baseline is not None and not isinstance(self.baseline, Pairs):
             raise TypeError(f"{option('baseline')} must be `Pairs` or None; it is {type(self.baseline).__name__}.")
-        dropped = {_check_key(key, by): _check_dropped(found) for key, found in self.dropped.items() if found}
+        dropped = {_check_key(key, by): _check_dropped(reasons) for key, reasons in self.dropped.items() if reasons}
         parts = {_check_key(key, by): part for key, part in self.parts.items()}
         if not parts or len(parts) < len(self.parts):
             raise ValueError(f"`parts` must hold each segment once, and at least one; it holds {len(self.parts)}.")
@@ -194,7 +194,7 @@ class Observations:
             self.row_counts.read + other.row_counts.read, whole.n_rows, whole.row_counts.dropped
         )  # nothing was lost
         if whole.pair_counts is not None:
-            paired = sum(each.n_rows for each in (self.baseline, other.baseline) if each is not None)
+            paired = sum(pairs.n_rows for pairs in (self.baseline, other.baseline) if pairs is not None)
             RowCounts(paired, whole.pair_counts.evaluated)
         return whole
 
@@ -219,26 +219,26 @@ class Observations:
             check_column("by", name, self.by)
         if len(set(by)) < len(by):
             raise ValueError(f"{option('by')} must name each column once; it is {', '.join(map(repr, by))}.")
-        own = {name: every for name, every in self.periods.items() if name in by}
-        wanted = own | dict(periods or {})
+        lengths = {name: every for name, every in self.periods.items() if name in by}
+        wanted = lengths | dict(periods or {})
         for name, every in wanted.items():
-            if every != own.get(name) and every not in LONGER.get(own.get(name) or "", ()):
-                raise ValueError(_explain_length(name, every, own))
-        if by == self.by and wanted == own:
+            if every != lengths.get(name) and every not in LONGER.get(lengths.get(name) or "", ()):
+                raise ValueError(_explain_length(name, every, lengths))
+        if by == self.by and wanted == lengths:
             return self
-        places = [(self.by.index(name), wanted[name] if wanted.get(name) != own.get(name) else None) for name in by]
+        places = [(self.by.index(name), wanted[name] if wanted.get(name) != lengths.get(name) else None) for name in by]
 
         def regroup(key: Segment) -> Segment:
-            return tuple(_widen_window(key[place], every) for place, every in places)
+            return tuple(_widen_window(key[index], every) for index, every in places)
 
         groups: dict[Segment, list[Part]] = {}
         for key, part in self.parts.items():
             groups.setdefault(regroup(key), []).append(part)
-        parts = {key: merge_parts(found) for key, found in groups.items()}
+        parts = {key: merge_parts(group) for key, group in groups.items()}
         reasons: dict[Segment, Counter[Reason]] = {}
-        for key, found in self.dropped.items():
-            reasons.setdefault(regroup(key), Counter()).update(found)
-        dropped = {key: dict(found) for key, found in reasons.items()}
+        for key, counts in self.dropped.items():
+            reasons.setdefault(regroup(key), Counter()).update(counts)
+        dropped = {key: dict(counts) for key, counts in reasons.items()}
         keys = [*parts, *dropped]
         changed = self._with(_sort_keys(by, parts, keys), by=by, periods=wanted, dropped=_sort_keys(by, dropped, keys))
         RowCounts(self.row_counts.read, changed.n_rows, changed.row_counts.dropped)  # nothing was lost
@@ -297,7 +297,7 @@ class Observations:
         """Notes for any result: which population its estimates describe, and which rows were dropped."""
         weighted = (Note(NoteCode.IMPORTANCE_WEIGHTED),) if self.weighted else ()
         notes = [*self.population_notes, *weighted, *note_row_counts(self.row_counts)]
-        timed = [place for place, name in enumerate(self.by) if name in self.periods]
+        timed = [index for index, name in enumerate(self.by) if name in self.periods]
         gone = [key for key in self.dropped if key not in self.parts and all(key[i] is not None for i in timed)]
         if gone:
             first = {name: str(value) for name, value in zip(self.by, gone[0], strict=True)}
@@ -344,21 +344,21 @@ class Observations:
         by = f" by {', '.join(names)}" if names else ""
         lost = self.row_counts.without_zero_counts.n_dropped
         dropped = f", {lost:,} dropped" if lost else ""
-        how = "exact" if self.bits is None else f"in cells of {self.bits} bits"
+        precision = "exact" if self.bits is None else f"in cells of {self.bits} bits"
         of = "" if self.cluster is None else f" in clusters of {self.cluster}"
         return (
-            f"Observations({plural(len(self), 'segment')}{by}, {self.score} for {self.label}, {how}: "
+            f"Observations({plural(len(self), 'segment')}{by}, {self.score} for {self.label}, {precision}: "
             f"{plural(self.n_rows, 'row')}{of}, {self.positives:,} {self.outcome}{dropped})"
         )
 
 
 def _explain_length(name: str, every: str | None, periods: Mapping[str, str | None]) -> str:
-    own = periods.get(name)
-    if own is None:
+    length = periods.get(name)
+    if length is None:
         return f"{option('every')} is for columns of times, and {name!r} is not one in these tallies; it is {every!r}."
-    longer = ", ".join(map(repr, LONGER[own]))
+    longer = ", ".join(map(repr, LONGER[length]))
     longer = longer and f", or a longer one: {longer}"
-    return f"{option('every')} must be that of the tallies, {own!r}{longer}; it is {every!r}."
+    return f"{option('every')} must be that of the tallies, {length!r}{longer}; it is {every!r}."
 
 
 def _widen_window(value: Any, every: str | None) -> Any:
@@ -412,28 +412,28 @@ def _add_files(first: Mapping[str, RowCounts], second: Mapping[str, RowCounts]) 
     """The row counts of the files of two observations; none if the rows of one are from no files, or it is unknown."""
     if not first or not second:
         return {}
-    found = dict(first)
+    files = dict(first)
     for name, other in second.items():
-        own = found.get(name, RowCounts(0, 0))
-        dropped = dict(Counter(own.dropped) + Counter(other.dropped))
-        found[name] = RowCounts(own.read + other.read, own.evaluated + other.evaluated, dropped)
-    return found
+        counts = files.get(name, RowCounts(0, 0))
+        dropped = dict(Counter(counts.dropped) + Counter(other.dropped))
+        files[name] = RowCounts(counts.read + other.read, counts.evaluated + other.evaluated, dropped)
+    return files
 
 
 def _sort_keys(by: tuple[str, ...], parts: dict[Segment, T], keys: Collection[Segment]) -> dict[Segment, T]:
     """Sort parts by segment. A column must have one type in all keys; whole numbers among floats become floats."""
     kinds = [{type(key[i]) for key in keys} for i in range(len(by))]
     for i, name in enumerate(by):
-        found = kinds[i] - {NoneType}
-        if found == {int, float}:
+        types = kinds[i] - {NoneType}
+        if types == {int, float}:
             parts = {(*key[:i], _as_float(key[i], name), *key[i + 1 :]): part for key, part in parts.items()}
-        elif len(found) > 1:
-            kinds_found = " and ".join(sorted(kind.__name__ for kind in found))
+        elif len(types) > 1:
+            kinds_found = " and ".join(sorted(kind.__name__ for kind in types))
             raise TypeError(
                 f"`{name}` must hold values of one type in all segments; it holds {kinds_found}.\n\n"
                 "Hint: cast it to text first."
             )
-    if any(NoneType in found for found in kinds):
+    if any(NoneType in types for types in kinds):
         return {key: parts[key] for key in sorted(parts, key=lambda key: [(value is None, value) for value in key])}
     return {key: parts[key] for key in sorted(parts)}
 
@@ -477,8 +477,8 @@ def merge_parts(parts: Sequence[Part]) -> Part:
         cells = cast(Sequence[GridTally], parts)
         columns = tuple(np.concatenate(column) for column in zip(*(part.columns for part in cells), strict=True))
         grid = GridTally.merge(first.bits, columns, first.sampling)  # type: ignore[arg-type]
-        return grid.holding(Clusters.join([(part.clusters, part.key) for part in cells], grid.key))
+        return grid.with_clusters(Clusters.join([(part.clusters, part.key) for part in cells], grid.key))
     observations = [part.tally for part in parts]
     score, n, pos = (np.concatenate(column) for column in zip(*(tally.entries for tally in observations), strict=True))
     check_total(n)
-    return merge(score, n, pos, first.sampling).holding(observations)
+    return merge(score, n, pos, first.sampling).with_details_of(observations)

@@ -85,10 +85,9 @@ class Sampling:
         return self.negative_rate, self.positive_rate, self.label_noise
 
     def __repr__(self) -> str:
-        own = ((entry.name, getattr(self, entry.name), entry.default) for entry in fields(self))
-        return (
-            f"Sampling({', '.join(f'{name}={value!r}' for name, value, usual in own if not _is_usual(value, usual))})"
-        )
+        settings = ((entry.name, getattr(self, entry.name), entry.default) for entry in fields(self))
+        given = (f"{name}={value!r}" for name, value, default in settings if not _is_default(value, default))
+        return f"Sampling({', '.join(given)})"
 
     @property
     def delayed(self) -> bool:
@@ -142,8 +141,8 @@ class Sampling:
         one, zero = q * self.negative_rate, (1.0 - q) * self.positive_rate
         low, high = one / (one + zero), zero / (one + zero)
         sure = 1.0 - f0 - f1
-        found: Floats = np.clip(np.where(one < zero, (low - f0) / sure, 1.0 - (high - f1) / sure), 0.0, 1.0)
-        return found
+        p: Floats = np.clip(np.where(one < zero, (low - f0) / sure, 1.0 - (high - f1) / sure), 0.0, 1.0)
+        return p
 
     def slope(self, p: Floats) -> Floats:
         """Return by how much `to_sampled` grows with p."""
@@ -191,8 +190,8 @@ class Sampling:
         return tuple(notes)
 
 
-def _is_usual(value: Any, usual: Any) -> bool:
-    return value is usual if usual is None else bool(value == usual)
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default if default is None else bool(value == default)
 
 
 def as_sampling(given: object) -> Sampling:
@@ -217,8 +216,8 @@ def check_sampling(given: object) -> Sampling:
 
 def list_settings(given: Sampling) -> dict[str, Any]:
     """The parameters of a sampling, None for those that have their default."""
-    own = {entry.name: (getattr(given, entry.name), entry.default) for entry in fields(given)}
-    return {name: None if _is_usual(value, usual) else value for name, (value, usual) in own.items()}
+    settings = {entry.name: (getattr(given, entry.name), entry.default) for entry in fields(given)}
+    return {name: None if _is_default(value, default) else value for name, (value, default) in settings.items()}
 
 
 def apply_delay(y_prob: Any, sampling: Sampling) -> tuple[Any, Sampling]:

@@ -28,24 +28,24 @@ def read_span(span: Span, name: str = "label_lag") -> timedelta:
     >>> read_span("30d").days
     30
     """
-    found = span
+    length = span
     if isinstance(span, str):
         match = re.fullmatch(r"\s*(\d{1,7})\s*([hdw])\s*", span)  # up to 190,000 years
-        found = int(match[1]) * _UNITS[match[2]] if match else span
-    if not isinstance(found, timedelta) or found < timedelta(0):
+        length = int(match[1]) * _UNITS[match[2]] if match else span
+    if not isinstance(length, timedelta) or length < timedelta(0):
         raise ValueError(f'{option(name)} must be a timedelta, or text such as "12h", "30d" or "6w"; it is {span!r}.')
-    return found
+    return length
 
 
 def read_moment(moment: Moment, name: str = "now") -> datetime:
     """Read a date or time, given as such or as ISO text. A date becomes its midnight."""
-    found: Moment = moment
+    parsed: Moment = moment
     with suppress(ValueError):
-        found = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
-    if isinstance(found, datetime):
-        return found
-    if isinstance(found, date):
-        return datetime(found.year, found.month, found.day)
+        parsed = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    if isinstance(parsed, datetime):
+        return parsed
+    if isinstance(parsed, date):
+        return datetime(parsed.year, parsed.month, parsed.day)
     raise ValueError(f'{option(name)} must be a date or a time, or text such as "2026-01-31"; it is {moment!r}.')
 
 

@@ -35,11 +35,11 @@ class WeightSpan:
     def add(self, weight: AnyArray, label: AnyArray) -> None:
         """Add a batch of rows."""
         for positive in (False, True):
-            own = weight[np.asarray(label, dtype=np.bool_) == positive]
-            if len(own):
-                self.low[positive] = min(float(own.min()), self.low.get(positive, np.inf))
-                self.high[positive] = max(float(own.max()), self.high.get(positive, -np.inf))
-                self.rows[positive] = self.rows.get(positive, 0) + len(own)
+            weights = weight[np.asarray(label, dtype=np.bool_) == positive]
+            if len(weights):
+                self.low[positive] = min(float(weights.min()), self.low.get(positive, np.inf))
+                self.high[positive] = max(float(weights.max()), self.high.get(positive, -np.inf))
+                self.rows[positive] = self.rows.get(positive, 0) + len(weights)
 
     def by_label(self) -> tuple[float, float] | None:
         """The weight of every negative and of every positive, where these are two weights; else None."""
@@ -49,10 +49,10 @@ class WeightSpan:
 
     def check(self, name: str) -> None:
         """Raise an error if the weights are those of labels: rows that were left out are no evidence."""
-        found = self.by_label()
-        if found is None or not min(found) > 0:
+        by_label = self.by_label()
+        if by_label is None or not min(by_label) > 0:
             return
-        negative, positive = found
+        negative, positive = by_label
         names = (
             ("negative_rate", positive / negative) if negative > positive else ("positive_rate", negative / positive)
         )

@@ -42,7 +42,7 @@ from truecal.gate._rules import Rule, read_cluster, read_rules, read_sampling
 from truecal.inference import Difference, Interval, clip_difference
 from truecal.metrics import Tolerance, as_tolerance, normal_quantile
 from truecal.results import Comparison, GroupTable, Recalibration, Result, read_stored
-from truecal.verdict import FACTOR, Verdict, divide, judge_all, required_rows
+from truecal.verdict import FACTOR, Verdict, add_bands, judge_all, required_rows
 
 Rules = str | os.PathLike[str] | Iterable[Rule]
 Models = Mapping[str, Observations | ClassObservations]
@@ -177,7 +177,7 @@ class _Rows:
 
     def locate(self, segment: Segment | None, verdict: Verdict) -> Verdict:
         """A verdict with its ranges of scores."""
-        return divide(verdict, self.cells[segment])
+        return add_bands(verdict, self.cells[segment])
 
     def required_rows(self, segment: Segment | None, level: float) -> int | None:
         """The rows of such predictions in which the verdict can tell."""

@@ -62,7 +62,9 @@ class Draws:
         return np.random.default_rng(self.random_state).integers(0, 2**63 - 1, size=size)
 
 
-def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Measure], draws: Draws) -> dict[str, Floats]:
+def compute_on_draws(
+    tally: Tally, probability: Floats, metrics: Mapping[str, Measure], draws: Draws
+) -> dict[str, Floats]:
     """Compute each metric on sets of labels drawn from `probability`, which has one entry for each score.
 
     Every set has its own seed. Where all metrics are of windows and scores are many, labels are drawn for cells, which
@@ -75,7 +77,7 @@ def redraw(tally: Tally, probability: Floats, metrics: Mapping[str, Measure], dr
     labels = Labels.of(tally, probability)
 
     def compute(seeds: list[int]) -> list[list[float]]:
-        drawn = [_bin_redrawn(first, tally, labels, metrics, seed) for seed in seeds]
+        drawn = [_bin_draw(first, tally, labels, metrics, seed) for seed in seeds]
         for metric in metrics.values():
             Binned.reject_together([bins[metric.binning] for bins in drawn], metric)
         return [[metric.on(bins[metric.binning]) for metric in metrics.values()] for bins in drawn]
@@ -94,7 +96,7 @@ def _draw_for_cells(tally: Tally, probability: Floats, metrics: Mapping[str, Mea
     scheme, cells = Windows(), CellSums.of(tally)
     begin = np.searchsorted(np.cumsum(tally.n), np.cumsum(cells.n) - cells.n, side="right")
     mean = np.clip(np.add.reduceat(tally.n * probability, begin) / cells.n, 0.0, 1.0)
-    whole, windows = scheme.over(cells)
+    whole, windows = scheme.partition_cells(cells)
     return whole, mean, {metric.binning: Binned(whole, windows) for metric in metrics.values()}
 
 
@@ -140,11 +142,11 @@ class Labels:
 
     def draw(self, seed: int) -> Ints:
         """Draw the positives at each score."""
-        pos, own = np.empty_like(self.n), self.clusters
-        if self.quantile is None or own is None:
+        pos, clusters = np.empty_like(self.n), self.clusters
+        if self.quantile is None or clusters is None:
             _kernel.draw_positives(self.probability, self.n, self.start, seed, pos)
         else:
-            _kernel.draw_together(self.quantile, own.starts, own.place, own.n, self.shared, seed, pos)
+            _kernel.draw_together(self.quantile, clusters.starts, clusters.position, clusters.n, self.shared, seed, pos)
         return pos
 
 
@@ -182,7 +184,7 @@ def _match_covariance(groups: CellGroups) -> float:
     return math.sqrt((low + high) / 2)
 
 
-def _bin_redrawn(first: Bins, tally: Tally, labels: Labels, metrics: Mapping[str, Measure], seed: int) -> Bins:
+def _bin_draw(first: Bins, tally: Tally, labels: Labels, metrics: Mapping[str, Measure], seed: int) -> Bins:
     """Redraw labels and return their bins, without the labels unless scores or the population need them."""
     bins = bin_once(tally.relabel(labels.draw(seed)), metrics, first)
     if not tally.sampling.plain or tally.importance_weight is not None:
@@ -198,9 +200,9 @@ def map_seeds(function: Callable[[list[int]], list[Any]], draws: Draws, together
     with Progress(draws.draws, "draws") as progress:
 
         def work(first: int, last: int) -> list[Any]:
-            found = function(seeds[first:last])
+            values = function(seeds[first:last])
             progress.step(last - first)
-            return found
+            return values
 
         return map_chunks(work, draws.draws, step, draws.threads)
 
@@ -213,5 +215,5 @@ def find_quantiles(values: Floats, shares: Sequence[float]) -> Floats:
     part = (at - low).reshape(-1, *[1] * (values.ndim - 1))
     first, second = values[low], values[np.minimum(low + 1, len(values) - 1)]
     gap = second - first
-    found: Floats = np.where(part < 0.5, first + gap * part, second - gap * (1 - part))
-    return found
+    quantiles: Floats = np.where(part < 0.5, first + gap * part, second - gap * (1 - part))
+    return quantiles

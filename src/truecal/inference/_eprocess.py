@@ -113,13 +113,13 @@ class RepeatClusters:
         once, again = min(self.once, new.reach), min(self.again, new.reach)
         joins = np.isin(new.hashes, self.hashes) | (_share_below(new.hashes) < once)
         hashes, rank = np.unique(np.append(self.hashes, new.hashes[joins]), return_inverse=True)
-        old, seen = rank[: len(self.hashes)], rank[len(self.hashes) :]
+        old, current = rank[: len(self.hashes)], rank[len(self.hashes) :]
         sums, squares = np.zeros((3, len(hashes))), np.zeros((3, len(hashes)))
         periods, chance = np.zeros(len(hashes), np.int64), np.zeros(len(hashes))
         sums[:, old], squares[:, old], periods[old], chance[old] = self.sums, self.squares, self.periods, self.chance
-        sums[:, seen] += new.sums[:, joins]
-        squares[:, seen] += new.sums[:, joins] ** 2
-        periods[seen] += 1
+        sums[:, current] += new.sums[:, joins]
+        squares[:, current] += new.sums[:, joins] ** 2
+        periods[current] += 1
         chance[(periods > 1) & (chance == 0)] = once
         share = _share_below(hashes)  # in increasing order, as the hashes are
         first, later = (periods == 1) & (share < once), (periods > 1) & (share < again)
@@ -214,7 +214,7 @@ def _bet(cells: CellSums, side: Floats, tolerance: Tolerance | None) -> Floats:
     """Return log e of each shift of the log-odds, upwards for cells of side 1 and downwards for those of side -1."""
     plain = PoissonBinomial.of(cells)
     moved = [plain, plain] if tolerance is None else [plain.moved(tolerance, up=True), plain.moved(tolerance, up=False)]
-    up, down = (each.sums[0] / each.n for each in moved)
+    up, down = (positives.sums[0] / positives.n for positives in moved)
     log_e = []
     for shift in SHIFTS:
         d = shift * side

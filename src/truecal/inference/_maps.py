@@ -316,7 +316,7 @@ def add_tallies(tallies: Sequence[Tally]) -> Tally:
 
 def find_effects(tallies: Sequence[Tally]) -> list[float]:
     """Return the design effect of each tally; 1 if rows are independent."""
-    spread = None if tallies[0].clusters is None else Spread.of_wholes(tallies)
+    spread = None if tallies[0].clusters is None else Spread.of_tallies(tallies)
     effects: list[float] = [1.0] * len(tallies) if spread is None else spread.effect.tolist()
     return effects
 

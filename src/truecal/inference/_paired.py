@@ -50,7 +50,7 @@ def measure_error(mean: float, n: Ints, pos: Ints, residuals: Losses, clusters: 
     if clusters is None:
         squares = _add(pos, residuals[0] ** 2) + _add(n - pos, residuals[1] ** 2)
         return Gap(mean, math.sqrt(squares.sum() / max(rows - 1, 1) / rows))
-    one, zero = (column[clusters.place] for column in residuals)
+    one, zero = (column[clusters.position] for column in residuals)
     starts = clusters.starts[:-1]
     sums = np.add.reduceat(_add(clusters.pos, one) + _add(clusters.n - clusters.pos, zero), starts)
     count = rows**2 / float(np.sum(np.add.reduceat(clusters.n, starts).astype(np.float64) ** 2))
@@ -70,6 +70,8 @@ def _lay(observations: Sequence[Tally]) -> Clusters | None:
     if not known:
         return None
     starts = np.cumsum([0, *(len(tally) for tally in observations[:-1])]).tolist()
-    place = np.concatenate([each.place + start for each, start in zip(known, starts, strict=True)])
-    cluster, n, pos = (np.concatenate([getattr(each, name) for each in known]) for name in ("cluster", "n", "pos"))
-    return Clusters.merge(cluster, place, n, pos)
+    position = np.concatenate([clusters.position + start for clusters, start in zip(known, starts, strict=True)])
+    cluster, n, pos = (
+        np.concatenate([getattr(clusters, name) for clusters in known]) for name in ("cluster", "n", "pos")
+    )
+    return Clusters.merge(cluster, position, n, pos)

@@ -89,7 +89,7 @@ from truecal.metrics._metric import format_name as format_name
 from truecal.metrics._poisson_binomial import OddsRatio as OddsRatio
 from truecal.metrics._poisson_binomial import PoissonBinomial as PoissonBinomial
 from truecal.metrics._poisson_binomial import find_odds_ratios as find_odds_ratios
-from truecal.metrics._poisson_binomial import move_chances as move_chances
+from truecal.metrics._poisson_binomial import shift_probabilities as shift_probabilities
 from truecal.metrics._population import count_positives as count_positives
 from truecal.metrics._scores import Brier as Brier
 from truecal.metrics._scores import CumulativeMaximum as CumulativeMaximum

@@ -364,7 +364,7 @@ def check_binning(scheme: object) -> None:
     check_hash("binning", scheme)
 
 
-def is_own(part: object) -> bool:
+def is_builtin(part: object) -> bool:
     """Whether a part of a metric is one of this library: what others return is checked."""
     return type(part).__module__.startswith("truecal.")
 
@@ -382,7 +382,7 @@ def check_hash(name: str, part: object) -> None:
 def cut(binning: Binning, data: Sorted) -> Partition:
     """Cut data into bins, and check what a binning that is not our own returns."""
     partition = binning.partition(data)
-    if is_own(binning):
+    if is_builtin(binning):
         return partition
     checked = check_partition(partition, data, type(binning).__name__)
     return replace(checked, edges=data.sampling.to_population(checked.edges))
@@ -430,8 +430,8 @@ def _check_column(partition: Partition, name: str, column: str, kinds: str) -> A
     values = np.asarray(given) if isinstance(given, (np.ndarray, list, tuple)) else np.empty((0, 0))
     if values.ndim != 1 or values.dtype.kind not in kinds:
         what = "whole numbers" if kinds == "iu" else "numbers"
-        found = f"{values.dtype} of shape {values.shape}" if isinstance(given, np.ndarray) else type(given).__name__
-        raise TypeError(f"`{column}` of a partition must be a column of {what}; {name} returns {found}.")
+        returned = f"{values.dtype} of shape {values.shape}" if isinstance(given, np.ndarray) else type(given).__name__
+        raise TypeError(f"`{column}` of a partition must be a column of {what}; {name} returns {returned}.")
     return np.ascontiguousarray(values, dtype=np.int64 if kinds == "iu" else np.float64)
 
 

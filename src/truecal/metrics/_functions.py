@@ -307,7 +307,7 @@ def compute(
     if type(loss) is WindowTest and loss.tolerance is None and loss.weight == "rows":
         rows, low, high = reject_windows(cells, loss.significance)
         return metric.combine(rows, 100 * np.minimum(low + high, 1.0))
-    return metric.on(Binned(*metric.binning.over(cells)))
+    return metric.on(Binned(*metric.binning.partition_cells(cells)))
 
 
 def _compute_at_once(metric: Metric, score: AnyArray, label: AnyArray, threads: int | None) -> float | None:

@@ -52,33 +52,33 @@ class Rows:
     them. Both are the same unless rows were sampled by label.
     """
 
-    __slots__ = ("_fixed", "_found", "redrawn", "seen", "tally")
+    __slots__ = ("_fixed", "_known", "relabelled", "sampled", "tally")
 
     def __init__(self, tally: Tally, like: Rows | None = None) -> None:
         if not len(tally):
             raise ValueError("A score needs at least one row; the tally is empty.")
-        self.seen = tally
+        self.sampled = tally
         self.tally: Weighed = tally.population
-        self.redrawn = like is not None
+        self.relabelled = like is not None
         self._fixed: dict[object, Any] = {} if like is None else like._fixed
-        self._found: dict[object, Any] = {}
+        self._known: dict[object, Any] = {}
 
-    def once(self, key: object, compute: Callable[[], T], *, labels: bool = True) -> T:
+    def cached(self, key: object, compute: Callable[[], T], *, labels: bool = True) -> T:
         """What is computed when first asked for; `labels` says whether it depends on them."""
-        known = self._found if labels else self._fixed
+        known = self._known if labels else self._fixed
         if key not in known:
             known[key] = compute()
-        found: T = known[key]
-        return found
+        value: T = known[key]
+        return value
 
     @property
     def walk(self) -> Floats:
         """Positives minus predictions, summed from the lowest score on and divided by the rows; 0 at first."""
-        return self.once("walk", self._walk)
+        return self.cached("walk", self._walk)
 
     def _walk(self) -> Floats:
-        fixed = self.seen.sampling.plain  # weights of importance are those of scores, not of labels
-        expected = self.once("expected", lambda: self.tally.n * self.tally.score, labels=not fixed)
+        fixed = self.sampled.sampling.plain  # weights of importance are those of scores, not of labels
+        expected = self.cached("expected", lambda: self.tally.n * self.tally.score, labels=not fixed)
         return np.concatenate([[0.0], np.cumsum(self.tally.pos - expected)]) / self.tally.n_rows
 
     @property
@@ -88,35 +88,35 @@ class Rows:
         The log-odds are those of scores as tests see them, which sampling by label moves all by the same; where labels
         are flipped, those of predictions.
         """
-        places, x, n = self.once("cells", self._cut, labels=False)
-        return x, n, self.once("cell positives", lambda: np.add.reduceat(self.seen.pos, places))
+        places, x, n = self.cached("cells", self._cut, labels=False)
+        return x, n, self.cached("cell positives", lambda: np.add.reduceat(self.sampled.pos, places))
 
     def _cut(self) -> tuple[Ints, Floats, Ints]:
-        score, n, how = self.seen.score, self.seen.n, self.seen.sampling
-        places = _kernel.cells(self.seen.entries, BITS)[0][:-1]
+        score, n, sampling = self.sampled.score, self.sampled.n, self.sampled.sampling
+        places = _kernel.cells(self.sampled.entries, BITS)[0][:-1]
         rows = np.add.reduceat(n, places)
-        x = log_odds(how.to_population(score) if how.noisy else score)
+        x = log_odds(sampling.to_population(score) if sampling.noisy else score)
         return places, np.add.reduceat(n * x, places) / rows, rows
 
     @property
     def alike(self) -> bool:
         """Whether labels are of one class."""
-        return not 0 < self.seen.positives < self.seen.n_rows
+        return not 0 < self.sampled.positives < self.sampled.n_rows
 
     @property
     def certain(self) -> bool:
         """Whether all predictions are 0 or 1, which have no log-odds."""
-        return self.once("certain", lambda: bool((np.abs(self.cells[0]) >= EXTREME).all()), labels=False)
+        return self.cached("certain", lambda: bool((np.abs(self.cells[0]) >= EXTREME).all()), labels=False)
 
     def fit(self, *, slope: bool) -> tuple[float, float]:
         """Intercept and slope of Cox's regression of labels on log-odds; the slope is 1 unless it is asked for."""
         x, n, pos = self.cells
-        how = self.seen.sampling
-        if not how.noisy:
+        sampling = self.sampled.sampling
+        if not sampling.noisy:
             return _kernel.recalibrate(x, n, pos, slope)
         columns = np.stack([np.ones_like(x), x], axis=1)
-        found = fit_logistic(columns, n, pos, np.array([0.0, 1.0]), free=(True, slope), sampling=how)
-        return float(found[0]), float(found[1])
+        coefficients = fit_logistic(columns, n, pos, np.array([0.0, 1.0]), free=(True, slope), sampling=sampling)
+        return float(coefficients[0]), float(coefficients[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class MeanScore(Score):
             return self.losses(tally.score)
 
         # kept for labels that are drawn again and again: of labels that came once, others can have the memory
-        positive, negative = rows.once(self, compute, labels=False) if rows.redrawn else compute()
+        positive, negative = rows.cached(self, compute, labels=False) if rows.relabelled else compute()
         pos = tally.pos
         if isinstance(tally, Tally):
             parts = add_exactly(positive, tally.pos), add_exactly(negative, tally.n - tally.pos)
@@ -233,26 +233,26 @@ class MeanScore(Score):
                 value = _divide(parts[0] + parts[1], tally.n_rows)
                 if value is not None:
                     return value
-        if rows.seen.sampling.noisy:
-            pos = _believe_certain(rows.seen, tally.n, pos, np.isinf(positive), np.isinf(negative))
+        if rows.sampled.sampling.noisy:
+            pos = _believe_certain(rows.sampled, tally.n, pos, np.isinf(positive), np.isinf(negative))
         with np.errstate(invalid="ignore"):
             loss = np.where(pos != 0, pos * positive, 0.0)
             loss += np.where(pos != tally.n, (tally.n - pos) * negative, 0.0)
         return float(loss.sum() / tally.n_rows)
 
 
-def _believe_certain(seen: Tally, n: Floats | Ints, pos: Floats | Ints, never: Bools, always: Bools) -> Floats:
+def _believe_certain(sampled: Tally, n: Floats | Ints, pos: Floats | Ints, never: Bools, always: Bools) -> Floats:
     """Estimated positives; at predictions that never or always come, where a wrong one costs infinitely much, none or
     all of n, as long as flipped labels explain what came."""
-    found = pos.astype(np.float64)
+    positives = pos.astype(np.float64)
     for wrong, rate, certain, rows in (
-        (seen.pos, seen.score, 0.0 * found, never),
-        (seen.n - seen.pos, 1 - seen.score, n, always),
+        (sampled.pos, sampled.score, 0.0 * positives, never),
+        (sampled.n - sampled.pos, 1 - sampled.score, n, always),
     ):
         for i in np.flatnonzero(rows).tolist():
-            if _explains(float(rate[i]), int(wrong[i]), int(seen.n[i])):
-                found[i] = certain[i]
-    return found
+            if _explains(float(rate[i]), int(wrong[i]), int(sampled.n[i])):
+                positives[i] = certain[i]
+    return positives
 
 
 def _explains(rate: float, k: int, n: int) -> bool:
@@ -380,7 +380,7 @@ class Slope(Score):
 
     def on(self, rows: Rows) -> float:
         x, n, pos = rows.cells
-        if rows.alike or rows.certain or rows.once("one cell", lambda: np.ptp(x) < 1e-9, labels=False):
+        if rows.alike or rows.certain or rows.cached("one cell", lambda: np.ptp(x) < 1e-9, labels=False):
             return math.nan
         intercept, slope = rows.fit(slope=True)
         if np.any((pos > 0) & (pos < n)):  # labels in one cell differ, which no line separates
@@ -449,13 +449,13 @@ class Spiegelhalter(Score):
         return ((squares - expected) / (1 << 80)) / math.sqrt(variance / (1 << 80))
 
     def on(self, rows: Rows) -> float:
-        p, n, pos = rows.seen.score, rows.seen.n, rows.seen.pos
-        positive, negative, *others = rows.once(self, lambda: self._parts(p), labels=False)
+        p, n, pos = rows.sampled.score, rows.sampled.n, rows.sampled.pos
+        positive, negative, *others = rows.cached(self, lambda: self._parts(p), labels=False)
         squares = (add_exactly(positive, pos) or 0) + (add_exactly(negative, n - pos) or 0)
-        expected, spread = (add_exactly(each, n) or 0 for each in others)
-        found = self._compare(squares, expected, spread, rows.seen.n_rows)
-        if found is not None:
-            return found
+        expected, spread = (add_exactly(values, n) or 0 for values in others)
+        z = self._compare(squares, expected, spread, rows.sampled.n_rows)
+        if z is not None:
+            return z
         top = float(np.sum((pos - n * p) * (1 - 2 * p)))
         variance = float(np.sum(n * (1 - 2 * p) ** 2 * p * (1 - p)))
         if variance == 0:
@@ -547,11 +547,11 @@ class SmoothError(Score):
 
     def on(self, rows: Rows) -> float:
         bits = 12
-        found = _find_bandwidth(rows, bits)
-        while found * 2**bits < 16 and bits < FINEST:  # the grid must be finer than the bandwidth
+        bandwidth = _find_bandwidth(rows, bits)
+        while bandwidth * 2**bits < 16 and bits < FINEST:  # the grid must be finer than the bandwidth
             bits = min(bits + 4, FINEST)
-            found = _find_bandwidth(rows, bits)
-        return found
+            bandwidth = _find_bandwidth(rows, bits)
+        return bandwidth
 
 
 def _find_bandwidth(rows: Rows, bits: int) -> float:
@@ -569,7 +569,7 @@ def _find_bandwidth(rows: Rows, bits: int) -> float:
         left = np.minimum(at.astype(np.int64), size - 2)
         return left, at - left
 
-    left, share = rows.once(("grid", bits), place, labels=False)
+    left, share = rows.cached(("grid", bits), place, labels=False)
     residual = (tally.pos - tally.n * tally.score) / tally.n_rows
     grid = np.bincount(left, residual * (1 - share), size)
     grid[1:] += np.bincount(left, residual * share, size)[:-1]
@@ -583,8 +583,8 @@ def _find_bandwidth(rows: Rows, bits: int) -> float:
         return float(np.abs(idct(part, n=points)).sum())
 
     least = 0.25 / size
-    if (found := smooth(least)) <= least:
-        return found
+    if (size_at_least := smooth(least)) <= least:
+        return size_at_least
     return math.exp(find_root(lambda t: 1 - smooth(math.exp(t)) / math.exp(t), 0.0, -2.0))
 
 

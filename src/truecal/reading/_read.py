@@ -976,7 +976,7 @@ def _group(query: Query, bits: int | None) -> Observations:
             found: Tally | GridTally = grid
             if hashes is not None:
                 place = np.searchsorted(grid.key, columns[0])
-                found = grid.holding(Clusters.merge(hashes[own], place, columns[1], columns[2]))
+                found = grid.with_clusters(Clusters.merge(hashes[own], place, columns[1], columns[2]))
         else:
             tally = _merge_lines(lines, own, query.roles, hashes)
             found = tally if bits is None else GridTally.of(tally, bits)

@@ -62,10 +62,10 @@ def find_score_bands(
     raised = tails.above + tails.at_raised < tails.below + tails.at_lowered
     p, wrong = cells.sampling.to_population(cells.p), tails.p_values <= level
     counts = count_positives(groups, begin, end, level)
-    found = []
+    bands = []
     for i, (b, e, count) in enumerate(zip(begin.tolist(), end.tolist(), counts, strict=True)):
         way = Direction.UNDER if raised[i] else Direction.OVER
-        found.append(
+        bands.append(
             ScoreBand(
                 direction=way if wrong[i] else None,
                 low=float(p[b]),
@@ -78,7 +78,7 @@ def find_score_bands(
                 population=count.population,
             )
         )
-    return tuple(found)
+    return tuple(bands)
 
 
 def band_level(significance: float, ranges: int) -> float:
@@ -135,7 +135,7 @@ def _split(cuts: list[int], information: Floats) -> list[int]:
         return (last - first, min(fine, key=lambda i: abs(total[i] - (first + last) / 2))) if fine else None
 
     while len(cuts) <= MOST:
-        halves = [found for pair in pairwise(cuts) if (found := halve(*pair))]
+        halves = [half for pair in pairwise(cuts) if (half := halve(*pair))]
         if not halves:
             break
         cuts = sorted([*cuts, max(halves)[1]])

@@ -43,8 +43,8 @@ def combine_cauchy(p: Floats, weights: Floats | None = None) -> Floats:
     """
     missing = np.isnan(p)
     given = np.ones(len(p)) if weights is None else weights
-    each = given.reshape(-1, *[1] * (p.ndim - 1)) * ~missing
-    return from_cauchy((each * as_cauchy(np.where(missing, 0.5, p), HIGHEST)).sum(0) / each.sum(0))
+    weight = given.reshape(-1, *[1] * (p.ndim - 1)) * ~missing
+    return from_cauchy((weight * as_cauchy(np.where(missing, 0.5, p), HIGHEST)).sum(0) / weight.sum(0))
 
 
 def combine_bonferroni(p: Floats) -> Floats:

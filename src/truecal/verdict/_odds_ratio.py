@@ -77,5 +77,5 @@ def _skewed_p_values(z: Floats, skewness: Floats) -> Floats:
     even = np.abs(skewness) < EVEN
     shape = 4 / np.where(even, 1.0, skewness) ** 2
     tail = _kernel.gamma_tails(shape, shape + np.sqrt(shape) * np.copysign(1.0, skewness) * z)
-    normal = np.array([math.erfc(abs(each) / math.sqrt(2)) for each in z.tolist()])
+    normal = np.array([math.erfc(abs(deviation) / math.sqrt(2)) for deviation in z.tolist()])
     return np.where(even, normal, 2 * np.maximum(np.minimum(tail, 1 - tail), LEAST_TAIL))

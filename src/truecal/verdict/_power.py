@@ -23,8 +23,8 @@ from truecal.metrics import (
     check_significance,
     find_rates,
     is_number,
-    move_chances,
     normal_quantile,
+    shift_probabilities,
 )
 
 POWER = 0.8  # as studies are usually planned
@@ -59,7 +59,7 @@ class OddsShiftPower:
         # cells of 7 bits are near enough: q differs by less than a part in 64 within each
         coarse = groups.coarse.coarsen(7)
         design = Design.of(groups)
-        spreads = (None, None) if design is None else (design.whole, _find_fifths(groups, design))
+        spreads = (None, None) if design is None else (design.total, _find_fifths(groups, design))
         (whole, one), (fifth, other) = (
             _find_limits(spread, significance / tails, len(groups))
             for tails, spread in zip((TOTAL_TAILS, FIFTH_TAILS), spreads, strict=True)
@@ -75,7 +75,7 @@ class OddsShiftPower:
 
     def moved(self, tolerance: Tolerance, *, up: bool) -> OddsShiftPower:
         """The same with predictions raised or lowered by a tolerance, where errors beyond it begin."""
-        q = move_chances(self.q, self.upper, self.sampling, tolerance, up)
+        q = shift_probabilities(self.q, self.upper, self.sampling, tolerance, up)
         return replace(self, q=q, v=np.add.reduceat(self.n * q * (1 - q), self.starts[:-1]))
 
     def detectable_beyond(self, tolerance: Tolerance) -> tuple[Floats, Floats, Floats]:
@@ -97,8 +97,8 @@ class OddsShiftPower:
 
     def expected(self, log_factor: Floats) -> Floats:
         """The positives expected with all odds multiplied by a factor."""
-        own = self.n * np.where(self.upper, 1 - self.q, self.q)
-        return np.asarray(np.add.reduceat(own, self.starts[:-1]) + self._change(log_factor)[0])
+        positives = self.n * np.where(self.upper, 1 - self.q, self.q)
+        return np.asarray(np.add.reduceat(positives, self.starts[:-1]) + self._change(log_factor)[0])
 
     def detectable(self, signs: tuple[int, ...], *, fifth: bool = False, power: float = POWER) -> Floats:
         """The minimum odds ratio, on all predictions or on a fifth of the information, detected with this power.
@@ -110,22 +110,22 @@ class OddsShiftPower:
         wanted, limit = -normal_quantile(power), threshold * np.sqrt(self.v)
         if not self.sampling.noisy:
             cells, ways = (self.n, self.q, self.upper, self.starts), (1 in signs, -1 in signs)
-            found = _kernel.find_factors(*cells, reach, limit, wanted, *ways, LARGEST)
-            return np.where(self.v == 0, np.inf, np.exp(found))
+            log_ratios = _kernel.find_factors(*cells, reach, limit, wanted, *ways, LARGEST)
+            return np.where(self.v == 0, np.inf, np.exp(log_ratios))
 
         def missed(log_factor: Floats) -> Bools:
-            found = np.zeros(len(self.v), dtype=np.bool_)
+            too_weak = np.zeros(len(self.v), dtype=np.bool_)
             for sign in signs:
                 change, spread = self._change(sign * log_factor)
-                found |= ((reach * np.abs(change) - limit) / np.sqrt(spread) < wanted) | (self.v == 0)
-            return found
+                too_weak |= ((reach * np.abs(change) - limit) / np.sqrt(spread) < wanted) | (self.v == 0)
+            return too_weak
 
         return np.asarray(np.exp(_bisect(missed, len(self.v), 1e-3)))
 
     def rows_needed(self, log_factor: float, power: float, *, fifth: bool = False) -> int:
         """The fewest rows of one group's scores in which a factor is found with this probability."""
         share, threshold, effect = self._look(fifth)
-        change, spread = (float(found[0]) for found in self._change(np.full(1, log_factor)))
+        change, spread = (float(values[0]) for values in self._change(np.full(1, log_factor)))
         z = normal_quantile(1 - power) * math.sqrt(spread) + float(threshold[0]) * math.sqrt(float(self.v[0]))
         return max(1, math.ceil(float(self.n.sum()) * max(z, 0.0) ** 2 * float(effect[0]) / (share * change**2)))
 
@@ -144,12 +144,12 @@ class OddsShiftPower:
 
     def _change_flipped(self, log_factor: Floats) -> tuple[Floats, Floats]:
         """The same where the odds are those of predictions whose labels may be flipped."""
-        seen = np.where(self.upper, 1 - self.q, self.q)
-        p = self.sampling.to_population(seen)
+        q = np.where(self.upper, 1 - self.q, self.q)
+        p = self.sampling.to_population(q)
         grown = np.repeat(np.exp(log_factor), np.diff(self.starts)) * p
         moved = self.sampling.to_sampled(grown / (1 - p + grown))
         change, spread = (
-            np.add.reduceat(self.n * each, self.starts[:-1]) for each in (moved - seen, moved * (1 - moved))
+            np.add.reduceat(self.n * column, self.starts[:-1]) for column in (moved - q, moved * (1 - moved))
         )
         return change, spread
 
@@ -171,10 +171,10 @@ def _find_fifths(groups: CellGroups, design: Design) -> Spread:
     new = np.diff(part, prepend=-1) != 0
     new[groups.starts[:-1]] = True
     begin = np.flatnonzero(new)
-    found = design.spread(begin, np.append(begin[1:], len(v)))
+    spreads = design.spread(begin, np.append(begin[1:], len(v)))
     owner = groups.owners(begin)
-    largest = np.lexsort((-found.effect, owner))[np.searchsorted(owner, np.arange(len(groups)))]
-    return Spread(found.effect[largest], found.freedom[largest])
+    largest = np.lexsort((-spreads.effect, owner))[np.searchsorted(owner, np.arange(len(groups)))]
+    return Spread(spreads.effect[largest], spreads.freedom[largest])
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,10 +272,10 @@ def plan(
     elif isinstance(rows, bool) or not isinstance(rows, int) or not 0 < rows <= MOST_ROWS:
         raise ValueError(f"{option('rows')} must be a whole number above 0, at most 2^53; it is {rows!r}.")
     there = row.resized(rows)
-    found = (
+    detectable = (
         float(there.detectable((sign,), fifth=fifth, power=power)[0]) for fifth in (False, True) for sign in (1, -1)
     )
-    return Plan(mean, float(row.v[0]), significance, power, factor, ratio, rows, fifth_rows, *found)
+    return Plan(mean, float(row.v[0]), significance, power, factor, ratio, rows, fifth_rows, *detectable)
 
 
 def required_rows(
@@ -297,8 +297,8 @@ def required_rows(
         return None
     ways = [(here if tolerance is None else here.moved(tolerance, up=sign > 0), sign) for sign in (1, -1)]
     needed = [way.rows_needed(sign * math.log(factor), POWER) for way, sign in ways if way.v[0] > 0]
-    rows, told, n = max(needed, default=1), here.q * (1 - here.q), float(here.n.sum())
-    varied = math.sqrt(max(0.0, float(here.n @ told**2) * n / float(here.n @ told) ** 2 - 1))
+    rows, information, n = max(needed, default=1), here.q * (1 - here.q), float(here.n.sum())
+    varied = math.sqrt(max(0.0, float(here.n @ information**2) * n / float(here.n @ information) ** 2 - 1))
     rows = math.ceil(rows * (1 + 2 * varied * math.sqrt(1 / n + 1 / rows)))
     step = int(10 ** max(0, len(str(rows)) - 2))
     return math.ceil(rows / step) * step
@@ -335,15 +335,15 @@ def _read_predictions(y_prob: Any, significance: float) -> OddsShiftPower:
 def _find_factor(row: OddsShiftPower, ratio: float) -> float:
     """The factor on all odds that multiplies the positives expected by a ratio."""
     sign, wanted = 1 if ratio > 1 else -1, ratio * _expect(row)
-    found = math.inf
+    log_ratio = math.inf
     if ratio != 1:
-        found = float(_bisect(lambda t: sign * (wanted - row.expected(sign * t)) > 0, 1, 1e-9)[0])
-    if math.isinf(found):
+        log_ratio = float(_bisect(lambda t: sign * (wanted - row.expected(sign * t)) > 0, 1, 1e-9)[0])
+    if math.isinf(log_ratio):
         raise ValueError(
             f"{option('ratio')} must be above 0, not 1, and leave the rate of positives below 1; it is {ratio!r} for a "
             f"mean prediction of {_expect(row):.4g}."
         )
-    return math.exp(sign * found)
+    return math.exp(sign * log_ratio)
 
 
 def _bisect(missed: Callable[[Floats], Bools], size: int, precision: float) -> Floats:

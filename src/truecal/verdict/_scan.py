@@ -102,9 +102,9 @@ def _scan(data: GroupData, column: Floats, smallest: Floats) -> Floats:
     # no window may weigh more against the rest than a test at the highest p-value does
     highest = np.repeat(1 - (1 - HIGHEST) / sizes, sizes)
     means = np.add.reduceat(as_cauchy(p, highest), first) / sizes
-    found = from_cauchy(np.bincount(group, means, len(groups)) / np.bincount(group, minlength=len(groups)))
+    combined = from_cauchy(np.bincount(group, means, len(groups)) / np.bincount(group, minlength=len(groups)))
     several = np.bincount(group, sizes, len(groups)) > 1
-    return np.minimum(np.where(several, OVERLAP, 1.0) * found, 1.0)
+    return np.minimum(np.where(several, OVERLAP, 1.0) * combined, 1.0)
 
 
 def _first_levels(group: Ints, groups: CellGroups) -> Ints:

@@ -175,7 +175,7 @@ def describe_metric(result: Result, name: str) -> str:
 def explain_value(result: Result, name: str) -> list[str]:
     """Return what is known of a value: its direction, bounds within cells, null distribution and interval."""
     metric, lines = result.metrics[name], []
-    shared = metric.rejection is not None and metric.rejection.whose == "predictions"
+    shared = metric.rejection is not None and metric.rejection.share_of == "predictions"
     if shared and result.values[name] > 0 and not result.weighted:  # the tables have no weights
         too_low, too_high = result.direction(name)
         lines.append(f"{100 * too_low:.2f}% too low, {100 * too_high:.2f}% too high")
