@@ -10,7 +10,7 @@ import truecal
 from truecal import Tally
 from truecal.inference import Draws
 from truecal.inference._bootstrap import compute_on_draws
-from truecal.inference._logistic import recalibrate
+from truecal.inference._logistic import recalibrate_scores
 from truecal.metrics import METRICS
 
 TCE = {"tce": METRICS["tce"]}
@@ -20,7 +20,7 @@ COUNT = 40
 def lines() -> Iterator[Line]:
     y, p = simulate(100_000)
     tally = Tally.from_arrays(y, p)
-    fitted = recalibrate(tally)
+    fitted = recalibrate_scores(tally)
 
     def run(probability: object, threads: int) -> list[float]:
         found = compute_on_draws(tally, probability, TCE, Draws(COUNT, 0, threads))["tce"]

@@ -11,7 +11,7 @@ import truecal
 from truecal import Relative, Result, Tally
 from truecal.data import CellGroups, CellSums, GridTally, Reason, Sampling
 from truecal.metrics import METRICS, PoissonBinomial, count_positives, find_odds_ratios
-from truecal.metrics._population import _find_factor
+from truecal.metrics._population import _estimate_odds_ratio
 from truecal.verdict import judge
 
 KEPT = 0.05
@@ -190,7 +190,7 @@ def test_the_saddlepoint_comes_to_the_exact_interval(rows, a, b, close):
     p = rng.beta(a, b, rows)
     cells = CellSums.from_arrays(rng.random(rows) < p, p)
     (exact,) = find_odds_ratios(PoissonBinomial.of(cells), np.array([0]), np.array([len(cells)]), 0.05)
-    found = _find_factor(cells, 0.05)
+    found = _estimate_odds_ratio(cells, 0.05)
     for name in ("value", "low", "high", "ratio", "ratio_low", "ratio_high"):
         assert getattr(found, name) == pytest.approx(getattr(exact, name), rel=close), name
 

@@ -41,7 +41,7 @@ def bold():
 
 @pytest.mark.parametrize("many", [100_000, 100], ids=["rows", "cells"])
 def test_the_logistic_fit_is_that_of_scikit_learn(bold, many, monkeypatch):
-    monkeypatch.setattr("truecal.inference._maps.MANY", many)
+    monkeypatch.setattr("truecal.inference._maps.MANY_SCORES", many)
     linear = pytest.importorskip("sklearn.linear_model")
     y, p = bold
     fit = linear.LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000, solver="newton-cholesky")
@@ -67,7 +67,7 @@ def test_many_scores_have_the_same_map_as_few(kind, bold, monkeypatch):
     p[:1000] = 1 - p[:1000] / 1e6  # near 1, where a cell's digits are those of 1 - p
     tally = Tally.from_arrays(y, p)
     few = fit_map(tally, kind)
-    monkeypatch.setattr("truecal.inference._maps.MANY", 100)
+    monkeypatch.setattr("truecal.inference._maps.MANY_SCORES", 100)
     for rows in (tally, sort_rows(y, p), Tally.from_arrays(np.repeat(y, 3), np.repeat(p, 3))):
         many = fit_map(rows, kind)
         assert (many.intercept, many.low, many.high) == pytest.approx((few.intercept, few.low, few.high), abs=1e-9)

@@ -19,7 +19,7 @@ from truecal.analysis import _evaluate as module
 from truecal.data import Pairs, sort_rows
 from truecal.inference import Draws, _bootstrap, differences, find_quantiles, intervals, null_distribution
 from truecal.inference._bootstrap import compute_on_draws
-from truecal.inference._logistic import recalibrate
+from truecal.inference._logistic import recalibrate_scores
 from truecal.metrics import METRICS, fit_logistic, log_odds
 
 TCE_ALONE = {"tce": METRICS["tce"]}
@@ -177,10 +177,10 @@ def test_interval_covers_where_two_parameters_describe_the_model_badly(rng):
 
 def test_certain_scores_are_drawn_at_their_rate_and_leave_the_others_alone(rng):
     tally = half_at_zero(rng, 4000)
-    fitted = recalibrate(tally)
+    fitted = recalibrate_scores(tally)
     assert fitted[0] == tally.pos[0] / tally.n[0] > 0
     assert np.abs(log_odds(fitted[1:]) - log_odds(tally.score[1:])).max() < 1
-    assert recalibrate(Tally(np.array([0.0, 1.0]), np.array([8, 4]), np.array([2, 4]))).tolist() == [0.25, 1.0]
+    assert recalibrate_scores(Tally(np.array([0.0, 1.0]), np.array([8, 4]), np.array([2, 4]))).tolist() == [0.25, 1.0]
 
 
 @pytest.mark.parametrize("score", [1e-300, 1e-9, 0.4, 1 - 1e-9])
@@ -191,7 +191,7 @@ def test_positives_are_expected_as_far_as_chance_does_not_explain_them(score, po
     p = np.clip(score, 1e-12, 1 - 1e-12)  # log-odds are taken of that
     gap, v = pos - 1000 * p, 1000 * p * (1 - p)
     expected = p + max(0.0, 1 - v / gap**2) * gap / 1000
-    assert recalibrate(tally) == pytest.approx(expected, abs=1e-6)
+    assert recalibrate_scores(tally) == pytest.approx(expected, abs=1e-6)
 
 
 def test_recalibration_follows_a_wiggle(rng):
@@ -203,7 +203,7 @@ def test_recalibration_follows_a_wiggle(rng):
     def error(fitted):
         return np.average((log_odds(fitted) - log_odds(truth)) ** 2, weights=truth * (1 - truth))
 
-    assert error(recalibrate(tally)) < error(p) / 4
+    assert error(recalibrate_scores(tally)) < error(p) / 4
 
 
 def test_intervals_repeat_with_a_seed(rng):
@@ -294,7 +294,7 @@ def test_one_class_and_certain_scores_have_inferences(y, rng):
         assert np.isnan([result[name], found.p_value, span.low, span.high]).all()
     assert result.nulls["tce"].p_value == 1 / 31
     tally = Tally.from_arrays(np.full(250, y), p)
-    assert ((recalibrate(tally) >= 0) & (recalibrate(tally) <= 1)).all()
+    assert ((recalibrate_scores(tally) >= 0) & (recalibrate_scores(tally) <= 1)).all()
 
 
 def test_result_carries_its_inferences(rng):
@@ -514,7 +514,7 @@ def test_labels_drawn_for_cells_have_the_law_of_those_drawn_for_scores(rng, monk
     metrics = {name: METRICS[name] for name in ("ltce", "ltce_information")}
     other, found = 0.8 * tally.score, {}
     for many in (0, 10**6):
-        monkeypatch.setattr(_bootstrap, "MANY", many)
+        monkeypatch.setattr(_bootstrap, "DRAWN_SCORES", many)
         found[many] = [
             compute_on_draws(tally, chances, metrics, Draws(600, random_state=1)) for chances in (tally.score, other)
         ]

@@ -3,7 +3,11 @@ from truecal._options import Multiclass as Multiclass
 from truecal.data._arrays import NORMALIZE as NORMALIZE
 from truecal.data._arrays import SUM as SUM
 from truecal.data._arrays import AnyArray as AnyArray
+from truecal.data._arrays import Bools as Bools
 from truecal.data._arrays import Classes as Classes
+from truecal.data._arrays import Floats as Floats
+from truecal.data._arrays import Ints as Ints
+from truecal.data._arrays import Numbers as Numbers
 from truecal.data._arrays import as_matrix as as_matrix
 from truecal.data._arrays import as_tuple as as_tuple
 from truecal.data._arrays import check_class_options as check_class_options
@@ -17,6 +21,7 @@ from truecal.data._arrays import infer_scale as infer_scale
 from truecal.data._arrays import read_numbers as read_numbers
 from truecal.data._arrays import read_pair as read_pair
 from truecal.data._arrays import refuse_pos_label as refuse_pos_label
+from truecal.data._cell_sums import MOST_CELL_ROWS as MOST_CELL_ROWS
 from truecal.data._cell_sums import CellGroups as CellGroups
 from truecal.data._cell_sums import CellSums as CellSums
 from truecal.data._cell_sums import Part as Part
@@ -26,7 +31,7 @@ from truecal.data._clusters import Clusters as Clusters
 from truecal.data._clusters import hash_numbers as hash_numbers
 from truecal.data._clusters import hash_values as hash_values
 from truecal.data._clusters import number_values as number_values
-from truecal.data._counting import TIED as TIED
+from truecal.data._counting import ROWS_PER_TIE as ROWS_PER_TIE
 from truecal.data._counting import TieCounter as TieCounter
 from truecal.data._grid import MOST_BITS as MOST_BITS
 from truecal.data._grid import GridTally as GridTally
@@ -38,7 +43,7 @@ from truecal.data._grid import whole_cell as whole_cell
 from truecal.data._importance import Importance as Importance
 from truecal.data._label_delay import LabelDelay as LabelDelay
 from truecal.data._notes import FIELDS as FIELDS
-from truecal.data._notes import NAMED as NAMED
+from truecal.data._notes import NAMED_FILES as NAMED_FILES
 from truecal.data._notes import Note as Note
 from truecal.data._notes import NoteCode as NoteCode
 from truecal.data._notes import note_row_counts as note_row_counts
@@ -56,6 +61,7 @@ from truecal.data._parquet import read_settings as read_settings
 from truecal.data._row_counts import Reason as Reason
 from truecal.data._row_counts import ReasonKind as ReasonKind
 from truecal.data._row_counts import RowCounts as RowCounts
+from truecal.data._sampling import BELOW_ONE as BELOW_ONE
 from truecal.data._sampling import NO_SAMPLING as NO_SAMPLING
 from truecal.data._sampling import Sampling as Sampling
 from truecal.data._sampling import apply_delay as apply_delay
@@ -66,10 +72,7 @@ from truecal.data._slice_tables import CodedRows as CodedRows
 from truecal.data._slice_tables import Conditions as Conditions
 from truecal.data._slice_tables import Crossed as Crossed
 from truecal.data._slice_tables import Pair as Pair
-from truecal.data._tally import Bools as Bools
 from truecal.data._tally import Entries as Entries
-from truecal.data._tally import Floats as Floats
-from truecal.data._tally import Ints as Ints
 from truecal.data._tally import Pairs as Pairs
 from truecal.data._tally import Population as Population
 from truecal.data._tally import Sorted as Sorted

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,13 @@ from truecal.data._row_counts import Reason, ReasonKind
 
 AnyArray = NDArray[Any]
 Bools = NDArray[np.bool_]
-MANY = 1_000_000  # rows that are counted on several threads
-ENOUGH = 1 << 16  # rows below which a thread takes longer to start than to count them
-AT_ONCE = 16  # columns of a matrix that are read together: a line of the cache or two
-BLOCK = 1 << 18  # probabilities that are looked at together, while a cache holds them
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Numbers = TypeVar("Numbers", Ints, Floats)
+THREADED_ROWS = 1_000_000  # rows that are counted on several threads
+ROWS_PER_THREAD = 1 << 16  # rows below which a thread takes longer to start than to count them
+COLUMNS_AT_ONCE = 16  # columns of a matrix that are read together: a line of the cache or two
+PROBABILITIES_AT_ONCE = 1 << 18  # probabilities that are looked at together, while a cache holds them
 SUM = 1 - 1e-3 * (1 + 1e-6), 1 + 1e-3 * (1 + 1e-6)  # what the probabilities of a row add up to: 0.999 as well
 NORMALIZE = "apply a softmax to logits, divide rounded probabilities by their sum, or judge single columns"
 
@@ -164,8 +167,8 @@ def count_threads(rows: int, threads: int | None = None) -> int:
     """How many threads count rows: at most as many as were asked for; else one for fewer than a million rows and, from
     there on, all cores that the process may use. No answer depends on it."""
     if threads is None:
-        return 1 if rows < MANY else min(count_processors(), rows // MANY + 1)
-    return min(int(threads), rows // ENOUGH + 1)
+        return 1 if rows < THREADED_ROWS else min(count_processors(), rows // THREADED_ROWS + 1)
+    return min(int(threads), rows // ROWS_PER_THREAD + 1)
 
 
 def as_tuple(names: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -311,7 +314,7 @@ class Classes:
         target = _find_classes(y_true, names, size)
         flat = read_scores(probabilities.ravel())
         matrix = flat.reshape(size, classes)
-        step = max(BLOCK // classes, 1)
+        step = max(PROBABILITIES_AT_ONCE // classes, 1)
         blocks = [matrix[begin : begin + step] for begin in range(0, size, step)]
 
         def look(first: int, last: int) -> list[tuple[bool, Any, Any]]:
@@ -338,8 +341,8 @@ class Classes:
         """The labels and scores of each class against the rest, or of some of them. Columns are read some at a time,
         each row's share of them in one piece of memory."""
         last = len(self.names) if last is None else last
-        for begin in range(first, last, AT_ONCE):
-            block = np.ascontiguousarray(self.probabilities[:, begin : min(begin + AT_ONCE, last)].T)
+        for begin in range(first, last, COLUMNS_AT_ONCE):
+            block = np.ascontiguousarray(self.probabilities[:, begin : min(begin + COLUMNS_AT_ONCE, last)].T)
             for index, score in enumerate(block, begin):
                 yield self.target == index, score
 

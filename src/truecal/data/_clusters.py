@@ -16,14 +16,10 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truecal._errors import option
 from truecal._text import plural
-from truecal.data._arrays import AnyArray, is_missing, raise_for_missing, read_ids
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from truecal.data._arrays import AnyArray, Bools, Floats, Ints, is_missing, raise_for_missing, read_ids
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -233,7 +229,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (str, bytes, float)) else str(value)
 
 
-def _differs(column: Ints) -> NDArray[np.bool_]:
+def _differs(column: Ints) -> Bools:
     """Where a column differs from the value before; True for the first value."""
     differs = np.ones(len(column), dtype=np.bool_)
     np.not_equal(column[1:], column[:-1], out=differs[1:])

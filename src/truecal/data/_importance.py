@@ -11,13 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truecal._errors import option
-from truecal.data._arrays import AnyArray, check_lengths, read_numbers
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from truecal.data._arrays import AnyArray, Floats, Ints, check_lengths, read_numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 from truecal._codes import Code
 from truecal.data._row_counts import ReasonKind, RowCounts
 
-NAMED = 3  # files that a note on dropped rows names
+NAMED_FILES = 3  # files that a note on dropped rows names
 
 
 class NoteCode(Code):
@@ -173,9 +173,10 @@ def note_row_counts(row_counts: RowCounts) -> tuple[Note, ...]:
                 dropped=rows.n_dropped,
                 reasons=[{"column": why.column, "kind": why.kind.value, "n": n} for why, n in rows.dropped.items()],
                 files=[
-                    {"file": name, "read": counts.read, "dropped": counts.n_dropped} for name, counts in files[:NAMED]
+                    {"file": name, "read": counts.read, "dropped": counts.n_dropped}
+                    for name, counts in files[:NAMED_FILES]
                 ],
-                more_files=max(0, len(files) - NAMED),
+                more_files=max(0, len(files) - NAMED_FILES),
             )
         )
     if zero := row_counts.read - rows.read:

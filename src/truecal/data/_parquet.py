@@ -31,6 +31,7 @@ from truecal import __version__
 from truecal._atomic import write_atomically
 from truecal._errors import name_place, option
 from truecal._fork import check_fork
+from truecal.data._arrays import Floats, Ints
 from truecal.data._cell_sums import Part
 from truecal.data._clusters import Clusters
 from truecal.data._grid import GridTally, cell
@@ -38,7 +39,7 @@ from truecal.data._importance import Importance
 from truecal.data._observations import Observations, Segment, plain_value, with_sampling
 from truecal.data._row_counts import Reason
 from truecal.data._sampling import NO_SAMPLING, Sampling
-from truecal.data._tally import Floats, Ints, Tally
+from truecal.data._tally import Tally
 
 PathLike = str | os.PathLike[str]
 SCHEMA = 3  # the first that knows clusters; 2 knows rows sampled by label and weights, and 1 neither
@@ -47,7 +48,7 @@ MAGIC = b"PAR1"  # at both ends of a Parquet file
 OPENING = b'{"truecal_tallies": '
 CLOSING = b'"checksum": "'
 BLANK = b"0" * 64
-PAIRS = ("cluster", "position", "n", "pos")
+CLUSTER_COLUMNS = ("cluster", "position", "n", "pos")
 REMEDY = ".\n\nHint: restore a copy, or read the data again."
 
 
@@ -72,7 +73,7 @@ def write_tallies(observations: Observations, path: PathLike) -> Path:
             f"{option('path')} must end in .parquet or .pq, so that folders of tallies are found; it is "
             f"{str(target)!r}."
         )
-    data = _encode(observations)
+    data = _encode_observations(observations)
     with write_atomically(target) as draft:
         draft.write_bytes(data)
     return target
@@ -86,7 +87,7 @@ def read_tallies(path: PathLike) -> Observations:
         settings = _parse_settings(data)
         _check_digest(data, settings)
         try:
-            observations = _decode(pl, data, settings)
+            observations = _decode_observations(pl, data, settings)
         except (KeyboardInterrupt, SystemExit, MemoryError):
             raise
         except BaseException as error:  # polars panics with an error that is no `Exception`
@@ -169,7 +170,7 @@ def _check_digest(data: bytes, settings: Mapping[str, Any]) -> None:
         raise ValueError("it is damaged: its checksum does not match its content" + REMEDY)
 
 
-def _encode(observations: Observations) -> bytes:
+def _encode_observations(observations: Observations) -> bytes:
     """Return the bytes of the file for tallies."""
     pl = _import_polars()
     parts = [part if isinstance(part, GridTally) else part.tally for part in observations.parts.values()]
@@ -182,7 +183,7 @@ def _encode(observations: Observations) -> bytes:
         | _encode_dropped(pl, [(reason, n) for _, reason, n in left_out]),
     ]
     if pairs:
-        columns = {name: np.concatenate([getattr(clusters, name) for clusters in pairs]) for name in PAIRS}
+        columns = {name: np.concatenate([getattr(clusters, name) for clusters in pairs]) for name in CLUSTER_COLUMNS}
         lines.append(
             _name_lines(pl, observations, list(observations.parts), [len(clusters) for clusters in pairs]) | columns
         )
@@ -256,7 +257,7 @@ def _encode_numbers(pl: Any, parts: Sequence[Tally | GridTally]) -> dict[str, An
     )
 
 
-def _decode(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Observations:
+def _decode_observations(pl: Any, data: bytes, settings: Mapping[str, Any]) -> Observations:
     """Return the tallies in a file's bytes."""
     frame = pl.read_parquet(BytesIO(data))
     by, bits = tuple(settings["by"]), settings["bits"]
@@ -324,7 +325,7 @@ def _decode_clusters(pl: Any, pairs: Any, names: Sequence[str], parts: Mapping[S
     clustered: dict[Segment, Part] = {}
     for key, (first, last) in zip(keys, ends, strict=True):
         part, lines = parts[key], pairs[first:last]
-        cluster, position, n, pos = (lines[name].to_numpy().astype(np.int64) for name in PAIRS)
+        cluster, position, n, pos = (lines[name].to_numpy().astype(np.int64) for name in CLUSTER_COLUMNS)
         whole = part if isinstance(part, GridTally) else part.tally
         right = (n >= 1) & (pos >= 0) & (pos <= n) & (position >= 0) & (position < len(part))
         clusters = Clusters.merge(cluster[right], position[right], n[right], pos[right])

@@ -19,16 +19,14 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truecal._errors import option
-from truecal.data._arrays import read_numbers
+from truecal.data._arrays import Floats, read_numbers
 from truecal.data._label_delay import LabelDelay, discount
 from truecal.data._notes import Note, NoteCode
 
-Floats = NDArray[np.float64]
-LEAST = 1e-9  # the smallest share of rows that may be kept
-LAST = 1 - 2.0**-53  # the largest float below 1
+LEAST_RATE = 1e-9  # the smallest share of rows that may be kept
+BELOW_ONE = 1 - 2.0**-53  # the largest float below 1
 
 
 def _give(value: Any) -> Any:
@@ -68,7 +66,7 @@ class Sampling:
         for name in ("negative_rate", "positive_rate"):
             object.__setattr__(self, name, _read_share(name, getattr(self, name)))
         object.__setattr__(self, "label_noise", _read_noise(self.label_noise))
-        object.__setattr__(self, "label_delay", _read_delay(self.label_delay))
+        object.__setattr__(self, "label_delay", _check_delay(self.label_delay))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sampling):
@@ -129,7 +127,7 @@ class Sampling:
             zero = hold(((1.0 - p) * (1.0 - f0) + p * f1) * self.negative_rate)
             total = hold(one + zero)
             q = hold(where(one < zero, one / total, 1.0 - zero / total))
-            q = where((q == 1.0) & (zero > 0.0), LAST, q)  # rounding makes nothing certain
+            q = where((q == 1.0) & (zero > 0.0), BELOW_ONE, q)  # rounding makes nothing certain
             return where((p >= 0.0) & (p <= 1.0), q, p)
 
     def to_population(self, q: Floats | float) -> Floats:
@@ -238,16 +236,16 @@ def check_same(first: Sampling, second: Sampling) -> Sampling:
 
 def _read_share(name: str, given: Any) -> float:
     number = _read_number(given)
-    if not LEAST <= number <= 1:
+    if not LEAST_RATE <= number <= 1:
         raise ValueError(
-            f"{option(name)} must be the share of rows that was kept, above 0 (from {LEAST:g}) and at most 1; it is "
-            f"{given!r}.{_suggest(name, number)}"
+            f"{option(name)} must be the share of rows that was kept, above 0 (from {LEAST_RATE:g}) and at most 1; it "
+            f"is {given!r}.{_hint_inverse(name, number)}"
         )
     return number
 
 
-def _suggest(name: str, number: float) -> str:
-    if not 1 < number <= 1 / LEAST:
+def _hint_inverse(name: str, number: float) -> str:
+    if not 1 < number <= 1 / LEAST_RATE:
         return ""
     return f"\n\nHint: where one row of {number:g} was kept it is {1 / number:.4g}."
 
@@ -263,7 +261,7 @@ def _read_noise(given: Any) -> tuple[float, float]:
     return shares[0], shares[1]
 
 
-def _read_delay(given: Any) -> Any:
+def _check_delay(given: Any) -> Any:
     if given is None or given is True or isinstance(given, (str, LabelDelay)):
         return given
     if not hasattr(given, "__len__") or isinstance(given, (bytes, dict)):

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from truecal import _kernel
-from truecal.data._arrays import AnyArray
+from truecal.data._arrays import AnyArray, Bools, Floats
 from truecal.data._cell_sums import CellSums, unchecked_sums
 from truecal.data._clusters import CellClusters
 from truecal.data._notes import Note
 from truecal.data._row_counts import RowCounts
-from truecal.data._tally import Bools, Floats
 
 Condition = tuple[int, int, int]  # a column by its place, and its first and last level
 Conditions = tuple[Condition, ...]

@@ -12,22 +12,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from truecal import _kernel
 from truecal._errors import option
 from truecal._text import plural
 from truecal.data import _arrays as arrays
-from truecal.data._arrays import AnyArray
+from truecal.data._arrays import AnyArray, Bools, Floats, Ints
 from truecal.data._clusters import Clusters, name_clusters, read_clusters
 from truecal.data._counting import TieCounter
 from truecal.data._importance import Importance, check_importance, read_importance
 from truecal.data._sampling import NO_SAMPLING, Sampling, check_same, check_sampling
-from truecal.data._weights import read_weights
+from truecal.data._weights import MOST_COUNT, read_weights
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Entries = tuple[AnyArray] | tuple[Floats, Ints, Ints]  # keys, or score, n and pos
 
 
@@ -74,10 +70,10 @@ class Tally:
                 f"{score.shape}, {n.shape}, "
                 f"{pos.shape}."
             )
-        check_rows("score", "lie in [0, 1]", score, ~((score >= 0) & (score <= 1)))
-        check_rows("score", "increase strictly", score, np.diff(score, prepend=-1.0) <= 0)
-        check_rows("n", "be 1 or more", n, n < 1)
-        check_rows("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
+        check_entries("score", "lie in [0, 1]", score, ~((score >= 0) & (score <= 1)))
+        check_entries("score", "increase strictly", score, np.diff(score, prepend=-1.0) <= 0)
+        check_entries("n", "be 1 or more", n, n < 1)
+        check_entries("pos", "lie in 0..n", pos, (pos < 0) | (pos > n))
         check_total(n)
         if self.clusters is not None:
             self.clusters.check(n, pos)
@@ -520,8 +516,7 @@ class Pairs:
 
 Sorted = Tally | SortedRows
 Weighed = Tally | Population
-MOST = 2**46
-FEW = 1 << 18  # rows up to which sorting is faster than looking for ties
+FEW_TO_SORT = 1 << 18  # rows up to which sorting is faster than looking for ties
 
 
 def sort_rows(
@@ -542,7 +537,7 @@ def sort_rows(
     SortedRows(3 rows, 2 positive)
     """
     score, label = read_sampled(y_true, y_prob, pos_label, sampling)
-    if len(score) > FEW:
+    if len(score) > FEW_TO_SORT:
         ties = TieCounter(len(score))
         if ties.add(score, label) == len(score) and ties.tied:
             return group_keys(*ties.count(), sampling)
@@ -645,7 +640,7 @@ def merge(score: Floats, n: Ints, pos: Ints, sampling: Sampling = NO_SAMPLING) -
 def check_total(n: Ints) -> None:
     """Raise an error if there are too many rows for exact sums."""
     total = float(n.sum(dtype=np.float64))
-    if total > MOST:
+    if total > MOST_COUNT:
         raise ValueError(f"A tally holds at most 2^46 rows, so that sums stay exact; these are {total:.4g}.")
 
 
@@ -665,7 +660,7 @@ def whole_numbers(values: Any, name: str) -> Ints:
     return np.ascontiguousarray(array, dtype=np.int64).copy()
 
 
-def check_rows(name: str, rule: str, values: AnyArray, bad: AnyArray) -> None:
+def check_entries(name: str, rule: str, values: AnyArray, bad: AnyArray) -> None:
     """Raise an error that names the first value that breaks a rule, if any does."""
     if bad.any():
         first = int(np.argmax(bad))

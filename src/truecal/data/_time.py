@@ -60,7 +60,7 @@ def end_of(start: date, every: str) -> datetime:
     """
     begin = read_moment(start)
     if every in _LENGTHS:
-        return _add(begin, _LENGTHS[every])
+        return _add_span(begin, _LENGTHS[every])
     if every not in _MONTHS:
         lengths = ", ".join(map(repr, (*_LENGTHS, *_MONTHS)))
         raise ValueError(f"{option('every')} must be one of {lengths}, or None; it is {every!r}.")
@@ -68,7 +68,7 @@ def end_of(start: date, every: str) -> datetime:
     return _last(begin) if months // 12 > MAXYEAR else begin.replace(year=months // 12, month=months % 12 + 1)
 
 
-def _add(moment: datetime, span: timedelta) -> datetime:
+def _add_span(moment: datetime, span: timedelta) -> datetime:
     """Return a later moment, or the last there is: some data write 9999-12-31 for "never"."""
     try:
         return moment + span
@@ -96,7 +96,7 @@ def find_ends(starts: Sequence[Any], every: str | None) -> list[datetime]:
     begins = [read_moment(start) for start in starts]
     if len(begins) < 2:
         raise ValueError(f"{option('every')} must give the length of windows if there is only one; it is None.")
-    return [*begins[1:], _add(begins[-1], begins[-1] - begins[-2])]
+    return [*begins[1:], _add_span(begins[-1], begins[-1] - begins[-2])]
 
 
 def find_complete(ends: Sequence[datetime], after: timedelta, now: Moment | None) -> tuple[list[bool], datetime]:

@@ -19,9 +19,9 @@ from truecal.metrics import Binned, Bins, Design, Measure, Windows, bin_once
 MOST_TOGETHER = 64
 MOST_DRAWS = 10_000_000
 ROWS_AT_ONCE = 200_000
-MANY = 50_000  # scores beyond which labels are drawn for cells, where that is all that is asked for
+DRAWN_SCORES = 50_000  # scores beyond which labels are drawn for cells, where that is all that is asked for
 NODES = 21  # at which a mean over a normal variable is taken
-HIGHEST = 0.98  # correlation of normal variables
+HIGHEST_CORRELATION = 0.98  # correlation of normal variables
 # a string, since importing `np.random` is slow and rarely needed
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
@@ -88,7 +88,9 @@ def compute_on_draws(
 
 def _is_of_cells(tally: Tally, metrics: Mapping[str, Measure]) -> bool:
     plain = tally.sampling.plain and tally.clusters is None and tally.importance_weight is None
-    return plain and len(tally) > MANY and all(isinstance(metric.binning, Windows) for metric in metrics.values())
+    return (
+        plain and len(tally) > DRAWN_SCORES and all(isinstance(metric.binning, Windows) for metric in metrics.values())
+    )
 
 
 def _draw_for_cells(tally: Tally, probability: Floats, metrics: Mapping[str, Measure]) -> tuple[Tally, Floats, Bins]:
@@ -175,7 +177,7 @@ def _match_covariance(groups: CellGroups) -> float:
         pairs = quantile, clusters.starts, clusters.cell, clusters.n
         return wanted - _kernel.covariance_together(*pairs, math.sqrt(correlation), nodes, weights)
 
-    low, high = 0.0, HIGHEST
+    low, high = 0.0, HIGHEST_CORRELATION
     if missing(high) >= 0:
         return math.sqrt(high)
     while high - low > 1e-3 * high:

@@ -23,12 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from truecal.data import CellGroups, CellSums, Floats
-from truecal.metrics import Design, Spread, fisher_p_value, normal_quantile
+from truecal.metrics import POWER, Design, Spread, fisher_p_value, normal_quantile, sigmoid
 
-LEAST = 1e-13  # the smallest p-value that is told
+LEAST_P_VALUE = 1e-13  # the smallest p-value that is told
 REACH = 10.0  # standard deviations within which a law has its mass
 NOTHING = 9.0  # standard deviations at which a characteristic function has vanished
-POWER = 0.8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +64,7 @@ class Odds:
 
     def expect(self, shift: float) -> tuple[float, float]:
         """The mean and the variance of the positives, with so much added to all log-odds."""
-        p = _sigmoid(self.log_odds + shift)
+        p = sigmoid(self.log_odds + shift)
         return float(self.n @ p), float(self.n @ (p * (1 - p)))
 
     def law(self, shift: float, count: Floats) -> Floats:
@@ -75,7 +74,7 @@ class Odds:
         points = 2 * (math.ceil(REACH * spread) + 32) + 1
         last = min(points // 2, math.ceil(points * NOTHING / (2 * math.pi * max(spread, 1e-9))))
         angle = 2 * np.pi / points * np.arange(last + 1)
-        p = _sigmoid(self.log_odds + shift)[:, None]
+        p = sigmoid(self.log_odds + shift)[:, None]
         # of log(1 - p + p e^(i angle)), the real and the imaginary part
         size = self.n @ np.log1p(-2 * p * (1 - p) * (1 - np.cos(angle))) / 2
         turn = self.n @ np.arctan2(p * np.sin(angle), 1 - p + p * np.cos(angle))
@@ -113,7 +112,7 @@ def compare_odds(group: Odds, baseline: Odds) -> float:
     chance = group.law(shift, count) * baseline.law(shift, together - count)
     total = float(chance.sum())
     tails = (float(chance[side].sum()) / total for side in (count <= group.positives, count >= group.positives))
-    p_value = min(1.0, max(2 * min(tails), LEAST))
+    p_value = min(1.0, max(2 * min(tails), LEAST_P_VALUE))
     spread = _spread(group, variance, baseline, baseline_variance)
     return p_value if spread is None else float(spread.p_values(np.array([p_value]))[0])
 
@@ -161,7 +160,3 @@ def detectable_move(group: Odds, baseline: Odds, level: float) -> float:
         return math.inf
     far = (normal_quantile(level / 2) + normal_quantile(1 - POWER)) / math.sqrt(information)
     return math.exp(far) if far < 700 else math.inf
-
-
-def _sigmoid(x: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(x, -700, 700))))

@@ -41,7 +41,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from truecal.data import CellGroups, CellSums, Floats, Ints
-from truecal.metrics import CORRELATION, PAIRS, Design, Direction, PoissonBinomial, Tolerance
+from truecal.metrics import PRIOR_CORRELATION, PRIOR_PAIRS, TINY, Design, Direction, PoissonBinomial, Tolerance
 
 # log odds ratios of the bets, about a factor of 2 apart: a bet within a factor of 1.4 of the true shift keeps most of
 # its growth, and beyond 0.4 (odds times 1.5) any bet wins within a few periods
@@ -51,7 +51,6 @@ YEAR = 365  # periods over which the second half of the weights is about even: d
 PERIOD_SAMPLE = 500  # clusters of a period that are examined, those with the smallest hashes
 # clusters that are remembered, so that a state file stays small: those seen in one period, and those that recurred
 SINGLE_SAMPLE, REPEAT_SAMPLE = 200, 200
-TINY = 1e-300  # keeps a division by a sum of zero finite
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +149,7 @@ class RepeatClusters:
         pairs = max(float(np.sum(weight * root)), 0.0)
         # the common error is estimated from the same rows and removes this share of the covariance with it
         kept = 1 - float(np.sum(weight * self.sums[2, recurs] ** 2)) / max(total, TINY) ** 2
-        correlation = (upper / max(kept, 0.5) + CORRELATION * PAIRS) / (pairs + PAIRS)
+        correlation = (upper / max(kept, 0.5) + PRIOR_CORRELATION * PRIOR_PAIRS) / (pairs + PRIOR_PAIRS)
         return max(correlation * pairs / max(total, TINY), 0.0)
 
 

@@ -15,13 +15,13 @@ import numpy as np
 from truecal._errors import option
 from truecal.data import Bools, Floats, Pairs, Tally
 from truecal.inference._bootstrap import Draws, Labels, compute_on_draws, find_quantiles, map_seeds
-from truecal.inference._logistic import recalibrate, recalibrate_pairs
+from truecal.inference._logistic import recalibrate_pairs, recalibrate_scores
 from truecal.inference._paired import measure_error
 from truecal.metrics import Bins, MeanScore, Measure, as_error, bin_once, normal_quantile
 
-FIRST = 199  # draws of the first batch of a sequential reference
-ENOUGH = 10  # redrawn values as large as the observed one, at which it stops
-FEW = 5  # positives or negatives below which a difference of means has no interval
+FIRST_BATCH = 199  # draws of the first batch of a sequential reference
+ENOUGH_REACHED = 10  # redrawn values as large as the observed one, at which it stops
+FEWEST_LABELS = 5  # positives or negatives below which a difference of means has no interval
 GROWTH = 4  # factor from the draws of one batch to those of the next
 
 
@@ -158,8 +158,8 @@ def sequential_reference(tally: Tally, metric: Measure, draws: Draws) -> NullDis
     def draw(count: int) -> NullDistribution:
         return null_distribution(tally, metrics, Draws(count, seeds, draws.threads), observed)[""]
 
-    null = draw(min(most, FIRST))
-    while not math.isnan(null.p_value) and null.draws < most and _count_reached(null) < ENOUGH:
+    null = draw(min(most, FIRST_BATCH))
+    while not math.isnan(null.p_value) and null.draws < most and _count_reached(null) < ENOUGH_REACHED:
         total = min(most, GROWTH * (null.draws + 1) - 1)
         more = draw(total - null.draws)
         mean = (null.draws * null.mean + more.draws * more.mean) / total
@@ -206,7 +206,7 @@ def intervals(
     check_confidence(confidence)
     observed = _compute_values(tally, metrics) if observed is None else observed
     by_name = {}
-    for name, values in compute_on_draws(tally, recalibrate(tally), metrics, draws).items():
+    for name, values in compute_on_draws(tally, recalibrate_scores(tally), metrics, draws).items():
         below, above = _measure_spread(values, confidence)
         unit = metrics[name].unit
         low, high = max(observed[name] - below, unit.bottom), min(observed[name] + above, unit.top)
@@ -296,7 +296,7 @@ def _measure_error(pairs: Pairs, metric: MeanScore, gap: float, confidence: floa
     """
     if math.isinf(gap) and not pairs.sampling.noisy:
         return 0.0
-    if min(int(pairs.pos.sum()), int((pairs.n - pairs.pos).sum())) < FEW:
+    if min(int(pairs.pos.sum()), int((pairs.n - pairs.pos).sum())) < FEWEST_LABELS:
         return math.nan
     sampling = pairs.sampling
     (first, first_not), (second, second_not) = (metric.losses(sampling.to_population(score)) for score in pairs.scores)

@@ -23,13 +23,14 @@ from truecal.metrics._decisions import check_probabilities as check_probabilitie
 from truecal.metrics._decisions import check_significance as check_significance
 from truecal.metrics._decisions import check_test as check_test
 from truecal.metrics._decisions import is_number as is_number
-from truecal.metrics._design import CORRELATION as CORRELATION
-from truecal.metrics._design import PAIRS as PAIRS
+from truecal.metrics._design import PRIOR_CORRELATION as PRIOR_CORRELATION
+from truecal.metrics._design import PRIOR_PAIRS as PRIOR_PAIRS
 from truecal.metrics._design import Design as Design
 from truecal.metrics._design import Spread as Spread
 from truecal.metrics._design import centre_odds as centre_odds
 from truecal.metrics._directions import Direction as Direction
 from truecal.metrics._directions import find_direction as find_direction
+from truecal.metrics._exact import POWER as POWER
 from truecal.metrics._exact import adjust_p_values as adjust_p_values
 from truecal.metrics._exact import divide_rates as divide_rates
 from truecal.metrics._exact import exact_interval as exact_interval
@@ -86,6 +87,9 @@ from truecal.metrics._metric import choose as choose
 from truecal.metrics._metric import describe_unknown as describe_unknown
 from truecal.metrics._metric import find_metric as find_metric
 from truecal.metrics._metric import format_name as format_name
+from truecal.metrics._odds import TINY as TINY
+from truecal.metrics._odds import log_odds as log_odds
+from truecal.metrics._odds import sigmoid as sigmoid
 from truecal.metrics._poisson_binomial import OddsRatio as OddsRatio
 from truecal.metrics._poisson_binomial import PoissonBinomial as PoissonBinomial
 from truecal.metrics._poisson_binomial import find_odds_ratios as find_odds_ratios
@@ -105,7 +109,6 @@ from truecal.metrics._scores import SmoothError as SmoothError
 from truecal.metrics._scores import Spiegelhalter as Spiegelhalter
 from truecal.metrics._scores import TwoBins as TwoBins
 from truecal.metrics._scores import fit_logistic as fit_logistic
-from truecal.metrics._scores import log_odds as log_odds
 from truecal.metrics._units import PERCENT as PERCENT
 from truecal.metrics._units import PROBABILITY as PROBABILITY
 from truecal.metrics._units import Unit as Unit

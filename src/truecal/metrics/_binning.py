@@ -288,7 +288,7 @@ class Edges:
 
 
 BinningLike = Binning | str | int | None
-NAMED: dict[str, type[Uniform] | type[Quantile] | type[Isotonic] | type[BoundedIsotonic]] = {
+BINNINGS: dict[str, type[Uniform] | type[Quantile] | type[Isotonic] | type[BoundedIsotonic]] = {
     "uniform": Uniform,
     "quantile": Quantile,
     "pava": Isotonic,
@@ -345,9 +345,9 @@ def as_binning(given: BinningLike, default: Binning, numbered: type[Uniform] | t
     if given is None:
         return default
     if isinstance(given, str):
-        if given not in NAMED:
-            raise ValueError(f"`binning` must be one of {', '.join(map(repr, NAMED))}; it is {given!r}.")
-        return NAMED[given]()
+        if given not in BINNINGS:
+            raise ValueError(f"`binning` must be one of {', '.join(map(repr, BINNINGS))}; it is {given!r}.")
+        return BINNINGS[given]()
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         return numbered(int(given))
     check_binning(given)

@@ -63,10 +63,11 @@ from truecal.data import (
     Sorted,
     Tally,
 )
+from truecal.metrics._odds import sigmoid
 
-CORRELATION = 0.1  # what a is drawn to
-PAIRS = 50.0  # with the weight of pairs of this sum
-HALF = 0.5  # and of so many clusters
+PRIOR_CORRELATION = 0.1  # what a is drawn to
+PRIOR_PAIRS = 50.0  # with the weight of pairs of this sum
+PRIOR_CLUSTERS = 0.5  # and of so many clusters
 KURTOSIS = 6.0  # times V / (D - 1): the degrees of freedom of a window of few clusters
 LEAST_FREEDOM = 0.01
 LEAST_TAIL = 1e-300
@@ -100,7 +101,7 @@ class Design:
             return None
         if "design" not in clusters.memo:
             pos = np.bincount(clusters.cell, clusters.pos, len(groups.cells)).astype(np.int64)  # as they were read
-            clusters.memo["design"] = _fit(replace(groups, cells=groups.cells.with_positives(pos)), clusters)
+            clusters.memo["design"] = _fit_design(replace(groups, cells=groups.cells.with_positives(pos)), clusters)
         design = clusters.memo["design"]
         assert isinstance(design, Design)
         return design if design.paired.any() else None
@@ -215,7 +216,7 @@ def _products(clusters: CellClusters, v: Floats, begin: Ints, end: Ints) -> tupl
     return _kernel.cluster_products(clusters.starts, clusters.cell, clusters.n, np.sqrt(v), v, begin, end)
 
 
-def _fit(groups: CellGroups, clusters: CellClusters) -> Design:
+def _fit_design(groups: CellGroups, clusters: CellClusters) -> Design:
     cells, count = groups.cells, len(groups)
     v = np.asarray(cells.q * (1 - cells.q))
     owner = clusters.owners(groups.starts)
@@ -302,8 +303,8 @@ def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> 
         for weight in (np.ones_like(root), root)
     ]
     mean = information / groups.add(cells.n)
-    prior = PAIRS * kept + HALF * (1 - kept) * sums[0]
-    first, second = observed[0] + CORRELATION * prior, observed[1] + CORRELATION * prior * mean
+    prior = PRIOR_PAIRS * kept + PRIOR_CLUSTERS * (1 - kept) * sums[0]
+    first, second = observed[0] + PRIOR_CORRELATION * prior, observed[1] + PRIOR_CORRELATION * prior * mean
     s11, s12, s22 = (kept * total + prior * mean**power for power, total in enumerate(sums))
     a, b = _solve(first, second, s11, s12, s22)
 
@@ -315,7 +316,7 @@ def _fit_covariance(groups: CellGroups, clusters: CellClusters, owner: Ints) -> 
     observed_x = add((sum_x - share_x * add(sum_x)[owner]) ** 2) / kept_x - groups.add(squares_of_rows * x**2)
     beyond = np.maximum(observed_x - a * cross(root * x) - b * cross(v * x), 0.0)
     pairs_x = np.maximum(cross(root * np.abs(x)), 0.0)
-    prior_x = PAIRS * add(squares) / np.maximum(information, 1e-300)
+    prior_x = PRIOR_PAIRS * add(squares) / np.maximum(information, 1e-300)
     return a, b, beyond * pairs_x / np.maximum(pairs_x + prior_x, 1e-300)
 
 
@@ -343,7 +344,7 @@ def _recalibrate(groups: CellGroups) -> Floats:
     odds = (np.log(q) - np.log1p(-q)) * np.where(cells.upper, -1, 1)
     shift, moving = np.zeros(len(groups)), n > 0
     for _ in range(100):
-        p = np.where(open_, 1 / (1 + np.exp(-np.clip(odds + groups.repeat(shift), -700, 700))), 0.0)
+        p = np.where(open_, sigmoid(odds + groups.repeat(shift)), 0.0)
         v = np.maximum(groups.add(cells.n * p * (1 - p)), 1e-300)
         step = np.clip((wanted - groups.add(cells.n * p)) / v, -2, 2)
         moving &= np.abs(step) >= 1e-9  # each group stops by itself: it does not depend on the others

@@ -16,6 +16,8 @@ from truecal.data import Floats, Ints
 from truecal.metrics._decisions import Level, check_significance
 from truecal.metrics._design import Spread
 
+POWER = 0.8  # as studies are usually planned
+
 
 def exact_interval(k: Ints, n: Ints, significance: float, spread: Spread | None = None) -> tuple[Floats, Floats]:
     """Return the Clopper-Pearson interval of level 1 - significance, given k positives in n rows.

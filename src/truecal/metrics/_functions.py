@@ -11,6 +11,7 @@ import numpy as np
 from truecal import _kernel
 from truecal._threads import check_threads
 from truecal.data import (
+    MOST_CELL_ROWS,
     AnyArray,
     CellSums,
     Classes,
@@ -47,8 +48,7 @@ from truecal.metrics._metric import (
 )
 from truecal.metrics._scores import MeanScore, Score, Spiegelhalter
 
-FEW_ROWS = 1 << 18  # that are tested by a single call, which holds the memory for it in one piece
-MOST_ROWS = 1 << 31  # that cells are counted of in one go
+ONE_CALL_ROWS = 1 << 18  # that are tested by a single call, which holds the memory for it in one piece
 FEW_EDGES = 4097  # up to which counting beats sorting: its cells are emptied every few thousand rows
 
 
@@ -326,11 +326,11 @@ def _compute_at_once(metric: Metric, score: AnyArray, label: AnyArray, threads: 
     elif type(metric.norm) is not Mean:
         return None
     elif type(loss) is WindowTest and type(scheme) is Windows:
-        if loss.tolerance is not None or loss.weight != "rows" or size > MOST_ROWS:
+        if loss.tolerance is not None or loss.weight != "rows" or size > MOST_CELL_ROWS:
             return None
         value, *fine = _kernel.local_rows(score, label, count_threads(size, threads), loss.significance)
     elif type(loss) is PointwiseTest and type(loss.test) is Binomial and type(scheme) is BoundedIsotonic:
-        if loss.tolerance is not None or size > FEW_ROWS:
+        if loss.tolerance is not None or size > ONE_CALL_ROWS:
             return None
         sizes = limit_sizes(*scheme.bounds(size), size)
         value, *fine = loss.test.reject_rows(score, label, *sizes, scheme.sizes == "paper", loss.significance)

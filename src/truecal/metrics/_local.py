@@ -23,12 +23,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from truecal import _kernel
-from truecal.data import Bools, CellGroups, CellSums, Floats, Ints, Sorted, Tally, find_distinct, unchecked
+from truecal.data import Bools, CellGroups, CellSums, Floats, Ints, Numbers, Sorted, Tally, find_distinct, unchecked
 from truecal.metrics._binning import Partition, check_rows, edges_between
 from truecal.metrics._decisions import Tolerance, as_tolerance, check_significance
 from truecal.metrics._directions import Direction
@@ -37,7 +37,6 @@ from truecal.metrics._population import count_positives
 
 GRIDS = 8
 Weight = Literal["rows", "information"]
-Column = TypeVar("Column", Ints, Floats)
 Decided = dict[int, tuple[float, float]]  # what a window with some number of positives is rejected as
 
 
@@ -337,7 +336,7 @@ def _cut_pieces(cells: CellSums, grids: tuple[Ints, ...]) -> tuple[Ints, Ints, I
     return window, first, add_windows(cells.n, begin, end), add_windows(cells.v, begin, end)
 
 
-def add_windows(column: Column, begin: Ints, end: Ints) -> Column:
+def add_windows(column: Numbers, begin: Ints, end: Ints) -> Numbers:
     """The sum of a column over each window begin..end, none of them empty."""
     if column.dtype.kind == "i":
         running = np.concatenate([[0], np.cumsum(column)])
@@ -374,8 +373,8 @@ class Tails:
 
     def decide(self, significance: float) -> tuple[Floats, Floats]:
         return (
-            _share(significance / 2, self.above, self.at_raised),
-            _share(significance / 2, self.below, self.at_lowered),
+            _rejected_share(significance / 2, self.above, self.at_raised),
+            _rejected_share(significance / 2, self.below, self.at_lowered),
         )
 
     @property
@@ -442,7 +441,7 @@ def reject_windows(cells: CellSums, significance: float) -> tuple[Ints, Floats, 
     return _kernel.local_shares(cells.n, cells.pos, sums, cells.upper, significance)
 
 
-def _share(limit: float, tail: Floats, at: Floats) -> Floats:
+def _rejected_share(limit: float, tail: Floats, at: Floats) -> Floats:
     """How much of a window is rejected on one side."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = np.clip((limit - tail) / at, 0.0, 1.0)

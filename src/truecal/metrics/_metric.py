@@ -47,7 +47,7 @@ from truecal.metrics._design import Spread
 from truecal.metrics._hypotheses import BayesFactor, Binomial
 from truecal.metrics._local import Weight, WindowPartition, Windows
 from truecal.metrics._scores import (
-    PREFIX,
+    NET_BENEFIT_PREFIX,
     Brier,
     CumulativeMaximum,
     CumulativeRange,
@@ -259,7 +259,7 @@ class PointwiseTest:
     @property
     def test_words(self) -> str:
         """The test, its level and the tolerance."""
-        return f"{self.name_test()}{_describe_tolerance(self.tolerance)}"
+        return f"{self.name_test()}{_append_tolerance(self.tolerance)}"
 
     def name_test(self) -> str:
         """The test and its level."""
@@ -345,7 +345,7 @@ class WindowTest:
     @property
     def test_words(self) -> str:
         """The test, its level and the tolerance."""
-        return f"{self.name_test()}{_describe_tolerance(self.tolerance)}"
+        return f"{self.name_test()}{_append_tolerance(self.tolerance)}"
 
     def name_test(self) -> str:
         """The test and its level."""
@@ -393,7 +393,7 @@ def _windows(bins: Binned) -> WindowPartition:
     return bins.partition
 
 
-def _describe_tolerance(tolerance: Tolerance | None) -> str:
+def _append_tolerance(tolerance: Tolerance | None) -> str:
     if tolerance is None:
         return ""
     return f", {'relative' if isinstance(tolerance, Relative) else 'absolute'} tolerance {tolerance.value:g}"
@@ -689,17 +689,18 @@ STANDARD = (*(name for name, metric in METRICS.items() if metric.binning), "log_
 
 def find_metric(name: object) -> Measure | None:
     """The metric of a name, net benefits such as "net_benefit@0.05" among them; None where there is none."""
-    if not isinstance(name, str) or not name.startswith(PREFIX):
+    if not isinstance(name, str) or not name.startswith(NET_BENEFIT_PREFIX):
         return METRICS.get(name) if isinstance(name, str) else None
     try:
-        return NetBenefit(float(name.removeprefix(PREFIX)))
+        return NetBenefit(float(name.removeprefix(NET_BENEFIT_PREFIX)))
     except ValueError:
         return None
 
 
 def describe_unknown(name: object) -> str:
     """Which metrics there are, and which may have been meant."""
-    return f"{', '.join(METRICS)}, or {PREFIX}0.05 for that threshold; one is {name!r}.{did_you_mean(name, METRICS)}"
+    known = f"{', '.join(METRICS)}, or {NET_BENEFIT_PREFIX}0.05 for that threshold"
+    return f"{known}; one is {name!r}.{did_you_mean(name, METRICS)}"
 
 
 _TITLES = {"ltce": "Local TCE", "ltce_information": "Local TCE (information)", "ece_pava_bc": "ECE (PAVA-BC)"}

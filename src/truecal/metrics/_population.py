@@ -27,9 +27,9 @@ from truecal.data import CellGroups, CellSums, Floats, Ints, Sampling, cell
 from truecal.metrics._poisson_binomial import OddsRatio, PoissonBinomial, find_odds_ratios
 from truecal.metrics._roots import find_root
 
-BITS = 7
+TAIL_BITS = 7
 RATIOS = "ratio", "ratio_low", "ratio_high"
-FARTHEST = 36.0  # the largest logarithm of a factor that is looked for
+FARTHEST_LOG_RATIO = 36.0  # the largest logarithm of a factor that is looked for
 IMPOSSIBLE = -1e6  # the logarithm of a probability of 0
 
 
@@ -54,7 +54,7 @@ def count_positives(groups: CellGroups, begin: Ints, end: Ints, significance: fl
         factors, expected = find_odds_ratios(positives, begin, end, significance), cells.expected
         beyond = cells.cached("beyond", lambda: _count_beyond(cells))
         return [
-            _count(
+            _make_count(
                 int(np.add.reduce(cells.pos[b:e])),
                 float(np.add.reduce(expected[b:e])),
                 factor,
@@ -81,7 +81,7 @@ def _count_beyond(cells: CellSums) -> Ints | None:
     return beyond
 
 
-def _count(observed: int, expected: float, factor: OddsRatio, beyond: float) -> Count:
+def _make_count(observed: int, expected: float, factor: OddsRatio, beyond: float) -> Count:
     """The count of rows as they are. Positives at 0, less negatives at 1, are beyond every factor on the odds: they
     move observed over expected, and the ends of its interval with it."""
     if beyond and expected > 0:
@@ -93,7 +93,7 @@ def _count(observed: int, expected: float, factor: OddsRatio, beyond: float) -> 
 def _count_population(cells: CellSums, significance: float) -> Count:
     population = cells.population
     observed, expected = float(max(population.positives, 0.0)), float(np.sum(population.n * population.score))
-    return Count(observed, expected, _find_factor(cells, significance), population.n_rows)
+    return Count(observed, expected, _estimate_odds_ratio(cells, significance), population.n_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +143,7 @@ class _Weighed:
         return _log_upper_tail(n, q, zero, step, reached)
 
 
-def _find_factor(cells: CellSums, significance: float) -> OddsRatio:
+def _estimate_odds_ratio(cells: CellSums, significance: float) -> OddsRatio:
     """The factor on all odds of the population, with the interval of confidence 1 - significance.
 
     Predictions of 0 and 1 have no odds; they count as expected, with what came of the others.
@@ -155,7 +155,7 @@ def _find_factor(cells: CellSums, significance: float) -> OddsRatio:
         one = 1.0 if certain > 0 else math.nan
         return OddsRatio(math.nan, 0.0, math.inf, one, one, one)
     # cells of 7 bits are near enough for tails: predictions differ by less than a part in 64 within each
-    begin = np.flatnonzero(np.diff(cell(population.score[open_], BITS), prepend=-1.0))
+    begin = np.flatnonzero(np.diff(cell(population.score[open_], TAIL_BITS), prepend=-1.0))
     columns = (cells.n, cells.pos, population.n, population.n * population.score)
     n, pos, size, sums = (np.add.reduceat(column[open_], begin).astype(np.float64) for column in columns)
     rows = _Weighed(cells.sampling, sums / size, n, pos, size)
@@ -165,9 +165,9 @@ def _find_factor(cells: CellSums, significance: float) -> OddsRatio:
     step = 2 / math.sqrt(max(float(np.sum(cells.v)), 0.5))
     low, high = -math.inf, math.inf
     if middle > -math.inf:
-        low = find_root(lambda t: rows.log_tail(t, above=True) - goal, min(middle, FARTHEST), -step)
+        low = find_root(lambda t: rows.log_tail(t, above=True) - goal, min(middle, FARTHEST_LOG_RATIO), -step)
     if middle < math.inf:
-        high = find_root(lambda t: goal - rows.log_tail(t, above=False), max(middle, -FARTHEST), step)
+        high = find_root(lambda t: goal - rows.log_tail(t, above=False), max(middle, -FARTHEST_LOG_RATIO), step)
     total = rows.expected(0.0) + certain
 
     def ratio(log_factor: float) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 
 from truecal import _kernel
 from truecal.data import (
+    BELOW_ONE,
     NO_SAMPLING,
     AnyArray,
     Bools,
@@ -27,18 +28,17 @@ from truecal.data import (
     count_threads,
 )
 from truecal.metrics._decisions import is_number
+from truecal.metrics._odds import log_odds, sigmoid
 from truecal.metrics._roots import find_root
-from truecal.metrics._units import PLAIN, PROBABILITY, Unit
+from truecal.metrics._units import PROBABILITY, SIGNED, Unit
 
-CLIP = 1e-12
 EXTREME = 27.6  # log-odds that only scores cut to it have
-LAST = 1 - 2.0**-53  # the largest float below 1
-BITS = 8  # of the cells in which Cox's regression sees the scores, at their mean log-odds
-FARTHEST = 4.0  # log-odds that one step of a logistic regression moves
+COX_BITS = 8  # of the cells in which Cox's regression sees the scores, at their mean log-odds
+LONGEST_STEP = 4.0  # log-odds that one step of a logistic regression moves
 UNBELIEVABLE = math.log(1e9)  # evidence, in nats, that labels are not as they are by flips alone
-BLOCK = 1 << 16  # rows whose losses are computed together, while a cache holds them
-WHOLE = np.array([0.0, 1.0])  # the edges of a single bin
-SMALL = 2.0**-28  # a mean of exact sums that has all digits of a float
+ROWS_PER_BLOCK = 1 << 16  # rows whose losses are computed together, while a cache holds them
+ONE_BIN = np.array([0.0, 1.0])  # the edges of a single bin
+EXACT_MEAN = 2.0**-28  # a mean of exact sums that has all digits of a float
 FINEST = 20  # the logarithm of the most points of the grid on which residuals are smoothed
 Side = Literal["high", "low", "both"]
 T = TypeVar("T")
@@ -93,7 +93,7 @@ class Rows:
 
     def _cut(self) -> tuple[Ints, Floats, Ints]:
         score, n, sampling = self.sampled.score, self.sampled.n, self.sampled.sampling
-        places = _kernel.cells(self.sampled.entries, BITS)[0][:-1]
+        places = _kernel.cells(self.sampled.entries, COX_BITS)[0][:-1]
         rows = np.add.reduceat(n, places)
         x = log_odds(sampling.to_population(score) if sampling.noisy else score)
         return places, np.add.reduceat(n * x, places) / rows, rows
@@ -174,10 +174,10 @@ def add_exactly(values: Floats, counts: Ints | None = None) -> int | None:
     """The sum of numbers from 0 on, each once or so many times, in units of 2^-80: the same in whatever order. None
     where one that counts is infinite, or beyond a million."""
     total, fine = _kernel.add_fixed(values, counts)
-    return _join(*total) if fine else None
+    return _join_halves(*total) if fine else None
 
 
-def _join(high: int, low: int) -> int:
+def _join_halves(high: int, low: int) -> int:
     """A sum as the kernel gives it."""
     return (high << 62) + low
 
@@ -186,13 +186,13 @@ def _add_squares(score: AnyArray, label: AnyArray, threads: int | None) -> tuple
     """The sums over rows of the squared differences, their expectations and its variances, in units of 2^-80."""
     squares, expected, variance, *fine = _kernel.square_rows(score, label, count_threads(len(score), threads))
     check_values(score, label, *fine)
-    return _join(*squares), _join(*expected), _join(*variance)
+    return _join_halves(*squares), _join_halves(*expected), _join_halves(*variance)
 
 
 def _divide(total: int, rows: int) -> float | None:
     """A sum in units of 2^-80 as a mean; None where so small a mean has lost digits."""
     mean = total / (rows << 80)
-    return mean if mean >= SMALL else None
+    return mean if mean >= EXACT_MEAN else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +207,12 @@ class MeanScore(Score):
 
     def on_rows(self, score: AnyArray, label: AnyArray, threads: int | None) -> float | None:
         """The mean over rows in any order, to the last bit that of their tally; None where only that can tell."""
-        *_, scores_ok, labels_ok = _kernel.fixed_bins(score, label, WHOLE, count_threads(len(score), threads))
+        *_, scores_ok, labels_ok = _kernel.fixed_bins(score, label, ONE_BIN, count_threads(len(score), threads))
         check_values(score, label, scores_ok, labels_ok)
         total = 0
-        for begin in range(0, len(score), BLOCK):
-            positive, negative = self.losses(score[begin : begin + BLOCK].astype(np.float64, copy=False))
-            part = add_exactly(np.where(label[begin : begin + BLOCK] != 0, positive, negative))
+        for begin in range(0, len(score), ROWS_PER_BLOCK):
+            positive, negative = self.losses(score[begin : begin + ROWS_PER_BLOCK].astype(np.float64, copy=False))
+            part = add_exactly(np.where(label[begin : begin + ROWS_PER_BLOCK] != 0, positive, negative))
             if part is None:
                 return None
             total += part
@@ -343,7 +343,7 @@ class NetBenefit(MeanScore):
     @property
     def name(self) -> str:  # type: ignore[override]
         """The name in files and commands: net_benefit@0.05."""
-        return f"{PREFIX}{self.threshold!r}"
+        return f"{NET_BENEFIT_PREFIX}{self.threshold!r}"
 
     @property
     def words(self) -> str:  # type: ignore[override]
@@ -354,7 +354,7 @@ class NetBenefit(MeanScore):
         return act, -act * self.threshold / (1 - self.threshold)
 
 
-PREFIX = "net_benefit@"
+NET_BENEFIT_PREFIX = "net_benefit@"
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +374,7 @@ class Slope(Score):
     name: ClassVar[str] = "slope"
     title: ClassVar[str] = "Cox slope"
     words: ClassVar[str] = "slope of the observed log-odds on the predicted"
-    unit: ClassVar[Unit] = PLAIN
+    unit: ClassVar[Unit] = SIGNED
     bad: ClassVar[Side] = "both"
     best: ClassVar[float] = 1.0
 
@@ -406,7 +406,7 @@ class Intercept(Score):
     name: ClassVar[str] = "intercept"
     title: ClassVar[str] = "Cox intercept"
     words: ClassVar[str] = "observed minus predicted log-odds, at slope 1"
-    unit: ClassVar[Unit] = PLAIN
+    unit: ClassVar[Unit] = SIGNED
     bad: ClassVar[Side] = "both"
 
     def on(self, rows: Rows) -> float:
@@ -428,7 +428,7 @@ class Spiegelhalter(Score):
     name: ClassVar[str] = "spiegelhalter"
     title: ClassVar[str] = "Spiegelhalter's z"
     words: ClassVar[str] = "Brier score minus its expectation, in standard deviations"
-    unit: ClassVar[Unit] = PLAIN
+    unit: ClassVar[Unit] = SIGNED
     bad: ClassVar[Side] = "both"
 
     def on_rows(self, score: AnyArray, label: AnyArray, threads: int | None) -> float | None:
@@ -588,14 +588,6 @@ def _find_bandwidth(rows: Rows, bits: int) -> float:
     return math.exp(find_root(lambda t: 1 - smooth(math.exp(t)) / math.exp(t), 0.0, -2.0))
 
 
-def log_odds(score: Floats) -> Floats:
-    """Return log-odds, with scores of 0 and 1 moved inwards by 1e-12."""
-    p = np.clip(score, CLIP, 1 - CLIP)
-    rest = np.negative(p)
-    np.log1p(rest, out=rest)
-    return np.subtract(np.log(p, out=p), rest, out=rest)
-
-
 def fit_logistic(
     columns: Floats,
     n: Ints,
@@ -619,15 +611,15 @@ def fit_logistic(
         away = ridge / 2 * np.sum((candidate - start) ** 2)
         if sampling.plain:
             return float(np.sum(n * np.logaddexp(0, eta) - pos * eta) + away)
-        q = np.clip(sampling.to_sampled(_sigmoid(eta)), 1e-300, LAST)
+        q = np.clip(sampling.to_sampled(sigmoid(eta)), 1e-300, BELOW_ONE)
         return float(away - np.sum(pos * np.log(q) + (n - pos) * np.log1p(-q)))
 
     current = loss(beta)
     for _ in range(100):
-        p = _sigmoid(columns @ beta)
+        p = sigmoid(columns @ beta)
         score, information = pos - n * p, n * p * (1 - p)
         if not sampling.plain:
-            q = np.clip(sampling.to_sampled(p), 1e-300, LAST)
+            q = np.clip(sampling.to_sampled(p), 1e-300, BELOW_ONE)
             slope = sampling.slope(p) * p * (1 - p)  # of q along the log-odds
             score, information = (pos - n * q) * slope / (q * (1 - q)), n * slope**2 / (q * (1 - q))
         gradient = columns.T @ score - ridge * (beta - start)
@@ -636,7 +628,7 @@ def fit_logistic(
         # least squares gives the smallest step if the labels do not determine a direction
         step[chosen] = np.linalg.lstsq(hessian[np.ix_(chosen, chosen)], gradient[chosen], rcond=None)[0]
         # far steps, from where every label looks certain, would end the search there
-        step /= max(1.0, float(np.abs(columns @ step).max()) / FARTHEST)
+        step /= max(1.0, float(np.abs(columns @ step).max()) / LONGEST_STEP)
         size, before = 1.0, current
         while (current := loss(beta + size * step)) > before + 1e-12 * abs(before) and size > 1e-6:
             size /= 2
@@ -644,7 +636,3 @@ def fit_logistic(
         if before - current <= 1e-10 * (1 + abs(current)) and np.abs(step).max() < 1e-6:
             break
     return beta
-
-
-def _sigmoid(eta: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(eta, -700, 700))))

@@ -33,9 +33,9 @@ from truecal.metrics import (
     prove_windows,
 )
 
-MOST = 5  # bands: as many as people read at a glance
+MOST_BANDS = 5  # bands: as many as people read at a glance
 CUTTING = 0.2  # of the significance: what is spent on cuts that follow the labels
-LEAST = 5.0  # the information, sum of p (1 - p), of a part that is cut off
+LEAST_INFORMATION = 5.0  # the information, sum of p (1 - p), of a part that is cut off
 
 
 def find_score_bands(
@@ -104,7 +104,7 @@ def _cut_windows(groups: CellGroups, significance: float, tolerance: Tolerance |
     runs.sort(key=lambda run: -abs(float(surplus[slice(*run)].sum())))
     cuts = {0, count}
     for run in runs:
-        if len(cuts | {*run}) <= MOST + 1:
+        if len(cuts | {*run}) <= MOST_BANDS + 1:
             cuts |= {*run}
     return _split(sorted(cuts), information)
 
@@ -131,10 +131,12 @@ def _split(cuts: list[int], information: Floats) -> list[int]:
     def halve(a: int, b: int) -> tuple[float, int] | None:
         """The information of a part and where it is halved, if it can be."""
         first, last = total[a], total[b]
-        fine = [i for i in range(a + 1, b) if total[i] - first >= LEAST and last - total[i] >= LEAST]
+        fine = [
+            i for i in range(a + 1, b) if total[i] - first >= LEAST_INFORMATION and last - total[i] >= LEAST_INFORMATION
+        ]
         return (last - first, min(fine, key=lambda i: abs(total[i] - (first + last) / 2))) if fine else None
 
-    while len(cuts) <= MOST:
+    while len(cuts) <= MOST_BANDS:
         halves = [half for pair in pairwise(cuts) if (half := halve(*pair))]
         if not halves:
             break

@@ -9,14 +9,12 @@ import numpy as np
 
 from truecal import _kernel
 from truecal.data import Bools, CellGroups, Floats
-from truecal.metrics import Design, Direction, centre_odds, normal_quantile
+from truecal.metrics import TINY, Design, Direction, centre_odds, normal_quantile
 from truecal.verdict._component import ASYMPTOTIC, GroupData
 
 # The share of the information that the variance of the log-odds must exceed: below it all scores are one, and the slope
 # is not identified.
 SPREAD = 1e-9
-# keeps divisions finite if every prediction is 0 or 1
-TINY = 1e-300
 
 
 @dataclass(frozen=True, slots=True)

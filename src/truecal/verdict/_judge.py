@@ -96,7 +96,7 @@ def _judge_batch(
     detectable = _find_detectable(groups, level, tolerance)
     columns = [column.tolist() for column in (p_value, groups.add(groups.cells.n), contradicted, *detectable)]
     counts = count_positives(groups, *groups.bounds, level)
-    named, shared = list_by_group(tests, len(groups)), _describe_clusters(groups, data.design)
+    named, shared = list_by_group(tests, len(groups)), _count_clusters(groups, data.design)
     slopes: list[Direction | None] = [None] * len(groups)
     if "cox" in tests:
         slopes = find_slope_directions(data, tests["cox"], level)
@@ -142,7 +142,7 @@ def _find_detectable(groups: CellGroups, level: float, tolerance: Tolerance | No
     return power.detectable((1, -1)), above, below
 
 
-def _describe_clusters(groups: CellGroups, design: Design | None) -> Iterator[tuple[int | None, float]]:
+def _count_clusters(groups: CellGroups, design: Design | None) -> Iterator[tuple[int | None, float]]:
     """The number of clusters of each group, and its design effect."""
     clusters = groups.cells.clusters
     if clusters is None:

@@ -9,15 +9,14 @@ import numpy as np
 
 from truecal import _kernel
 from truecal.data import Bools, CellGroups, Floats
+from truecal.metrics import TINY
 from truecal.verdict._component import ASYMPTOTIC, GroupData
 
 # The shape of a gamma distribution is 4 / skewness^2: from 10,000 on it is as good as normal, and without skewness it
 # would be infinite.
 EVEN = 0.02
 # one minus a tail has an error of this size
-LEAST_TAIL = 1e-16
-# keeps divisions finite if every prediction is 0 or 1
-TINY = 1e-300
+TAIL_ROUNDING = 1e-16
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +77,4 @@ def _skewed_p_values(z: Floats, skewness: Floats) -> Floats:
     shape = 4 / np.where(even, 1.0, skewness) ** 2
     tail = _kernel.gamma_tails(shape, shape + np.sqrt(shape) * np.copysign(1.0, skewness) * z)
     normal = np.array([math.erfc(abs(deviation) / math.sqrt(2)) for deviation in z.tolist()])
-    return np.where(even, normal, 2 * np.maximum(np.minimum(tail, 1 - tail), LEAST_TAIL))
+    return np.where(even, normal, 2 * np.maximum(np.minimum(tail, 1 - tail), TAIL_ROUNDING))

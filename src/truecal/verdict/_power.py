@@ -14,6 +14,7 @@ from truecal._errors import option
 from truecal.data import NO_SAMPLING, Bools, CellGroups, CellSums, Floats, Ints, Sampling
 from truecal.metrics import (
     MOST_ROWS,
+    POWER,
     Design,
     Level,
     Spread,
@@ -27,12 +28,11 @@ from truecal.metrics import (
     shift_probabilities,
 )
 
-POWER = 0.8  # as studies are usually planned
 FIFTH = 0.2  # of the information: the range of scores that errors confined to some of them are planned for
 # Which share of the significance a total has in each tail, and that of a fifth: the combination of tests leaves one of
 # them about half of the level, and a scan divides its own among windows. study/plan.py measures the power that follows.
 TOTAL_TAILS, FIFTH_TAILS = 4, 148
-LARGEST = math.log(1e6)  # the largest log-factor that is looked for
+LARGEST_LOG_RATIO = math.log(1e6)  # the largest log-factor that is looked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +110,7 @@ class OddsShiftPower:
         wanted, limit = -normal_quantile(power), threshold * np.sqrt(self.v)
         if not self.sampling.noisy:
             cells, ways = (self.n, self.q, self.upper, self.starts), (1 in signs, -1 in signs)
-            log_ratios = _kernel.find_factors(*cells, reach, limit, wanted, *ways, LARGEST)
+            log_ratios = _kernel.find_factors(*cells, reach, limit, wanted, *ways, LARGEST_LOG_RATIO)
             return np.where(self.v == 0, np.inf, np.exp(log_ratios))
 
         def missed(log_factor: Floats) -> Bools:
@@ -262,12 +262,12 @@ def plan(
         names = ", ".join(option(name) for name in ("factor", "ratio"))
         raise ValueError(f"One of {names} and {option('rows')} must be given, and not more than one.")
     row = _read_predictions(y_prob, significance)
-    mean, fifth_rows = _expect(row), None
+    mean, fifth_rows = _expected_positives(row), None
     if rows is None:
         if factor is None:
-            factor = _find_factor(row, _read_change("ratio", ratio))
+            factor = _solve_odds_ratio(row, _read_change("ratio", ratio))
         factor = _read_change("factor", factor)
-        ratio = _expect(row, math.log(factor)) / mean if ratio is None else ratio
+        ratio = _expected_positives(row, math.log(factor)) / mean if ratio is None else ratio
         rows, fifth_rows = (row.rows_needed(math.log(factor), power, fifth=fifth) for fifth in (False, True))
     elif isinstance(rows, bool) or not isinstance(rows, int) or not 0 < rows <= MOST_ROWS:
         raise ValueError(f"{option('rows')} must be a whole number above 0, at most 2^53; it is {rows!r}.")
@@ -304,7 +304,7 @@ def required_rows(
     return math.ceil(rows / step) * step
 
 
-def _expect(row: OddsShiftPower, log_factor: float = 0.0) -> float:
+def _expected_positives(row: OddsShiftPower, log_factor: float = 0.0) -> float:
     return float(row.expected(np.full(1, log_factor))[0])
 
 
@@ -332,26 +332,26 @@ def _read_predictions(y_prob: Any, significance: float) -> OddsShiftPower:
     return OddsShiftPower.of(CellGroups.of([cells]), significance).resized(1)
 
 
-def _find_factor(row: OddsShiftPower, ratio: float) -> float:
+def _solve_odds_ratio(row: OddsShiftPower, ratio: float) -> float:
     """The factor on all odds that multiplies the positives expected by a ratio."""
-    sign, wanted = 1 if ratio > 1 else -1, ratio * _expect(row)
+    sign, wanted = 1 if ratio > 1 else -1, ratio * _expected_positives(row)
     log_ratio = math.inf
     if ratio != 1:
         log_ratio = float(_bisect(lambda t: sign * (wanted - row.expected(sign * t)) > 0, 1, 1e-9)[0])
     if math.isinf(log_ratio):
         raise ValueError(
             f"{option('ratio')} must be above 0, not 1, and leave the rate of positives below 1; it is {ratio!r} for a "
-            f"mean prediction of {_expect(row):.4g}."
+            f"mean prediction of {_expected_positives(row):.4g}."
         )
     return math.exp(sign * log_ratio)
 
 
 def _bisect(missed: Callable[[Floats], Bools], size: int, precision: float) -> Floats:
     """The log-factors from which on nothing is missed, of so many groups at once; infinite beyond the largest."""
-    never = missed(np.full(size, LARGEST))
+    never = missed(np.full(size, LARGEST_LOG_RATIO))
     low, high = np.zeros(size), np.ones(size)
-    while (more := ~never & (high < LARGEST) & missed(high)).any():
-        low, high = np.where(more, high, low), np.where(more, np.minimum(2 * high, LARGEST), high)
+    while (more := ~never & (high < LARGEST_LOG_RATIO) & missed(high)).any():
+        low, high = np.where(more, high, low), np.where(more, np.minimum(2 * high, LARGEST_LOG_RATIO), high)
     while (open_ := ~never & (high - low > precision * high)).any():
         middle = (low + high) / 2
         far = missed(middle)

@@ -10,7 +10,7 @@ import numpy as np
 from truecal import _kernel
 from truecal.data import Bools, CellGroups, Floats, Ints
 from truecal.metrics import Design
-from truecal.verdict._combine import HIGHEST, as_cauchy, from_cauchy
+from truecal.verdict._combine import HIGHEST_P, as_cauchy, from_cauchy
 from truecal.verdict._component import GroupData
 
 # Windows overlap and levels repeat each other: without this factor on its p-value a scan at 5 % rejects 6 to 8 % of
@@ -100,7 +100,7 @@ def _scan(data: GroupData, column: Floats, smallest: Floats) -> Floats:
     sizes = np.diff(np.append(first, len(begin)))
     p = _test_windows(data, begin, end, first[_first_levels(group, groups)])
     # no window may weigh more against the rest than a test at the highest p-value does
-    highest = np.repeat(1 - (1 - HIGHEST) / sizes, sizes)
+    highest = np.repeat(1 - (1 - HIGHEST_P) / sizes, sizes)
     means = np.add.reduceat(as_cauchy(p, highest), first) / sizes
     combined = from_cauchy(np.bincount(group, means, len(groups)) / np.bincount(group, minlength=len(groups)))
     several = np.bincount(group, sizes, len(groups)) > 1
